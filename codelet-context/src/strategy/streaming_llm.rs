@@ -1,0 +1,1 @@
+//! Strategy `streaming_llm`.

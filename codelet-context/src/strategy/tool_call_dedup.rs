@@ -1,0 +1,1 @@
+//! Strategy `tool_call_dedup`.

@@ -1,0 +1,45 @@
+//! How much things weigh: estimates, before a provider has counted.
+
+use crate::message::{IMAGE_TOKENS, Message, Part, ToolCall, ToolResult};
+
+/// A number of tokens.
+pub type Tokens = u64;
+
+/// What framing adds to each part.
+pub const PART_TOKENS: Tokens = 5;
+
+/// The estimate for this many bytes of text: a quarter, rounded up (0→0, 1→1, 4→1, 5→2).
+pub fn estimate_bytes(bytes: usize) -> Tokens {
+    (bytes as Tokens).div_ceil(4)
+}
+
+/// The estimate for a message: that of its parts.
+pub fn estimate_message(message: &Message) -> Tokens {
+    message.parts.iter().map(estimate_part).sum()
+}
+
+/// The estimate for a part: its text, names and parameters included, and [`PART_TOKENS`]. A tool's answer counts each
+/// of its blocks as a part.
+pub fn estimate_part(part: &Part) -> Tokens {
+    match part {
+        Part::Text(text) => estimate_bytes(text.body.len()) + PART_TOKENS,
+        Part::Thinking(thinking) => {
+            let redacted = thinking.redacted.as_ref().map_or(0, |data| data.len());
+            estimate_bytes(thinking.body.len() + redacted) + PART_TOKENS
+        }
+        Part::Image(_) => IMAGE_TOKENS + PART_TOKENS,
+        Part::ToolCall(call) => estimate_call(call),
+        Part::ToolResult(result) => estimate_result(result),
+        Part::Opaque(opaque) => estimate_bytes(opaque.value.to_string().len()) + PART_TOKENS,
+    }
+}
+
+fn estimate_call(call: &ToolCall) -> Tokens {
+    estimate_bytes(call.tool.len() + call.parameters.json().len()) + PART_TOKENS
+}
+
+fn estimate_result(result: &ToolResult) -> Tokens {
+    let error = result.error.as_ref().map_or(0, |error| estimate_bytes(error.len()));
+    let output: Tokens = result.output.iter().map(estimate_part).sum();
+    error + output.max(PART_TOKENS)
+}
