@@ -1,6 +1,5 @@
 //! Anthropic Messages requests.
 
-use crate::actions;
 use crate::document::Document;
 use crate::error::ReadError;
 use crate::extra::{Fields, is_usual, kept, kept_in, mark_apart, text_with, thinking_with, was_null, weave};
@@ -8,6 +7,7 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
+use crate::{actions, arguments};
 use codelet_context::message::{Extra, Image, Message, Opaque, Parameters, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
@@ -279,17 +279,14 @@ fn block_node(part: &Part) -> Node<'_> {
             typed("image", &image.extra, vec![("source", Some(weave(source, fields)))])
         }
         Part::ToolCall(call) => {
-            // What stood there and was no object comes back as long as nobody gave the call parameters.
-            let odd = call.extra.get("input").filter(|_| call.parameters.as_map().is_empty());
-            let odd = odd.filter(|input| !input.is_null() || was_null(kept(&call.extra), "input"));
-            let input = odd.map_or(Node::Map(call.parameters.as_map()), Node::Json);
+            let input = arguments::write_object(kept(&call.extra), "input", &call.parameters);
             typed(
                 "tool_use",
                 &call.extra,
                 vec![
                     ("id", Some(Node::str(&call.id))),
                     ("name", Some(Node::str(&call.tool))),
-                    ("input", Some(input)),
+                    ("input", input),
                 ],
             )
         }

@@ -24,7 +24,7 @@ pub(crate) fn convert(document: &Document, to: Format) -> Document {
     let mut converter = Converter {
         from: document.format,
         to,
-        ids: Ids::new(to),
+        ids: Ids::default(),
         results: sort_results(&document.messages),
     };
     let mut messages = converter.messages(&document.messages);
@@ -87,7 +87,7 @@ impl<'a> Converter<'a> {
                 match out.last_mut() {
                     Some(last) if last.role == Role::Assistant => last.parts.extend(parts),
                     _ if parts.is_empty() => {}
-                    _ => out.push(fit(Role::Assistant, parts, message.bare)),
+                    _ => out.push(fit(Role::Assistant, parts)),
                 }
                 continue;
             }
@@ -102,15 +102,13 @@ impl<'a> Converter<'a> {
                 system.extend(parts);
                 continue;
             }
-            let parts_to_say = if parts.is_empty() { continue } else { parts };
+            if parts.is_empty() {
+                continue;
+            }
             flush(&mut answers, &mut out);
             // Only OpenAI has system messages within a conversation.
             let inline = is_system && matches!(self.to, Format::Openai | Format::Responses);
-            let mut message = fit(
-                if inline { Role::System } else { Role::User },
-                parts_to_say,
-                message.bare,
-            );
+            let mut message = fit(if inline { Role::System } else { Role::User }, parts);
             if inline {
                 message.extra = Extra::new(Map::from_iter([("role".to_owned(), Value::from("system"))]));
             }
@@ -118,8 +116,7 @@ impl<'a> Converter<'a> {
         }
         flush(&mut answers, &mut out);
         if !system.is_empty() {
-            let bare = system.len() == 1;
-            out.insert(0, fit(Role::System, system, bare));
+            out.insert(0, fit(Role::System, system));
         }
         out
     }
@@ -163,11 +160,7 @@ impl<'a> Converter<'a> {
                 .filter(|error| !error.is_blank())
                 .map(|error| Part::text(error.clone())),
         );
-        let bare = match output.as_slice() {
-            [] => true,
-            [Part::Text(_)] => true,
-            _ => false,
-        };
+        let bare = matches!(output.as_slice(), [] | [Part::Text(_)]);
         ToolResult {
             call_id,
             success: result.success,
@@ -226,8 +219,9 @@ impl<'a> Converter<'a> {
     }
 }
 
-fn fit(role: Role, parts: Vec<Part>, bare: bool) -> Message {
-    let bare = bare && matches!(parts.as_slice(), [Part::Text(_)]);
+/// A message whose content is a plain string where it can be: servers that imitate a vendor may know nothing else.
+fn fit(role: Role, parts: Vec<Part>) -> Message {
+    let bare = matches!(parts.as_slice(), [Part::Text(_)]);
     Message {
         bare,
         ..Message::new(role, parts)
@@ -316,15 +310,12 @@ pub(crate) fn spell(name: &Arc<str>, longest: usize) -> Arc<str> {
 }
 
 /// New ids for calls: as they were where the vendor takes them, and never twice.
+#[derive(Default)]
 struct Ids {
     used: HashSet<Arc<str>>,
 }
 
 impl Ids {
-    fn new(_to: Format) -> Self {
-        Ids { used: HashSet::new() }
-    }
-
     fn of(&mut self, id: &Arc<str>) -> Arc<str> {
         let spelled = spell(id, LONGEST_ID);
         if self.used.insert(spelled.clone()) {

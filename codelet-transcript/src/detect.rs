@@ -1,8 +1,252 @@
-//! Which form a file has, from its structure.
+//! Which form a file has, from its structure alone. Looks over the bytes and builds nothing.
 
 use crate::Format;
+use crate::skim::Skim;
+
+/// Entries of a session file that are looked at: the first ones may be of kinds that several agents share.
+const ENTRIES: usize = 200;
 
 /// The form of a conversation, or `None` where nothing in the structure shows one.
-pub fn detect(_bytes: &[u8]) -> Option<Format> {
-    None
+pub fn detect(bytes: &[u8]) -> Option<Format> {
+    let skim = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+    match skim.first()? {
+        b'[' => list(skim),
+        b'{' => document(skim).or_else(|| entries(skim)),
+        _ => None,
+    }
+}
+
+/// A session file: one object after another.
+fn entries(first: Skim) -> Option<Format> {
+    std::iter::successors(Some(first), |entry| entry.after())
+        .take(ENTRIES)
+        .find_map(entry)
+}
+
+fn entry(entry: Skim) -> Option<Format> {
+    let mut has = Keys::default();
+    let mut kind = None;
+    for (name, value) in entry.members() {
+        has.note(name);
+        if name == "type" {
+            kind = value.string();
+        }
+    }
+    let has = |name| has.has(name);
+    if has("parentUuid") || has("leafUuid") || has("sessionId") || has("uuid") || (has("messageId") && has("snapshot"))
+    {
+        return Some(Format::ClaudeCode);
+    }
+    if has("payload") && kind.is_some() {
+        return Some(Format::Codex);
+    }
+    if has("data") && has("timestamp") && kind.is_some() {
+        return Some(Format::Copilot);
+    }
+    match kind {
+        Some("session") if has("cwd") || has("version") => Some(Format::Pi),
+        Some("message") if has("message") => Some(Format::Pi),
+        // Codex once wrote the bare items of its requests, after a line with the instructions.
+        Some("message") if has("role") && has("content") => Some(Format::Codex),
+        Some("function_call" | "function_call_output" | "reasoning" | "local_shell_call") => Some(Format::Codex),
+        None if has("timestamp") && (has("instructions") || has("git")) && has("id") => Some(Format::Codex),
+        _ => None,
+    }
+}
+
+/// Names of keys that were seen and matter.
+#[derive(Default)]
+struct Keys(Vec<String>);
+
+impl Keys {
+    fn note(&mut self, name: &str) {
+        // A hostile object may have a million keys; the ones that matter stand among the first.
+        if self.0.len() < 64 {
+            self.0.push(name.to_owned());
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|other| other == name)
+    }
+
+    fn any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.has(name))
+    }
+}
+
+/// One object that holds the whole conversation.
+fn document(object: Skim) -> Option<Format> {
+    let mut has = Keys::default();
+    let mut messages = None;
+    let mut model = "";
+    let mut tools = None;
+    let mut info = None;
+    let mut input = None;
+    for (name, value) in object.members() {
+        has.note(name);
+        match name {
+            "messages" if value.is_list() => messages = Some(value),
+            "contents" if value.is_list() => return Some(Format::Gemini),
+            "input" if value.is_list() || value.string().is_some() => input = Some(value),
+            "trajectory" | "history" if value.is_list() => return Some(Format::SweAgent),
+            "model" => model = value.string().unwrap_or_default(),
+            "tools" => tools = value.items().next(),
+            "info" => info = Some(value),
+            _ => {}
+        }
+    }
+    let Some(messages) = messages else {
+        return input.map(|_| Format::Responses);
+    };
+    if has.has("trajectory_format") {
+        return Some(Format::MiniSweAgent);
+    }
+    let first = messages.items().next();
+    if first.is_some_and(|message| message.get("info").is_some() && message.get("parts").is_some()) {
+        return Some(Format::Opencode);
+    }
+    if let Some(info) = info {
+        let is_trajectory = ["mini_version", "model_stats", "exit_status"]
+            .into_iter()
+            .any(|name| info.get(name).is_some());
+        return Some(if is_trajectory {
+            Format::MiniSweAgent
+        } else {
+            Format::Opencode
+        });
+    }
+    let clues = Clues::gather(messages);
+    if clues.neutral || (has.any(&["agent", "redistributable"]) && has.has("source") && !has.has("max_tokens")) {
+        return Some(Format::Corpus);
+    }
+    Some(clues.vendor().unwrap_or_else(|| around(&has, tools, model, &clues)))
+}
+
+/// Told by what stands around the messages, where they are nothing but words.
+fn around(has: &Keys, tools: Option<Skim>, model: &str, clues: &Clues) -> Format {
+    const ANTHROPIC: [&str; 5] = [
+        "system",
+        "anthropic_version",
+        "stop_sequences",
+        "thinking",
+        "mcp_servers",
+    ];
+    const OPENAI: [&str; 10] = [
+        "max_completion_tokens",
+        "response_format",
+        "frequency_penalty",
+        "presence_penalty",
+        "reasoning_effort",
+        "stream_options",
+        "parallel_tool_calls",
+        "logprobs",
+        "seed",
+        "stop",
+    ];
+    if tools.is_some_and(|tool| tool.get("function").is_some()) || has.any(&OPENAI) {
+        return Format::Openai;
+    }
+    if tools.is_some_and(|tool| tool.get("input_schema").is_some()) || has.any(&ANTHROPIC) {
+        return Format::Anthropic;
+    }
+    if clues.system || model.contains("gpt") {
+        return Format::Openai;
+    }
+    Format::Anthropic
+}
+
+/// A bare list of messages or items.
+fn list(list: Skim) -> Option<Format> {
+    let first = list.items().next()?;
+    if first.get("parts").is_some() {
+        return Some(if first.get("info").is_some() {
+            Format::Opencode
+        } else {
+            Format::Gemini
+        });
+    }
+    let clues = Clues::gather(list);
+    if clues.items {
+        return Some(Format::Responses);
+    }
+    first.get("role")?;
+    let plain = if clues.system {
+        Format::Openai
+    } else {
+        Format::Anthropic
+    };
+    Some(clues.vendor().unwrap_or(plain))
+}
+
+/// What messages show of their vendor.
+#[derive(Default)]
+struct Clues {
+    anthropic: bool,
+    openai: bool,
+    /// Items of Responses.
+    items: bool,
+    /// Notes that only the neutral form has.
+    neutral: bool,
+    /// A system message among the others.
+    system: bool,
+}
+
+impl Clues {
+    /// Looks at messages until one shows it.
+    fn gather(messages: Skim) -> Self {
+        let mut clues = Clues::default();
+        for message in messages.items() {
+            clues.message(message);
+            if clues.openai || clues.items || clues.neutral {
+                break;
+            }
+        }
+        clues
+    }
+
+    fn message(&mut self, message: Skim) {
+        let mut has_role = false;
+        for (name, value) in message.members() {
+            match name {
+                "role" => {
+                    has_role = true;
+                    match value.string() {
+                        Some("system") => self.system = true,
+                        Some("tool" | "function" | "developer") => self.openai = true,
+                        _ => {}
+                    }
+                }
+                "tool_calls" | "function_call" | "refusal" => self.openai = true,
+                "meta" => self.neutral = true,
+                // A message among Responses items names its type, and every other item has no role.
+                "type" if value.string() == Some("message") => self.items = true,
+                "call_id" | "encrypted_content" => self.items = true,
+                "content" => value.items().for_each(|block| self.block(block)),
+                _ => {}
+            }
+        }
+        self.items |= !has_role && message.get("type").is_some();
+    }
+
+    fn block(&mut self, block: Skim) {
+        match block.get_string("type") {
+            Some("tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document") => {
+                self.anthropic = true;
+                self.neutral |= block.get("synthetic").is_some();
+            }
+            Some("server_tool_use" | "search_result") => self.anthropic = true,
+            Some("image_url" | "input_audio" | "file" | "refusal") => self.openai = true,
+            Some("input_text" | "output_text" | "input_image" | "input_file") => self.items = true,
+            _ => {}
+        }
+    }
+
+    fn vendor(&self) -> Option<Format> {
+        match (self.anthropic, self.openai) {
+            (true, false) => Some(Format::Anthropic),
+            (_, true) => Some(Format::Openai),
+            (false, false) => None,
+        }
+    }
 }

@@ -165,7 +165,7 @@ impl Kept for Map<String, Value> {
 }
 
 /// Puts an object together: what was kept in its order, what is made in its old places or else at the end. A field of
-/// `None` is one that the writer answers for and leaves out.
+/// `None` is left out if it was taken.
 pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<Node<'a>>)>) -> Node<'a> {
     let Some(kept) = kept else {
         return Node::Object(
@@ -182,10 +182,12 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
         }
         match made.iter_mut().find(|(own, ..)| own == name) {
             Some((_, node, placed)) => {
-                if let Some(node) = node.take() {
-                    fields.push((name.as_str(), node));
-                } else if was_null(Some(kept), name) {
-                    fields.push((name.as_str(), Node::Json(value)));
+                // What a reader did not take was odd, and is passed on as it came.
+                let odd = || !value.is_null() || was_null(Some(kept), name);
+                match node.take() {
+                    Some(node) => fields.push((name.as_str(), node)),
+                    None if odd() => fields.push((name.as_str(), Node::Json(value))),
+                    None => {}
                 }
                 *placed = true;
             }
@@ -221,6 +223,11 @@ pub(crate) fn kept_in<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a 
 pub(crate) fn was_null(kept: Option<&dyn Kept>, name: &str) -> bool {
     let nulls = kept.and_then(|kept| kept.field(NULLS)).and_then(Value::as_array);
     nulls.is_some_and(|nulls| nulls.iter().any(|null| null == name))
+}
+
+/// Whether a field was taken by the reader, or is one that a fresh part has: then it is written, empty or not.
+pub(crate) fn was_taken(kept: Option<&dyn Kept>, name: &str) -> bool {
+    kept.is_none_or(|kept| kept.field(name).is_some_and(Value::is_null) && !was_null(Some(kept), name))
 }
 
 /// The note that stands in the place of a field.

@@ -2,14 +2,16 @@
 //!
 //! Gemini knows calls by order and name; ids are rare. Calls without one get one here, which is not written back.
 
-use crate::actions;
 use crate::document::Document;
 use crate::error::ReadError;
-use crate::extra::{Fields, Kept, is_usual, kept, kept_in, mark_apart, note, text_with, thinking_with, weave};
+use crate::extra::{
+    Fields, Kept, is_usual, kept, kept_in, mark_apart, note, text_with, thinking_with, was_null, weave,
+};
 use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
+use crate::{actions, arguments};
 use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -167,7 +169,7 @@ impl Reader {
     fn call(&mut self, mut fields: Fields, name: &'static str) -> Part {
         let mut inner = Fields::new(fields.object(name).unwrap_or_default());
         let tool: Arc<str> = inner.string("name").unwrap_or_default().into();
-        let id = match inner.string("id").filter(|id| !id.is_empty()) {
+        let id = match own_id(&mut inner) {
             Some(id) => Arc::from(id),
             None => self.invent(&tool),
         };
@@ -200,7 +202,7 @@ impl Reader {
     fn response(&mut self, mut fields: Fields, name: &'static str) -> Part {
         let mut inner = Fields::new(fields.object(name).unwrap_or_default());
         let tool = inner.peek("name").unwrap_or_default().to_owned();
-        let own_id: Option<Arc<str>> = inner.string("id").filter(|id| !id.is_empty()).map(Arc::from);
+        let own_id: Option<Arc<str>> = own_id(&mut inner).map(Arc::from);
         let open = self.open.get_mut(tool.as_str());
         let call_id = match (own_id, open) {
             (Some(id), Some(open)) => {
@@ -275,6 +277,11 @@ fn status(response: &Map<String, Value>) -> Option<bool> {
         .into_iter()
         .find_map(|name| response.get(name)?.as_i64())?;
     Some(code == 0)
+}
+
+fn own_id(inner: &mut Fields) -> Option<String> {
+    inner.peek("id").filter(|id| !id.is_empty())?;
+    inner.string("id")
 }
 
 fn words(mut fields: Fields) -> Part {
@@ -405,11 +412,9 @@ fn part_node<'a>(part: &'a Part, tools: &HashMap<&'a str, &'a str>) -> Option<No
             let kept = kept(&call.extra);
             let name = spelling(kept, CALL);
             let inner = kept_in(kept, name);
-            let has_args =
-                inner.is_none_or(|inner| inner.field("args").is_some()) || !call.parameters.as_map().is_empty();
             let mut fields = id_field(inner, &call.id);
             fields.push(("name", Some(Node::str(&call.tool))));
-            fields.push(("args", has_args.then(|| Node::Map(call.parameters.as_map()))));
+            fields.push(("args", arguments::write_object(inner, "args", &call.parameters)));
             weave(kept, vec![(name, Some(weave(inner, fields)))])
         }
         Part::ToolResult(result) => result_node(result, tools),
@@ -424,7 +429,7 @@ fn text_node(text: &Text) -> Node<'_> {
 /// Ids are written where they were read.
 fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Option<Node<'a>>)> {
     match inner.and_then(|inner| inner.field("id")) {
-        Some(Value::Null) => vec![("id", Some(Node::str(id)))],
+        Some(Value::Null) if !was_null(inner, "id") => vec![("id", Some(Node::str(id)))],
         _ => Vec::new(),
     }
 }
@@ -452,10 +457,6 @@ fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a str>) ->
         [one] => Node::str(one),
         many => many.join("\n").into(),
     };
-    // A response that is no object was not taken.
-    let odd = inner
-        .and_then(|inner| inner.field("response"))
-        .filter(|odd| !odd.is_null() && !odd.is_object());
     let usual = if result.success == Some(false) {
         "error"
     } else {
@@ -467,14 +468,18 @@ fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a str>) ->
             [json] if serde_json::from_str::<Map<String, Value>>(json).is_ok() => Node::Raw(json),
             _ => Node::Object(vec![(usual, text)]),
         },
-        None if texts.is_empty() && odd.is_some() => odd.map_or(Value::Null.into(), Node::Json),
         Some(shown) => weave(kept_in(inner, "response"), vec![(shown, Some(text))]),
         None => Node::Object(vec![(usual, text)]),
     };
-    let has_response = inner.is_none_or(|inner| inner.field("response").is_some()) || !texts.is_empty();
+    // A response that is no object was not taken.
+    let was_taken = inner.is_none_or(|inner| match inner.field("response") {
+        Some(Value::Null) => !was_null(Some(inner), "response"),
+        Some(response) => response.is_object(),
+        None => false,
+    });
     let mut fields = id_field(inner, &result.call_id);
     fields.push(("name", Some(Node::str(tool))));
-    fields.push(("response", has_response.then_some(response)));
+    fields.push(("response", (was_taken || !texts.is_empty()).then_some(response)));
     let has_parts = !others.is_empty() || inner.is_some_and(|inner| inner.field("parts").is_some());
     fields.push(("parts", has_parts.then_some(Node::List(others))));
     weave(kept, vec![(name, Some(weave(inner, fields)))])

@@ -33,6 +33,7 @@ mod node;
 mod openai;
 mod request;
 mod responses;
+mod shell;
 mod skim;
 mod source;
 

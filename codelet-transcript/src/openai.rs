@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::error::ReadError;
-use crate::extra::{Fields, Kept, is_usual, kept, kept_in, note, text_with, thinking_with, was_null, weave};
+use crate::extra::{Fields, Kept, is_usual, kept, kept_in, note, text_with, thinking_with, was_null, was_taken, weave};
 use crate::format::Format;
 use crate::node::Node;
 use crate::request;
@@ -256,7 +256,7 @@ fn call(value: Value) -> Option<Part> {
     let is_function = kind == "function";
     let parameters = match is_function {
         true => arguments::take(&mut inner, "arguments"),
-        false => arguments::of_text(inner.string("input").unwrap_or_default()),
+        false => arguments::take_text(&mut inner, "input"),
     };
     let is_plain = is_function && is_usual(&inner.0, &["name", "arguments"]);
     if !is_plain {
@@ -396,30 +396,29 @@ fn call_node(call: &ToolCall) -> Node<'_> {
     if let Some(custom) = kept_in(kept, "custom") {
         let inner = vec![
             ("name", Some(Node::str(&call.tool))),
-            ("input", Some(arguments::as_text(&call.parameters))),
+            ("input", arguments::write_text(&call.parameters)),
         ];
         fields.push(("custom", Some(weave(Some(custom), inner))));
         return weave(kept, fields);
     }
     let function = kept_in(kept, "function");
-    let raw = function.and_then(|function| function.field("arguments"));
     let inner = vec![
         ("name", Some(Node::str(&call.tool))),
-        ("arguments", Some(arguments::write(raw, &call.parameters))),
+        ("arguments", arguments::write(function, "arguments", &call.parameters)),
     ];
-    // Some servers leave the type out; written again only where it was.
-    let has_type = kept.is_none_or(|kept| kept.field("type").is_some());
-    let kind = note(kept, "type").unwrap_or("function");
-    fields.push(("type", has_type.then(|| Node::str(kind))));
+    // Some servers leave the type out; it is written where it was.
+    fields.push(("type", was_taken(kept, "type").then(|| Node::str("function"))));
     fields.push(("function", Some(weave(function, inner))));
     weave(kept, fields)
 }
 
 fn legacy_node<'a>(call: &'a ToolCall, function: &'a Map<String, Value>) -> Node<'a> {
-    let raw = function.get("arguments");
     let inner = vec![
         ("name", Some(Node::str(&call.tool))),
-        ("arguments", Some(arguments::write(raw, &call.parameters))),
+        (
+            "arguments",
+            arguments::write(Some(function), "arguments", &call.parameters),
+        ),
     ];
     weave(Some(function), inner)
 }
@@ -437,7 +436,8 @@ fn result_node(result: &ToolResult) -> Node<'_> {
     if note(kept, "role") == Some("function") {
         return weave(kept, vec![("role", Some(Node::str("function"))), ("content", content)]);
     }
-    let id = Some(Node::str(&result.call_id));
+    let has_id = !result.call_id.is_empty() || was_taken(kept, "tool_call_id");
+    let id = has_id.then(|| Node::str(&result.call_id));
     weave(
         kept,
         vec![

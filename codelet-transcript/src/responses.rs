@@ -305,7 +305,7 @@ fn call(mut fields: Fields, kind: &str) -> Part {
     let tool = fields.string("name").unwrap_or_default();
     let parameters = match is_function {
         true => arguments::take(&mut fields, "arguments"),
-        false => arguments::of_text(fields.string("input").unwrap_or_default()),
+        false => arguments::take_text(&mut fields, "input"),
     };
     let usual: &[&str] = if is_function {
         &["type", "call_id", "name", "arguments"]
@@ -525,12 +525,11 @@ fn call_node(call: &ToolCall) -> Node<'_> {
         Some((_, field)) => fields.push((field, Some(Node::Map(call.parameters.as_map())))),
         None if kind == "custom_tool_call" => {
             fields.push(("name", Some(Node::str(&call.tool))));
-            fields.push(("input", Some(arguments::as_text(&call.parameters))));
+            fields.push(("input", arguments::write_text(&call.parameters)));
         }
         None => {
             fields.push(("name", Some(Node::str(&call.tool))));
-            let raw = kept.and_then(|kept| kept.field("arguments"));
-            fields.push(("arguments", Some(arguments::write(raw, &call.parameters))));
+            fields.push(("arguments", arguments::write(kept, "arguments", &call.parameters)));
         }
     }
     weave(kept, fields)

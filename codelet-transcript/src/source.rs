@@ -21,7 +21,7 @@ pub(crate) struct Misfit {
     /// The way to it.
     pub(crate) path: Vec<Step>,
     /// What stands there.
-    pub(crate) found: &'static str,
+    pub(crate) found: String,
     /// What should.
     pub(crate) expected: &'static str,
 }
@@ -37,8 +37,12 @@ impl Misfit {
     }
 }
 
-fn kind(value: Option<&Value>) -> &'static str {
-    match value {
+/// Strings up to this many bytes are quoted in an error.
+const QUOTED: usize = 40;
+
+fn kind(value: Option<&Value>) -> String {
+    let kind = match value {
+        Some(Value::String(text)) if text.len() <= QUOTED => return format!("{text:?}"),
         None => "missing",
         Some(Value::Null) => "null",
         Some(Value::Bool(_)) => "true or false",
@@ -46,7 +50,8 @@ fn kind(value: Option<&Value>) -> &'static str {
         Some(Value::String(_)) => "a string",
         Some(Value::Array(_)) => "a list",
         Some(Value::Object(_)) => "an object",
-    }
+    };
+    kind.to_owned()
 }
 
 /// Bytes as text.
@@ -86,7 +91,7 @@ impl<'a> Source<'a> {
             let text = error.to_string();
             let problem = text.split(" at line ").next().unwrap_or(&text);
             let problem = match problem.strip_prefix("EOF while parsing") {
-                Some(what) => format!("the file breaks off in{}", what.replacen(" a ", " a ", 1)),
+                Some(what) => format!("the file breaks off in{what}"),
                 None => problem.to_owned(),
             };
             let expected = match error.classify() {
@@ -128,7 +133,7 @@ impl<'a> Source<'a> {
         ReadError::Unexpected {
             line,
             place,
-            found: misfit.found.to_owned(),
+            found: misfit.found,
             expected: misfit.expected,
         }
     }

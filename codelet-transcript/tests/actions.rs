@@ -1,0 +1,167 @@
+//! What the tools of agents do, in the engine's notions.
+#![allow(clippy::unwrap_used)]
+
+use codelet_context::message::{Action, ActionKind};
+use codelet_transcript::actions::action;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn act(tool: &str, parameters: Value) -> Action {
+    let Value::Object(parameters) = parameters else {
+        return action(tool, &Map::new());
+    };
+    action(tool, &parameters)
+}
+
+fn check(tool: &str, parameters: Value, kind: ActionKind, paths: &[&str]) {
+    let action = act(tool, parameters.clone());
+    let found: Vec<&str> = action.paths.iter().map(|path| &**path).collect();
+    assert_eq!((action.kind, found.as_slice()), (kind, paths), "{tool} {parameters}");
+}
+
+#[test]
+fn known_tools_play_their_parts() {
+    use ActionKind::*;
+    check("Read", json!({"file_path": "/a.rs", "limit": 3}), Read, &["/a.rs"]);
+    check("read", json!({"filePath": "/a.rs"}), Read, &["/a.rs"]);
+    check("view", json!({"path": "/a.rs", "view_range": [1, 2]}), Read, &["/a.rs"]);
+    check("read_file", json!({"target_file": "/a.rs"}), Read, &["/a.rs"]);
+    check("read_file", json!({"absolute_path": "/a.rs"}), Read, &["/a.rs"]);
+    check("read_many_files", json!({"paths": ["a", "b"]}), Read, &["a", "b"]);
+    check(
+        "read_file",
+        json!({"files": [{"path": "a"}, {"path": "b"}]}),
+        Read,
+        &["a", "b"],
+    );
+    check(
+        "Edit",
+        json!({"file_path": "a", "old_string": "x", "new_string": "y"}),
+        Change,
+        &["a"],
+    );
+    check(
+        "edit",
+        json!({"path": "a", "oldText": "x", "newText": "y"}),
+        Change,
+        &["a"],
+    );
+    check("create", json!({"path": "a", "file_text": "x"}), Change, &["a"]);
+    check("write_to_file", json!({"path": "a", "content": "x"}), Change, &["a"]);
+    check("replace", json!({"file_path": "a", "old_string": "x"}), Change, &["a"]);
+    check(
+        "str_replace_editor",
+        json!({"command": "view", "path": "a"}),
+        Read,
+        &["a"],
+    );
+    check(
+        "str_replace_editor",
+        json!({"command": "create", "path": "a", "file_text": ""}),
+        Change,
+        &["a"],
+    );
+    check(
+        "developer__text_editor",
+        json!({"command": "str_replace", "path": "a"}),
+        Change,
+        &["a"],
+    );
+    check("developer__shell", json!({"command": "ls"}), Command, &[]);
+    check("functions.exec_command", json!({"cmd": "ls"}), Command, &[]);
+    check("execute_bash", json!({"command": "ls"}), Command, &[]);
+    check("run_shell_command", json!({"command": "ls"}), Command, &[]);
+    check("Grep", json!({"pattern": "x", "path": "src"}), Search, &[]);
+    check("search_file_content", json!({"pattern": "x"}), Search, &[]);
+    check("list_directory", json!({"path": "x"}), Search, &[]);
+    check("TodoWrite", json!({"todos": []}), Todo, &[]);
+    check("update_plan", json!({"plan": []}), Todo, &[]);
+    check("task", json!({"command": "/review", "prompt": "x"}), Other, &[]);
+    check("write_stdin", json!({"session_id": 1, "chars": ""}), Other, &[]);
+}
+
+#[test]
+fn unknown_names_are_judged_by_their_parameters() {
+    use ActionKind::*;
+    check("Tinker", json!({"path": "a", "oldText": "x"}), Change, &["a"]);
+    check("tinker", json!({"file": "a", "contents": "x"}), Change, &["a"]);
+    check("tinker", json!({"path": "a", "start_line": 1}), Read, &["a"]);
+    check("tinker", json!({"path": "a"}), Other, &[]);
+    check("tinker", json!({"cmd": "ls"}), Command, &[]);
+    check(
+        "tinker",
+        json!({"patchText": "*** Begin Patch\n*** Update File: a\n"}),
+        Change,
+        &["a"],
+    );
+    check("mcp__files__read_file", json!({"path": "a"}), Read, &["a"]);
+    check("mcp__tickets__create", json!({"title": "a"}), Other, &[]);
+    check("mcp__tickets__list", json!({"team": "a"}), Other, &[]);
+    check("", json!({}), Other, &[]);
+}
+
+#[test]
+fn patches_name_the_files_that_they_change() {
+    let patch = "*** Begin Patch\n*** Add File: new.rs\n+x\n*** Update File: src/old.rs\n*** Move to: src/moved.rs\n@@\n*** Delete File: gone.rs\n*** End Patch";
+    let paths = ["new.rs", "src/old.rs", "src/moved.rs", "gone.rs"];
+    check("apply_patch", json!({"input": patch}), ActionKind::Change, &paths);
+    check("apply_patch", json!({"patchText": patch}), ActionKind::Change, &paths);
+    check(
+        "shell",
+        json!({"command": ["apply_patch", patch]}),
+        ActionKind::Change,
+        &paths,
+    );
+    let line = format!("cd src && apply_patch <<'EOF'\n{patch}\nEOF\ncargo test");
+    check(
+        "shell",
+        json!({"command": ["bash", "-lc", line]}),
+        ActionKind::Command,
+        &paths,
+    );
+    let diff = "git apply <<EOF\ndiff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@\nEOF";
+    check("bash", json!({"command": diff}), ActionKind::Command, &["x.rs"]);
+}
+
+#[test]
+fn a_command_is_its_line() {
+    let line = |parameters| act("shell", parameters).command.unwrap().to_string();
+    assert_eq!(line(json!({"command": ["bash", "-lc", "ls | wc"]})), "ls | wc");
+    assert_eq!(line(json!({"command": ["/bin/sh", "-c", "ls"]})), "ls");
+    assert_eq!(line(json!({"command": ["rg", "a b", "src"]})), "rg 'a b' src");
+    assert_eq!(line(json!({"cmd": "cargo test"})), "cargo test");
+    assert_eq!(act("bash", json!({})).command, None);
+}
+
+#[test]
+fn a_command_names_the_files_that_it_visibly_writes() {
+    let check = |line: &str, paths: &[&str]| check("bash", json!({"command": line}), ActionKind::Command, paths);
+    check(
+        "cat > src/a.rs <<'EOF'\nlet x = a > b;\necho > no\nEOF\ncargo test",
+        &["src/a.rs"],
+    );
+    check("cat <<-EOF > a\n\tx\n\tEOF\necho hi >> 'b c'", &["a", "b c"]);
+    check("printf x | tee -a one two > /dev/null", &["one", "two"]);
+    check("sed -i 's/a > b/c/' a.rs b.rs", &["a.rs", "b.rs"]);
+    check("sed -i '' -e 's/a/b/' a.rs", &["a.rs"]);
+    check("sed -i.bak -E 's/a/b/' a.rs; sed -n 1p c.rs", &["a.rs"]);
+    check("perl -pi -e 's/a/b/' a.rs", &["a.rs"]);
+    check("cd x && FOO=1 echo hi 1> a 2> err", &["a"]);
+    check("> empty", &["empty"]);
+    check("echo \"a > b\" 'c > d' \\> e # > f", &[]);
+    check("cat <(ls) < in", &[]);
+    // What a program says is captured, and a name that the shell has to work out is not known.
+    check("cargo test > log 2>&1", &[]);
+    check("cargo test 2>&1 | tee log", &[]);
+    check("echo x > $OUT; echo y > *.rs; echo z > \"$(ls)\"", &[]);
+    check("echo x > /dev/null >&2", &[]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn no_command_line_is_too_odd(line in "([ -~é\n\t]|<<|>|EOF|sed -i|\\\\|'|\"){0,40}") {
+        let action = act("bash", json!({"command": line}));
+        prop_assert!(action.paths.iter().all(|path| !path.is_empty() && !path.starts_with("/dev/")));
+    }
+}
