@@ -11,10 +11,11 @@ pub struct Document {
     pub format: Format,
     /// System prompt first where there is one, then the conversation in order.
     pub messages: Vec<Message>,
-    /// For the four request formats: the request's other fields (model, tools, limits …) in their order. Empty for the
-    /// session files of agents.
+    /// For the four request formats: the request's other fields (model, tools, limits …) in their order. Where messages
+    /// and system prompt stood, their fields stand empty, so that a writer puts them back there; a name that begins with
+    /// `codelet.` is a note from reader to writer. Empty for everything else.
     pub envelope: Map<String, Value>,
-    /// When the source has times: one per message, as it writes them.
+    /// What was odd in the file.
     pub warnings: Vec<Warning>,
 }
 

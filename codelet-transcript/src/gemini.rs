@@ -329,7 +329,7 @@ pub(crate) fn write(document: &Document) -> String {
     let (system, messages) = request::split_system(document);
     let envelope: Option<&dyn Kept> = Some(&document.envelope);
     let system_name = spelling(envelope, SYSTEM);
-    let mut tools: HashMap<&str, &str> = HashMap::new();
+    let mut tools: HashMap<&str, &ToolCall> = HashMap::new();
     let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {
         Some(text) => match document.envelope.contains_key(system_name) {
             true => Node::str(text),
@@ -350,7 +350,7 @@ pub(crate) fn write(document: &Document) -> String {
     let mut contents = Vec::with_capacity(messages.len());
     for group in request::groups(messages) {
         for call in group.iter().flat_map(Message::calls) {
-            tools.insert(&call.id, &call.tool);
+            tools.insert(&call.id, call);
         }
         let kept = kept(&group[0].extra);
         let role = match group[0].role {
@@ -381,7 +381,7 @@ pub(crate) fn write(document: &Document) -> String {
     )
 }
 
-fn part_node<'a>(part: &'a Part, tools: &HashMap<&'a str, &'a str>) -> Option<Node<'a>> {
+fn part_node<'a>(part: &'a Part, tools: &HashMap<&'a str, &'a ToolCall>) -> Option<Node<'a>> {
     Some(match part {
         Part::Text(text) => text_node(text),
         Part::Thinking(thinking) => {
@@ -426,6 +426,12 @@ fn text_node(text: &Text) -> Node<'_> {
     weave(kept(&text.extra), vec![("text", Some(Node::str(text.body.as_str())))])
 }
 
+/// What was kept of a call beside what was read.
+fn call_fields(call: &ToolCall) -> Option<&dyn Kept> {
+    let kept = kept(&call.extra);
+    kept_in(kept, spelling(kept, CALL))
+}
+
 /// Ids are written where they were read.
 fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Option<Node<'a>>)> {
     match inner.and_then(|inner| inner.field("id")) {
@@ -434,12 +440,13 @@ fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Optio
     }
 }
 
-fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a str>) -> Node<'a> {
+fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a ToolCall>) -> Node<'a> {
     let kept = kept(&result.extra);
     let name = spelling(kept, RESPONSE);
     let inner = kept_in(kept, name);
+    let call = tools.get(&*result.call_id).copied();
     let tool = note(inner, "name")
-        .or_else(|| tools.get(&*result.call_id).copied())
+        .or(call.map(|call| &*call.tool))
         .unwrap_or("unknown");
     let error = result
         .error
@@ -477,7 +484,11 @@ fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a str>) ->
         Some(response) => response.is_object(),
         None => false,
     });
-    let mut fields = id_field(inner, &result.call_id);
+    // An answer made after reading bears an id if its call does.
+    let mut fields = match (kept, call) {
+        (None, Some(call)) => id_field(call_fields(call), &result.call_id),
+        _ => id_field(inner, &result.call_id),
+    };
     fields.push(("name", Some(Node::str(tool))));
     fields.push(("response", (was_taken || !texts.is_empty()).then_some(response)));
     let has_parts = !others.is_empty() || inner.is_some_and(|inner| inner.field("parts").is_some());

@@ -49,7 +49,7 @@ pub use format::Format;
 pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError> {
     let format = match format {
         Some(format) => format,
-        None => detect(bytes).ok_or(ReadError::UnknownFormat)?,
+        None => detect(bytes).ok_or_else(|| source::unknown(bytes))?,
     };
     match format {
         Format::Anthropic => anthropic::read(bytes),

@@ -138,3 +138,14 @@ impl<'a> Source<'a> {
         }
     }
 }
+
+/// Why the form of a file is unknown: it is empty, binary or broken JSON, or else JSON of another kind.
+pub(crate) fn unknown(bytes: &[u8]) -> ReadError {
+    let expected = "a JSON object or a list";
+    match Source::new(bytes, expected).and_then(|source| source.parse(expected)) {
+        // Something follows the first value: not broken, but one value a line.
+        Err(ReadError::Json { problem, .. }) if problem == "trailing characters" => ReadError::UnknownFormat,
+        Err(error) => error,
+        Ok(_) => ReadError::UnknownFormat,
+    }
+}

@@ -158,7 +158,7 @@ fn a_command_names_the_files_that_it_visibly_writes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(5_000), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn no_command_line_is_too_odd(line in "([ -~é\n\t]|<<|>|EOF|sed -i|\\\\|'|\"){0,40}") {
         let action = act("bash", json!({"command": line}));

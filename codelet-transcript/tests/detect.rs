@@ -150,7 +150,7 @@ fn what_is_no_conversation_is_not_guessed_at() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2_000), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn no_bytes_are_too_odd(bytes in prop::collection::vec(prop::sample::select(b"{}[]\",:\\ \nabmessagestypecontents\xff\0".to_vec()), 0..200)) {
         let _ = detect(&bytes);

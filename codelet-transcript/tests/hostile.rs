@@ -26,7 +26,7 @@ fn nothing_and_blanks_are_called_empty() {
             );
         }
     }
-    assert_eq!(read(b"", None).unwrap_err(), ReadError::UnknownFormat);
+    assert!(matches!(read(b" ", None), Err(ReadError::Empty { .. })));
 }
 
 #[test]
@@ -46,6 +46,21 @@ fn a_cut_document_says_where_it_breaks_off() {
         said,
         "line 2, column 14: the file breaks off in a string, expected the rest of the document"
     );
+}
+
+#[test]
+fn a_file_of_no_known_form_says_what_is_wrong_with_it() {
+    let said = |bytes: &[u8]| read(bytes, None).unwrap_err().to_string();
+    assert!(said(b"hello\nworld").starts_with("line 1, column 1: expected value"));
+    assert!(
+        said(b"{\n\"a\": [1,").starts_with("line 2, column 8: the file breaks off in a value"),
+        "{}",
+        said(b"{\n\"a\": [1,")
+    );
+    assert!(said(b"\0\0").starts_with("byte 0 of line 1"));
+    for unknown in [&b"{\"a\":1}"[..], b"{\"a\":1}\n{\"a\":2}\n", b"[1,2]"] {
+        assert_eq!(read(unknown, None).unwrap_err(), ReadError::UnknownFormat);
+    }
 }
 
 #[test]
@@ -117,7 +132,7 @@ fn shape_is_not_read_and_sessions_are_not_written() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2_000), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn cutting_a_request_anywhere_is_an_error_or_a_document(cut in 0usize..700, format in prop::sample::select(REQUESTS.to_vec())) {
         let text = br#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"echo \u00e9 > f"}}],"tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{\"a\":"}}]}],"contents":[{"role":"model","parts":[{"functionCall":{"name":"f"}}]}],"input":[{"type":"reasoning"}]}"#;

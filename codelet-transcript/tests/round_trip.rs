@@ -1,6 +1,7 @@
 //! A request that is read and written again is the same request.
 #![allow(clippy::unwrap_used)]
 
+use codelet_context::message::ToolResult;
 use codelet_transcript::{Format, read, write};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -243,12 +244,47 @@ fn success_is_what_the_error_flag_says() {
             r#"{{"messages":[{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a","content":"failed"{extra}}}]}}]}}"#
         );
         let document = read(text.as_bytes(), None).unwrap();
-        let success = document.messages[0].tool_results().next().unwrap().success;
-        success
+        document.messages[0].tool_results().next().unwrap().success
     };
     assert_eq!(result(""), None);
     assert_eq!(result(r#","is_error":true"#), Some(false));
     assert_eq!(result(r#","is_error":false"#), Some(true));
+}
+
+#[test]
+fn what_the_engine_puts_beside_a_message_is_written_with_it_and_what_stood_apart_stays_apart() {
+    let request = json!({"messages": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]});
+    let mut document = read(request.to_string().as_bytes(), Some(Format::Anthropic)).unwrap();
+    document
+        .messages
+        .push(codelet_context::message::Message::user("summary"));
+    let written: Value = serde_json::from_str(&write(&document, Format::Anthropic).unwrap()).unwrap();
+    let texts = json!([{"type": "text", "text": "b"}, {"type": "text", "text": "summary"}]);
+    assert_eq!(
+        written["messages"],
+        json!([{"role": "user", "content": "a"}, {"role": "user", "content": texts}])
+    );
+}
+
+#[test]
+fn an_answer_made_later_bears_the_id_of_its_call_where_calls_have_ids() {
+    let request = json!({"contents": [{"role": "model", "parts": [
+        {"functionCall": {"id": "x", "name": "f", "args": {}}}, {"functionCall": {"name": "g", "args": {}}}]}]});
+    let mut document = read(request.to_string().as_bytes(), None).unwrap();
+    let answers = document.messages[0]
+        .calls()
+        .map(|call| ToolResult::new(call.id.clone(), None, "stopped"))
+        .collect();
+    document
+        .messages
+        .push(codelet_context::message::Message::results(answers));
+    let written: Value = serde_json::from_str(&write(&document, Format::Gemini).unwrap()).unwrap();
+    assert_eq!(
+        written["contents"][1]["parts"],
+        json!([
+            {"functionResponse": {"id": "x", "name": "f", "response": {"output": "stopped"}}},
+            {"functionResponse": {"name": "g", "response": {"output": "stopped"}}}])
+    );
 }
 
 /// Any JSON, a few levels deep.
@@ -376,7 +412,7 @@ fn seeds() -> Vec<(Format, Value)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(10_000), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn whatever_is_accepted_comes_back_to_the_byte(seed in 0usize..4, changes in changes()) {
         let (format, mut request) = seeds().swap_remove(seed);
