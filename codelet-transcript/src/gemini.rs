@@ -95,7 +95,8 @@ fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
 struct Reader {
     used: HashSet<Arc<str>>,
     count: usize,
-    open: HashMap<Arc<str>, VecDeque<Arc<str>>>,
+    /// Calls without an answer yet, by tool: id, and whether it is the vendor's own.
+    open: HashMap<Arc<str>, VecDeque<(Arc<str>, bool)>>,
 }
 
 impl Reader {
@@ -169,12 +170,14 @@ impl Reader {
     fn call(&mut self, mut fields: Fields, name: &'static str) -> Part {
         let mut inner = Fields::new(fields.object(name).unwrap_or_default());
         let tool: Arc<str> = inner.string("name").unwrap_or_default().into();
-        let id = match own_id(&mut inner) {
-            Some(id) => Arc::from(id),
-            None => self.invent(&tool),
-        };
+        let own_id = own_id(&mut inner);
+        let is_own = own_id.is_some();
+        let id = own_id.map_or_else(|| self.invent(&tool), Arc::from);
         self.used.insert(id.clone());
-        self.open.entry(tool.clone()).or_default().push_back(id.clone());
+        self.open
+            .entry(tool.clone())
+            .or_default()
+            .push_back((id.clone(), is_own));
         let parameters = inner.object("args").unwrap_or_default();
         if !is_usual(&inner.0, &["name", "args"]) {
             fields.note(name, inner.0);
@@ -204,9 +207,11 @@ impl Reader {
         let tool = inner.peek("name").unwrap_or_default().to_owned();
         let own_id: Option<Arc<str>> = own_id(&mut inner).map(Arc::from);
         let open = self.open.get_mut(tool.as_str());
+        // An answer without the id that its call has.
+        let mut bears_none = false;
         let call_id = match (own_id, open) {
             (Some(id), Some(open)) => {
-                if let Some(index) = open.iter().position(|other| *other == id) {
+                if let Some(index) = open.iter().position(|(other, _)| *other == id) {
                     open.remove(index);
                     inner.string("name");
                 }
@@ -214,8 +219,9 @@ impl Reader {
             }
             (Some(id), None) => id,
             (None, open) => match open.and_then(VecDeque::pop_front) {
-                Some(id) => {
+                Some((id, is_own)) => {
                     inner.string("name");
+                    bears_none = is_own;
                     id
                 }
                 None => self.invent(&tool),
@@ -247,7 +253,7 @@ impl Reader {
         for value in inner.list("parts").unwrap_or_default() {
             output.push(self.part(value));
         }
-        if !is_usual(&inner.0, &["name", "response"]) {
+        if bears_none || !is_usual(&inner.0, &["name", "response"]) {
             fields.note(name, inner.0);
         }
         if let Some(shown) = shown {
