@@ -18,10 +18,24 @@
 //! ```
 
 pub mod actions;
+mod branch;
+mod claude_code;
+mod codex;
+mod copilot;
 mod detect;
 pub mod document;
 mod error;
 mod extra;
+mod gather;
+mod lines;
+mod mini_swe_agent;
+mod opencode;
+mod pi;
+#[cfg(test)]
+mod sketch;
+mod swe_agent;
+mod take;
+mod trajectory;
 
 pub use detect::detect;
 pub use document::{Document, Warning};
@@ -36,7 +50,16 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
         Some(format) => format,
         None => detect(bytes).ok_or(ReadError::UnknownFormat)?,
     };
-    Err(ReadError::NotReadable(format))
+    match format {
+        Format::ClaudeCode => claude_code::read(bytes),
+        Format::Codex => codex::read(bytes),
+        Format::Opencode => opencode::read(bytes),
+        Format::Pi => pi::read(bytes),
+        Format::Copilot => copilot::read(bytes),
+        Format::MiniSweAgent => mini_swe_agent::read(bytes),
+        Format::SweAgent => swe_agent::read(bytes),
+        format => Err(ReadError::NotReadable(format)),
+    }
 }
 
 /// Writes a conversation in one of the forms that are written. What is written follows the messages alone, so they may
