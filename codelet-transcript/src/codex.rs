@@ -41,6 +41,8 @@ struct Rollout {
     /// Hashes of the texts before a compaction, and how many messages they cover.
     said: HashSet<u64>,
     covered: usize,
+    /// The messages before this one hold no prompt: nothing to roll back to.
+    promptless: usize,
 }
 
 impl Rollout {
@@ -198,9 +200,11 @@ impl Rollout {
 
     /// What an event echoes as the user's message was typed, whatever it looks like.
     fn typed(&mut self, words: &str) {
-        let Some(message) = self.last_user.and_then(|index| self.gather.message_mut(index)) else {
+        let Some(index) = self.last_user.take() else { return };
+        let Some(message) = self.gather.message_mut(index) else {
             return;
         };
+        self.promptless = self.promptless.min(index);
         let mut rest = words.trim();
         for part in &mut message.parts {
             if let Part::Text(text) = part
@@ -213,21 +217,21 @@ impl Rollout {
     }
 
     fn roll_back(&mut self, turns: u64) {
-        let prompts = self
-            .gather
-            .messages()
+        let searched = &self.gather.messages()[self.promptless..];
+        let prompts = searched
             .iter()
             .enumerate()
             .rev()
             .filter(|(_, message)| message.is_prompt());
-        let first = prompts
-            .take(usize::try_from(turns).unwrap_or(usize::MAX))
-            .last()
-            .map(|(index, _)| index);
-        if let Some(index) = first {
-            self.gather.truncate(index);
-            self.covered = self.covered.min(index);
-            self.last_user = None;
+        let first = prompts.take(usize::try_from(turns).unwrap_or(usize::MAX)).last();
+        match first.map(|(index, _)| self.promptless + index) {
+            Some(index) => {
+                self.gather.truncate(index);
+                self.covered = self.covered.min(index);
+                self.last_user = None;
+            }
+            None if turns > 0 => self.promptless = self.gather.len(),
+            None => {}
         }
     }
 
@@ -387,4 +391,236 @@ fn exit_status(output: &str) -> Option<i64> {
         })?
         .parse()
         .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    fn item(payload: &str) -> String {
+        format!("{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{{{payload}}}}}\n")
+    }
+
+    fn event(payload: &str) -> String {
+        format!("{{\"timestamp\":\"t\",\"type\":\"event_msg\",\"payload\":{{{payload}}}}}\n")
+    }
+
+    fn user(text: &str) -> String {
+        let content = format!(r#"[{{"type":"input_text","text":"{text}"}}]"#);
+        item(&format!(r#""type":"message","role":"user","content":{content}"#))
+    }
+
+    fn said(text: &str) -> String {
+        let content = format!(r#"[{{"type":"output_text","text":"{text}"}}]"#);
+        item(&format!(
+            r#""type":"message","role":"assistant","content":{content},"phase":"commentary""#
+        ))
+    }
+
+    fn call(id: &str, tool: &str) -> String {
+        item(&format!(
+            r#""type":"function_call","name":"{tool}","arguments":"{{\"cmd\":\"ls\"}}","call_id":"{id}""#
+        ))
+    }
+
+    fn output(id: &str, output: &str) -> String {
+        item(&format!(
+            r#""type":"function_call_output","call_id":"{id}","output":{output}"#
+        ))
+    }
+
+    #[test]
+    fn items_of_one_reply_are_one_message_and_so_are_its_results() {
+        let meta = "{\"type\":\"session_meta\",\"payload\":{\"base_instructions\":{\"text\":\"Be Codex.\"}}}\n";
+        let thought = r#""type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"xyz""#;
+        let file = [
+            String::from(meta),
+            user("go"),
+            item(thought),
+            said("looking"),
+            call("c1", "exec_command"),
+            call("c2", "exec_command"),
+            output("c1", "\"one\""),
+            event(r#""type":"token_count""#),
+            output(
+                "c2",
+                r#"[{"type":"input_text","text":"two"},{"type":"input_image","image_url":"data:image/png;base64,iV"}]"#,
+            ),
+            item(r#""type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}"#),
+            said("done"),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"system: Be Codex.
+            user: go
+            thinking of openai sealed xyz: hm
+            assistant: looking
+            call c1: exec_command {"cmd":"ls"}
+            call c2: exec_command {"cmd":"ls"}
+            result c1 unknown: one
+            result c2 unknown: two + its image: image/png iV
+            assistant web_search_call: {"type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}
+            assistant: done"#,
+        );
+    }
+
+    #[test]
+    fn an_exit_status_is_read_from_the_envelope_alone() {
+        let unified =
+            |line| format!("Chunk ID: ab\nWall time: 0.1 seconds\n{line}\nOriginal token count: 9\nOutput:\nx");
+        assert_eq!(exit_status(&unified("Process exited with code 0")), Some(0));
+        assert_eq!(exit_status(&unified("Process exited with code 101")), Some(101));
+        assert_eq!(exit_status(&unified("Process running with session ID 7")), None);
+        assert_eq!(exit_status("Exit code: 1\nWall time: 0 seconds\nOutput:\nx"), Some(1));
+        assert_eq!(
+            exit_status(r#"{"output":"x","metadata":{"exit_code":2,"duration_seconds":0.1}}"#),
+            Some(2)
+        );
+        assert_eq!(
+            exit_status("Wall time: 1 seconds\nOutput:\nProcess exited with code 0"),
+            None
+        );
+        assert_eq!(
+            exit_status("all passed\nProcess exited with code 0\nExit code: 0"),
+            None
+        );
+    }
+
+    #[test]
+    fn only_tools_that_run_programs_have_the_envelope() {
+        let text = r#""Exit code: 1\nWall time: 0 seconds\nOutput:\nx""#;
+        let file = [
+            call("c1", "read_file"),
+            output("c1", text),
+            call("c2", "shell"),
+            output("c2", text),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"call c1: read_file {"cmd":"ls"}
+            result c1 unknown: Exit code: 1|Wall time: 0 seconds|Output:|x
+            call c2: shell {"cmd":"ls"}
+            result c2 failed: Exit code: 1|Wall time: 0 seconds|Output:|x"#,
+        );
+    }
+
+    #[test]
+    fn an_event_that_tells_how_a_call_ended_counts_first() {
+        let file = [
+            item(r#""type":"custom_tool_call","call_id":"c1","name":"apply_patch","input":"*** Begin Patch""#),
+            event(r#""type":"patch_apply_end","call_id":"c1","success":false"#),
+            item(r#""type":"custom_tool_call_output","call_id":"c1","output":"Failed""#),
+            item(r#""type":"local_shell_call","call_id":"c2","action":{"type":"exec","command":["ls"],"user":null}"#),
+            event(r#""type":"exec_command_end","call_id":"c2","exit_code":0"#),
+            output("c2", "\"a.rs\""),
+            call("c3", "mcp__x__y"),
+            event(r#""type":"mcp_tool_call_end","call_id":"c3","result":{"Err":"gone"}"#),
+            output("c3", r#"{"content":"gone","success":true}"#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"call c1: apply_patch {"input":"*** Begin Patch"}
+            result c1 failed: Failed
+            call c2: local_shell {"command":["ls"]}
+            result c2 ok: a.rs
+            call c3: mcp__x__y {"cmd":"ls"}
+            result c3 failed: gone"#,
+        );
+    }
+
+    #[test]
+    fn context_that_codex_adds_is_no_prompt_and_what_was_typed_always_is() {
+        let pasted = "<turn_aborted>why?</turn_aborted>";
+        let file = [
+            item(r#""type":"message","role":"developer","content":[{"type":"input_text","text":"no network"}]"#),
+            user("<environment_context><cwd>/x</cwd></environment_context>"),
+            user("# AGENTS.md instructions for /x<INSTRUCTIONS>be kind</INSTRUCTIONS>"),
+            user(pasted),
+            event(&format!(r#""type":"user_message","message":"{pasted}""#)),
+            user("<environment_context> is unclear to me"),
+        ];
+        check(
+            read,
+            &file.concat(),
+            "user (injected): no network
+            -
+            user (injected): <environment_context><cwd>/x</cwd></environment_context>
+            -
+            user (injected): # AGENTS.md instructions for /x<INSTRUCTIONS>be kind</INSTRUCTIONS>
+            -
+            user: <turn_aborted>why?</turn_aborted>
+            -
+            user: <environment_context> is unclear to me",
+        );
+    }
+
+    #[test]
+    fn of_what_replaces_the_history_only_the_summary_is_new() {
+        let replacement = r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]},
+            {"type":"message","role":"user","content":[{"type":"input_text","text":"So far: gone."}]}]"#
+            .replace('\n', "");
+        let compacted = |rest: &str| format!("{{\"type\":\"compacted\",\"payload\":{{{rest}}}}}\n");
+        let told = [
+            user("go"),
+            said("going"),
+            compacted(r#""message":"So far.","replacement_history":null"#),
+            said("gone"),
+        ];
+        check(
+            read,
+            &told.concat(),
+            "user: go\nassistant: going\nuser (summary): So far.\nassistant: gone",
+        );
+        let found = compacted(&format!(r#""message":"","replacement_history":{replacement}"#));
+        let found = [user("go"), said("going"), found, said("gone")];
+        check(
+            read,
+            &found.concat(),
+            "user: go\nassistant: going\nuser (summary): So far: gone.\nassistant: gone",
+        );
+        let sealed = r#""message":"","replacement_history":[{"type":"compaction","encrypted_content":"xyz"}]"#;
+        check(
+            read,
+            &[user("go"), compacted(sealed)].concat(),
+            r#"user: go
+            -
+            user compaction: {"type":"compaction","encrypted_content":"xyz"}"#,
+        );
+    }
+
+    #[test]
+    fn turns_that_were_rolled_back_are_left_out() {
+        let back = |turns| event(&format!(r#""type":"thread_rolled_back","num_turns":{turns}"#));
+        let file = [
+            user("one"),
+            said("1"),
+            user("two"),
+            said("2"),
+            user("three"),
+            said("3"),
+            back(2),
+            user("four"),
+        ];
+        check(read, &file.concat(), "user: one\nassistant: 1\nuser: four");
+        check(read, &[user("one"), back(99), user("two")].concat(), "user: two");
+    }
+
+    #[test]
+    fn the_first_versions_wrote_bare_items() {
+        let file = "{\"id\":\"x\",\"timestamp\":\"t\",\"instructions\":null}\n{\"record_type\":\"state\"}\n\
+            {\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"go\"}]}\n\
+            {\"type\":\"function_call\",\"name\":\"shell\",\"arguments\":\"{}\",\"call_id\":\"c1\"}\n\
+            {\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"{\\\"output\\\":\\\"x\\\",\\\"metadata\\\":{\\\"exit_code\\\":1}}\"}\n";
+        check(
+            read,
+            file,
+            r#"user: go
+            call c1: shell {}
+            result c1 failed: {"output":"x","metadata":{"exit_code":1}}"#,
+        );
+    }
 }

@@ -188,3 +188,139 @@ fn is_known(kind: &str) -> bool {
     ];
     FAMILIES.contains(&kind.split('.').next().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    fn event(kind: &str, data: &str) -> String {
+        format!(
+            "{{\"type\":\"{kind}\",\"data\":{{{data}}},\"id\":\"e-{}\",\"parentId\":null}}\n",
+            data.len()
+        )
+    }
+
+    fn reply(id: &str, tool: &str) -> String {
+        let request =
+            format!(r#"{{"toolCallId":"{id}","name":"{tool}","arguments":{{"command":"ls"}},"type":"function"}}"#);
+        event(
+            "assistant.message",
+            &format!(r#""content":"","toolRequests":[{request}]"#),
+        )
+    }
+
+    fn done(id: &str, success: bool, rest: &str) -> String {
+        event(
+            "tool.execution_complete",
+            &format!(r#""toolCallId":"{id}","success":{success},{rest}"#),
+        )
+    }
+
+    #[test]
+    fn the_users_words_stand_apart_from_what_is_put_around_them() {
+        let file = [
+            event("session.start", r#""version":1"#),
+            event("system.message", r#""role":"system","content":"Be brief.""#),
+            event(
+                "user.message",
+                r#""content":"go","transformedContent":"<now>5</now>\n\ngo\n\n<system_reminder>x</system_reminder>""#,
+            ),
+            event("system.message", r#""role":"system","content":"Be very brief.""#),
+            event(
+                "assistant.message",
+                r#""content":"gone","reasoningText":"hm","reasoningOpaque":"xyz","toolRequests":[]"#,
+            ),
+            event("user.message", r#""content":"a skill","source":"skill-pdf""#),
+            event(
+                "system.notification",
+                r#""content":"a shell ended","kind":{"type":"shell_completed"}"#,
+            ),
+        ];
+        check(
+            read,
+            &file.concat(),
+            "system: Be very brief.
+            user (injected): <now>5</now>||
+            user: go
+            user (injected): ||<system_reminder>x</system_reminder>
+            thinking: hm
+            assistant: gone
+            user (injected): a skill
+            -
+            user (injected): a shell ended",
+        );
+    }
+
+    #[test]
+    fn a_result_fails_by_its_flag_or_by_the_exit_status_of_its_shell() {
+        let file = [
+            reply("c1", "bash"),
+            done(
+                "c1",
+                true,
+                r#""result":{"content":"x\n<shellId: 3 completed with exit code 1>","detailedContent":"x"}"#,
+            ),
+            reply("c2", "view"),
+            done("c2", true, r#""result":{"content":"x\n<exited with exit code 1>"}"#),
+            reply("c3", "edit"),
+            done("c3", false, r#""error":{"message":"no such file","code":"failure"}"#),
+            reply("c4", "bash"),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"call c1: bash {"command":"ls"}
+            result c1 failed: x|<shellId: 3 completed with exit code 1>
+            call c2: view {"command":"ls"}
+            result c2 ok: x|<exited with exit code 1>
+            call c3: edit {"command":"ls"}
+            result c3 failed: no such file
+            call c4: bash {"command":"ls"}"#,
+        );
+    }
+
+    #[test]
+    fn an_exit_status_is_the_last_line_alone() {
+        assert_eq!(exit_status("x\n<exited with exit code 0>\n"), Some(0));
+        assert_eq!(
+            exit_status("<command with shellId: 4 completed with exit code -1>"),
+            Some(-1)
+        );
+        assert_eq!(exit_status("<exited with exit code 0>\nx"), None);
+        assert_eq!(exit_status("<he exited with exit code 0>"), None);
+        assert_eq!(exit_status("<exited with exit code many>"), None);
+    }
+
+    #[test]
+    fn a_summary_is_kept_after_what_it_sums_up_and_other_agents_are_left_out() {
+        let file = [
+            event("user.message", r#""content":"go""#),
+            event("assistant.message", r#""content":"aside","parentToolCallId":"c1""#),
+            event(
+                "session.compaction_complete",
+                r#""success":true,"summaryContent":"so far""#,
+            ),
+            event("assistant.message", r#""content":"gone""#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            "user: go\n-\nuser (summary): so far\nassistant: gone",
+        );
+    }
+
+    #[test]
+    fn a_rewind_forgets_what_came_after() {
+        let prompt = event("user.message", r#""content":"left""#);
+        let id = r#""content":"left""#.len();
+        let file = [
+            event("user.message", r#""content":"go on""#),
+            prompt,
+            event("assistant.message", r#""content":"went left""#),
+            event("session.snapshot_rewind", &format!(r#""upToEventId":"e-{id}""#)),
+            event("user.message", r#""content":"go right""#),
+        ];
+        check(read, &file.concat(), "user: go on\n-\nuser: go right");
+    }
+}

@@ -56,6 +56,10 @@ impl Chat {
             // How the run ended; the model never saw it.
             "exit" => {}
             "" if take::str(&message, "object") == "response" => self.items(message),
+            "system" | "developer" => {
+                let parts = trajectory::content(take::value(&mut message, "content"), Origin::Injected);
+                self.gather.message(Role::User, parts);
+            }
             _ => self.user(message),
         }
     }
@@ -156,24 +160,24 @@ fn command(content: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// The first block between the fence, alone on its line, and a line that begins with three backticks.
+/// The first block between a line that ends with the fence and a line that begins with three backticks.
 fn fenced<'a>(content: &'a str, fence: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let mut from = 0;
-    while let Some(found) = content[from..].find(fence) {
-        let start = from + found;
-        from = start + fence.len();
-        let rest = &content[from..];
-        let line = rest.find('\n')?;
-        if !rest[..line].trim().is_empty() {
-            continue;
+    while let Some(length) = content[from..].find('\n') {
+        let line = content[from..from + length].trim_end();
+        if line.ends_with(fence) {
+            let start = from + line.len() - fence.len();
+            let inside = from + length;
+            // The newline before the closing fence may be the one after the opening one.
+            let end = inside + content[inside..].find("\n```")?;
+            let after = &content[end + "\n```".len()..];
+            return Some((
+                &content[..start],
+                content.get(inside + 1..end).unwrap_or_default(),
+                after,
+            ));
         }
-        // The newline before the closing fence may be the one after the opening one.
-        let end = rest[line..].find("\n```")? + line;
-        return Some((
-            &content[..start],
-            rest.get(line + 1..end).unwrap_or_default(),
-            &rest[end + "\n```".len()..],
-        ));
+        from += length + 1;
     }
     None
 }
@@ -198,4 +202,109 @@ fn status(message: &Fields) -> Option<bool> {
     }
     let (code, _) = text.strip_prefix("<returncode>")?.split_once("</returncode>")?;
     code.trim().parse::<i64>().ok().map(|code| code == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+    use serde_json::json;
+
+    fn trajectory(messages: Value) -> String {
+        json!({"info": {"mini_version": "1.15.0"}, "messages": messages, "trajectory_format": "mini-swe-agent-1"})
+            .to_string()
+    }
+
+    #[test]
+    fn a_fenced_command_is_a_call_and_the_next_message_its_result() {
+        let file = trajectory(json!([
+            {"role": "system", "content": "Use bash."},
+            {"role": "user", "content": "Fix it."},
+            {"role": "assistant", "content": "THOUGHT: look\n\n```bash\nls -la\n```", "extra": {"response": {}}},
+            {"role": "user", "content": "<returncode>2</returncode>\n<output>\nno\n</output>"},
+            {"role": "assistant", "content": "```bash\nmake\n```\nThat is all."},
+            {"role": "user", "content": "The last command <command>make</command> timed out and has been killed."},
+            {"role": "assistant", "content": "```bash\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```"},
+            {"role": "user", "content": "diff --git a b"},
+        ]));
+        check(
+            read,
+            &file,
+            r#"system: Use bash.
+            user: Fix it.
+            assistant: THOUGHT: look
+            call step_2: bash {"command":"ls -la"}
+            result step_2 failed: <returncode>2</returncode>|<output>|no|</output>
+            assistant: That is all.
+            call step_4: bash {"command":"make"}
+            result step_4 failed: The last command <command>make</command> timed out and has been killed.
+            call step_6: bash {"command":"echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}
+            result step_6 unknown: diff --git a b"#,
+        );
+    }
+
+    #[test]
+    fn a_reply_without_one_command_is_followed_by_the_harness() {
+        let file = trajectory(json!([
+            {"role": "user", "content": "Fix it."},
+            {"role": "assistant", "content": "```bash\nls\n```\nand\n```bash\npwd\n```"},
+            {"role": "user", "content": "Please always provide EXACTLY ONE action."},
+            {"role": "assistant", "content": "```python\nprint(1)\n```"},
+            {"role": "user", "content": "Please always provide EXACTLY ONE action."},
+        ]));
+        check(
+            read,
+            &file,
+            "user: Fix it.
+            assistant: ```bash|ls|```|and|```bash|pwd|```
+            user (injected): Please always provide EXACTLY ONE action.
+            assistant: ```python|print(1)|```
+            user (injected): Please always provide EXACTLY ONE action.",
+        );
+    }
+
+    #[test]
+    fn later_versions_call_tools() {
+        let call =
+            json!({"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{\"command\": \"ls\"}"}});
+        let file = trajectory(json!([
+            {"role": "user", "content": "Fix it."},
+            {"role": "assistant", "content": null, "tool_calls": [call], "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "sig"}]},
+            {"role": "tool", "tool_call_id": "c1", "content": "<output>\na.rs\n</output>", "extra": {"returncode": 0}},
+            {"role": "assistant", "content": "I am done."},
+            {"role": "user", "content": "No tool calls found.", "extra": {"interrupt_type": "FormatError"}},
+            {"object": "response", "output": [
+                {"type": "reasoning", "summary": [], "encrypted_content": "xyz"},
+                {"type": "function_call", "call_id": "c2", "name": "bash", "arguments": "{}"}]},
+            {"type": "function_call_output", "call_id": "c2", "output": "x", "extra": {"returncode": 1}},
+            {"role": "exit", "content": "patch"},
+        ]));
+        check(
+            read,
+            &file,
+            r#"user: Fix it.
+            thinking of anthropic signed sig: hm
+            call c1: bash {"command":"ls"}
+            result c1 ok: <output>|a.rs|</output>
+            assistant: I am done.
+            user (injected): No tool calls found.
+            thinking of openai sealed xyz:
+            call c2: bash {}
+            result c2 failed: x"#,
+        );
+    }
+
+    #[test]
+    fn a_fence_stands_alone_on_its_line() {
+        assert_eq!(command("a\n```bash\nls\n```"), Some(("a\n", "ls", "")));
+        assert_eq!(command("```bash  \n\nls\n\n```\nb"), Some(("", "ls", "\nb")));
+        assert_eq!(
+            command("see ```bash scripts```\n```bash\nls\n```").map(|(_, command, _)| command),
+            Some("ls")
+        );
+        assert_eq!(command("```mswea_bash_command\nls\n```"), Some(("", "ls", "")));
+        assert_eq!(command("```bash\n```"), Some(("", "", "")));
+        assert_eq!(command("```bash\nls"), None);
+        assert_eq!(command("```bash"), None);
+    }
 }

@@ -207,3 +207,137 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
     };
     (call, result)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::sketch::check;
+
+    fn session(info: &str, messages: &[String]) -> String {
+        format!(
+            "{{\n \"info\":{{{info}}},\n \"messages\":[{}]\n}}\n",
+            messages.join(",\n")
+        )
+    }
+
+    fn message(id: &str, role: &str, parts: &[&str]) -> String {
+        let parts: Vec<String> = parts
+            .iter()
+            .enumerate()
+            .map(|(n, part)| format!(r#"{{"id":"{id}{n}",{part}}}"#))
+            .collect();
+        format!(
+            r#"{{"info":{{"id":"{id}","role":"{role}"}},"parts":[{}]}}"#,
+            parts.join(",")
+        )
+    }
+
+    fn tool(id: &str, state: &str) -> String {
+        format!(r#""type":"tool","tool":"bash","callID":"{id}","state":{{"input":{{"command":"ls"}},{state}}}"#)
+    }
+
+    #[test]
+    fn a_message_of_several_steps_is_several_replies() {
+        let done = tool("c1", r#""status":"completed","output":"a.rs","metadata":{"exit":0}"#);
+        let failed = tool("c2", r#""status":"completed","output":"no","metadata":{"exit":2}"#);
+        let refused = tool("c3", r#""status":"error","error":"invalid arguments""#);
+        let running = tool("c4", r#""status":"running""#);
+        let messages = [
+            message("a", "user", &[r#""type":"text","text":"go""#]),
+            message(
+                "b",
+                "assistant",
+                &[
+                    r#""type":"step-start""#,
+                    r#""type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"sig"}}"#,
+                    r#""type":"text","text":"looking""#,
+                    &done,
+                    &failed,
+                    r#""type":"step-finish""#,
+                    r#""type":"step-start""#,
+                    &refused,
+                    r#""type":"patch","files":[]"#,
+                    r#""type":"step-start""#,
+                    &running,
+                ],
+            ),
+        ];
+        check(
+            read,
+            &session("", &messages),
+            r#"user: go
+            thinking of anthropic signed sig: hm
+            assistant: looking
+            call c1: bash {"command":"ls"}
+            call c2: bash {"command":"ls"}
+            result c1 ok: a.rs
+            result c2 failed: no
+            call c3: bash {"command":"ls"}
+            result c3 failed: invalid arguments
+            call c4: bash {"command":"ls"}"#,
+        );
+    }
+
+    #[test]
+    fn what_is_synthetic_is_no_prompt_and_what_is_ignored_is_not_sent() {
+        let parts = [
+            r#""type":"text","text":"see @a.rs""#,
+            r#""type":"text","text":"its content","synthetic":true"#,
+            r#""type":"text","text":"for the screen","ignored":true"#,
+            r#""type":"file","mime":"text/plain","url":"file:///a.rs""#,
+            r#""type":"file","mime":"image/png","url":"data:image/png;base64,iV""#,
+        ];
+        check(
+            read,
+            &session("", &[message("a", "user", &parts)]),
+            "user: see @a.rs\nuser (injected): its content\nuser image: image/png iV",
+        );
+    }
+
+    #[test]
+    fn the_answer_to_a_compaction_is_a_summary() {
+        let answer = message("c", "assistant", &[r#""type":"text","text":"so far""#]);
+        let answer = answer.replace(r#""role":"assistant""#, r#""role":"assistant","summary":true"#);
+        let messages = [
+            message("a", "user", &[r#""type":"text","text":"go""#]),
+            message("b", "user", &[r#""type":"compaction","auto":true"#]),
+            answer,
+        ];
+        check(
+            read,
+            &session("", &messages),
+            "user: go\n-\nuser (injected): What did we do so far?\nassistant (summary): so far",
+        );
+    }
+
+    #[test]
+    fn what_was_reverted_is_left_out() {
+        let messages = [
+            message("a", "user", &[r#""type":"text","text":"go""#]),
+            message(
+                "b",
+                "assistant",
+                &[r#""type":"text","text":"one""#, r#""type":"text","text":"two""#],
+            ),
+            message("c", "user", &[r#""type":"text","text":"on""#]),
+        ];
+        check(read, &session(r#""revert":{"messageID":"b"}"#, &messages), "user: go");
+        check(
+            read,
+            &session(r#""revert":{"messageID":"b","partID":"b1"}"#, &messages),
+            "user: go\nassistant: one",
+        );
+    }
+
+    #[test]
+    fn a_file_without_messages_is_named_and_so_is_one_that_breaks_off() {
+        let words = |file: &str| read(file.as_bytes()).unwrap_err().to_string();
+        assert_eq!(
+            words("{\"info\":{}}"),
+            "line 1: messages is missing, expected a list of messages"
+        );
+        assert!(words("{\"info\":{},\n\"messages\":[").starts_with("line 2, column 12: EOF"));
+        assert!(words("[]").starts_with("line 1: the file is a list, expected an exported session"));
+    }
+}

@@ -184,3 +184,102 @@ fn execution(fields: &mut Fields) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    fn listed(message: &str) -> String {
+        format!("{{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{{{message}}}}}\n")
+    }
+
+    fn entry(id: &str, parent: &str, rest: &str) -> String {
+        let parent = if parent.is_empty() {
+            String::from("null")
+        } else {
+            format!("\"{parent}\"")
+        };
+        format!("{{\"id\":\"{id}\",\"parentId\":{parent},{rest}}}\n")
+    }
+
+    fn user(text: &str) -> String {
+        format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#)
+    }
+
+    #[test]
+    fn replies_and_results_of_a_plain_list() {
+        let file = [
+            String::from("{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/x\"}\n"),
+            listed(r#""role":"user","content":[{"type":"text","text":"go"},{"type":"image","mimeType":"image/png","data":"iV"}]"#),
+            String::from("{\"type\":\"model_change\",\"modelId\":\"m\"}\n"),
+            listed(
+                r#""role":"assistant","api":"anthropic-messages","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"sig"},
+                {"type":"text","text":"looking"},{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"}}]"#
+                    .replace('\n', "")
+                    .as_str(),
+            ),
+            listed(r#""role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"no"}],"isError":true"#),
+            listed(r#""role":"bashExecution","command":"make","output":"x","exitCode":2,"cancelled":false,"truncated":false"#),
+            listed(r#""role":"bashExecution","command":"pwd","output":"/x","exitCode":0,"excludeFromContext":true"#),
+            String::from("{\"type\":\"compaction\",\"summary\":\"so far\",\"firstKeptEntryIndex\":3}\n"),
+            listed(r#""role":"assistant","content":[],"stopReason":"error""#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"user: go
+            user image: image/png iV
+            thinking of anthropic signed sig: hm
+            assistant: looking
+            call c1: bash {"command":"ls"}
+            result c1 failed: no
+            -
+            user (injected): Ran `make`|```|x|```||Command exited with code 2
+            -
+            user (summary): so far"#,
+        );
+    }
+
+    #[test]
+    fn the_branch_of_the_last_entry_is_the_conversation() {
+        let file = [
+            String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n"),
+            entry("a", "", &user("go")),
+            entry("b", "a", &user("left")),
+            entry(
+                "c",
+                "a",
+                r#""type":"branch_summary","fromId":"b","summary":"went left""#,
+            ),
+            entry(
+                "d",
+                "c",
+                r#""type":"custom_message","customType":"x","content":"by an extension","display":true"#,
+            ),
+            entry("e", "d", &user("right")),
+            entry("f", "e", r#""type":"label","targetId":"a","label":"start""#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            "user: go\n-\nuser (summary): went left\n-\nuser (injected): by an extension\n-\nuser: right",
+        );
+    }
+
+    #[test]
+    fn the_proof_of_thinking_belongs_to_a_vendor() {
+        let reply = |api: &str, proof: &str| {
+            let block = format!(r#"{{"type":"thinking","thinking":"hm","thinkingSignature":"{proof}"}}"#);
+            listed(&format!(r#""role":"assistant","api":"{api}","content":[{block}]"#))
+        };
+        let sealed = r#"{\"type\":\"reasoning\",\"encrypted_content\":\"xyz\"}"#;
+        check(
+            read,
+            &reply("openai-responses", sealed),
+            "thinking of openai sealed xyz: hm",
+        );
+        check(read, &reply("openai-completions", "reasoning_content"), "thinking: hm");
+        check(read, &reply("anthropic-messages", ""), "thinking of anthropic: hm");
+    }
+}

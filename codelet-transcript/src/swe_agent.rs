@@ -45,6 +45,10 @@ impl Story {
                 self.gather
                     .system(trajectory::plain(take::value(&mut message, "content")));
             }
+            "system" => {
+                let parts = trajectory::content(take::value(&mut message, "content"), Origin::Injected);
+                self.gather.message(Role::User, parts);
+            }
             "assistant" => self.reply(index, message, origin),
             "tool" => self.answer(message),
             _ if self.open > 0 => self.answer(message),
@@ -128,5 +132,82 @@ impl Story {
         if self.open > 0 {
             self.answer(Fields::from_iter([(String::from("content"), observation)]));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+    use serde_json::json;
+
+    fn history(messages: Value) -> String {
+        json!({"environment": "e", "trajectory": [], "history": messages, "info": {}}).to_string()
+    }
+
+    #[test]
+    fn tool_calls_and_their_observations() {
+        let call =
+            json!({"id": "c1", "type": "function", "function": {"name": "open", "arguments": "{\"path\":\"a.py\"}"}});
+        let file = history(json!([
+            {"role": "system", "content": "Use tools.", "message_type": "system_prompt"},
+            {"role": "user", "content": [{"type": "text", "text": "Fix it."}], "message_type": "observation"},
+            {"role": "assistant", "content": "Open it.", "thought": "Open it.", "action": "open a.py", "tool_calls": [call]},
+            {"role": "tool", "content": "x = 1", "tool_call_ids": ["c1"]},
+        ]));
+        check(
+            read,
+            &file,
+            r#"system: Use tools.
+            user: Fix it.
+            assistant: Open it.
+            call c1: open {"path":"a.py"}
+            result c1 unknown: x = 1"#,
+        );
+    }
+
+    #[test]
+    fn an_action_in_text_is_a_call_and_the_next_message_its_observation() {
+        let file = history(json!([
+            {"role": "user", "content": "A worked example.", "is_demo": true},
+            {"role": "user", "content": "Fix it."},
+            {"role": "assistant", "content": "Look.\n```\nls\n```", "thought": "Look.\n", "action": "ls\n"},
+            {"role": "user", "content": "a.py"},
+            {"role": "assistant", "content": "Hm.", "thought": "Hm.", "action": ""},
+            {"role": "user", "content": "Your output was not formatted correctly."},
+        ]));
+        check(
+            read,
+            &file,
+            r#"user (injected): A worked example.
+            -
+            user: Fix it.
+            assistant: Look.
+            call step_2: bash {"command":"ls"}
+            result step_2 unknown: a.py
+            assistant: Hm.
+            user (injected): Your output was not formatted correctly."#,
+        );
+    }
+
+    #[test]
+    fn a_file_of_steps_alone_is_read_from_them() {
+        let query = json!([{"role": "system", "content": "S"}, {"role": "user", "content": "Fix it."}]);
+        let file = json!({"trajectory": [
+            {"query": query, "thought": "Look.", "action": "ls", "response": "Look. ls", "observation": "a.py"},
+            {"thought": "Done.", "action": "submit", "response": "", "observation": ""},
+        ]});
+        check(
+            read,
+            &file.to_string(),
+            r#"system: S
+            user: Fix it.
+            assistant: Look.
+            call step_0: bash {"command":"ls"}
+            result step_0 unknown: a.py
+            assistant: Done.
+            call step_1: bash {"command":"submit"}
+            result step_1 unknown:"#,
+        );
     }
 }
