@@ -32,6 +32,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
 struct Rollout {
     gather: Gather,
     has_meta: bool,
+    /// How many searches of the vendor there were: they have no ids.
+    searches: usize,
     /// The last message in the user's role, by its place.
     last_user: Option<usize>,
     /// The tools of the calls, by call id.
@@ -95,16 +97,12 @@ impl Rollout {
             "function_call_output" | "custom_tool_call_output" => self.output(item),
             "tool_search_output" => {
                 let id = take::string(item, "call_id").unwrap_or_default();
-                let success = match take::str(item, "status") {
-                    "completed" => Some(true),
-                    "failed" => Some(false),
-                    _ => None,
-                };
+                let success = completed(item);
                 let tools = take::value(item, "tools").to_string();
                 self.gather.result(gather::result(id, success, vec![Part::text(tools)]));
             }
-            // Run by the vendor within its answer: there is no result to pair such a call with.
-            "web_search_call" | "image_generation_call" => self.gather.reply(vec![opaque(&kind, item)]),
+            "web_search_call" => self.search(item),
+            "image_generation_call" => self.gather.reply(vec![opaque(&kind, item)]),
             "compaction" | "compaction_summary" | "context_compaction" => {
                 self.gather.message(Role::User, vec![opaque(&kind, item)]);
             }
@@ -138,6 +136,18 @@ impl Rollout {
             .unwrap_or_default();
         self.tools.insert(id.clone(), tool.clone());
         self.gather.reply(vec![gather::call(id, tool, parameters)]);
+    }
+
+    /// The vendor searches within its answer: what was asked is recorded, what was found is not.
+    fn search(&mut self, item: &mut Fields) {
+        let id = take::string(item, "id").unwrap_or_else(|| format!("search_{}", self.searches));
+        self.searches += 1;
+        let action = take::object(item, "action").unwrap_or_default();
+        self.gather.reply(vec![gather::call(id.as_str(), "web_search", action)]);
+        if take::str(item, "status") != "in_progress" {
+            let note = Part::text_from(Origin::Injected, "[run by the vendor; what it found was not recorded]");
+            self.gather.result(gather::result(id, completed(item), vec![note]));
+        }
     }
 
     fn output(&mut self, item: &mut Fields) {
@@ -280,6 +290,15 @@ fn texts(message: &Message) -> impl Iterator<Item = &codelet_context::message::T
         Part::Text(text) => Some(text),
         _ => None,
     })
+}
+
+/// Whether an item that carries its status succeeded.
+fn completed(item: &Fields) -> Option<bool> {
+    match take::str(item, "status") {
+        "completed" => Some(true),
+        "failed" => Some(false),
+        _ => None,
+    }
 }
 
 fn opaque(kind: &str, item: &mut Fields) -> Part {
@@ -461,7 +480,8 @@ mod tests {
             call c2: exec_command {"cmd":"ls"}
             result c1 unknown: one
             result c2 unknown: two + its image: image/png iV
-            assistant web_search_call: {"type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}
+            call search_0: web_search {"type":"search","query":"q"}
+            result search_0 ok: [run by the vendor; what it found was not recorded]
             assistant: done"#,
         );
     }
