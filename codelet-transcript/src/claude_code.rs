@@ -128,7 +128,9 @@ impl Session {
             if let Some(prompt) = attachment.get("prompt").and_then(Value::as_str) {
                 self.shown.insert(String::from(prompt));
             }
-            return Said::User(content(take::value(&mut attachment, "prompt"), origin));
+            let mut parts = content(take::value(&mut attachment, "prompt"), origin);
+            parts.retain(|part| !matches!(part, Part::ToolCall(_)));
+            return Said::User(parts);
         }
         let text = ["content", "snippet", "stdout"]
             .iter()
@@ -327,7 +329,9 @@ fn reply(fields: &mut Fields) -> Said {
     let synthetic = take::str(&message, "model") == "<synthetic>";
     let origin = if synthetic { Origin::Injected } else { Origin::Own };
     let id = take::string(&mut message, "id").unwrap_or_default();
-    let parts = content(take::value(&mut message, "content"), origin);
+    let mut parts = content(take::value(&mut message, "content"), origin);
+    // Only tools answer and only the model calls, whatever a damaged file says.
+    parts.retain(|part| !matches!(part, Part::ToolResult(_)));
     Said::Reply { id, parts }
 }
 
@@ -349,6 +353,7 @@ fn user(fields: &mut Fields) -> Said {
         () => Origin::Own,
     };
     let mut parts = content(take::value(&mut message, "content"), origin);
+    parts.retain(|part| !matches!(part, Part::ToolCall(_)));
     if origin == Origin::Own {
         parts = parts.into_iter().flat_map(told_apart).collect();
     }
@@ -493,7 +498,9 @@ fn block(value: Value, origin: Origin) -> Option<Part> {
                 .get("is_error")
                 .and_then(Value::as_bool)
                 .map(|is_error| !is_error);
-            let mut result = gather::result(id, success, content(output, Origin::Own));
+            let mut output = content(output, Origin::Own);
+            output.retain(|part| matches!(part, Part::Text(_) | Part::Image(_) | Part::Opaque(_)));
+            let mut result = gather::result(id, success, output);
             result.bare = bare;
             Some(Part::ToolResult(result))
         }
