@@ -20,7 +20,11 @@
 pub mod actions;
 mod anthropic;
 mod arguments;
+mod branch;
+mod claude_code;
+mod codex;
 mod convert;
+mod copilot;
 mod corpus;
 mod detect;
 pub mod document;
@@ -28,14 +32,24 @@ mod envelope;
 mod error;
 mod extra;
 mod format;
+mod gather;
 mod gemini;
+mod lines;
+mod mini_swe_agent;
 mod node;
 mod openai;
+mod opencode;
+mod pi;
 mod request;
 mod responses;
 mod shell;
+#[cfg(test)]
+mod sketch;
 mod skim;
 mod source;
+mod swe_agent;
+mod take;
+mod trajectory;
 
 pub use detect::detect;
 pub use document::{Document, Warning};
@@ -57,7 +71,14 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
         Format::Responses => responses::read(bytes),
         Format::Gemini => gemini::read(bytes),
         Format::Corpus => corpus::read(bytes),
-        other => Err(ReadError::NotReadable(other)),
+        Format::ClaudeCode => claude_code::read(bytes),
+        Format::Codex => codex::read(bytes),
+        Format::Opencode => opencode::read(bytes),
+        Format::Pi => pi::read(bytes),
+        Format::Copilot => copilot::read(bytes),
+        Format::MiniSweAgent => mini_swe_agent::read(bytes),
+        Format::SweAgent => swe_agent::read(bytes),
+        Format::Shape => Err(ReadError::NotReadable(format)),
     }
 }
 

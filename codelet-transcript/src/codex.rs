@@ -1,0 +1,646 @@
+//! Session files (rollouts) of Codex. The response items are what the model saw; events beside them are echoes for display,
+//! but say which words were typed and how a program ended.
+
+use crate::gather::{self, Gather};
+use crate::lines::Lines;
+use crate::take::{self, Fields};
+use crate::{Document, Format, ReadError};
+use codelet_context::message::{Message, Opaque, Origin, Part, Role};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Reads a rollout.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    let mut lines = Lines::new(bytes)?;
+    let mut rollout = Rollout::default();
+    while let Some(mut entry) = lines.next()? {
+        let known = match take::object(&mut entry.fields, "payload") {
+            Some(payload) => rollout.entry(take::str(&entry.fields, "type"), payload),
+            // The first versions wrote the items as they are, after a line about the session.
+            None => !entry.fields.contains_key("type") || rollout.item(&mut entry.fields),
+        };
+        if !known {
+            let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
+            lines.note_unknown(entry.line, &kind);
+        }
+    }
+    Ok(rollout.gather.finish(Format::Codex, lines.into_warnings()))
+}
+
+#[derive(Default)]
+struct Rollout {
+    gather: Gather,
+    has_meta: bool,
+    /// How many searches of the vendor there were: they have no ids.
+    searches: usize,
+    /// The last message in the user's role, by its place.
+    last_user: Option<usize>,
+    /// The tools of the calls, by call id.
+    tools: HashMap<String, String>,
+    /// How calls ended, where an event says so, by call id.
+    ended: HashMap<String, bool>,
+    /// Hashes of the texts before a compaction, and how many messages they cover.
+    said: HashSet<u64>,
+    covered: usize,
+    /// The messages before this one hold no prompt: nothing to roll back to.
+    promptless: usize,
+}
+
+impl Rollout {
+    /// Takes in an entry; says whether its kind is a known one.
+    fn entry(&mut self, kind: &str, mut payload: Fields) -> bool {
+        match kind {
+            "session_meta" => {
+                // The file of a fork holds the other session's entry, too.
+                if !self.has_meta
+                    && let Some(mut base) = take::object(&mut payload, "base_instructions")
+                    && let Some(text) = take::string(&mut base, "text")
+                {
+                    self.gather.system(text);
+                }
+                self.has_meta = true;
+            }
+            "response_item" => return self.item(&mut payload),
+            "compacted" => self.compacted(payload),
+            "event_msg" => self.event(payload),
+            "turn_context" | "session_state" | "world_state" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn item(&mut self, item: &mut Fields) -> bool {
+        let kind = take::str(item, "type").to_owned();
+        match kind.as_str() {
+            "message" => self.message(item),
+            "reasoning" => self.gather.reply(reasoning(item).into_iter().collect()),
+            "function_call" => {
+                let parameters = take::parameters(take::value(item, "arguments"));
+                let tool = take::string(item, "name").unwrap_or_default();
+                self.call(item, tool, parameters);
+            }
+            "custom_tool_call" => {
+                let input = take::value(item, "input");
+                let tool = take::string(item, "name").unwrap_or_default();
+                self.call(item, tool, Fields::from_iter([(String::from("input"), input)]));
+            }
+            "local_shell_call" => {
+                let mut action = take::object(item, "action").unwrap_or_default();
+                action.retain(|name, value| name != "type" && !value.is_null());
+                self.call(item, String::from("local_shell"), action);
+            }
+            "tool_search_call" => {
+                let parameters = take::parameters(take::value(item, "arguments"));
+                self.call(item, String::from("tool_search"), parameters);
+            }
+            "function_call_output" | "custom_tool_call_output" => self.output(item),
+            "tool_search_output" => {
+                let id = take::string(item, "call_id").unwrap_or_default();
+                let success = completed(item);
+                let tools = take::value(item, "tools").to_string();
+                self.gather.result(gather::result(id, success, vec![Part::text(tools)]));
+            }
+            "web_search_call" => self.search(item),
+            "image_generation_call" => self.gather.reply(vec![opaque(&kind, item)]),
+            "compaction" | "compaction_summary" | "context_compaction" => {
+                self.gather.message(Role::User, vec![opaque(&kind, item)]);
+            }
+            "ghost_snapshot" | "other" => {}
+            _ => return item.contains_key("record_type"),
+        }
+        true
+    }
+
+    fn message(&mut self, item: &mut Fields) {
+        let role = take::str(item, "role").to_owned();
+        let mut parts = content(take::value(item, "content"));
+        if role == "assistant" {
+            return self.gather.reply(parts);
+        }
+        let by_harness = role != "user";
+        for part in &mut parts {
+            if let Part::Text(text) = part
+                && (by_harness || is_contextual(text.body.as_str()))
+            {
+                text.origin = Origin::Injected;
+            }
+        }
+        self.last_user = Some(self.gather.len()).filter(|_| !by_harness && !parts.is_empty());
+        self.gather.message(Role::User, parts);
+    }
+
+    fn call(&mut self, item: &mut Fields, tool: String, parameters: Fields) {
+        let id = take::string(item, "call_id")
+            .or_else(|| take::string(item, "id"))
+            .unwrap_or_default();
+        self.tools.insert(id.clone(), tool.clone());
+        self.gather.reply(vec![gather::call(id, tool, parameters)]);
+    }
+
+    /// The vendor searches within its answer: what was asked is recorded, what was found is not.
+    fn search(&mut self, item: &mut Fields) {
+        let id = take::string(item, "id").unwrap_or_else(|| format!("search_{}", self.searches));
+        self.searches += 1;
+        let action = take::object(item, "action").unwrap_or_default();
+        self.gather.reply(vec![gather::call(id.as_str(), "web_search", action)]);
+        if take::str(item, "status") != "in_progress" {
+            let note = Part::text_from(Origin::Injected, "[run by the vendor; what it found was not recorded]");
+            self.gather.result(gather::result(id, completed(item), vec![note]));
+        }
+    }
+
+    fn output(&mut self, item: &mut Fields) {
+        let id = take::string(item, "call_id").unwrap_or_default();
+        let mut success = self.ended.remove(&id);
+        let output = match take::value(item, "output") {
+            Value::Object(mut output) => {
+                success = success.or(output.get("success").and_then(Value::as_bool));
+                take::value(&mut output, "content")
+            }
+            output => output,
+        };
+        let parts = content(output);
+        let runs_programs = self
+            .tools
+            .get(&id)
+            .is_some_and(|tool| PROGRAMS.contains(&tool.as_str()));
+        if let (None, true, Some(Part::Text(text))) = (success, runs_programs, parts.first()) {
+            success = exit_status(text.body.as_str()).map(|status| status == 0);
+        }
+        self.gather.result(gather::result(id, success, parts));
+    }
+
+    fn event(&mut self, mut event: Fields) {
+        let id = take::string(&mut event, "call_id").unwrap_or_default();
+        match take::str(&event, "type") {
+            "user_message" if matches!(take::str(&event, "kind"), "" | "plain") => {
+                self.typed(take::str(&event, "message"));
+            }
+            "exec_command_end" => {
+                if let Some(status) = event.get("exit_code").and_then(Value::as_i64) {
+                    self.ended.insert(id, status == 0);
+                }
+            }
+            "patch_apply_end" => {
+                if let Some(success) = event.get("success").and_then(Value::as_bool) {
+                    self.ended.insert(id, success);
+                }
+            }
+            "mcp_tool_call_end" => {
+                let result = event.get("result");
+                let failed = result.and_then(|result| result.get("Ok")).map(|ok| {
+                    let flag = ok.get("isError").or_else(|| ok.get("is_error"));
+                    flag.and_then(Value::as_bool).unwrap_or_default()
+                });
+                if let Some(success) = failed
+                    .map(|failed| !failed)
+                    .or(result.and_then(|r| r.get("Err")).map(|_| false))
+                {
+                    self.ended.insert(id, success);
+                }
+            }
+            "thread_rolled_back" => {
+                let turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or_default();
+                self.roll_back(turns);
+            }
+            _ => {}
+        }
+    }
+
+    /// What an event echoes as the user's message was typed, whatever it looks like.
+    fn typed(&mut self, words: &str) {
+        let Some(index) = self.last_user.take() else { return };
+        let Some(message) = self.gather.message_mut(index) else {
+            return;
+        };
+        self.promptless = self.promptless.min(index);
+        let mut rest = words.trim();
+        for part in &mut message.parts {
+            if let Part::Text(text) = part
+                && let Some(after) = rest.strip_prefix(text.body.as_str().trim())
+            {
+                text.origin = Origin::Own;
+                rest = after.trim_start();
+            }
+        }
+    }
+
+    fn roll_back(&mut self, turns: u64) {
+        let searched = &self.gather.messages()[self.promptless..];
+        let prompts = searched
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, message)| message.is_prompt());
+        let first = prompts.take(usize::try_from(turns).unwrap_or(usize::MAX)).last();
+        match first.map(|(index, _)| self.promptless + index) {
+            Some(index) => {
+                self.gather.truncate(index);
+                self.covered = self.covered.min(index);
+                self.last_user = None;
+            }
+            None if turns > 0 => self.promptless = self.gather.len(),
+            None => {}
+        }
+    }
+
+    /// A compaction replaces the history: of what takes its place, only the summary was not said before.
+    fn compacted(&mut self, mut payload: Fields) {
+        for message in &self.gather.messages()[self.covered..] {
+            self.said.extend(texts(message).map(|text| text.body.hash()));
+        }
+        self.covered = self.gather.len();
+        self.gather.close();
+        let mut parts: Vec<Part> = take::string(&mut payload, "message")
+            .and_then(|text| gather::text(Origin::Summary, text))
+            .into_iter()
+            .collect();
+        for mut item in take::objects(&mut payload, "replacement_history") {
+            match take::str(&item, "type") {
+                "message" if parts.is_empty() && take::str(&item, "role") != "developer" => {
+                    parts.extend(self.summary(&mut item));
+                }
+                kind @ ("compaction" | "compaction_summary" | "context_compaction") => {
+                    let kind = kind.to_owned();
+                    parts.push(opaque(&kind, &mut item));
+                }
+                _ => {}
+            }
+        }
+        self.gather.message(Role::User, parts);
+    }
+
+    fn summary(&self, item: &mut Fields) -> Vec<Part> {
+        let mut parts = content(take::value(item, "content"));
+        parts.retain_mut(|part| match part {
+            Part::Text(text) => {
+                let is_new = !self.said.contains(&text.body.hash()) && !is_contextual(text.body.as_str());
+                text.origin = Origin::Summary;
+                is_new
+            }
+            _ => false,
+        });
+        parts
+    }
+}
+
+fn texts(message: &Message) -> impl Iterator<Item = &codelet_context::message::Text> {
+    message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    })
+}
+
+/// Whether an item that carries its status succeeded.
+fn completed(item: &Fields) -> Option<bool> {
+    match take::str(item, "status") {
+        "completed" => Some(true),
+        "failed" => Some(false),
+        _ => None,
+    }
+}
+
+fn opaque(kind: &str, item: &mut Fields) -> Part {
+    let value = Arc::new(Value::Object(std::mem::take(item)));
+    Part::Opaque(Opaque {
+        kind: Arc::from(kind),
+        value,
+    })
+}
+
+fn content(value: Value) -> Vec<Part> {
+    let part = |mut item: Fields| match take::str(&item, "type") {
+        "input_text" | "output_text" | "text" | "refusal" => {
+            let text = take::string(&mut item, "text").or_else(|| take::string(&mut item, "refusal"))?;
+            gather::text(Origin::Own, text)
+        }
+        "input_image" => Some(gather::image_at(take::string(&mut item, "image_url")?)),
+        kind => {
+            let kind = kind.to_owned();
+            Some(opaque(&kind, &mut item))
+        }
+    };
+    match value {
+        Value::String(text) => gather::text(Origin::Own, text).into_iter().collect(),
+        Value::Array(items) => items
+            .into_iter()
+            .filter_map(|item| match item {
+                Value::Object(item) => part(item),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn reasoning(item: &mut Fields) -> Option<Part> {
+    let mut paragraphs = Vec::new();
+    for name in ["summary", "content"] {
+        if paragraphs.is_empty() {
+            paragraphs.extend(take::objects(item, name).filter_map(|mut part| take::string(&mut part, "text")));
+        }
+    }
+    gather::thinking(
+        paragraphs.join("\n\n"),
+        None,
+        take::string(item, "encrypted_content"),
+        Some("openai"),
+    )
+}
+
+/// Whether a message in the user's role is context that Codex adds. The file has no field for it; Codex itself knows these
+/// by how they begin and end.
+fn is_contextual(text: &str) -> bool {
+    const FRAGMENTS: &[(&str, &str)] = &[
+        ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
+        ("<environment_context>", "</environment_context>"),
+        ("<user_instructions>", "</user_instructions>"),
+        ("<skill>", "</skill>"),
+        ("<user_shell_command>", "</user_shell_command>"),
+        ("<turn_aborted>", "</turn_aborted>"),
+        ("<subagent_notification>", "</subagent_notification>"),
+        ("<permissions instructions>", "</permissions instructions>"),
+        ("<collaboration_mode>", "</collaboration_mode>"),
+        ("<hook_prompt", "</hook_prompt>"),
+        // What stands around a pasted picture.
+        ("<image name=", ">"),
+        ("<image>", "<image>"),
+        ("</image>", "</image>"),
+    ];
+    let text = text.trim();
+    FRAGMENTS
+        .iter()
+        .any(|(head, tail)| text.starts_with(head) && text.ends_with(tail))
+}
+
+/// The tools whose output begins with an envelope that tells how the program ended.
+const PROGRAMS: &[&str] = &[
+    "apply_patch",
+    "container.exec",
+    "exec",
+    "exec_command",
+    "local_shell",
+    "shell",
+    "shell_command",
+    "unified_exec",
+    "write_stdin",
+];
+
+/// The exit status in the envelope around what a program printed: lines of text up to `Output:`, or a JSON object.
+fn exit_status(output: &str) -> Option<i64> {
+    if output.starts_with("{\"output\":") {
+        let envelope: Value = serde_json::from_str(output).ok()?;
+        return envelope.get("metadata")?.get("exit_code")?.as_i64();
+    }
+    const MOST_LINES: usize = 8;
+    if !["Chunk ID: ", "Wall time: ", "Exit code: "]
+        .iter()
+        .any(|head| output.starts_with(head))
+    {
+        return None;
+    }
+    output
+        .lines()
+        .take(MOST_LINES)
+        .take_while(|line| *line != "Output:")
+        .find_map(|line| {
+            line.strip_prefix("Process exited with code ")
+                .or_else(|| line.strip_prefix("Exit code: "))
+        })?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    fn item(payload: &str) -> String {
+        format!("{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{{{payload}}}}}\n")
+    }
+
+    fn event(payload: &str) -> String {
+        format!("{{\"timestamp\":\"t\",\"type\":\"event_msg\",\"payload\":{{{payload}}}}}\n")
+    }
+
+    fn user(text: &str) -> String {
+        let content = format!(r#"[{{"type":"input_text","text":"{text}"}}]"#);
+        item(&format!(r#""type":"message","role":"user","content":{content}"#))
+    }
+
+    fn said(text: &str) -> String {
+        let content = format!(r#"[{{"type":"output_text","text":"{text}"}}]"#);
+        item(&format!(
+            r#""type":"message","role":"assistant","content":{content},"phase":"commentary""#
+        ))
+    }
+
+    fn call(id: &str, tool: &str) -> String {
+        item(&format!(
+            r#""type":"function_call","name":"{tool}","arguments":"{{\"cmd\":\"ls\"}}","call_id":"{id}""#
+        ))
+    }
+
+    fn output(id: &str, output: &str) -> String {
+        item(&format!(
+            r#""type":"function_call_output","call_id":"{id}","output":{output}"#
+        ))
+    }
+
+    #[test]
+    fn items_of_one_reply_are_one_message_and_so_are_its_results() {
+        let meta = "{\"type\":\"session_meta\",\"payload\":{\"base_instructions\":{\"text\":\"Be Codex.\"}}}\n";
+        let thought = r#""type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"xyz""#;
+        let file = [
+            String::from(meta),
+            user("go"),
+            item(thought),
+            said("looking"),
+            call("c1", "exec_command"),
+            call("c2", "exec_command"),
+            output("c1", "\"one\""),
+            event(r#""type":"token_count""#),
+            output(
+                "c2",
+                r#"[{"type":"input_text","text":"two"},{"type":"input_image","image_url":"data:image/png;base64,iV"}]"#,
+            ),
+            item(r#""type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}"#),
+            said("done"),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"system: Be Codex.
+            user: go
+            thinking of openai sealed xyz: hm
+            assistant: looking
+            call c1: exec_command {"cmd":"ls"}
+            call c2: exec_command {"cmd":"ls"}
+            result c1 unknown: one
+            result c2 unknown: two + its image: image/png iV
+            call search_0: web_search {"type":"search","query":"q"}
+            result search_0 ok: [run by the vendor; what it found was not recorded]
+            assistant: done"#,
+        );
+    }
+
+    #[test]
+    fn an_exit_status_is_read_from_the_envelope_alone() {
+        let unified =
+            |line| format!("Chunk ID: ab\nWall time: 0.1 seconds\n{line}\nOriginal token count: 9\nOutput:\nx");
+        assert_eq!(exit_status(&unified("Process exited with code 0")), Some(0));
+        assert_eq!(exit_status(&unified("Process exited with code 101")), Some(101));
+        assert_eq!(exit_status(&unified("Process running with session ID 7")), None);
+        assert_eq!(exit_status("Exit code: 1\nWall time: 0 seconds\nOutput:\nx"), Some(1));
+        assert_eq!(
+            exit_status(r#"{"output":"x","metadata":{"exit_code":2,"duration_seconds":0.1}}"#),
+            Some(2)
+        );
+        assert_eq!(
+            exit_status("Wall time: 1 seconds\nOutput:\nProcess exited with code 0"),
+            None
+        );
+        assert_eq!(
+            exit_status("all passed\nProcess exited with code 0\nExit code: 0"),
+            None
+        );
+    }
+
+    #[test]
+    fn only_tools_that_run_programs_have_the_envelope() {
+        let text = r#""Exit code: 1\nWall time: 0 seconds\nOutput:\nx""#;
+        let file = [
+            call("c1", "read_file"),
+            output("c1", text),
+            call("c2", "shell"),
+            output("c2", text),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"call c1: read_file {"cmd":"ls"}
+            result c1 unknown: Exit code: 1|Wall time: 0 seconds|Output:|x
+            call c2: shell {"cmd":"ls"}
+            result c2 failed: Exit code: 1|Wall time: 0 seconds|Output:|x"#,
+        );
+    }
+
+    #[test]
+    fn an_event_that_tells_how_a_call_ended_counts_first() {
+        let file = [
+            item(r#""type":"custom_tool_call","call_id":"c1","name":"apply_patch","input":"*** Begin Patch""#),
+            event(r#""type":"patch_apply_end","call_id":"c1","success":false"#),
+            item(r#""type":"custom_tool_call_output","call_id":"c1","output":"Failed""#),
+            item(r#""type":"local_shell_call","call_id":"c2","action":{"type":"exec","command":["ls"],"user":null}"#),
+            event(r#""type":"exec_command_end","call_id":"c2","exit_code":0"#),
+            output("c2", "\"a.rs\""),
+            call("c3", "mcp__x__y"),
+            event(r#""type":"mcp_tool_call_end","call_id":"c3","result":{"Err":"gone"}"#),
+            output("c3", r#"{"content":"gone","success":true}"#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"call c1: apply_patch {"input":"*** Begin Patch"}
+            result c1 failed: Failed
+            call c2: local_shell {"command":["ls"]}
+            result c2 ok: a.rs
+            call c3: mcp__x__y {"cmd":"ls"}
+            result c3 failed: gone"#,
+        );
+    }
+
+    #[test]
+    fn context_that_codex_adds_is_no_prompt_and_what_was_typed_always_is() {
+        let pasted = "<turn_aborted>why?</turn_aborted>";
+        let file = [
+            item(r#""type":"message","role":"developer","content":[{"type":"input_text","text":"no network"}]"#),
+            user("<environment_context><cwd>/x</cwd></environment_context>"),
+            user("# AGENTS.md instructions for /x<INSTRUCTIONS>be kind</INSTRUCTIONS>"),
+            user(pasted),
+            event(&format!(r#""type":"user_message","message":"{pasted}""#)),
+            user("<environment_context> is unclear to me"),
+        ];
+        check(
+            read,
+            &file.concat(),
+            "user (injected): no network
+            -
+            user (injected): <environment_context><cwd>/x</cwd></environment_context>
+            -
+            user (injected): # AGENTS.md instructions for /x<INSTRUCTIONS>be kind</INSTRUCTIONS>
+            -
+            user: <turn_aborted>why?</turn_aborted>
+            -
+            user: <environment_context> is unclear to me",
+        );
+    }
+
+    #[test]
+    fn of_what_replaces_the_history_only_the_summary_is_new() {
+        let replacement = r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]},
+            {"type":"message","role":"user","content":[{"type":"input_text","text":"So far: gone."}]}]"#
+            .replace('\n', "");
+        let compacted = |rest: &str| format!("{{\"type\":\"compacted\",\"payload\":{{{rest}}}}}\n");
+        let told = [
+            user("go"),
+            said("going"),
+            compacted(r#""message":"So far.","replacement_history":null"#),
+            said("gone"),
+        ];
+        check(
+            read,
+            &told.concat(),
+            "user: go\nassistant: going\nuser (summary): So far.\nassistant: gone",
+        );
+        let found = compacted(&format!(r#""message":"","replacement_history":{replacement}"#));
+        let found = [user("go"), said("going"), found, said("gone")];
+        check(
+            read,
+            &found.concat(),
+            "user: go\nassistant: going\nuser (summary): So far: gone.\nassistant: gone",
+        );
+        let sealed = r#""message":"","replacement_history":[{"type":"compaction","encrypted_content":"xyz"}]"#;
+        check(
+            read,
+            &[user("go"), compacted(sealed)].concat(),
+            r#"user: go
+            -
+            user compaction: {"type":"compaction","encrypted_content":"xyz"}"#,
+        );
+    }
+
+    #[test]
+    fn turns_that_were_rolled_back_are_left_out() {
+        let back = |turns| event(&format!(r#""type":"thread_rolled_back","num_turns":{turns}"#));
+        let file = [
+            user("one"),
+            said("1"),
+            user("two"),
+            said("2"),
+            user("three"),
+            said("3"),
+            back(2),
+            user("four"),
+        ];
+        check(read, &file.concat(), "user: one\nassistant: 1\nuser: four");
+        check(read, &[user("one"), back(99), user("two")].concat(), "user: two");
+    }
+
+    #[test]
+    fn the_first_versions_wrote_bare_items() {
+        let file = "{\"id\":\"x\",\"timestamp\":\"t\",\"instructions\":null}\n{\"record_type\":\"state\"}\n\
+            {\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"go\"}]}\n\
+            {\"type\":\"function_call\",\"name\":\"shell\",\"arguments\":\"{}\",\"call_id\":\"c1\"}\n\
+            {\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"{\\\"output\\\":\\\"x\\\",\\\"metadata\\\":{\\\"exit_code\\\":1}}\"}\n";
+        check(
+            read,
+            file,
+            r#"user: go
+            call c1: shell {}
+            result c1 failed: {"output":"x","metadata":{"exit_code":1}}"#,
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! Messages gathered from the entries of a session file, in which one message may be spread over several entries.
+
+use crate::extra::VENDOR;
+use crate::take::Fields;
+use crate::{Document, Format, Warning, actions};
+use codelet_context::body::Body;
+use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The messages so far.
+#[derive(Default)]
+pub(crate) struct Gather {
+    system: Option<Message>,
+    messages: Vec<Message>,
+    open: Open,
+}
+
+/// What the next entry may still join.
+#[derive(Default, PartialEq)]
+enum Open {
+    #[default]
+    Nothing,
+    Reply,
+    Results,
+}
+
+impl Gather {
+    /// The system prompt. An agent that assembles it anew for each request sends only the latest.
+    pub(crate) fn system(&mut self, text: String) {
+        if !text.trim().is_empty() {
+            self.system = Some(Message::system(text));
+        }
+    }
+
+    /// A message of its own; one without parts is none.
+    pub(crate) fn message(&mut self, role: Role, parts: Vec<Part>) {
+        self.open = Open::Nothing;
+        if !parts.is_empty() {
+            self.messages.push(Message::new(role, parts));
+        }
+    }
+
+    /// Something of a reply: joins the reply under way.
+    pub(crate) fn reply(&mut self, parts: Vec<Part>) {
+        match self.messages.last_mut() {
+            Some(last) if self.open == Open::Reply => last.parts.extend(parts),
+            _ if parts.is_empty() => {}
+            _ => {
+                self.messages.push(Message::new(Role::Assistant, parts));
+                self.open = Open::Reply;
+            }
+        }
+    }
+
+    /// What comes next begins a new message.
+    pub(crate) fn close(&mut self) {
+        self.open = Open::Nothing;
+    }
+
+    /// The answer of a tool: answers that directly follow one another are one message.
+    pub(crate) fn result(&mut self, result: ToolResult) {
+        let part = Part::ToolResult(result);
+        match self.messages.last_mut() {
+            Some(last) if self.open == Open::Results => last.parts.push(part),
+            _ => self.messages.push(Message::new(Role::User, vec![part])),
+        }
+        self.open = Open::Results;
+    }
+
+    /// How many messages there are, not counting the system prompt.
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The messages so far, without the system prompt.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// One message, to be completed.
+    pub(crate) fn message_mut(&mut self, index: usize) -> Option<&mut Message> {
+        self.messages.get_mut(index)
+    }
+
+    /// Forgets the messages from this one on: the user went back to before it.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.messages.truncate(length);
+        self.open = Open::Nothing;
+    }
+
+    /// The document.
+    pub(crate) fn finish(mut self, format: Format, warnings: Vec<Warning>) -> Document {
+        self.messages.splice(0..0, self.system);
+        Document {
+            format,
+            messages: self.messages,
+            envelope: Fields::new(),
+            warnings,
+        }
+    }
+}
+
+/// A call, with what it does.
+pub(crate) fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, parameters: Fields) -> Part {
+    let tool = tool.into();
+    let action = actions::action(&tool, &parameters);
+    Part::ToolCall(ToolCall::new(id, tool, parameters).doing(action))
+}
+
+/// A text, or nothing where it is empty.
+pub(crate) fn text(origin: Origin, text: String) -> Option<Part> {
+    (!text.is_empty()).then(|| Part::text_from(origin, text))
+}
+
+/// Thinking as its vendor wants it back, or nothing where none is left. The signature counts only with a known vendor.
+pub(crate) fn thinking(
+    words: String,
+    signature: Option<String>,
+    redacted: Option<String>,
+    vendor: Option<&str>,
+) -> Option<Part> {
+    let kept = |proof: Option<String>| {
+        proof
+            .filter(|proof| !proof.is_empty() && vendor.is_some())
+            .map(Arc::from)
+    };
+    let (signature, redacted): (Option<Arc<str>>, Option<Arc<str>>) = (kept(signature), kept(redacted));
+    if words.is_empty() && signature.is_none() && redacted.is_none() {
+        return None;
+    }
+    let mark = vendor.map(|vendor| (String::from(VENDOR), Value::from(vendor)));
+    Some(Part::Thinking(Thinking {
+        body: Body::new(words),
+        signature,
+        redacted,
+        extra: Extra::new(mark.into_iter().collect()),
+    }))
+}
+
+/// A picture: base64 data of a type.
+pub(crate) fn image(media_type: &str, data: String) -> Part {
+    Part::Image(Image {
+        media_type: Arc::from(media_type),
+        data: Body::new(data),
+        is_url: false,
+        extra: Extra::default(),
+    })
+}
+
+/// A picture by its address, which may hold the picture itself (`data:image/png;base64,…`).
+pub(crate) fn image_at(url: String) -> Part {
+    if let Some((head, data)) = url.strip_prefix("data:").and_then(|rest| rest.split_once(','))
+        && let Some(media_type) = head.strip_suffix(";base64")
+    {
+        return image(media_type, String::from(data));
+    }
+    Part::Image(Image {
+        media_type: Arc::from(""),
+        data: Body::new(url),
+        is_url: true,
+        extra: Extra::default(),
+    })
+}
+
+/// The answer of a tool in parts.
+pub(crate) fn result(id: impl Into<Arc<str>>, success: Option<bool>, output: Vec<Part>) -> ToolResult {
+    ToolResult {
+        output,
+        bare: false,
+        ..ToolResult::new(id, success, "")
+    }
+}

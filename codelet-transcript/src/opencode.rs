@@ -1,0 +1,343 @@
+//! Exported sessions of OpenCode: messages made of parts, a tool's call and its answer being one part.
+
+use crate::gather::{self, Gather};
+use crate::lines;
+use crate::take::{self, Fields};
+use crate::{Document, Format, ReadError, Warning};
+use codelet_context::message::{Origin, Part, Role, ToolResult};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Reads an exported session.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    let expected = "an exported session: an object with info and messages";
+    let (mut file, warnings) = lines::whole(bytes, expected)?;
+    if !file.get("messages").is_some_and(Value::is_array) {
+        let found = if file.contains_key("messages") {
+            "no list"
+        } else {
+            "missing"
+        };
+        let place = String::from("messages");
+        return Err(ReadError::Unexpected {
+            line: 1,
+            place,
+            found: String::from(found),
+            expected: "a list of messages",
+        });
+    }
+    let mut info = take::object(&mut file, "info").unwrap_or_default();
+    let mut revert = take::object(&mut info, "revert").unwrap_or_default();
+    let mut session = Session {
+        until_message: take::string(&mut revert, "messageID"),
+        until_part: take::string(&mut revert, "partID"),
+        warnings,
+        ..Session::default()
+    };
+    for message in take::objects(&mut file, "messages") {
+        if session.message(message) {
+            break;
+        }
+    }
+    Ok(session.gather.finish(Format::Opencode, session.warnings))
+}
+
+#[derive(Default)]
+struct Session {
+    gather: Gather,
+    /// Where the user went back to, if so: what begins there is no longer sent.
+    until_message: Option<String>,
+    until_part: Option<String>,
+    warnings: Vec<Warning>,
+    unknown: HashSet<String>,
+}
+
+impl Session {
+    /// Takes in a message; says whether the conversation ends with it.
+    fn message(&mut self, mut message: Fields) -> bool {
+        let info = take::object(&mut message, "info").unwrap_or_default();
+        let is_last = self.until_message.as_deref() == Some(take::str(&info, "id"));
+        if is_last && self.until_part.is_none() {
+            return true;
+        }
+        let mut parts: Vec<Fields> = take::objects(&mut message, "parts").collect();
+        if is_last {
+            let cut = parts
+                .iter()
+                .position(|part| self.until_part.as_deref() == Some(take::str(part, "id")));
+            parts.truncate(cut.unwrap_or_default());
+        }
+        match take::str(&info, "role") {
+            "assistant" => {
+                // The answer to a compaction is the summary.
+                let summary = take::flag(&info, "summary");
+                self.reply(parts, if summary { Origin::Summary } else { Origin::Own });
+            }
+            _ => {
+                let parts = parts.into_iter().filter_map(|part| self.user_part(part)).collect();
+                self.gather.message(Role::User, parts);
+            }
+        }
+        is_last
+    }
+
+    fn user_part(&mut self, mut part: Fields) -> Option<Part> {
+        let kind = take::string(&mut part, "type").unwrap_or_default();
+        match kind.as_str() {
+            "text" if take::flag(&part, "ignored") => None,
+            "text" => {
+                let origin = if take::flag(&part, "synthetic") {
+                    Origin::Injected
+                } else {
+                    Origin::Own
+                };
+                gather::text(origin, take::string(&mut part, "text")?)
+            }
+            "file" => picture(part),
+            // What the model is asked in the place of these two.
+            "compaction" => Some(Part::text_from(Origin::Injected, "What did we do so far?")),
+            "subtask" => gather::text(Origin::Injected, take::string(&mut part, "prompt")?),
+            _ => {
+                self.note_unknown(kind);
+                None
+            }
+        }
+    }
+
+    /// A reply of one or several steps: a step ends where the answers of its tools are sent.
+    fn reply(&mut self, parts: Vec<Fields>, origin: Origin) {
+        let mut said = Vec::new();
+        let mut results: Vec<ToolResult> = Vec::new();
+        for mut part in parts {
+            let kind = take::string(&mut part, "type").unwrap_or_default();
+            match kind.as_str() {
+                "step-start" => self.step(&mut said, &mut results),
+                "text" if !take::flag(&part, "ignored") => {
+                    said.extend(take::string(&mut part, "text").and_then(|text| gather::text(origin, text)));
+                }
+                "text" => {}
+                "reasoning" => said.extend(reasoning(part)),
+                "tool" => {
+                    let (call, result) = tool(part);
+                    said.push(call);
+                    results.extend(result);
+                }
+                "file" => said.extend(picture(part)),
+                _ => self.note_unknown(kind),
+            }
+        }
+        self.step(&mut said, &mut results);
+    }
+
+    fn step(&mut self, said: &mut Vec<Part>, results: &mut Vec<ToolResult>) {
+        if !said.is_empty() {
+            self.gather.message(Role::Assistant, std::mem::take(said));
+        }
+        for result in results.drain(..) {
+            self.gather.result(result);
+        }
+    }
+
+    fn note_unknown(&mut self, kind: String) {
+        const KNOWN: &[&str] = &[
+            "agent",
+            "patch",
+            "retry",
+            "snapshot",
+            "step-finish",
+            "step-start",
+            "compaction",
+            "subtask",
+        ];
+        const MOST: usize = 100;
+        if !KNOWN.contains(&kind.as_str()) && self.unknown.len() < MOST && self.unknown.insert(kind.clone()) {
+            let kind = kind.chars().take(80).collect();
+            // The parts of an exported session know no lines.
+            self.warnings.push(Warning::UnknownEntry { line: 1, kind });
+        }
+    }
+}
+
+/// Pictures come as data addresses; a text file's content stands in a synthetic text beside it.
+fn picture(mut part: Fields) -> Option<Part> {
+    let is_image = take::str(&part, "mime").starts_with("image/");
+    take::string(&mut part, "url")
+        .filter(|_| is_image)
+        .map(gather::image_at)
+}
+
+fn reasoning(mut part: Fields) -> Option<Part> {
+    let words = take::string(&mut part, "text").unwrap_or_default();
+    let mut metadata = take::object(&mut part, "metadata").unwrap_or_default();
+    if let Some(mut anthropic) = take::object(&mut metadata, "anthropic") {
+        let signature = take::string(&mut anthropic, "signature");
+        let redacted = take::string(&mut anthropic, "redactedData");
+        return gather::thinking(words, signature, redacted, Some("anthropic"));
+    }
+    if let Some(mut openai) = take::object(&mut metadata, "openai") {
+        let sealed = take::string(&mut openai, "reasoningEncryptedContent");
+        return gather::thinking(words, None, sealed, Some("openai"));
+    }
+    gather::thinking(words, None, None, None)
+}
+
+/// A call, and its answer unless the tool still runs.
+fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
+    let id = take::string(&mut part, "callID").unwrap_or_default();
+    let tool = take::string(&mut part, "tool").unwrap_or_default();
+    let mut state = take::object(&mut part, "state").unwrap_or_default();
+    let call = gather::call(id.as_str(), tool, take::parameters(take::value(&mut state, "input")));
+    let result = match take::str(&state, "status") {
+        "completed" => {
+            let output = take::string(&mut state, "output").and_then(|text| gather::text(Origin::Own, text));
+            let mut output: Vec<Part> = output.into_iter().collect();
+            output.extend(take::objects(&mut state, "attachments").filter_map(picture));
+            // A program that ended with another status than 0 completed as a tool.
+            let success = match state.get("metadata").and_then(|metadata| metadata.get("exit")) {
+                Some(status) => status.as_i64().map(|status| status == 0),
+                None => Some(true),
+            };
+            Some(gather::result(id, success, output))
+        }
+        "error" => {
+            let error = take::string(&mut state, "error").and_then(|text| gather::text(Origin::Own, text));
+            Some(gather::result(id, Some(false), error.into_iter().collect()))
+        }
+        _ => None,
+    };
+    (call, result)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::sketch::check;
+
+    fn session(info: &str, messages: &[String]) -> String {
+        format!(
+            "{{\n \"info\":{{{info}}},\n \"messages\":[{}]\n}}\n",
+            messages.join(",\n")
+        )
+    }
+
+    fn message(id: &str, role: &str, parts: &[&str]) -> String {
+        let parts: Vec<String> = parts
+            .iter()
+            .enumerate()
+            .map(|(n, part)| format!(r#"{{"id":"{id}{n}",{part}}}"#))
+            .collect();
+        format!(
+            r#"{{"info":{{"id":"{id}","role":"{role}"}},"parts":[{}]}}"#,
+            parts.join(",")
+        )
+    }
+
+    fn tool(id: &str, state: &str) -> String {
+        format!(r#""type":"tool","tool":"bash","callID":"{id}","state":{{"input":{{"command":"ls"}},{state}}}"#)
+    }
+
+    #[test]
+    fn a_message_of_several_steps_is_several_replies() {
+        let done = tool("c1", r#""status":"completed","output":"a.rs","metadata":{"exit":0}"#);
+        let failed = tool("c2", r#""status":"completed","output":"no","metadata":{"exit":2}"#);
+        let refused = tool("c3", r#""status":"error","error":"invalid arguments""#);
+        let running = tool("c4", r#""status":"running""#);
+        let messages = [
+            message("a", "user", &[r#""type":"text","text":"go""#]),
+            message(
+                "b",
+                "assistant",
+                &[
+                    r#""type":"step-start""#,
+                    r#""type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"sig"}}"#,
+                    r#""type":"text","text":"looking""#,
+                    &done,
+                    &failed,
+                    r#""type":"step-finish""#,
+                    r#""type":"step-start""#,
+                    &refused,
+                    r#""type":"patch","files":[]"#,
+                    r#""type":"step-start""#,
+                    &running,
+                ],
+            ),
+        ];
+        check(
+            read,
+            &session("", &messages),
+            r#"user: go
+            thinking of anthropic signed sig: hm
+            assistant: looking
+            call c1: bash {"command":"ls"}
+            call c2: bash {"command":"ls"}
+            result c1 ok: a.rs
+            result c2 failed: no
+            call c3: bash {"command":"ls"}
+            result c3 failed: invalid arguments
+            call c4: bash {"command":"ls"}"#,
+        );
+    }
+
+    #[test]
+    fn what_is_synthetic_is_no_prompt_and_what_is_ignored_is_not_sent() {
+        let parts = [
+            r#""type":"text","text":"see @a.rs""#,
+            r#""type":"text","text":"its content","synthetic":true"#,
+            r#""type":"text","text":"for the screen","ignored":true"#,
+            r#""type":"file","mime":"text/plain","url":"file:///a.rs""#,
+            r#""type":"file","mime":"image/png","url":"data:image/png;base64,iV""#,
+        ];
+        check(
+            read,
+            &session("", &[message("a", "user", &parts)]),
+            "user: see @a.rs\nuser (injected): its content\nuser image: image/png iV",
+        );
+    }
+
+    #[test]
+    fn the_answer_to_a_compaction_is_a_summary() {
+        let answer = message("c", "assistant", &[r#""type":"text","text":"so far""#]);
+        let answer = answer.replace(r#""role":"assistant""#, r#""role":"assistant","summary":true"#);
+        let messages = [
+            message("a", "user", &[r#""type":"text","text":"go""#]),
+            message("b", "user", &[r#""type":"compaction","auto":true"#]),
+            answer,
+        ];
+        check(
+            read,
+            &session("", &messages),
+            "user: go\n-\nuser (injected): What did we do so far?\nassistant (summary): so far",
+        );
+    }
+
+    #[test]
+    fn what_was_reverted_is_left_out() {
+        let messages = [
+            message("a", "user", &[r#""type":"text","text":"go""#]),
+            message(
+                "b",
+                "assistant",
+                &[r#""type":"text","text":"one""#, r#""type":"text","text":"two""#],
+            ),
+            message("c", "user", &[r#""type":"text","text":"on""#]),
+        ];
+        check(read, &session(r#""revert":{"messageID":"b"}"#, &messages), "user: go");
+        check(
+            read,
+            &session(r#""revert":{"messageID":"b","partID":"b1"}"#, &messages),
+            "user: go\nassistant: one",
+        );
+    }
+
+    #[test]
+    fn a_file_without_messages_is_named_and_so_is_one_that_breaks_off() {
+        let words = |file: &str| read(file.as_bytes()).unwrap_err().to_string();
+        assert_eq!(
+            words("{\"info\":{}}"),
+            "line 1: messages is missing, expected a list of messages"
+        );
+        assert!(words("{\"info\":{},\n\"messages\":[").starts_with("line 2, column 12: EOF"));
+        assert!(words("[]").starts_with("line 1: the file is a list, expected an exported session"));
+    }
+}

@@ -1,0 +1,285 @@
+//! Session files of pi: since version 2 a tree of entries, before that a plain list.
+
+use crate::branch::{self, Parent};
+use crate::gather::{self, Gather};
+use crate::lines::Lines;
+use crate::take::{self, Fields};
+use crate::{Document, Format, ReadError};
+use codelet_context::message::{Origin, Part, Role, ToolResult};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Reads a session file.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    let mut lines = Lines::new(bytes)?;
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut places = HashMap::new();
+    while let Some(mut entry) = lines.next()? {
+        let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
+        if kind == "session" {
+            continue;
+        }
+        let parent = take::string(&mut entry.fields, "parentId");
+        let id = take::string(&mut entry.fields, "id");
+        let said = match said(&kind, entry.fields) {
+            Ok(said) => said,
+            Err(unknown) => {
+                lines.note_unknown(entry.line, &unknown);
+                Said::Nothing
+            }
+        };
+        let is_listed = id.is_none();
+        if let Some(id) = id {
+            places.entry(id).or_insert(nodes.len());
+        }
+        nodes.push(Node {
+            parent,
+            is_listed,
+            said,
+        });
+    }
+    let parents: Vec<Parent> = nodes
+        .iter()
+        .map(|node| match &node.parent {
+            Some(id) => places.get(id).map_or(Parent::Lost, |place| Parent::After(*place)),
+            None if node.is_listed => Parent::Lost,
+            None => Parent::Start,
+        })
+        .collect();
+    let on = branch::ending_at(nodes.len().saturating_sub(1), &parents);
+    let mut gather = Gather::default();
+    for (node, _) in nodes.into_iter().zip(on).filter(|(_, on)| *on) {
+        match node.said {
+            Said::Nothing => {}
+            Said::Message(role, parts) => gather.message(role, parts),
+            Said::Result(result) => gather.result(result),
+        }
+    }
+    Ok(gather.finish(Format::Pi, lines.into_warnings()))
+}
+
+struct Node {
+    parent: Option<String>,
+    /// The entry has no id: it follows what stands before it.
+    is_listed: bool,
+    said: Said,
+}
+
+enum Said {
+    /// Nothing that the model saw.
+    Nothing,
+    Message(Role, Vec<Part>),
+    Result(ToolResult),
+}
+
+/// Reads an entry; an unknown one is an error that holds its kind.
+fn said(kind: &str, mut fields: Fields) -> Result<Said, String> {
+    let user = |part: Option<Part>| Said::Message(Role::User, part.into_iter().collect());
+    Ok(match kind {
+        "message" => match take::object(&mut fields, "message") {
+            Some(fields) => message(fields)?,
+            None => Said::Nothing,
+        },
+        "compaction" | "branch_summary" => user(summary(&mut fields)),
+        "custom_message" => Said::Message(Role::User, content(&mut fields, Origin::Injected)),
+        "custom" | "label" | "model_change" | "session_info" | "thinking_level_change" => Said::Nothing,
+        unknown => return Err(String::from(unknown)),
+    })
+}
+
+fn message(mut fields: Fields) -> Result<Said, String> {
+    let role = take::string(&mut fields, "role").unwrap_or_default();
+    Ok(match role.as_str() {
+        "user" => Said::Message(Role::User, content(&mut fields, Origin::Own)),
+        "assistant" => Said::Message(Role::Assistant, reply(&mut fields)),
+        "toolResult" => {
+            let id = take::string(&mut fields, "toolCallId").unwrap_or_default();
+            let success = fields.get("isError").and_then(Value::as_bool).map(|is_error| !is_error);
+            Said::Result(gather::result(id, success, content(&mut fields, Origin::Own)))
+        }
+        "bashExecution" if take::flag(&fields, "excludeFromContext") => Said::Nothing,
+        "bashExecution" => Said::Message(
+            Role::User,
+            vec![Part::text_from(Origin::Injected, execution(&mut fields))],
+        ),
+        "custom" | "hookMessage" => Said::Message(Role::User, content(&mut fields, Origin::Injected)),
+        "branchSummary" | "compactionSummary" => Said::Message(Role::User, summary(&mut fields).into_iter().collect()),
+        unknown => return Err(format!("message of {unknown}")),
+    })
+}
+
+fn summary(fields: &mut Fields) -> Option<Part> {
+    gather::text(Origin::Summary, take::string(fields, "summary")?)
+}
+
+fn content(fields: &mut Fields, origin: Origin) -> Vec<Part> {
+    if let Some(text) = take::string(fields, "content") {
+        return gather::text(origin, text).into_iter().collect();
+    }
+    let block = |mut block: Fields| match take::str(&block, "type") {
+        "text" => gather::text(origin, take::string(&mut block, "text")?),
+        "image" => {
+            let data = take::string(&mut block, "data")?;
+            Some(gather::image(take::str(&block, "mimeType"), data))
+        }
+        _ => None,
+    };
+    take::objects(fields, "content").filter_map(block).collect()
+}
+
+fn reply(fields: &mut Fields) -> Vec<Part> {
+    let api = take::string(fields, "api").unwrap_or_default();
+    let block = |mut block: Fields| match take::str(&block, "type") {
+        "text" => gather::text(Origin::Own, take::string(&mut block, "text")?),
+        "thinking" => thinking(&mut block, &api),
+        "toolCall" => {
+            let id = take::string(&mut block, "id").unwrap_or_default();
+            let tool = take::string(&mut block, "name").unwrap_or_default();
+            let parameters = take::parameters(take::value(&mut block, "arguments"));
+            Some(gather::call(id, tool, parameters))
+        }
+        _ => None,
+    };
+    take::objects(fields, "content").filter_map(block).collect()
+}
+
+/// What proves thinking to be the model's own has a meaning for each vendor's interface.
+fn thinking(block: &mut Fields, api: &str) -> Option<Part> {
+    let words = take::string(block, "thinking").unwrap_or_default();
+    let proof = take::string(block, "thinkingSignature");
+    match api {
+        "anthropic-messages" | "bedrock-converse-stream" if take::flag(block, "redacted") => {
+            gather::thinking(String::new(), None, proof, Some("anthropic"))
+        }
+        "anthropic-messages" | "bedrock-converse-stream" => gather::thinking(words, proof, None, Some("anthropic")),
+        // Here the proof is the whole reasoning item as JSON.
+        "openai-responses" | "azure-openai-responses" | "openai-codex-responses" => {
+            let item = proof.and_then(|proof| serde_json::from_str(&proof).ok());
+            let sealed = match item {
+                Some(Value::Object(mut item)) => take::string(&mut item, "encrypted_content"),
+                _ => None,
+            };
+            gather::thinking(words, None, sealed, Some("openai"))
+        }
+        _ => gather::thinking(words, None, None, None),
+    }
+}
+
+/// A command that the user ran, in the words in which pi tells the model of it.
+fn execution(fields: &mut Fields) -> String {
+    let mut text = format!("Ran `{}`\n", take::str(fields, "command"));
+    match take::string(fields, "output").filter(|output| !output.is_empty()) {
+        Some(output) => text.push_str(&format!("```\n{output}\n```")),
+        None => text.push_str("(no output)"),
+    }
+    let status = fields.get("exitCode").and_then(Value::as_i64).unwrap_or_default();
+    if take::flag(fields, "cancelled") {
+        text.push_str("\n\n(command cancelled)");
+    } else if status != 0 {
+        text.push_str(&format!("\n\nCommand exited with code {status}"));
+    }
+    let whole = take::str(fields, "fullOutputPath");
+    if take::flag(fields, "truncated") && !whole.is_empty() {
+        text.push_str(&format!("\n\n[Output truncated. Full output: {whole}]"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    fn listed(message: &str) -> String {
+        format!("{{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{{{message}}}}}\n")
+    }
+
+    fn entry(id: &str, parent: &str, rest: &str) -> String {
+        let parent = if parent.is_empty() {
+            String::from("null")
+        } else {
+            format!("\"{parent}\"")
+        };
+        format!("{{\"id\":\"{id}\",\"parentId\":{parent},{rest}}}\n")
+    }
+
+    fn user(text: &str) -> String {
+        format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#)
+    }
+
+    #[test]
+    fn replies_and_results_of_a_plain_list() {
+        let file = [
+            String::from("{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/x\"}\n"),
+            listed(r#""role":"user","content":[{"type":"text","text":"go"},{"type":"image","mimeType":"image/png","data":"iV"}]"#),
+            String::from("{\"type\":\"model_change\",\"modelId\":\"m\"}\n"),
+            listed(
+                r#""role":"assistant","api":"anthropic-messages","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"sig"},
+                {"type":"text","text":"looking"},{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"}}]"#
+                    .replace('\n', "")
+                    .as_str(),
+            ),
+            listed(r#""role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"no"}],"isError":true"#),
+            listed(r#""role":"bashExecution","command":"make","output":"x","exitCode":2,"cancelled":false,"truncated":false"#),
+            listed(r#""role":"bashExecution","command":"pwd","output":"/x","exitCode":0,"excludeFromContext":true"#),
+            String::from("{\"type\":\"compaction\",\"summary\":\"so far\",\"firstKeptEntryIndex\":3}\n"),
+            listed(r#""role":"assistant","content":[],"stopReason":"error""#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"user: go
+            user image: image/png iV
+            thinking of anthropic signed sig: hm
+            assistant: looking
+            call c1: bash {"command":"ls"}
+            result c1 failed: no
+            -
+            user (injected): Ran `make`|```|x|```||Command exited with code 2
+            -
+            user (summary): so far"#,
+        );
+    }
+
+    #[test]
+    fn the_branch_of_the_last_entry_is_the_conversation() {
+        let file = [
+            String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n"),
+            entry("a", "", &user("go")),
+            entry("b", "a", &user("left")),
+            entry(
+                "c",
+                "a",
+                r#""type":"branch_summary","fromId":"b","summary":"went left""#,
+            ),
+            entry(
+                "d",
+                "c",
+                r#""type":"custom_message","customType":"x","content":"by an extension","display":true"#,
+            ),
+            entry("e", "d", &user("right")),
+            entry("f", "e", r#""type":"label","targetId":"a","label":"start""#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            "user: go\n-\nuser (summary): went left\n-\nuser (injected): by an extension\n-\nuser: right",
+        );
+    }
+
+    #[test]
+    fn the_proof_of_thinking_belongs_to_a_vendor() {
+        let reply = |api: &str, proof: &str| {
+            let block = format!(r#"{{"type":"thinking","thinking":"hm","thinkingSignature":"{proof}"}}"#);
+            listed(&format!(r#""role":"assistant","api":"{api}","content":[{block}]"#))
+        };
+        let sealed = r#"{\"type\":\"reasoning\",\"encrypted_content\":\"xyz\"}"#;
+        check(
+            read,
+            &reply("openai-responses", sealed),
+            "thinking of openai sealed xyz: hm",
+        );
+        check(read, &reply("openai-completions", "reasoning_content"), "thinking: hm");
+        check(read, &reply("anthropic-messages", ""), "thinking of anthropic: hm");
+    }
+}

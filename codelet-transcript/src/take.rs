@@ -1,0 +1,86 @@
+//! Taking fields out of parsed JSON without copying what they hold.
+
+use serde_json::{Map, Value};
+
+/// The fields of a JSON object.
+pub(crate) type Fields = Map<String, Value>;
+
+/// Takes a string; anything else stays where it is.
+pub(crate) fn string(fields: &mut Fields, name: &str) -> Option<String> {
+    match fields.get_mut(name)? {
+        Value::String(text) => Some(std::mem::take(text)),
+        _ => None,
+    }
+}
+
+/// Takes an object; anything else stays where it is.
+pub(crate) fn object(fields: &mut Fields, name: &str) -> Option<Fields> {
+    match fields.get_mut(name)? {
+        Value::Object(inner) => Some(std::mem::take(inner)),
+        _ => None,
+    }
+}
+
+/// Takes a list, empty where there is none.
+pub(crate) fn list(fields: &mut Fields, name: &str) -> Vec<Value> {
+    match fields.get_mut(name) {
+        Some(Value::Array(items)) => std::mem::take(items),
+        _ => Vec::new(),
+    }
+}
+
+/// Takes a list of objects, leaving out whatever else is in it.
+pub(crate) fn objects(fields: &mut Fields, name: &str) -> impl Iterator<Item = Fields> {
+    list(fields, name).into_iter().filter_map(|item| match item {
+        Value::Object(inner) => Some(inner),
+        _ => None,
+    })
+}
+
+/// Takes any value, null where there is none.
+pub(crate) fn value(fields: &mut Fields, name: &str) -> Value {
+    fields.get_mut(name).map(Value::take).unwrap_or_default()
+}
+
+/// Looks at a string, empty where there is none.
+pub(crate) fn str<'a>(fields: &'a Fields, name: &str) -> &'a str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Looks at a truth value, false where there is none.
+pub(crate) fn flag(fields: &Fields, name: &str) -> bool {
+    fields.get(name).and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// The parameters of a call, however the source wrote them: an object, or an object as text. What is neither stays
+/// readable under `input`, since every vendor insists on an object.
+pub(crate) fn parameters(value: Value) -> Fields {
+    let other = match value {
+        Value::Object(fields) => return fields,
+        Value::Null => return Fields::new(),
+        Value::String(text) if text.trim().is_empty() => return Fields::new(),
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(fields)) => return fields,
+            _ => Value::String(text),
+        },
+        other => other,
+    };
+    Fields::from_iter([(String::from("input"), other)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn parameters_are_always_an_object() {
+        let text = |value| Value::Object(parameters(value)).to_string();
+        assert_eq!(text(json!({"a": 1})), r#"{"a":1}"#);
+        assert_eq!(text(json!("{\"a\":1}")), r#"{"a":1}"#);
+        assert_eq!(text(json!("")), "{}");
+        assert_eq!(text(json!(null)), "{}");
+        assert_eq!(text(json!("*** Begin Patch")), r#"{"input":"*** Begin Patch"}"#);
+        assert_eq!(text(json!([1])), r#"{"input":[1]}"#);
+    }
+}
