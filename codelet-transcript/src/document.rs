@@ -40,3 +40,17 @@ pub enum Warning {
         kind: String,
     },
 }
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Warning::CutLastLine { line } => write!(f, "line {line} is cut and was left out: still being written?"),
+            Warning::InvalidUtf8 { offset } => {
+                write!(f, "bytes that are no UTF-8 were replaced, first at offset {offset}")
+            }
+            Warning::UnknownEntry { line, kind } => {
+                write!(f, "line {line}: an entry of unknown kind {kind:?} was left out")
+            }
+        }
+    }
+}

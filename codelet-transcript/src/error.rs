@@ -1,0 +1,62 @@
+//! What can be wrong with a file, in the words of the person who holds it. Whoever opened it adds its name.
+
+use crate::Format;
+
+/// Why bytes could not be read as a conversation.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// There is nothing but white space.
+    #[error("line 1: the file is empty, expected {expected}")]
+    Empty {
+        /// What a file of this form begins with.
+        expected: &'static str,
+    },
+    /// The bytes are not text.
+    #[error("byte {offset} of line {line} belongs to no text file, expected JSON")]
+    Binary {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 0, within the file.
+        offset: usize,
+    },
+    /// The text is not JSON, or breaks off.
+    #[error("line {line}, column {column}: {problem}, expected {expected}")]
+    Json {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1, in bytes.
+        column: usize,
+        /// What the parser met.
+        problem: String,
+        /// What should stand there.
+        expected: &'static str,
+    },
+    /// The JSON is not what the form has in this place.
+    #[error("line {line}: {place} is {found}, expected {expected}")]
+    Unexpected {
+        /// Counted from 1.
+        line: usize,
+        /// The place within the document, such as `messages[3].content`.
+        place: String,
+        /// What stands there.
+        found: String,
+        /// What should stand there.
+        expected: &'static str,
+    },
+    /// Nothing in the structure says which form this is.
+    #[error("line 1: no known conversation, expected one of the forms that `codelet formats` lists")]
+    UnknownFormat,
+    /// The form is for people and is not read.
+    #[error("{0} is written only, expected one of the forms that `codelet formats` lists as read")]
+    NotReadable(Format),
+}
+
+/// Why a conversation could not be written.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The form is read only.
+    #[error("{0} is read only, expected one of the forms that `codelet formats` lists as written")]
+    NotWritable(Format),
+}
