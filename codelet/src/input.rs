@@ -1,8 +1,8 @@
 //! Where conversations come from: a file or standard input, read whole, with clear words where that cannot be.
 
 use crate::exit::Failure;
-use crate::paint::{self, clean};
-use codelet_transcript::{Document, Format, Warning};
+use crate::paint;
+use codelet_transcript::{Document, Format};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -78,7 +78,7 @@ impl Input {
         Ok(Input { name, bytes })
     }
 
-    /// Reads the conversation in it, and tells the user what is odd about it.
+    /// Reads the conversation in it.
     ///
     /// # Errors
     /// When it is none in this form.
@@ -112,21 +112,4 @@ fn foreign(head: &[u8]) -> Option<String> {
         }
     };
     Some(kind.to_owned())
-}
-
-/// A reader's warning in words, with the place in the file.
-pub fn warning_words(name: &str, warning: &Warning) -> String {
-    let name = clean(name);
-    match warning {
-        Warning::CutLastLine { line } => {
-            format!("{name}: line {line} is cut (is the file still being written?) and was left out")
-        }
-        Warning::InvalidUtf8 { offset } => {
-            format!("{name}: byte {offset} is not UTF-8; such bytes were replaced by \u{fffd}")
-        }
-        Warning::UnknownEntry { line, kind } => {
-            format!("{name}: line {line} is of a kind that is not known here ({}) and was left out", clean(kind))
-        }
-        other => format!("{name}: {other:?}"),
-    }
 }
