@@ -1,6 +1,7 @@
 //! Conversations as text: reads what coding agents record, writes what vendors accept. Takes bytes, opens nothing.
 
 pub mod document;
+pub mod shape;
 
 pub use document::{Document, Warning};
 
