@@ -282,6 +282,17 @@ pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) ->
     found
 }
 
+/// What each kind of content takes; kinds that do not occur are absent.
+pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
+    let mut kinds = BTreeMap::new();
+    for message in messages {
+        for part in &message.parts {
+            count_kinds(&mut kinds, message.role, part, tokens::estimate_part(part));
+        }
+    }
+    kinds
+}
+
 fn count_kinds(kinds: &mut BTreeMap<Kind, Share>, role: Role, part: &Part, tokens: Tokens) {
     let mut rest = tokens;
     if let Part::ToolResult(result) = part {

@@ -22,6 +22,7 @@ mod detect;
 pub mod document;
 mod error;
 mod extra;
+pub mod shape;
 
 pub use detect::detect;
 pub use document::{Document, Warning};
