@@ -155,13 +155,19 @@ pub struct Restore {
 pub struct Source(pub Option<Format>);
 
 fn source() -> impl TypedValueParser<Value = Source> {
-    let read = Format::ALL.iter().filter(|format| format.is_read()).map(|format| format.name());
+    let read = Format::ALL
+        .iter()
+        .filter(|format| format.is_read())
+        .map(|format| format.name());
     // `auto` is no form's name, so it becomes `None`.
     PossibleValuesParser::new(std::iter::once("auto").chain(read)).map(|name| Source(Format::from_name(&name)))
 }
 
 fn written() -> impl TypedValueParser<Value = Format> {
-    let written = Format::ALL.iter().filter(|format| format.is_written()).map(|format| format.name());
+    let written = Format::ALL
+        .iter()
+        .filter(|format| format.is_written())
+        .map(|format| format.name());
     PossibleValuesParser::new(written).try_map(|name| Format::from_name(&name).ok_or("no such form"))
 }
 
@@ -197,7 +203,13 @@ fn tokens(text: &str) -> Result<u64, String> {
 
 /// Reads `A..B`, `A..`, `..B`.
 fn range(text: &str) -> Result<Range<usize>, String> {
-    let bound = |text: &str, missing| if text.is_empty() { Some(missing) } else { text.parse().ok() };
+    let bound = |text: &str, missing| {
+        if text.is_empty() {
+            Some(missing)
+        } else {
+            text.parse().ok()
+        }
+    };
     let parsed = text
         .split_once("..")
         .and_then(|(from, to)| Some(bound(from, 0)?..bound(to, usize::MAX)?));
@@ -227,7 +239,18 @@ mod tests {
         assert_eq!(tokens("1M"), Ok(1_000_000));
         assert_eq!(tokens("1.5k"), Ok(1_500));
         assert_eq!(tokens("1.23456k"), Ok(1_234));
-        for text in ["", "k", "0", "0k", "-5", "12.5", "1e5", "lots", "99999999999999999999", "99999999999999999M"] {
+        for text in [
+            "",
+            "k",
+            "0",
+            "0k",
+            "-5",
+            "12.5",
+            "1e5",
+            "lots",
+            "99999999999999999999",
+            "99999999999999999M",
+        ] {
             assert!(tokens(text).is_err(), "{text}");
         }
     }

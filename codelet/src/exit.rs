@@ -52,7 +52,9 @@ pub fn words(error: &io::Error) -> String {
             let text = error.to_string();
             let bare = text.split(" (os error").next().unwrap_or(&text);
             let mut chars = bare.chars();
-            chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+            chars
+                .next()
+                .map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
         }
     }
 }

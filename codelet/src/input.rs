@@ -54,7 +54,10 @@ impl Input {
                         .to_owned(),
                 ));
             }
-            let _ = writeln!(io::stderr(), "Reading a conversation from the terminal; Ctrl-D ends it.");
+            let _ = writeln!(
+                io::stderr(),
+                "Reading a conversation from the terminal; Ctrl-D ends it."
+            );
         }
         Input::fill("standard input".to_owned(), stdin.lock(), 0)
     }
@@ -66,7 +69,10 @@ impl Input {
         let refused = |error: io::Error| Failure::at(&name, crate::exit::words(&error));
         // One byte more, so that the end is met without another growth.
         let mut bytes = Vec::with_capacity(size as usize + 1);
-        from.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes).map_err(refused)?;
+        from.by_ref()
+            .take(HEAD_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(refused)?;
         if let Some(problem) = foreign(&bytes) {
             return Err(Failure::at(&name, problem));
         }
@@ -108,7 +114,9 @@ fn foreign(head: &[u8]) -> Option<String> {
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
             let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();
-            return Some(format!("line {line}: byte {at} is zero, which is in no text, expected JSON"));
+            return Some(format!(
+                "line {line}: byte {at} is zero, which is in no text, expected JSON"
+            ));
         }
     };
     Some(kind.to_owned())

@@ -169,7 +169,11 @@ pub fn clip(text: &str, columns: usize) -> String {
         end = at + c.len_utf8();
     }
     let kept = text[..end].trim_end();
-    if columns == 0 { String::new() } else { format!("{kept}…") }
+    if columns == 0 {
+        String::new()
+    } else {
+        format!("{kept}…")
+    }
 }
 
 /// The text cut or filled up to exactly this many columns.
@@ -195,7 +199,11 @@ pub fn clip_path(path: &str, columns: usize) -> String {
         room -= wide;
         start = at;
     }
-    if columns == 0 { String::new() } else { format!("…{}", &path[start..]) }
+    if columns == 0 {
+        String::new()
+    } else {
+        format!("…{}", &path[start..])
+    }
 }
 
 /// `182300` as `182,300`.
@@ -239,7 +247,11 @@ pub fn percent(part: u64, whole: u64) -> String {
         return "0 %".to_owned();
     }
     let exact = part as f64 * 100.0 / whole as f64;
-    if part > 0 && exact < 0.5 { "<1 %".to_owned() } else { format!("{exact:.0} %") }
+    if part > 0 && exact < 0.5 {
+        "<1 %".to_owned()
+    } else {
+        format!("{exact:.0} %")
+    }
 }
 
 #[cfg(test)]
@@ -295,9 +307,48 @@ mod tests {
         assert!(!look(false, none).colour);
         assert!(!look(true, Wishes { no_color: true, ..none }).colour);
         assert!(!look(true, Wishes { dumb: true, ..none }).colour);
-        assert!(look(false, Wishes { force_color: true, ..none }).colour);
-        assert!(!look(true, Wishes { no_color: true, force_color: true, ..none }).colour);
-        assert_eq!(look(false, Wishes { columns: Some(120), ..none }).width, 120);
-        assert_eq!(look(false, Wishes { columns: Some(3), ..none }).width, MIN_WIDTH);
+        assert!(
+            look(
+                false,
+                Wishes {
+                    force_color: true,
+                    ..none
+                }
+            )
+            .colour
+        );
+        assert!(
+            !look(
+                true,
+                Wishes {
+                    no_color: true,
+                    force_color: true,
+                    ..none
+                }
+            )
+            .colour
+        );
+        assert_eq!(
+            look(
+                false,
+                Wishes {
+                    columns: Some(120),
+                    ..none
+                }
+            )
+            .width,
+            120
+        );
+        assert_eq!(
+            look(
+                false,
+                Wishes {
+                    columns: Some(3),
+                    ..none
+                }
+            )
+            .width,
+            MIN_WIDTH
+        );
     }
 }

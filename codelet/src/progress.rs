@@ -27,7 +27,11 @@ impl Progress {
         let wait = move || {
             let mut shown = false;
             loop {
-                let patience = if shown { TICK } else { PATIENCE.saturating_sub(began.elapsed()) };
+                let patience = if shown {
+                    TICK
+                } else {
+                    PATIENCE.saturating_sub(began.elapsed())
+                };
                 match told.recv_timeout(patience) {
                     Ok(next) => doing = next,
                     Err(RecvTimeoutError::Timeout) => {
@@ -45,7 +49,12 @@ impl Progress {
             }
         };
         // Without a thread to spare, there is no line.
-        Progress(std::thread::Builder::new().spawn(wait).ok().map(|thread| (tell, thread)))
+        Progress(
+            std::thread::Builder::new()
+                .spawn(wait)
+                .ok()
+                .map(|thread| (tell, thread)),
+        )
     }
 
     /// Says what is going on now.

@@ -32,7 +32,10 @@ pub fn compaction(format: Format, done: &Compaction, warnings: &[String], elapse
         .iter()
         .map(|&name| {
             let count = done.strategies.per_strategy.get(name).copied().unwrap_or_default();
-            (name.to_owned(), json!({"hits": count.hits, "bytes_saved": count.bytes_saved}))
+            (
+                name.to_owned(),
+                json!({"hits": count.hits, "bytes_saved": count.bytes_saved}),
+            )
         })
         .collect();
     let removed = done.view.archive.iter().map(|(handle, removed)| {
@@ -70,7 +73,12 @@ fn rounded(value: f64, digits: i32) -> f64 {
 pub fn inspection(format: Format, found: &Inspection, beside: u64, warnings: &[String]) -> Value {
     let kinds: Map<String, Value> = Kind::ALL
         .iter()
-        .map(|kind| (kind.name().to_owned(), share(found.kinds.get(kind).copied().unwrap_or_default())))
+        .map(|kind| {
+            (
+                kind.name().to_owned(),
+                share(found.kinds.get(kind).copied().unwrap_or_default()),
+            )
+        })
         .collect();
     let tools = found.tools.iter().map(|tool| {
         json!({

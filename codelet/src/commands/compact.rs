@@ -15,7 +15,7 @@ use codelet_context::message::Message;
 use codelet_context::recall::Archive;
 use codelet_transcript::{Document, Format};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How much of an anchor's description the notice quotes, in columns.
@@ -29,7 +29,11 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     let places = Places::of(args)?;
     let progress = Progress::start("reading");
     let input = Input::read(args.file.as_deref())?;
-    progress.tell(&format!("reading {} ({})", clean(&input.name), paint::bytes(input.bytes.len() as u64)));
+    progress.tell(&format!(
+        "reading {} ({})",
+        clean(&input.name),
+        paint::bytes(input.bytes.len() as u64)
+    ));
     let name = input.name.clone();
     let mut document = input.parse(args.from.0)?;
     let format = document.format;
@@ -58,7 +62,11 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         place.write(|out| write_text(&text, out))?;
     }
     if args.explain {
-        let look = if places.picture == Picture::Stdout { Look::stdout() } else { Look::stderr() };
+        let look = if places.picture == Picture::Stdout {
+            Look::stdout()
+        } else {
+            Look::stderr()
+        };
         let picture = explain::picture(&look, history.messages(), &done);
         match places.picture {
             Picture::Stdout => Output::Stdout.write(|out| out.write_all(picture.as_bytes()))?,
@@ -93,30 +101,44 @@ struct Places {
 
 impl Places {
     fn of(args: &Compact) -> Result<Self, Failure> {
-        let named = |path: &Option<std::path::PathBuf>| path.as_deref().map(Output::named);
+        let named = |path: &Option<PathBuf>| path.as_deref().map(Output::named);
         let (report, removed) = (named(&args.report), named(&args.removed));
-        let is_file = args.output.as_deref().map(Output::named).filter(|output| *output != Output::Stdout);
+        let is_file = args
+            .output
+            .as_deref()
+            .map(Output::named)
+            .filter(|output| *output != Output::Stdout);
         // In a terminal, the picture would be lost under a result that nobody can read there.
         let hold_back = args.explain && args.output.is_none() && Look::stdout().terminal;
         let result = (!hold_back).then(|| is_file.clone().unwrap_or(Output::Stdout));
         let places = [("the result", &result), ("--report", &report), ("--removed", &removed)];
-        let places: Vec<(&str, &Output)> =
-            places.into_iter().filter_map(|(name, place)| Some((name, place.as_ref()?))).collect();
+        let places: Vec<(&str, &Output)> = places
+            .into_iter()
+            .filter_map(|(name, place)| Some((name, place.as_ref()?)))
+            .collect();
         for (at, (name, place)) in places.iter().enumerate() {
             if let Some((other, _)) = places[..at].iter().find(|(_, other)| place.is_same(other)) {
-                return Err(Failure::Told(format!("{other} and {name} would go to the same place; name a file for each")));
+                return Err(Failure::Told(format!(
+                    "{other} and {name} would go to the same place; name a file for each"
+                )));
             }
         }
         for (name, place) in &places[usize::from(result.is_some())..] {
             if let (Output::File(path), Some(input)) = (place, args.file.as_deref())
                 && is_same_file(path, input)
             {
-                return Err(Failure::Told(format!("{name} would overwrite the input; name another file")));
+                return Err(Failure::Told(format!(
+                    "{name} would overwrite the input; name another file"
+                )));
             }
         }
         let stdout_is_taken = places.iter().any(|(_, place)| **place == Output::Stdout);
         Ok(Places {
-            picture: if stdout_is_taken { Picture::Stderr } else { Picture::Stdout },
+            picture: if stdout_is_taken {
+                Picture::Stderr
+            } else {
+                Picture::Stdout
+            },
             result,
             report,
             removed,
@@ -134,13 +156,22 @@ fn target(args: &Compact) -> Target {
 
 /// The document with what is left of its messages. Messages share their texts with the history, so this copies little.
 fn written(mut document: Document, done: &Compaction, to: Format) -> Result<String, codelet_transcript::WriteError> {
-    document.messages = done.view.messages.iter().map(|message| Message::clone(message)).collect();
+    document.messages = done
+        .view
+        .messages
+        .iter()
+        .map(|message| Message::clone(message))
+        .collect();
     codelet_transcript::write(&document, to)
 }
 
 fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text.as_bytes())?;
-    if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") }
+    if text.ends_with('\n') {
+        Ok(())
+    } else {
+        out.write_all(b"\n")
+    }
 }
 
 fn write_removed(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
@@ -170,7 +201,10 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
             Target::Window(window) => format!("in a window of {}", number(window)),
             _ => format!("in {}", count(done.turns.total, "turn")),
         };
-        return format!("{} {before} tokens {why} · {took}", look.ink(Ink::Green, "Nothing to compact:"));
+        return format!(
+            "{} {before} tokens {why} · {took}",
+            look.ink(Ink::Green, "Nothing to compact:")
+        );
     }
     let after = number(done.after.tokens);
     let smaller = smaller(done.before.tokens, done.after.tokens);
@@ -178,7 +212,10 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
         format!(" from \"{}\"", clip(&clean(&anchor.description), QUOTE))
     });
     let mut parts = vec![
-        format!("{} {before} → {after} tokens ({smaller})", look.ink(Ink::Green, "Context compacted:")),
+        format!(
+            "{} {before} → {after} tokens ({smaller})",
+            look.ink(Ink::Green, "Context compacted:")
+        ),
         format!("kept {}{from}", count(done.turns.kept, "turn")),
     ];
     if done.turns.summarised > 0 {

@@ -13,13 +13,11 @@ use std::io::Write;
 const WARNINGS_SHOWN: usize = 8;
 
 /// The warnings of the reader, with the file's name, and those of the engine, in words.
-fn told_warnings<R: Display, E: Display>(
-    name: &str,
-    reader: &[R],
-    engine: impl Iterator<Item = E>,
-) -> Vec<String> {
+fn told_warnings<R: Display, E: Display>(name: &str, reader: &[R], engine: impl Iterator<Item = E>) -> Vec<String> {
     let reader = reader.iter().map(|warning| clean(&format!("{name}: {warning}")));
-    reader.chain(engine.map(|warning| clean(&warning.to_string()))).collect()
+    reader
+        .chain(engine.map(|warning| clean(&warning.to_string())))
+        .collect()
 }
 
 fn warn(look: &Look, warnings: &[String]) {

@@ -83,12 +83,20 @@ fn entry(line: &[u8]) -> Result<Entry, String> {
 /// The entry that is meant: by the name as it stands, or by the first word in it that is a handle, so that a marker can be
 /// pasted whole.
 fn find<'a>(entries: &'a [Entry], asked: &str) -> Option<&'a str> {
-    let by_name = |name: &str| entries.iter().find(|entry| entry.handle == name).map(|entry| entry.content.as_str());
-    by_name(asked.trim()).or_else(|| words(asked).find_map(|word| by_name(word).or_else(|| by_name(&word.to_lowercase()))))
+    let by_name = |name: &str| {
+        entries
+            .iter()
+            .find(|entry| entry.handle == name)
+            .map(|entry| entry.content.as_str())
+    };
+    by_name(asked.trim())
+        .or_else(|| words(asked).find_map(|word| by_name(word).or_else(|| by_name(&word.to_lowercase()))))
 }
 
 fn words(asked: &str) -> impl Iterator<Item = &str> {
-    asked.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+    asked
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
 }
 
 fn unknown(name: &str, entries: &[Entry], asked: &str) -> Failure {
@@ -149,7 +157,13 @@ mod tests {
             handle: "k3f9a2".to_owned(),
             content: "text".to_owned(),
         }];
-        for asked in ["k3f9a2", " [Read k3f9a2] ", "#k3f9a2", "recall K3F9A2", "[… 4,096 bytes, Recall k3f9a2 …]"] {
+        for asked in [
+            "k3f9a2",
+            " [Read k3f9a2] ",
+            "#k3f9a2",
+            "recall K3F9A2",
+            "[… 4,096 bytes, Recall k3f9a2 …]",
+        ] {
             assert_eq!(find(&entries, asked), Some("text"), "{asked}");
         }
         assert_eq!(find(&entries, "k3f9a"), None);
