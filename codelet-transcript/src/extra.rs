@@ -1,5 +1,269 @@
-//! Marks that readers leave for writers among the unread fields of a message or part. They are never written out.
+//! How unread fields travel: an object whose read fields were taken out, so that a writer can put each back in its place.
+//!
+//! A reader takes what it understands out of an object and keeps the rest as [`Extra`], with `null` (or a word on the
+//! original shape) where something was taken. An object of exactly the usual fields in the usual order keeps nothing. A
+//! writer names the fields that it makes; those stand where they stood, and the unread ones come back between them.
 
-/// Who made the thinking or signature of a part, where the format alone does not tell: `anthropic`, `openai`, `gemini`.
-/// Writers give a signature only to the vendor that made it, and drop one of unknown make.
+use crate::node::Node;
+use codelet_context::message::{Extra, Message, Text, Thinking};
+use serde_json::{Map, Value};
+
+/// What the names of marks begin with: notes from a reader to a writer among the unread fields, never written out.
+const MARK: &str = "codelet.";
+
+/// Who made the thinking of a part, where the format alone does not tell: `anthropic`, `openai` or `gemini`. Writers give
+/// thinking only to the vendor that made it, and drop what is of unknown make.
 pub(crate) const VENDOR: &str = "codelet.vendor";
+
+/// On a message: the one before it has the same role, and they stood apart.
+pub(crate) const APART: &str = "codelet.apart";
+
+/// In an envelope: the request was a bare list of messages.
+pub(crate) const LIST: &str = "codelet.list";
+
+/// Names of the fields that were `null` in the source, so that they differ from those that were taken.
+const NULLS: &str = "codelet.nulls";
+
+/// An object that is being read.
+pub(crate) struct Fields(pub(crate) Map<String, Value>);
+
+impl Fields {
+    /// Begins to read an object.
+    pub(crate) fn new(mut map: Map<String, Value>) -> Self {
+        if map.values().any(Value::is_null) {
+            let nulls = map
+                .iter()
+                .filter(|(_, value)| value.is_null())
+                .map(|(name, _)| Value::from(name.as_str()));
+            let nulls = nulls.collect();
+            map.insert(NULLS.to_owned(), Value::Array(nulls));
+        }
+        Fields(map)
+    }
+
+    /// The object as it was, as long as nothing was taken.
+    pub(crate) fn untouched(mut self) -> Value {
+        self.0.shift_remove(NULLS);
+        Value::Object(self.0)
+    }
+
+    /// Takes a string out; any other kind of value stays where it is.
+    pub(crate) fn string(&mut self, name: &str) -> Option<String> {
+        match self.0.get_mut(name)? {
+            Value::String(text) => {
+                let text = std::mem::take(text);
+                self.0[name] = Value::Null;
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes a list out.
+    pub(crate) fn list(&mut self, name: &str) -> Option<Vec<Value>> {
+        match self.0.get_mut(name)? {
+            Value::Array(items) => {
+                let items = std::mem::take(items);
+                self.0[name] = Value::Null;
+                Some(items)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes an object out.
+    pub(crate) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
+        match self.0.get_mut(name)? {
+            Value::Object(fields) => {
+                let fields = std::mem::take(fields);
+                self.0[name] = Value::Null;
+                Some(fields)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes a truth value out.
+    pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
+        let value = self.0.get_mut(name)?;
+        let flag = value.as_bool()?;
+        *value = Value::Null;
+        Some(flag)
+    }
+
+    /// Looks at a string.
+    pub(crate) fn peek(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// Whether a field is there and is a string.
+    pub(crate) fn has_string(&self, name: &str) -> bool {
+        self.peek(name).is_some()
+    }
+
+    /// Leaves a note in the place of a field.
+    pub(crate) fn note(&mut self, name: &str, note: impl Into<Value>) {
+        self.0.insert(name.to_owned(), note.into());
+    }
+
+    /// What is left. Nothing, when the object had just the usual fields in the usual order and all were taken; a usual
+    /// name that ends in `?` may be missing.
+    pub(crate) fn rest(self, usual: &[&str]) -> Extra {
+        if is_usual(&self.0, usual) {
+            Extra::default()
+        } else {
+            Extra::new(self.0)
+        }
+    }
+}
+
+/// Whether nothing is left in an object but the empty places of these fields, in this order.
+pub(crate) fn is_usual(map: &Map<String, Value>, usual: &[&str]) -> bool {
+    let mut fields = map.iter().peekable();
+    for name in usual {
+        let (name, optional) = match name.strip_suffix('?') {
+            Some(name) => (name, true),
+            None => (*name, false),
+        };
+        match fields.peek() {
+            Some((field, Value::Null)) if *field == name => {
+                fields.next();
+            }
+            _ if optional => {}
+            _ => return false,
+        }
+    }
+    fields.next().is_none()
+}
+
+/// The fields of an object as a reader left them.
+pub(crate) trait Kept {
+    /// One field.
+    fn field(&self, name: &str) -> Option<&Value>;
+    /// All fields, in order.
+    fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_>;
+}
+
+impl Kept for Extra {
+    fn field(&self, name: &str) -> Option<&Value> {
+        self.get(name)
+    }
+
+    fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_> {
+        Box::new(self.iter())
+    }
+}
+
+impl Kept for Map<String, Value> {
+    fn field(&self, name: &str) -> Option<&Value> {
+        self.get(name)
+    }
+
+    fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_> {
+        Box::new(self.iter())
+    }
+}
+
+/// Puts an object together: what was kept in its order, what is made in its old places or else at the end. A field of
+/// `None` is one that the writer answers for and leaves out.
+pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<Node<'a>>)>) -> Node<'a> {
+    let Some(kept) = kept else {
+        return Node::Object(
+            made.into_iter()
+                .filter_map(|(name, node)| Some((name, node?)))
+                .collect(),
+        );
+    };
+    let mut made: Vec<(&str, Option<Node>, bool)> = made.into_iter().map(|(name, node)| (name, node, false)).collect();
+    let mut fields = Vec::new();
+    for (name, value) in kept.fields() {
+        if name.starts_with(MARK) {
+            continue;
+        }
+        match made.iter_mut().find(|(own, ..)| own == name) {
+            Some((_, node, placed)) => {
+                if let Some(node) = node.take() {
+                    fields.push((name.as_str(), node));
+                } else if was_null(Some(kept), name) {
+                    fields.push((name.as_str(), Node::Json(value)));
+                }
+                *placed = true;
+            }
+            None => fields.push((name.as_str(), Node::Json(value))),
+        }
+    }
+    for (name, node, placed) in made {
+        if let (Some(node), false) = (node, placed) {
+            fields.push((name, node));
+        }
+    }
+    Node::Object(fields)
+}
+
+/// The kept fields of a part or message, or `None` where there are none but marks: it is then written in the usual order.
+pub(crate) fn kept(extra: &Extra) -> Option<&dyn Kept> {
+    if extra.iter().all(|(name, _)| name.starts_with(MARK)) {
+        None
+    } else {
+        Some(extra)
+    }
+}
+
+/// An object within the kept fields.
+pub(crate) fn kept_in<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a dyn Kept> {
+    match kept?.field(name)? {
+        Value::Object(fields) => Some(fields),
+        _ => None,
+    }
+}
+
+/// Whether a field was `null` in the source.
+pub(crate) fn was_null(kept: Option<&dyn Kept>, name: &str) -> bool {
+    let nulls = kept.and_then(|kept| kept.field(NULLS)).and_then(Value::as_array);
+    nulls.is_some_and(|nulls| nulls.iter().any(|null| null == name))
+}
+
+/// The note that stands in the place of a field.
+pub(crate) fn note<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a str> {
+    kept?.field(name)?.as_str()
+}
+
+/// The same kept fields and a mark.
+pub(crate) fn marked(extra: Extra, mark: &str, value: impl Into<Value>) -> Extra {
+    let mut fields: Map<String, Value> = extra.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+    fields.insert(mark.to_owned(), value.into());
+    Extra::new(fields)
+}
+
+/// Marks each message that follows one of the same role, so that a writer does not merge what its source kept apart.
+pub(crate) fn mark_apart(messages: &mut [Message]) {
+    for index in 1..messages.len() {
+        if messages[index].role == messages[index - 1].role {
+            let extra = std::mem::take(&mut messages[index].extra);
+            messages[index].extra = marked(extra, APART, true);
+        }
+    }
+}
+
+/// A text with unread fields.
+pub(crate) fn text_with(body: String, extra: Extra) -> Text {
+    Text {
+        extra,
+        ..Text::new(body, Default::default())
+    }
+}
+
+/// Thinking with unread fields.
+pub(crate) fn thinking_with(
+    body: String,
+    signature: Option<String>,
+    redacted: Option<String>,
+    extra: Extra,
+) -> Thinking {
+    Thinking {
+        body: body.into(),
+        signature: signature.map(Into::into),
+        redacted: redacted.map(Into::into),
+        extra,
+    }
+}

@@ -18,15 +18,29 @@
 //! ```
 
 pub mod actions;
+mod anthropic;
+mod arguments;
+mod convert;
+mod corpus;
 mod detect;
 pub mod document;
+mod envelope;
 mod error;
 mod extra;
 pub mod shape;
+mod format;
+mod gemini;
+mod node;
+mod openai;
+mod request;
+mod responses;
+mod skim;
+mod source;
 
 pub use detect::detect;
 pub use document::{Document, Warning};
 pub use error::{ReadError, WriteError};
+pub use format::Format;
 
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
 ///
@@ -37,7 +51,14 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
         Some(format) => format,
         None => detect(bytes).ok_or(ReadError::UnknownFormat)?,
     };
-    Err(ReadError::NotReadable(format))
+    match format {
+        Format::Anthropic => anthropic::read(bytes),
+        Format::Openai => openai::read(bytes),
+        Format::Responses => responses::read(bytes),
+        Format::Gemini => gemini::read(bytes),
+        Format::Corpus => corpus::read(bytes),
+        other => Err(ReadError::NotReadable(other)),
+    }
 }
 
 /// Writes a conversation in one of the forms that are written. What is written follows the messages alone, so they may
@@ -45,118 +66,18 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
 ///
 /// # Errors
 /// When the form is read only.
-pub fn write(_document: &Document, format: Format) -> Result<String, WriteError> {
-    Err(WriteError::NotWritable(format))
-}
-
-/// The forms in which a conversation is read or written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Format {
-    /// An Anthropic Messages request.
-    Anthropic,
-    /// An OpenAI Chat Completions request.
-    Openai,
-    /// An OpenAI Responses request.
-    Responses,
-    /// A Gemini `generateContent` request.
-    Gemini,
-    /// A session file of Claude Code.
-    ClaudeCode,
-    /// A session file (rollout) of Codex.
-    Codex,
-    /// An exported session of OpenCode.
-    Opencode,
-    /// A session file of pi.
-    Pi,
-    /// A session file of Copilot CLI.
-    Copilot,
-    /// A trajectory of mini-swe-agent.
-    MiniSweAgent,
-    /// A trajectory of SWE-agent.
-    SweAgent,
-    /// The neutral form of the recorded corpus.
-    Corpus,
-    /// One line a message, for people; written only.
-    Shape,
-}
-
-impl Format {
-    /// All forms, in the order in which they are listed for people.
-    pub const ALL: &[Format] = &[
-        Format::Anthropic,
-        Format::Openai,
-        Format::Responses,
-        Format::Gemini,
-        Format::ClaudeCode,
-        Format::Codex,
-        Format::Opencode,
-        Format::Pi,
-        Format::Copilot,
-        Format::MiniSweAgent,
-        Format::SweAgent,
-        Format::Corpus,
-        Format::Shape,
-    ];
-
-    /// The name by which it is asked for, for example `claude-code`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Anthropic => "anthropic",
-            Format::Openai => "openai",
-            Format::Responses => "responses",
-            Format::Gemini => "gemini",
-            Format::ClaudeCode => "claude-code",
-            Format::Codex => "codex",
-            Format::Opencode => "opencode",
-            Format::Pi => "pi",
-            Format::Copilot => "copilot",
-            Format::MiniSweAgent => "mini-swe-agent",
-            Format::SweAgent => "swe-agent",
-            Format::Corpus => "corpus",
-            Format::Shape => "shape",
-        }
-    }
-
-    /// The form of that name.
-    pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.iter().copied().find(|format| format.name() == name)
-    }
-
-    /// What it is, in a few words for a list.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Format::Anthropic => "an Anthropic Messages request",
-            Format::Openai => "an OpenAI Chat Completions request",
-            Format::Responses => "an OpenAI Responses request",
-            Format::Gemini => "a Gemini generateContent request",
-            Format::ClaudeCode => "a session file of Claude Code (JSON lines)",
-            Format::Codex => "a session file of Codex (JSON lines)",
-            Format::Opencode => "an exported session of OpenCode (JSON)",
-            Format::Pi => "a session file of pi (JSON lines)",
-            Format::Copilot => "a session file of Copilot CLI (JSON lines)",
-            Format::MiniSweAgent => "a trajectory of mini-swe-agent (JSON)",
-            Format::SweAgent => "a trajectory of SWE-agent (JSON)",
-            Format::Corpus => "a conversation in the neutral form of the recorded corpus (JSON)",
-            Format::Shape => "one line a message, for people",
-        }
-    }
-
-    /// Whether [`read`] understands it.
-    pub fn is_read(self) -> bool {
-        self != Format::Shape
-    }
-
-    /// Whether [`write`] makes it.
-    pub fn is_written(self) -> bool {
-        matches!(
-            self,
-            Format::Anthropic | Format::Openai | Format::Responses | Format::Gemini | Format::Shape
-        )
-    }
-}
-
-impl std::fmt::Display for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+pub fn write(document: &Document, format: Format) -> Result<String, WriteError> {
+    let writer = match format {
+        Format::Anthropic => anthropic::write,
+        Format::Openai => openai::write,
+        Format::Responses => responses::write,
+        Format::Gemini => gemini::write,
+        Format::Shape => return Ok(shape::write(&document.messages)),
+        other => return Err(WriteError::NotWritable(other)),
+    };
+    if document.format == format {
+        Ok(writer(document))
+    } else {
+        Ok(writer(&convert::convert(document, format)))
     }
 }

@@ -1,0 +1,340 @@
+//! Anthropic Messages requests.
+
+use crate::actions;
+use crate::document::Document;
+use crate::error::ReadError;
+use crate::extra::{Fields, is_usual, kept, kept_in, mark_apart, text_with, thinking_with, was_null, weave};
+use crate::format::Format;
+use crate::node::Node;
+use crate::request;
+use crate::source::{Misfit, Step};
+use codelet_context::message::{Extra, Image, Message, Opaque, Parameters, Part, Role, Text, ToolCall, ToolResult};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Reads a request, or a bare list of messages.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    request::read(bytes, Format::Anthropic, "messages", |request| {
+        let mut messages = Vec::new();
+        messages.extend(system(request)?);
+        let list = request
+            .list("messages")
+            .ok_or_else(|| Misfit::new([Step::Key("messages")], request.0.get("messages"), "a list of messages"))?;
+        messages.reserve(list.len());
+        for (index, value) in list.into_iter().enumerate() {
+            messages.push(message(value, index)?);
+        }
+        mark_apart(&mut messages);
+        Ok(messages)
+    })
+}
+
+fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
+    if let Some(text) = request.string("system") {
+        let mut message = Message::system(text);
+        message.bare = true;
+        return Ok(Some(message));
+    }
+    match request.0.get("system") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(_)) => {
+            let blocks = request.list("system").unwrap_or_default();
+            Ok(Some(Message::new(
+                Role::System,
+                blocks.into_iter().map(block).collect(),
+            )))
+        }
+        other => Err(Misfit::new(
+            [Step::Key("system")],
+            other,
+            "a string or a list of blocks",
+        )),
+    }
+}
+
+/// Reads one message; `index` is for errors.
+pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
+    let at = |key: Option<&'static str>| {
+        let mut path = vec![Step::Key("messages"), Step::Index(index)];
+        path.extend(key.map(Step::Key));
+        path
+    };
+    let Value::Object(fields) = value else {
+        return Err(Misfit::new(at(None), Some(&value), "an object with role and content"));
+    };
+    let mut fields = Fields::new(fields);
+    let role = match fields.peek("role") {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        _ => return Err(Misfit::new(at(Some("role")), fields.0.get("role"), "user or assistant")),
+    };
+    if role != Role::System {
+        fields.string("role");
+    }
+    let (parts, bare) = match fields.string("content") {
+        Some(text) if text.is_empty() => (Vec::new(), true),
+        Some(text) => (vec![Part::text(text)], true),
+        None => match fields.list("content") {
+            Some(blocks) => (blocks.into_iter().map(block).collect(), false),
+            None => {
+                return Err(Misfit::new(
+                    at(Some("content")),
+                    fields.0.get("content"),
+                    "a string or a list of blocks",
+                ));
+            }
+        },
+    };
+    Ok(Message {
+        role,
+        parts,
+        bare,
+        extra: fields.rest(&["role", "content"]),
+    })
+}
+
+/// Reads one content block. One that lacks what its kind needs is passed on untouched.
+pub(crate) fn block(value: Value) -> Part {
+    let Value::Object(fields) = value else {
+        return opaque("", value);
+    };
+    let mut fields = Fields::new(fields);
+    match fields.peek("type").unwrap_or_default() {
+        "text" if fields.has_string("text") => {
+            fields.string("type");
+            let body = fields.string("text").unwrap_or_default();
+            Part::Text(text_with(body, fields.rest(&["type", "text"])))
+        }
+        "thinking" if fields.has_string("thinking") => {
+            fields.string("type");
+            let body = fields.string("thinking").unwrap_or_default();
+            let signature = fields.string("signature");
+            let extra = fields.rest(&["type", "thinking", "signature?"]);
+            Part::Thinking(thinking_with(body, signature, None, extra))
+        }
+        "redacted_thinking" if fields.has_string("data") => {
+            fields.string("type");
+            let data = fields.string("data");
+            Part::Thinking(thinking_with(String::new(), None, data, fields.rest(&["type", "data"])))
+        }
+        "image" => image(fields),
+        "tool_use" if fields.has_string("id") && fields.has_string("name") => call(fields),
+        "tool_result" if fields.has_string("tool_use_id") => result(fields),
+        kind => {
+            let kind = kind.to_owned();
+            opaque(&kind, fields.untouched())
+        }
+    }
+}
+
+fn opaque(kind: &str, value: Value) -> Part {
+    Part::Opaque(Opaque {
+        kind: Arc::from(kind),
+        value: Arc::new(value),
+    })
+}
+
+fn image(mut fields: Fields) -> Part {
+    let source = fields.0.get("source");
+    let data = |name| source.and_then(|source| source.get(name)).is_some_and(Value::is_string);
+    let is_url = match source.and_then(|source| source.get("type")).and_then(Value::as_str) {
+        Some("base64") if data("data") && data("media_type") => false,
+        Some("url") if data("url") => true,
+        _ => return opaque("image", fields.untouched()),
+    };
+    fields.string("type");
+    let mut source = Fields::new(fields.object("source").unwrap_or_default());
+    source.string("type");
+    let media_type = if is_url {
+        String::new()
+    } else {
+        source.string("media_type").unwrap_or_default()
+    };
+    let data = source.string(if is_url { "url" } else { "data" }).unwrap_or_default();
+    let usual: &[&str] = if is_url {
+        &["type", "url"]
+    } else {
+        &["type", "media_type", "data"]
+    };
+    if !is_usual(&source.0, usual) {
+        fields.note("source", source.0);
+    }
+    let extra = fields.rest(&["type", "source"]);
+    Part::Image(Image {
+        media_type: media_type.into(),
+        data: data.into(),
+        is_url,
+        extra,
+    })
+}
+
+fn call(mut fields: Fields) -> Part {
+    fields.string("type");
+    let id = fields.string("id").unwrap_or_default();
+    let tool = fields.string("name").unwrap_or_default();
+    // An input that is no object stays where it is, and the engine sees an empty one.
+    let parameters = fields.object("input").unwrap_or_default();
+    Part::ToolCall(ToolCall {
+        id: id.into(),
+        action: actions::action(&tool, &parameters),
+        tool: tool.into(),
+        parameters: Parameters::new(parameters),
+        cut: None,
+        extra: fields.rest(&["type", "id", "name", "input"]),
+    })
+}
+
+fn result(mut fields: Fields) -> Part {
+    fields.string("type");
+    let call_id = fields.string("tool_use_id").unwrap_or_default();
+    let (output, bare) = match fields.string("content") {
+        Some(text) if text.is_empty() => (Vec::new(), true),
+        Some(text) => (vec![Part::text(text)], true),
+        None => (
+            fields
+                .list("content")
+                .unwrap_or_default()
+                .into_iter()
+                .map(block)
+                .collect(),
+            false,
+        ),
+    };
+    let success = fields.flag("is_error").map(|is_error| !is_error);
+    Part::ToolResult(ToolResult {
+        call_id: call_id.into(),
+        success,
+        output,
+        bare,
+        error: None,
+        extra: fields.rest(&["type", "tool_use_id", "content", "is_error?"]),
+    })
+}
+
+/// Writes a request.
+pub(crate) fn write(document: &Document) -> String {
+    let (system, messages) = request::split_system(document);
+    let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {
+        Some(text) => Node::str(text),
+        None => Node::List(message.parts.iter().map(block_node).collect()),
+    });
+    let odd = document.envelope.get("system").filter(|odd| !odd.is_null());
+    let system = system.or(odd.map(Node::Json));
+    let messages = Node::List(request::groups(messages).map(message_node).collect());
+    request::write(
+        document,
+        "messages",
+        vec![("system", system), ("messages", Some(messages))],
+    )
+}
+
+fn message_node(group: &[Message]) -> Node<'_> {
+    let role = match group[0].role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let content = match request::bare_text(group) {
+        Some(text) => Node::str(text),
+        None => Node::List(request::parts_of(group).into_iter().map(block_node).collect()),
+    };
+    weave(
+        kept(&group[0].extra),
+        vec![("role", Some(Node::str(role))), ("content", Some(content))],
+    )
+}
+
+fn block_node(part: &Part) -> Node<'_> {
+    match part {
+        Part::Text(text) => text_node(text),
+        Part::Thinking(thinking) => match &thinking.redacted {
+            Some(data) => typed(
+                "redacted_thinking",
+                &thinking.extra,
+                vec![("data", Some(Node::str(data)))],
+            ),
+            None => typed(
+                "thinking",
+                &thinking.extra,
+                vec![
+                    ("thinking", Some(Node::str(thinking.body.as_str()))),
+                    ("signature", thinking.signature.as_deref().map(Node::str)),
+                ],
+            ),
+        },
+        Part::Image(image) => {
+            let source = kept_in(kept(&image.extra), "source");
+            let data = Some(Node::str(image.data.as_str()));
+            let fields = if image.is_url {
+                vec![("type", Some(Node::str("url"))), ("url", data)]
+            } else {
+                let media_type = Some(Node::str(&image.media_type));
+                vec![
+                    ("type", Some(Node::str("base64"))),
+                    ("media_type", media_type),
+                    ("data", data),
+                ]
+            };
+            typed("image", &image.extra, vec![("source", Some(weave(source, fields)))])
+        }
+        Part::ToolCall(call) => {
+            // What stood there and was no object comes back as long as nobody gave the call parameters.
+            let odd = call.extra.get("input").filter(|_| call.parameters.as_map().is_empty());
+            let odd = odd.filter(|input| !input.is_null() || was_null(kept(&call.extra), "input"));
+            let input = odd.map_or(Node::Map(call.parameters.as_map()), Node::Json);
+            typed(
+                "tool_use",
+                &call.extra,
+                vec![
+                    ("id", Some(Node::str(&call.id))),
+                    ("name", Some(Node::str(&call.tool))),
+                    ("input", Some(input)),
+                ],
+            )
+        }
+        Part::ToolResult(result) => {
+            let error = result.success.map(|success| Node::from(Value::Bool(!success)));
+            typed(
+                "tool_result",
+                &result.extra,
+                vec![
+                    ("tool_use_id", Some(Node::str(&result.call_id))),
+                    ("content", output_node(result)),
+                    ("is_error", error),
+                ],
+            )
+        }
+        Part::Opaque(opaque) => Node::Json(&opaque.value),
+    }
+}
+
+fn text_node(text: &Text) -> Node<'_> {
+    typed("text", &text.extra, vec![("text", Some(Node::str(text.body.as_str())))])
+}
+
+fn typed<'a>(kind: &'static str, extra: &'a Extra, fields: Vec<(&'a str, Option<Node<'a>>)>) -> Node<'a> {
+    let mut made = vec![("type", Some(Node::str(kind)))];
+    made.extend(fields);
+    weave(kept(extra), made)
+}
+
+fn output_node(result: &ToolResult) -> Option<Node<'_>> {
+    let error = result.error.as_ref().filter(|error| !error.is_blank());
+    match (result.output.as_slice(), error) {
+        ([], None) if result.bare => Some(Node::str("")),
+        ([Part::Text(text)], None) if result.bare => Some(Node::str(text.body.as_str())),
+        // An answer may come without content; written so only where it was so.
+        ([], None) if kept(&result.extra).is_some() => result.extra.get("content").map(|content| match content {
+            Value::Null if !was_null(kept(&result.extra), "content") => Node::List(Vec::new()),
+            odd => Node::Json(odd),
+        }),
+        (output, error) => {
+            let mut blocks: Vec<Node> = output.iter().map(block_node).collect();
+            blocks.extend(
+                error.map(|error| Node::Object(vec![("type", Node::str("text")), ("text", Node::str(error.as_str()))])),
+            );
+            Some(Node::List(blocks))
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! A conversation of any form made fit for one vendor.
+//!
+//! Ids and names are spelled as the vendor allows, every call gets its answer directly after it, and what only its own
+//! vendor can read (signatures, unread fields, unknown blocks) stays behind.
+
+use crate::document::Document;
+use crate::envelope;
+use crate::extra::VENDOR;
+use crate::format::Format;
+use codelet_context::message::{
+    Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
+};
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// What an unanswered call gets, since every vendor refuses one without an answer.
+const NO_RESULT: &str = "[no result was recorded]";
+/// What stands before a conversation that begins with the model.
+const BEGINNING: &str = "[the conversation begins here]";
+
+/// The document as a request to another vendor.
+pub(crate) fn convert(document: &Document, to: Format) -> Document {
+    let mut converter = Converter {
+        from: document.format,
+        to,
+        ids: Ids::new(to),
+        results: sort_results(&document.messages),
+    };
+    let mut messages = converter.messages(&document.messages);
+    if matches!(to, Format::Anthropic | Format::Gemini) {
+        let first = messages.iter().position(|message| message.role != Role::System);
+        if let Some(first) = first.filter(|first| messages[*first].role == Role::Assistant) {
+            let beginning = Part::text_from(Origin::Injected, BEGINNING);
+            messages.insert(first, Message::new(Role::User, vec![beginning]));
+        }
+    }
+    Document {
+        format: to,
+        messages,
+        envelope: envelope::convert(document, to),
+        warnings: Vec::new(),
+    }
+}
+
+/// Where the answers to each id stand: position of the message, and the answer, in order.
+type Results<'a> = HashMap<&'a str, VecDeque<(usize, &'a ToolResult)>>;
+
+fn sort_results(messages: &[Message]) -> Results<'_> {
+    let mut results: Results = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        for result in message.tool_results() {
+            results.entry(&result.call_id).or_default().push_back((index, result));
+        }
+    }
+    results
+}
+
+struct Converter<'a> {
+    from: Format,
+    to: Format,
+    ids: Ids,
+    results: Results<'a>,
+}
+
+impl<'a> Converter<'a> {
+    fn messages(&mut self, messages: &'a [Message]) -> Vec<Message> {
+        let next_use = next_uses(messages);
+        let mut system: Vec<Part> = Vec::new();
+        let mut out: Vec<Message> = Vec::new();
+        let mut answers: Vec<Part> = Vec::new();
+        let mut call_number = 0;
+        for (index, message) in messages.iter().enumerate() {
+            if message.role == Role::Assistant {
+                let mut parts = Vec::new();
+                for part in &message.parts {
+                    if let Part::ToolCall(call) = part {
+                        let (call, answer) = self.call(call, index, next_use[call_number]);
+                        call_number += 1;
+                        parts.push(Part::ToolCall(call));
+                        answers.push(Part::ToolResult(answer));
+                    } else {
+                        parts.extend(self.part(part, Role::Assistant));
+                    }
+                }
+                // Two replies in a row are one: a call's answer has to stand directly after it.
+                match out.last_mut() {
+                    Some(last) if last.role == Role::Assistant => last.parts.extend(parts),
+                    _ if parts.is_empty() => {}
+                    _ => out.push(fit(Role::Assistant, parts, message.bare)),
+                }
+                continue;
+            }
+            call_number += message.calls().count();
+            let is_system = message.role == Role::System;
+            let parts: Vec<Part> = message
+                .parts
+                .iter()
+                .filter_map(|part| self.part(part, message.role))
+                .collect();
+            if is_system && out.is_empty() && answers.is_empty() {
+                system.extend(parts);
+                continue;
+            }
+            let parts_to_say = if parts.is_empty() { continue } else { parts };
+            flush(&mut answers, &mut out);
+            // Only OpenAI has system messages within a conversation.
+            let inline = is_system && matches!(self.to, Format::Openai | Format::Responses);
+            let mut message = fit(
+                if inline { Role::System } else { Role::User },
+                parts_to_say,
+                message.bare,
+            );
+            if inline {
+                message.extra = Extra::new(Map::from_iter([("role".to_owned(), Value::from("system"))]));
+            }
+            out.push(message);
+        }
+        flush(&mut answers, &mut out);
+        if !system.is_empty() {
+            let bare = system.len() == 1;
+            out.insert(0, fit(Role::System, system, bare));
+        }
+        out
+    }
+
+    /// A call with the id it will have, and its answer: the first one after it and before the id is used again.
+    fn call(&mut self, call: &ToolCall, index: usize, next_use: usize) -> (ToolCall, ToolResult) {
+        let id = self.ids.of(&call.id);
+        let found = self.results.get_mut(&*call.id).and_then(|results| {
+            while results.front().is_some_and(|(at, _)| *at <= index) {
+                results.pop_front();
+            }
+            let (at, _) = results.front()?;
+            if *at <= next_use { results.pop_front() } else { None }
+        });
+        let answer = match found {
+            Some((_, result)) => self.result(result, id.clone()),
+            None => ToolResult::new(id.clone(), Some(false), NO_RESULT),
+        };
+        let tool = spell(&call.tool, LONGEST_NAME);
+        (
+            ToolCall {
+                id,
+                tool,
+                extra: Extra::default(),
+                ..call.clone()
+            },
+            answer,
+        )
+    }
+
+    fn result(&self, result: &ToolResult, call_id: Arc<str>) -> ToolResult {
+        let mut output: Vec<Part> = result
+            .output
+            .iter()
+            .filter_map(|part| self.part(part, Role::User))
+            .collect();
+        output.extend(
+            result
+                .error
+                .as_ref()
+                .filter(|error| !error.is_blank())
+                .map(|error| Part::text(error.clone())),
+        );
+        let bare = match output.as_slice() {
+            [] => true,
+            [Part::Text(_)] => true,
+            _ => false,
+        };
+        ToolResult {
+            call_id,
+            success: result.success,
+            output,
+            bare,
+            error: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// A part that is no call and no answer.
+    fn part(&self, part: &Part, role: Role) -> Option<Part> {
+        match part {
+            Part::Text(text) if text.body.is_blank() => None,
+            Part::Text(text) => Some(Part::Text(Text {
+                extra: Extra::default(),
+                ..text.clone()
+            })),
+            Part::Thinking(thinking) => self.is_readable(thinking).then(|| {
+                // Responses binds the summary to the encrypted text.
+                let extra = match self.to {
+                    Format::Responses => summary(thinking),
+                    _ => Extra::default(),
+                };
+                Part::Thinking(Thinking {
+                    extra,
+                    ..thinking.clone()
+                })
+            }),
+            Part::Image(image) if role == Role::User => Some(Part::Image(Image {
+                extra: Extra::default(),
+                ..image.clone()
+            })),
+            Part::Image(_) => Some(Part::text("[image]")),
+            Part::Opaque(opaque) => told(opaque, role),
+            // Answers are found by the call that they belong to; a call that nobody but the model makes is none.
+            Part::ToolCall(_) | Part::ToolResult(_) => None,
+        }
+    }
+
+    /// Whether the vendor made this thinking itself and can check it.
+    fn is_readable(&self, thinking: &Thinking) -> bool {
+        let maker = match self.from {
+            Format::Anthropic | Format::ClaudeCode | Format::Corpus => Some("anthropic"),
+            Format::Responses | Format::Codex => Some("openai"),
+            Format::Gemini => Some("gemini"),
+            _ => thinking.extra.get(VENDOR).and_then(Value::as_str),
+        };
+        thinking.is_bound()
+            && match self.to {
+                Format::Anthropic => maker == Some("anthropic"),
+                Format::Responses => maker == Some("openai") && thinking.redacted.is_some(),
+                Format::Gemini => maker == Some("gemini"),
+                _ => false,
+            }
+    }
+}
+
+fn fit(role: Role, parts: Vec<Part>, bare: bool) -> Message {
+    let bare = bare && matches!(parts.as_slice(), [Part::Text(_)]);
+    Message {
+        bare,
+        ..Message::new(role, parts)
+    }
+}
+
+/// Puts the answers to the last reply's calls behind it.
+fn flush(answers: &mut Vec<Part>, out: &mut Vec<Message>) {
+    if !answers.is_empty() {
+        out.push(Message::new(Role::User, std::mem::take(answers)));
+    }
+}
+
+/// For each call in order: the message in which its id is used by another call next.
+fn next_uses(messages: &[Message]) -> Vec<usize> {
+    let calls: Vec<(usize, &str)> = messages
+        .iter()
+        .enumerate()
+        .flat_map(|(index, message)| message.calls().map(move |call| (index, &*call.id)))
+        .collect();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut next: Vec<usize> = Vec::with_capacity(calls.len());
+    for (index, id) in calls.into_iter().rev() {
+        next.push(seen.insert(id, index).unwrap_or(usize::MAX));
+    }
+    next.reverse();
+    next
+}
+
+/// What of an unknown block can be said in words.
+fn told(opaque: &Opaque, role: Role) -> Option<Part> {
+    let text = ["text", "refusal"]
+        .into_iter()
+        .find_map(|name| opaque.value.get(name).and_then(Value::as_str));
+    let nested = || {
+        opaque
+            .value
+            .get("source")
+            .and_then(|source| source.get("data"))
+            .and_then(Value::as_str)
+    };
+    let is_text = || {
+        opaque
+            .value
+            .get("source")
+            .and_then(|source| source.get("type"))
+            .and_then(Value::as_str)
+            == Some("text")
+    };
+    match text.or_else(|| nested().filter(|_| is_text())) {
+        Some(text) if !text.trim().is_empty() => Some(Part::text(text)),
+        _ if role == Role::User && !opaque.kind.is_empty() => Some(Part::text(format!("[{}]", opaque.kind))),
+        _ => None,
+    }
+}
+
+fn summary(thinking: &Thinking) -> Extra {
+    if thinking.body.is_blank() {
+        return Extra::default();
+    }
+    let text = serde_json::json!({"type": "summary_text", "text": thinking.body.as_str()});
+    let fields = [
+        ("type".to_owned(), Value::Null),
+        ("summary".to_owned(), Value::Array(vec![text])),
+        ("encrypted_content".to_owned(), Value::Null),
+    ];
+    Extra::new(Map::from_iter(fields))
+}
+
+/// The longest name of a tool that all vendors take.
+pub(crate) const LONGEST_NAME: usize = 64;
+/// The longest id of a call that OpenAI takes in a chat.
+const LONGEST_ID: usize = 40;
+
+/// A name in the letters that every vendor takes.
+pub(crate) fn spell(name: &Arc<str>, longest: usize) -> Arc<str> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if begins_well && name.len() <= longest && name.chars().all(is_allowed) {
+        return name.clone();
+    }
+    let mut spelled: String = if begins_well { String::new() } else { "_".to_owned() };
+    spelled.extend(name.chars().map(|c| if is_allowed(c) { c } else { '_' }));
+    spelled.truncate(longest);
+    spelled.into()
+}
+
+/// New ids for calls: as they were where the vendor takes them, and never twice.
+struct Ids {
+    used: HashSet<Arc<str>>,
+}
+
+impl Ids {
+    fn new(_to: Format) -> Self {
+        Ids { used: HashSet::new() }
+    }
+
+    fn of(&mut self, id: &Arc<str>) -> Arc<str> {
+        let spelled = spell(id, LONGEST_ID);
+        if self.used.insert(spelled.clone()) {
+            return spelled;
+        }
+        let room = LONGEST_ID - 8;
+        let stem = &spelled[..spelled.len().min(room)];
+        (self.used.len()..)
+            .map(|number| Arc::from(format!("{stem}-{number}")))
+            .find(|id: &Arc<str>| self.used.insert(id.clone()))
+            .expect("numbers do not run out")
+    }
+}

@@ -1,0 +1,481 @@
+//! Gemini `generateContent` requests.
+//!
+//! Gemini knows calls by order and name; ids are rare. Calls without one get one here, which is not written back.
+
+use crate::actions;
+use crate::document::Document;
+use crate::error::ReadError;
+use crate::extra::{Fields, Kept, is_usual, kept, kept_in, mark_apart, note, text_with, thinking_with, weave};
+use crate::format::Format;
+use crate::node::Node;
+use crate::request;
+use crate::source::{Misfit, Step};
+use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Text, ToolCall, ToolResult};
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// On an answer: the field of the response that holds the text shown, or nothing when the text is the whole response.
+const SHOWN: &str = "codelet.shown";
+
+/// Fields of a response that hold its text, the likeliest first.
+const TEXTS: [&str; 7] = ["output", "result", "error", "content", "llmContent", "stdout", "text"];
+
+/// The two spellings of a field that the interface takes.
+const SYSTEM: [&str; 2] = ["systemInstruction", "system_instruction"];
+const CALL: [&str; 2] = ["functionCall", "function_call"];
+const RESPONSE: [&str; 2] = ["functionResponse", "function_response"];
+const INLINE: [&str; 2] = ["inlineData", "inline_data"];
+const FILE: [&str; 2] = ["fileData", "file_data"];
+const SIGNATURE: [&str; 2] = ["thoughtSignature", "thought_signature"];
+const MEDIA_TYPE: [&str; 2] = ["mimeType", "mime_type"];
+
+fn spelled(map: &Map<String, Value>, names: [&'static str; 2]) -> Option<&'static str> {
+    names.into_iter().find(|name| map.contains_key(*name))
+}
+
+/// The spelling that was read, else the usual one.
+fn spelling(kept: Option<&dyn Kept>, names: [&'static str; 2]) -> &'static str {
+    names
+        .into_iter()
+        .find(|name| kept.is_some_and(|kept| kept.field(name).is_some()))
+        .unwrap_or(names[0])
+}
+
+/// Reads a request, or a bare list of contents.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    request::read(bytes, Format::Gemini, "contents", |request| {
+        let mut messages = Vec::new();
+        messages.extend(system(request)?);
+        let list = match request.0.get("contents") {
+            Some(Value::Array(_)) => request.list("contents").unwrap_or_default(),
+            other => return Err(Misfit::new([Step::Key("contents")], other, "a list of contents")),
+        };
+        let mut reader = Reader::default();
+        for (index, value) in list.into_iter().enumerate() {
+            messages.push(reader.content(value, index)?);
+        }
+        mark_apart(&mut messages);
+        Ok(messages)
+    })
+}
+
+fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
+    let Some(name) = spelled(&request.0, SYSTEM) else {
+        return Ok(None);
+    };
+    if let Some(text) = request.string(name) {
+        let mut message = Message::system(text);
+        message.bare = true;
+        return Ok(Some(message));
+    }
+    let Some(content) = request.object(name) else {
+        return Ok(None);
+    };
+    let mut content = Fields::new(content);
+    let Some(parts) = content.list("parts") else {
+        return Err(Misfit::new(
+            [Step::Key(name), Step::Key("parts")],
+            content.0.get("parts"),
+            "a list of parts",
+        ));
+    };
+    let mut reader = Reader::default();
+    let parts = parts.into_iter().map(|value| reader.part(value)).collect();
+    if !is_usual(&content.0, &["parts"]) {
+        request.note(name, content.0);
+    }
+    Ok(Some(Message::new(Role::System, parts)))
+}
+
+/// Gives ids to calls and finds the calls that answers belong to.
+#[derive(Default)]
+struct Reader {
+    used: HashSet<Arc<str>>,
+    count: usize,
+    open: HashMap<Arc<str>, VecDeque<Arc<str>>>,
+}
+
+impl Reader {
+    fn content(&mut self, value: Value, index: usize) -> Result<Message, Misfit> {
+        let at = |key: Option<&'static str>| {
+            let mut path = vec![Step::Key("contents"), Step::Index(index)];
+            path.extend(key.map(Step::Key));
+            path
+        };
+        let Value::Object(fields) = value else {
+            return Err(Misfit::new(at(None), Some(&value), "an object with role and parts"));
+        };
+        let mut fields = Fields::new(fields);
+        let role = match fields.0.get("role").map(Value::as_str) {
+            Some(Some("user")) | None => Role::User,
+            // Answers of tools had a role of their own; its name stays.
+            Some(Some("function" | "tool")) => Role::User,
+            Some(Some("model")) => Role::Assistant,
+            _ => return Err(Misfit::new(at(Some("role")), fields.0.get("role"), "user or model")),
+        };
+        if matches!(fields.peek("role"), Some("user" | "model")) {
+            fields.string("role");
+        }
+        let Some(parts) = fields.list("parts") else {
+            return Err(Misfit::new(at(Some("parts")), fields.0.get("parts"), "a list of parts"));
+        };
+        if role == Role::Assistant {
+            // What is still open here is never answered by order.
+            self.open.clear();
+        }
+        let parts = parts.into_iter().map(|value| self.part(value)).collect();
+        Ok(Message {
+            role,
+            parts,
+            bare: false,
+            extra: fields.rest(&["role", "parts"]),
+        })
+    }
+
+    fn part(&mut self, value: Value) -> Part {
+        let Value::Object(fields) = value else {
+            return Part::Opaque(Opaque {
+                kind: Arc::from(""),
+                value: Arc::new(value),
+            });
+        };
+        let mut fields = Fields::new(fields);
+        let named = |name: Option<&'static str>| {
+            let name = name?;
+            fields.0.get(name)?.get("name")?.as_str().map(|_| name)
+        };
+        if fields.has_string("text") {
+            return words(fields);
+        }
+        if let Some(name) = named(spelled(&fields.0, CALL)) {
+            return self.call(fields, name);
+        }
+        if let Some(name) = named(spelled(&fields.0, RESPONSE)) {
+            return self.response(fields, name);
+        }
+        if let Some(image) = image(&mut fields) {
+            return image;
+        }
+        let kind = fields.0.keys().next().map_or("", |name| name.as_str());
+        Part::Opaque(Opaque {
+            kind: Arc::from(kind),
+            value: Arc::new(fields.untouched()),
+        })
+    }
+
+    fn call(&mut self, mut fields: Fields, name: &'static str) -> Part {
+        let mut inner = Fields::new(fields.object(name).unwrap_or_default());
+        let tool: Arc<str> = inner.string("name").unwrap_or_default().into();
+        let id = match inner.string("id").filter(|id| !id.is_empty()) {
+            Some(id) => Arc::from(id),
+            None => self.invent(&tool),
+        };
+        self.used.insert(id.clone());
+        self.open.entry(tool.clone()).or_default().push_back(id.clone());
+        let parameters = inner.object("args").unwrap_or_default();
+        if !is_usual(&inner.0, &["name", "args"]) {
+            fields.note(name, inner.0);
+        }
+        Part::ToolCall(ToolCall {
+            id,
+            action: actions::action(&tool, &parameters),
+            tool,
+            parameters: Parameters::new(parameters),
+            cut: None,
+            extra: fields.rest(&["functionCall"]),
+        })
+    }
+
+    fn invent(&mut self, tool: &str) -> Arc<str> {
+        loop {
+            self.count += 1;
+            let id: Arc<str> = format!("{tool}-{}", self.count).into();
+            if !self.used.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn response(&mut self, mut fields: Fields, name: &'static str) -> Part {
+        let mut inner = Fields::new(fields.object(name).unwrap_or_default());
+        let tool = inner.peek("name").unwrap_or_default().to_owned();
+        let own_id: Option<Arc<str>> = inner.string("id").filter(|id| !id.is_empty()).map(Arc::from);
+        let open = self.open.get_mut(tool.as_str());
+        let call_id = match (own_id, open) {
+            (Some(id), Some(open)) => {
+                if let Some(index) = open.iter().position(|other| *other == id) {
+                    open.remove(index);
+                    inner.string("name");
+                }
+                id
+            }
+            (Some(id), None) => id,
+            (None, open) => match open.and_then(VecDeque::pop_front) {
+                Some(id) => {
+                    inner.string("name");
+                    id
+                }
+                None => self.invent(&tool),
+            },
+        };
+        let mut output = Vec::new();
+        let mut success = None;
+        let mut shown = None;
+        if let Some(response) = inner.object("response") {
+            let mut response = Fields::new(response);
+            success = status(&response.0);
+            let text = TEXTS.into_iter().find(|name| response.has_string(name));
+            let (text, rest) = match text {
+                Some(text) => {
+                    let usual = if success == Some(false) { "error" } else { "output" };
+                    shown = (text != usual || response.0.len() > 1).then_some(text);
+                    (response.string(text).unwrap_or_default(), response.0)
+                }
+                None => {
+                    shown = Some("");
+                    (response.untouched().to_string(), Map::new())
+                }
+            };
+            output.push(Part::text(text));
+            if shown.is_some_and(|shown| !shown.is_empty()) {
+                inner.note("response", rest);
+            }
+        }
+        for value in inner.list("parts").unwrap_or_default() {
+            output.push(self.part(value));
+        }
+        if !is_usual(&inner.0, &["name", "response"]) {
+            fields.note(name, inner.0);
+        }
+        if let Some(shown) = shown {
+            fields.note(SHOWN, shown);
+        }
+        let extra = fields.rest(&["functionResponse"]);
+        Part::ToolResult(ToolResult {
+            call_id,
+            success,
+            output,
+            bare: true,
+            error: None,
+            extra,
+        })
+    }
+}
+
+/// What a response says of its own success: an error, or an exit status.
+fn status(response: &Map<String, Value>) -> Option<bool> {
+    if response
+        .get("error")
+        .is_some_and(|error| !error.is_null() && error.as_str() != Some(""))
+    {
+        return Some(false);
+    }
+    let code = ["exitCode", "exit_code"]
+        .into_iter()
+        .find_map(|name| response.get(name)?.as_i64())?;
+    Some(code == 0)
+}
+
+fn words(mut fields: Fields) -> Part {
+    if fields.0.get("thought") == Some(&Value::Bool(true)) {
+        let body = fields.string("text").unwrap_or_default();
+        fields.flag("thought");
+        let signature = spelled(&fields.0, SIGNATURE).and_then(|name| fields.string(name));
+        let extra = fields.rest(&["text", "thought", "thoughtSignature?"]);
+        return Part::Thinking(thinking_with(body, signature, None, extra));
+    }
+    let body = fields.string("text").unwrap_or_default();
+    Part::Text(text_with(body, fields.rest(&["text"])))
+}
+
+fn image(fields: &mut Fields) -> Option<Part> {
+    let (names, data, usual) = match (spelled(&fields.0, INLINE), spelled(&fields.0, FILE)) {
+        (Some(name), _) => (name, "data", ["mimeType", "data"]),
+        (None, Some(name)) => (name, "fileUri", ["mimeType", "fileUri"]),
+        (None, None) => return None,
+    };
+    let inner = fields.0.get(names)?.as_object()?;
+    let media = spelled(inner, MEDIA_TYPE)?;
+    // Sound, film and documents come in the same dress.
+    if !inner.get(media)?.as_str()?.starts_with("image/") || !inner.get(data)?.is_string() {
+        return None;
+    }
+    let mut inner = Fields::new(fields.object(names)?);
+    let media_type = inner.string(media)?;
+    let body = inner.string(data)?;
+    if !is_usual(&inner.0, &usual) {
+        fields.note(names, inner.0);
+    }
+    let taken = std::mem::take(&mut fields.0);
+    let extra = Fields(taken).rest(if data == "data" { &["inlineData"] } else { &["fileData"] });
+    Some(Part::Image(Image {
+        media_type: media_type.into(),
+        data: body.into(),
+        is_url: data != "data",
+        extra,
+    }))
+}
+
+/// Writes a request.
+pub(crate) fn write(document: &Document) -> String {
+    let (system, messages) = request::split_system(document);
+    let envelope: Option<&dyn Kept> = Some(&document.envelope);
+    let system_name = spelling(envelope, SYSTEM);
+    let mut tools: HashMap<&str, &str> = HashMap::new();
+    let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {
+        Some(text) => match document.envelope.contains_key(system_name) {
+            true => Node::str(text),
+            false => Node::Object(vec![(
+                "parts",
+                Node::List(vec![Node::Object(vec![("text", Node::str(text))])]),
+            )]),
+        },
+        None => {
+            let parts = message
+                .parts
+                .iter()
+                .filter_map(|part| part_node(part, &tools))
+                .collect();
+            weave(kept_in(envelope, system_name), vec![("parts", Some(Node::List(parts)))])
+        }
+    });
+    let mut contents = Vec::with_capacity(messages.len());
+    for group in request::groups(messages) {
+        for call in group.iter().flat_map(Message::calls) {
+            tools.insert(&call.id, &call.tool);
+        }
+        let kept = kept(&group[0].extra);
+        let role = match group[0].role {
+            Role::Assistant => "model",
+            Role::User | Role::System => "user",
+        };
+        let role = note(kept, "role")
+            .filter(|_| group[0].role == Role::User)
+            .unwrap_or(role);
+        // A content without a role is the user's; one that came without stays without.
+        let has_role = kept.is_none_or(|kept| kept.field("role").is_some());
+        let parts = request::parts_of(group)
+            .into_iter()
+            .filter_map(|part| part_node(part, &tools))
+            .collect();
+        contents.push(weave(
+            kept,
+            vec![
+                ("role", has_role.then(|| Node::str(role))),
+                ("parts", Some(Node::List(parts))),
+            ],
+        ));
+    }
+    request::write(
+        document,
+        "contents",
+        vec![(system_name, system), ("contents", Some(Node::List(contents)))],
+    )
+}
+
+fn part_node<'a>(part: &'a Part, tools: &HashMap<&'a str, &'a str>) -> Option<Node<'a>> {
+    Some(match part {
+        Part::Text(text) => text_node(text),
+        Part::Thinking(thinking) => {
+            let kept = kept(&thinking.extra);
+            let signature = thinking.signature.as_deref().map(Node::str);
+            let fields = vec![
+                ("text", Some(Node::str(thinking.body.as_str()))),
+                ("thought", Some(Value::Bool(true).into())),
+                (spelling(kept, SIGNATURE), signature),
+            ];
+            weave(kept, fields)
+        }
+        Part::Image(image) => {
+            let kept = kept(&image.extra);
+            let (name, data) = match image.is_url {
+                true => (spelling(kept, FILE), "fileUri"),
+                false => (spelling(kept, INLINE), "data"),
+            };
+            let inner = kept_in(kept, name);
+            let media_type = Some(Node::str(&image.media_type)).filter(|_| !image.media_type.is_empty());
+            let fields = vec![
+                (spelling(inner, MEDIA_TYPE), media_type),
+                (data, Some(Node::str(image.data.as_str()))),
+            ];
+            weave(kept, vec![(name, Some(weave(inner, fields)))])
+        }
+        Part::ToolCall(call) => {
+            let kept = kept(&call.extra);
+            let name = spelling(kept, CALL);
+            let inner = kept_in(kept, name);
+            let has_args =
+                inner.is_none_or(|inner| inner.field("args").is_some()) || !call.parameters.as_map().is_empty();
+            let mut fields = id_field(inner, &call.id);
+            fields.push(("name", Some(Node::str(&call.tool))));
+            fields.push(("args", has_args.then(|| Node::Map(call.parameters.as_map()))));
+            weave(kept, vec![(name, Some(weave(inner, fields)))])
+        }
+        Part::ToolResult(result) => result_node(result, tools),
+        Part::Opaque(opaque) => Node::Json(&opaque.value),
+    })
+}
+
+fn text_node(text: &Text) -> Node<'_> {
+    weave(kept(&text.extra), vec![("text", Some(Node::str(text.body.as_str())))])
+}
+
+/// Ids are written where they were read.
+fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Option<Node<'a>>)> {
+    match inner.and_then(|inner| inner.field("id")) {
+        Some(Value::Null) => vec![("id", Some(Node::str(id)))],
+        _ => Vec::new(),
+    }
+}
+
+fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a str>) -> Node<'a> {
+    let kept = kept(&result.extra);
+    let name = spelling(kept, RESPONSE);
+    let inner = kept_in(kept, name);
+    let tool = note(inner, "name")
+        .or_else(|| tools.get(&*result.call_id).copied())
+        .unwrap_or("unknown");
+    let error = result
+        .error
+        .as_ref()
+        .filter(|error| !error.is_blank())
+        .map(|error| error.as_str());
+    let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).chain(error).collect();
+    let others: Vec<Node> = result
+        .output
+        .iter()
+        .filter(|part| !matches!(part, Part::Text(_)))
+        .filter_map(|part| part_node(part, tools))
+        .collect();
+    let text: Node = match texts.as_slice() {
+        [one] => Node::str(one),
+        many => many.join("\n").into(),
+    };
+    // A response that is no object was not taken.
+    let odd = inner
+        .and_then(|inner| inner.field("response"))
+        .filter(|odd| !odd.is_null() && !odd.is_object());
+    let usual = if result.success == Some(false) {
+        "error"
+    } else {
+        "output"
+    };
+    let response = match result.extra.get(SHOWN).and_then(Value::as_str) {
+        // The text is the whole response, unless it was cut since.
+        Some("") => match texts.as_slice() {
+            [json] if serde_json::from_str::<Map<String, Value>>(json).is_ok() => Node::Raw(json),
+            _ => Node::Object(vec![(usual, text)]),
+        },
+        None if texts.is_empty() && odd.is_some() => odd.map_or(Value::Null.into(), Node::Json),
+        Some(shown) => weave(kept_in(inner, "response"), vec![(shown, Some(text))]),
+        None => Node::Object(vec![(usual, text)]),
+    };
+    let has_response = inner.is_none_or(|inner| inner.field("response").is_some()) || !texts.is_empty();
+    let mut fields = id_field(inner, &result.call_id);
+    fields.push(("name", Some(Node::str(tool))));
+    fields.push(("response", has_response.then_some(response)));
+    let has_parts = !others.is_empty() || inner.is_some_and(|inner| inner.field("parts").is_some());
+    fields.push(("parts", has_parts.then_some(Node::List(others))));
+    weave(kept, vec![(name, Some(weave(inner, fields)))])
+}

@@ -1,0 +1,449 @@
+//! OpenAI Chat Completions requests.
+
+use crate::document::Document;
+use crate::error::ReadError;
+use crate::extra::{Fields, Kept, is_usual, kept, kept_in, note, text_with, thinking_with, was_null, weave};
+use crate::format::Format;
+use crate::node::Node;
+use crate::request;
+use crate::source::{Misfit, Step};
+use crate::{actions, arguments};
+use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, ToolCall, ToolResult};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// The names under which servers return thinking in the open.
+const THINKING: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// Reads a request, or a bare list of messages. The answers to one reply's calls become one message.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    request::read(bytes, Format::Openai, "messages", |request| {
+        let list = request
+            .list("messages")
+            .ok_or_else(|| Misfit::new([Step::Key("messages")], request.0.get("messages"), "a list of messages"))?;
+        let mut reader = Reader {
+            messages: Vec::with_capacity(list.len()),
+            legacy: 0,
+            after_result: false,
+        };
+        for (index, value) in list.into_iter().enumerate() {
+            reader.message(value, index)?;
+        }
+        Ok(reader.messages)
+    })
+}
+
+struct Reader {
+    messages: Vec<Message>,
+    /// Calls without an id so far (`function_call`, which came before `tool_calls`).
+    legacy: usize,
+    after_result: bool,
+}
+
+impl Reader {
+    fn message(&mut self, value: Value, index: usize) -> Result<(), Misfit> {
+        let at = |key: Option<&'static str>| {
+            let mut path = vec![Step::Key("messages"), Step::Index(index)];
+            path.extend(key.map(Step::Key));
+            path
+        };
+        let Value::Object(fields) = value else {
+            return Err(Misfit::new(at(None), Some(&value), "an object with role and content"));
+        };
+        let mut fields = Fields::new(fields);
+        let role = match fields.peek("role") {
+            Some("system" | "developer") => Role::System,
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("tool" | "function") => return self.result(fields, at(Some("content"))),
+            _ => {
+                let expected = "system, developer, user, assistant or tool";
+                return Err(Misfit::new(at(Some("role")), fields.0.get("role"), expected));
+            }
+        };
+        // Other formats tell by the kept name of the role that a system message stands among the others; here all do.
+        if fields.peek("role") != Some("developer") {
+            fields.string("role");
+        }
+        let mut parts: Vec<Part> = thinking(&mut fields).into_iter().collect();
+        let (content, bare) = content(&mut fields, at(Some("content")))?;
+        parts.extend(content);
+        if role == Role::Assistant {
+            self.calls(&mut fields, &mut parts);
+        }
+        let extra = fields.rest(&["role", "content", "tool_calls?"]);
+        self.messages.push(Message {
+            role,
+            parts,
+            bare,
+            extra,
+        });
+        self.after_result = false;
+        Ok(())
+    }
+
+    fn result(&mut self, mut fields: Fields, place: Vec<Step>) -> Result<(), Misfit> {
+        let call_id = match fields.peek("role") {
+            Some("function") => format!("function_call_{}", self.legacy),
+            _ => {
+                fields.string("role");
+                fields.string("tool_call_id").unwrap_or_default()
+            }
+        };
+        let (output, bare) = content(&mut fields, place)?;
+        let extra = fields.rest(&["role", "tool_call_id", "content"]);
+        let result = ToolResult {
+            call_id: call_id.into(),
+            success: None,
+            output,
+            bare,
+            error: None,
+            extra,
+        };
+        match self.messages.last_mut() {
+            Some(last) if self.after_result => last.parts.push(Part::ToolResult(result)),
+            _ => self.messages.push(Message::results(vec![result])),
+        }
+        self.after_result = true;
+        Ok(())
+    }
+
+    fn calls(&mut self, fields: &mut Fields, parts: &mut Vec<Part>) {
+        if fields.0.get("tool_calls").is_some_and(is_list_of_calls) {
+            for value in fields.list("tool_calls").unwrap_or_default() {
+                parts.extend(call(value));
+            }
+        }
+        if let Some(Value::Object(function)) = fields.0.get("function_call")
+            && function.get("name").is_some_and(Value::is_string)
+        {
+            let mut function = Fields::new(fields.object("function_call").unwrap_or_default());
+            let tool = function.string("name").unwrap_or_default();
+            let parameters = arguments::take(&mut function, "arguments");
+            self.legacy += 1;
+            let extra = Fields(Map::from_iter([(
+                "function_call".to_owned(),
+                Value::Object(function.0),
+            )]));
+            parts.push(Part::ToolCall(ToolCall {
+                id: format!("function_call_{}", self.legacy).into(),
+                action: actions::action(&tool, &parameters),
+                tool: tool.into(),
+                parameters: Parameters::new(parameters),
+                cut: None,
+                extra: extra.rest(&[]),
+            }));
+        }
+    }
+}
+
+fn thinking(fields: &mut Fields) -> Option<Part> {
+    let name = THINKING
+        .into_iter()
+        .find(|name| fields.peek(name).is_some_and(|text| !text.is_empty()))?;
+    let body = fields.string(name)?;
+    Some(Part::Thinking(thinking_with(body, None, None, Default::default())))
+}
+
+/// What was said. `null`, no content and an empty list leave their note in the message.
+fn content(fields: &mut Fields, place: Vec<Step>) -> Result<(Vec<Part>, bool), Misfit> {
+    if let Some(text) = fields.string("content") {
+        let parts = if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![Part::text(text)]
+        };
+        return Ok((parts, true));
+    }
+    if let Some(parts) = fields.list("content") {
+        return Ok((parts.into_iter().map(part).collect(), false));
+    }
+    match fields.0.get("content") {
+        None | Some(Value::Null) => Ok((Vec::new(), false)),
+        other => Err(Misfit::new(place, other, "a string, null or a list of parts")),
+    }
+}
+
+fn part(value: Value) -> Part {
+    let Value::Object(fields) = value else {
+        return Part::Opaque(Opaque {
+            kind: Arc::from(""),
+            value: Arc::new(value),
+        });
+    };
+    let mut fields = Fields::new(fields);
+    match fields.peek("type").unwrap_or_default() {
+        "text" if fields.has_string("text") => {
+            fields.string("type");
+            let body = fields.string("text").unwrap_or_default();
+            Part::Text(text_with(body, fields.rest(&["type", "text"])))
+        }
+        "image_url"
+            if fields
+                .0
+                .get("image_url")
+                .and_then(|image| image.get("url"))
+                .is_some_and(Value::is_string) =>
+        {
+            fields.string("type");
+            let mut image = Fields::new(fields.object("image_url").unwrap_or_default());
+            let url = image.string("url").unwrap_or_default();
+            if !is_usual(&image.0, &["url"]) {
+                fields.note("image_url", image.0);
+            }
+            let (media_type, data, is_url) = split_data_url(url);
+            let extra = fields.rest(&["type", "image_url"]);
+            Part::Image(Image {
+                media_type: media_type.into(),
+                data: data.into(),
+                is_url,
+                extra,
+            })
+        }
+        kind => {
+            let kind = Arc::from(kind);
+            Part::Opaque(Opaque {
+                kind,
+                value: Arc::new(fields.untouched()),
+            })
+        }
+    }
+}
+
+/// A picture's address as media type and data, when the address is the picture itself.
+pub(crate) fn split_data_url(url: String) -> (String, String, bool) {
+    let split = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match split {
+        Some((media_type, data)) if !media_type.contains([';', ',']) => (media_type.to_owned(), data.to_owned(), false),
+        _ => (String::new(), url, true),
+    }
+}
+
+/// A picture as one address.
+pub(crate) fn data_url(image: &Image) -> Node<'_> {
+    if image.is_url {
+        Node::str(image.data.as_str())
+    } else {
+        format!("data:{};base64,{}", image.media_type, image.data.as_str()).into()
+    }
+}
+
+fn is_list_of_calls(value: &Value) -> bool {
+    let is_call = |call: &Value| call.get("id").is_some_and(Value::is_string) && kind_of(call).is_some();
+    value
+        .as_array()
+        .is_some_and(|calls| !calls.is_empty() && calls.iter().all(is_call))
+}
+
+/// The field that says what is called: `function`, or `custom` for a tool that takes free text.
+fn kind_of(call: &Value) -> Option<&'static str> {
+    ["function", "custom"].into_iter().find(|kind| {
+        let named = call.get(kind).and_then(|inner| inner.get("name"));
+        named.is_some_and(Value::is_string)
+    })
+}
+
+fn call(value: Value) -> Option<Part> {
+    let kind = kind_of(&value)?;
+    let Value::Object(fields) = value else { return None };
+    let mut fields = Fields::new(fields);
+    let id = fields.string("id")?;
+    if fields.peek("type") == Some("function") {
+        fields.string("type");
+    }
+    let mut inner = Fields::new(fields.object(kind)?);
+    let tool = inner.string("name")?;
+    let is_function = kind == "function";
+    let parameters = match is_function {
+        true => arguments::take(&mut inner, "arguments"),
+        false => arguments::of_text(inner.string("input").unwrap_or_default()),
+    };
+    let is_plain = is_function && is_usual(&inner.0, &["name", "arguments"]);
+    if !is_plain {
+        fields.note(kind, inner.0);
+    }
+    Some(Part::ToolCall(ToolCall {
+        id: id.into(),
+        action: actions::action(&tool, &parameters),
+        tool: tool.into(),
+        parameters: Parameters::new(parameters),
+        cut: None,
+        extra: fields.rest(&["id", "type", "function"]),
+    }))
+}
+
+/// Writes a request.
+pub(crate) fn write(document: &Document) -> String {
+    let mut messages = Vec::with_capacity(document.messages.len());
+    for message in &document.messages {
+        match message.role {
+            Role::System | Role::Assistant => messages.push(message_node(message, message.parts.iter().collect())),
+            Role::User => {
+                messages.extend(message.tool_results().map(result_node));
+                let others: Vec<&Part> = message
+                    .parts
+                    .iter()
+                    .filter(|part| !matches!(part, Part::ToolResult(_)))
+                    .collect();
+                if !others.is_empty() || message.parts.is_empty() {
+                    messages.push(message_node(message, others));
+                }
+            }
+        }
+    }
+    request::write(document, "messages", vec![("messages", Some(Node::List(messages)))])
+}
+
+fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
+    let kept = kept(&message.extra);
+    let role = match message.role {
+        Role::System => note(kept, "role")
+            .filter(|role| *role == "developer")
+            .unwrap_or("system"),
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let mut thoughts = Vec::new();
+    let mut content = Vec::new();
+    let mut calls = Vec::new();
+    let mut legacy = None;
+    for part in parts {
+        match part {
+            Part::Thinking(thinking) => thoughts.push(thinking.body.as_str()),
+            Part::ToolCall(call) => match call.extra.get("function_call") {
+                Some(Value::Object(function)) => legacy = Some(legacy_node(call, function)),
+                _ => calls.push(call_node(call)),
+            },
+            other => content.push(other),
+        }
+    }
+    let has_calls = !calls.is_empty() || legacy.is_some();
+    let content = content_node(kept, &content, message.bare, has_calls);
+    let mut fields = vec![("role", Some(Node::str(role))), ("content", content)];
+    if message.role == Role::Assistant {
+        let place = |name: &&str| kept.is_some_and(|kept| kept.field(name).is_some_and(Value::is_null));
+        let name = THINKING
+            .into_iter()
+            .find(|name| place(name) && !was_null(kept, name))
+            .unwrap_or(THINKING[0]);
+        let thinking = match thoughts.as_slice() {
+            [] => None,
+            [one] => Some(Node::str(one)),
+            many => Some(many.join("\n\n").into()),
+        };
+        fields.push((name, thinking));
+        // A list that is no list of calls (an empty one) was not taken.
+        let odd = kept
+            .and_then(|kept| kept.field("tool_calls"))
+            .filter(|odd| !odd.is_null());
+        fields.push((
+            "tool_calls",
+            if calls.is_empty() {
+                odd.map(Node::Json)
+            } else {
+                Some(Node::List(calls))
+            },
+        ));
+        let odd = kept
+            .and_then(|kept| kept.field("function_call"))
+            .filter(|odd| !odd.is_null());
+        fields.push(("function_call", legacy.or(odd.map(Node::Json))));
+    }
+    weave(kept, fields)
+}
+
+fn content_node<'a>(kept: Option<&'a dyn Kept>, parts: &[&'a Part], bare: bool, has_calls: bool) -> Option<Node<'a>> {
+    match parts {
+        [] if bare => Some(Node::str("")),
+        [Part::Text(text)] if bare => Some(Node::str(text.body.as_str())),
+        [] => match kept {
+            Some(kept) if kept.field("content").is_none() => None,
+            Some(kept) if was_null(Some(kept), "content") => Some(Value::Null.into()),
+            Some(_) => Some(Node::List(Vec::new())),
+            None if has_calls => Some(Value::Null.into()),
+            None => Some(Node::List(Vec::new())),
+        },
+        parts => Some(Node::List(parts.iter().map(|part| part_node(part)).collect())),
+    }
+}
+
+fn part_node(part: &Part) -> Node<'_> {
+    match part {
+        Part::Text(text) => {
+            let fields = vec![
+                ("type", Some(Node::str("text"))),
+                ("text", Some(Node::str(text.body.as_str()))),
+            ];
+            weave(kept(&text.extra), fields)
+        }
+        Part::Image(image) => {
+            let kept = kept(&image.extra);
+            let inner = weave(kept_in(kept, "image_url"), vec![("url", Some(data_url(image)))]);
+            weave(
+                kept,
+                vec![("type", Some(Node::str("image_url"))), ("image_url", Some(inner))],
+            )
+        }
+        Part::Opaque(opaque) => Node::Json(&opaque.value),
+        // Calls, answers and thinking have their own places.
+        Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => Node::Object(vec![]),
+    }
+}
+
+fn call_node(call: &ToolCall) -> Node<'_> {
+    let kept = kept(&call.extra);
+    let mut fields = vec![("id", Some(Node::str(&call.id)))];
+    if let Some(custom) = kept_in(kept, "custom") {
+        let inner = vec![
+            ("name", Some(Node::str(&call.tool))),
+            ("input", Some(arguments::as_text(&call.parameters))),
+        ];
+        fields.push(("custom", Some(weave(Some(custom), inner))));
+        return weave(kept, fields);
+    }
+    let function = kept_in(kept, "function");
+    let raw = function.and_then(|function| function.field("arguments"));
+    let inner = vec![
+        ("name", Some(Node::str(&call.tool))),
+        ("arguments", Some(arguments::write(raw, &call.parameters))),
+    ];
+    // Some servers leave the type out; written again only where it was.
+    let has_type = kept.is_none_or(|kept| kept.field("type").is_some());
+    let kind = note(kept, "type").unwrap_or("function");
+    fields.push(("type", has_type.then(|| Node::str(kind))));
+    fields.push(("function", Some(weave(function, inner))));
+    weave(kept, fields)
+}
+
+fn legacy_node<'a>(call: &'a ToolCall, function: &'a Map<String, Value>) -> Node<'a> {
+    let raw = function.get("arguments");
+    let inner = vec![
+        ("name", Some(Node::str(&call.tool))),
+        ("arguments", Some(arguments::write(raw, &call.parameters))),
+    ];
+    weave(Some(function), inner)
+}
+
+fn result_node(result: &ToolResult) -> Node<'_> {
+    let kept = kept(&result.extra);
+    let parts: Vec<&Part> = result.output.iter().collect();
+    let content = match result.error.as_ref().filter(|error| !error.is_blank()) {
+        None => content_node(kept, &parts, result.bare, false),
+        Some(error) => {
+            let texts = result.texts().map(|text| text.body.as_str()).chain([error.as_str()]);
+            Some(texts.collect::<Vec<_>>().join("\n").into())
+        }
+    };
+    if note(kept, "role") == Some("function") {
+        return weave(kept, vec![("role", Some(Node::str("function"))), ("content", content)]);
+    }
+    let id = Some(Node::str(&result.call_id));
+    weave(
+        kept,
+        vec![
+            ("role", Some(Node::str("tool"))),
+            ("tool_call_id", id),
+            ("content", content),
+        ],
+    )
+}

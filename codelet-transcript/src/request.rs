@@ -1,0 +1,104 @@
+//! What the four request formats have in common: the object around the messages, the system prompt beside them, and
+//! which messages are written as one.
+
+use crate::document::{Document, Warning};
+use crate::error::ReadError;
+use crate::extra::{APART, Fields, LIST, weave};
+use crate::format::Format;
+use crate::node::Node;
+use crate::source::{Misfit, Source, Step};
+use codelet_context::message::{Message, Part, Role};
+use serde_json::{Map, Value};
+
+/// Reads a request: an object that `conversation` takes the messages out of, or a bare list of messages, which is handed
+/// to it as the field of this name.
+pub(crate) fn read(
+    bytes: &[u8],
+    format: Format,
+    list: &'static str,
+    conversation: fn(&mut Fields) -> Result<Vec<Message>, Misfit>,
+) -> Result<Document, ReadError> {
+    let expected = "a JSON object or a list of messages";
+    let mut source = Source::new(bytes, expected)?;
+    let warnings: Vec<Warning> = std::mem::take(&mut source.warnings);
+    let (mut request, is_list) = match source.parse(expected)? {
+        Value::Object(request) => (Fields::new(request), false),
+        Value::Array(messages) => (
+            Fields(Map::from_iter([(list.to_owned(), Value::Array(messages))])),
+            true,
+        ),
+        other => return Err(source.refuse(Misfit::new([], Some(&other), expected))),
+    };
+    let messages = conversation(&mut request).map_err(|mut misfit| {
+        if is_list && misfit.path.first() == Some(&Step::Key(list)) {
+            misfit.path.remove(0);
+        }
+        source.refuse(misfit)
+    })?;
+    if is_list {
+        request.note(LIST, true);
+    }
+    Ok(Document {
+        format,
+        messages,
+        envelope: request.0,
+        warnings,
+    })
+}
+
+/// Writes a request: the fields around it in their order, and the messages as the field `list`.
+pub(crate) fn write<'a>(document: &'a Document, list: &'static str, made: Vec<(&'a str, Option<Node<'a>>)>) -> String {
+    if document.envelope.contains_key(LIST) {
+        let messages = made
+            .into_iter()
+            .find(|(name, _)| *name == list)
+            .and_then(|(_, node)| node);
+        return messages.unwrap_or(Node::List(Vec::new())).to_json();
+    }
+    weave(Some(&document.envelope), made).to_json()
+}
+
+/// Whether a system message stands among the others, not in the field that the format has for it: one that does keeps
+/// the name of its role.
+pub(crate) fn is_inline(message: &Message) -> bool {
+    message.extra.get("role").is_some_and(Value::is_string)
+}
+
+/// The system prompt that belongs into the field beside the messages, and the messages. A bare list has no such field.
+pub(crate) fn split_system(document: &Document) -> (Option<&Message>, &[Message]) {
+    match document.messages.split_first() {
+        Some((first, rest))
+            if first.role == Role::System && !is_inline(first) && !document.envelope.contains_key(LIST) =>
+        {
+            (Some(first), rest)
+        }
+        _ => (None, &document.messages),
+    }
+}
+
+/// The messages in groups that are written as one: neighbours of one role that were not apart in the source. The engine
+/// may have put them side by side.
+pub(crate) fn groups(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
+    messages.chunk_by(|a, b| a.role == b.role && a.role != Role::System && b.extra.get(APART).is_none())
+}
+
+/// The parts of a group. Where several messages became one, answers of tools come first, as every vendor demands.
+pub(crate) fn parts_of(group: &[Message]) -> Vec<&Part> {
+    let mut parts: Vec<&Part> = group.iter().flat_map(|message| &message.parts).collect();
+    if group.len() > 1 {
+        parts.sort_by_key(|part| !matches!(part, Part::ToolResult(_)));
+    }
+    parts
+}
+
+/// The text of a message that was a plain string and still can be.
+pub(crate) fn bare_text(group: &[Message]) -> Option<&str> {
+    match group {
+        [message] if message.bare => match message.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text.body.as_str()),
+            _ => None,
+        },
+        _ => None,
+    }
+}

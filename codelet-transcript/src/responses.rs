@@ -1,0 +1,567 @@
+//! OpenAI Responses requests: a flat list of items instead of messages.
+//!
+//! Items of one reply become one message, items that answer calls become one message after it. Written, a message is
+//! taken apart into its items again.
+
+use crate::document::Document;
+use crate::error::ReadError;
+use crate::extra::{Fields, LIST, kept, marked, note, text_with, thinking_with, was_null, weave};
+use crate::format::Format;
+use crate::node::Node;
+use crate::openai::{data_url, split_data_url};
+use crate::request;
+use crate::source::{Misfit, Step};
+use crate::{actions, arguments};
+use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// On a text of a reply: the fields of the item that begins with it.
+const ITEM: &str = "codelet.item";
+/// On a text of a reply: it belongs to the same item as the text before it.
+const JOINED: &str = "codelet.joined";
+
+/// The calls of built-in tools: the item's type, and the field that holds what the tool is called with.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("local_shell_call", "action"),
+    ("shell_call", "action"),
+    ("apply_patch_call", "operation"),
+    ("computer_call", "action"),
+];
+
+/// Reads a request, or a bare list of items.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    request::read(bytes, Format::Responses, "input", |request| {
+        let mut reader = Reader::default();
+        if let Some(text) = request.string("instructions") {
+            let mut system = Message::system(text);
+            system.bare = true;
+            reader.messages.push(system);
+        }
+        if let Some(text) = request.string("input") {
+            let mut prompt = Message::user(text);
+            prompt.bare = true;
+            reader.messages.push(prompt);
+            request.note("input", "text");
+            return Ok(reader.messages);
+        }
+        let list = request.list("input").ok_or_else(|| {
+            Misfit::new(
+                [Step::Key("input")],
+                request.0.get("input"),
+                "a string or a list of items",
+            )
+        })?;
+        for (index, item) in list.into_iter().enumerate() {
+            reader.item(item, index)?;
+        }
+        Ok(reader.messages)
+    })
+}
+
+#[derive(Default)]
+struct Reader {
+    messages: Vec<Message>,
+    open: Open,
+}
+
+/// What the next item may be added to.
+#[derive(Default, PartialEq)]
+enum Open {
+    #[default]
+    Nothing,
+    Reply,
+    Results,
+}
+
+impl Reader {
+    fn item(&mut self, value: Value, index: usize) -> Result<(), Misfit> {
+        let Value::Object(fields) = value else {
+            let path = [Step::Key("input"), Step::Index(index)];
+            return Err(Misfit::new(path, Some(&value), "an object with type or role"));
+        };
+        let fields = Fields::new(fields);
+        let kind = fields.peek("type").unwrap_or("message").to_owned();
+        match (kind.as_str(), fields.peek("role")) {
+            ("message", Some("assistant")) => self.spoken(fields),
+            ("message", Some("user" | "system" | "developer")) => self.message(fields, index)?,
+            // A reference to an item that the vendor keeps may be nothing but its id.
+            ("message", None) if !fields.has_string("type") && fields.has_string("id") => {
+                self.reply(opaque("item_reference", fields));
+            }
+            ("message", _) => {
+                let path = [Step::Key("input"), Step::Index(index), Step::Key("role")];
+                return Err(Misfit::new(
+                    path,
+                    fields.0.get("role"),
+                    "user, assistant, system or developer",
+                ));
+            }
+            ("reasoning", _) => self.reply(reasoning(fields)),
+            ("function_call" | "custom_tool_call", _) if fields.has_string("call_id") && fields.has_string("name") => {
+                self.reply(call(fields, &kind));
+            }
+            (_, _) if kind.ends_with("_call_output") && fields.has_string("call_id") => self.result(fields, &kind),
+            (_, _) => match BUILT_IN.iter().find(|(name, _)| *name == kind) {
+                Some((_, field))
+                    if fields.has_string("call_id") && fields.0.get(*field).is_some_and(Value::is_object) =>
+                {
+                    self.reply(built_in(fields, &kind, field));
+                }
+                _ => self.reply(opaque(&kind, fields)),
+            },
+        }
+        Ok(())
+    }
+
+    fn reply(&mut self, part: Part) {
+        match self.messages.last_mut() {
+            Some(last) if self.open == Open::Reply => last.parts.push(part),
+            _ => self.messages.push(Message::new(Role::Assistant, vec![part])),
+        }
+        self.open = Open::Reply;
+    }
+
+    fn result(&mut self, mut fields: Fields, kind: &str) {
+        let call_id = fields.string("call_id").unwrap_or_default();
+        if kind == "function_call_output" {
+            fields.string("type");
+        }
+        let (output, bare) = match fields.string("output") {
+            Some(text) if text.is_empty() => (Vec::new(), true),
+            Some(text) => (vec![Part::text(text)], true),
+            None => (
+                fields
+                    .list("output")
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|value| part(value, "input_text"))
+                    .collect(),
+                false,
+            ),
+        };
+        let success = match output.as_slice() {
+            [Part::Text(text)] if bare => status(text.body.as_str()),
+            _ => None,
+        };
+        let extra = fields.rest(&["type", "call_id", "output"]);
+        let result = ToolResult {
+            call_id: call_id.into(),
+            success,
+            output,
+            bare,
+            error: None,
+            extra,
+        };
+        match self.messages.last_mut() {
+            Some(last) if self.open == Open::Results => last.parts.push(Part::ToolResult(result)),
+            _ => self.messages.push(Message::results(vec![result])),
+        }
+        self.open = Open::Results;
+    }
+
+    /// What the model said. Unless all of it is words, the item is passed on untouched.
+    fn spoken(&mut self, mut fields: Fields) {
+        let is_words = |value: &Value| {
+            matches!(
+                value.get("type").and_then(Value::as_str),
+                Some("output_text" | "input_text" | "text")
+            ) && value.get("text").is_some_and(Value::is_string)
+        };
+        let is_known = match fields.0.get("content") {
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Array(parts)) => !parts.is_empty() && parts.iter().all(is_words),
+            _ => false,
+        };
+        if !is_known {
+            return self.reply(opaque("message", fields));
+        }
+        fields.string("role");
+        let mut texts: Vec<Text> = Vec::new();
+        if let Some(text) = fields.string("content") {
+            fields.note("content", "text");
+            texts.push(Text::new(text, Default::default()));
+        } else {
+            for value in fields.list("content").unwrap_or_default() {
+                if let Part::Text(text) = part(value, "output_text") {
+                    texts.push(text);
+                }
+            }
+        }
+        let item = fields.rest(&["role", "content"]);
+        for (index, mut text) in texts.into_iter().enumerate() {
+            if index > 0 {
+                text.extra = marked(text.extra, JOINED, true);
+            } else if !item.is_empty() {
+                let item: Map<String, Value> = item.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                text.extra = marked(text.extra, ITEM, item);
+            }
+            self.reply(Part::Text(text));
+        }
+    }
+
+    fn message(&mut self, mut fields: Fields, index: usize) -> Result<(), Misfit> {
+        // The name of a system message's role stays, see `request::is_inline`.
+        let role = match fields.peek("role") {
+            Some("user") => Role::User,
+            _ => Role::System,
+        };
+        if role == Role::User {
+            fields.string("role");
+        }
+        let (parts, bare) = match fields.string("content") {
+            Some(text) if text.is_empty() => (Vec::new(), true),
+            Some(text) => (vec![Part::text(text)], true),
+            None => match fields.list("content") {
+                Some(parts) => (
+                    parts.into_iter().map(|value| part(value, "input_text")).collect(),
+                    false,
+                ),
+                None => {
+                    let path = [Step::Key("input"), Step::Index(index), Step::Key("content")];
+                    return Err(Misfit::new(
+                        path,
+                        fields.0.get("content"),
+                        "a string or a list of parts",
+                    ));
+                }
+            },
+        };
+        self.messages.push(Message {
+            role,
+            parts,
+            bare,
+            extra: fields.rest(&["role", "content"]),
+        });
+        self.open = Open::Nothing;
+        Ok(())
+    }
+}
+
+fn opaque(kind: &str, fields: Fields) -> Part {
+    Part::Opaque(Opaque {
+        kind: Arc::from(kind),
+        value: Arc::new(fields.untouched()),
+    })
+}
+
+/// Reads one part of an item's content; `usual` is the type of words in this place.
+fn part(value: Value, usual: &str) -> Part {
+    let Value::Object(fields) = value else {
+        return Part::Opaque(Opaque {
+            kind: Arc::from(""),
+            value: Arc::new(value),
+        });
+    };
+    let mut fields = Fields::new(fields);
+    match fields.peek("type").unwrap_or_default() {
+        kind @ ("input_text" | "output_text" | "text") if fields.has_string("text") => {
+            if kind == usual {
+                fields.string("type");
+            }
+            let body = fields.string("text").unwrap_or_default();
+            Part::Text(text_with(body, fields.rest(&["type", "text"])))
+        }
+        "input_image" if fields.has_string("image_url") => {
+            fields.string("type");
+            let url = fields.string("image_url").unwrap_or_default();
+            let (media_type, data, is_url) = split_data_url(url);
+            let extra = fields.rest(&["type", "image_url"]);
+            Part::Image(Image {
+                media_type: media_type.into(),
+                data: data.into(),
+                is_url,
+                extra,
+            })
+        }
+        kind => {
+            let kind = kind.to_owned();
+            opaque(&kind, fields)
+        }
+    }
+}
+
+/// The summary is what people may read; it stays among the kept fields too, since it has to come back part by part.
+fn reasoning(mut fields: Fields) -> Part {
+    let texts = |name: &str| -> Vec<&str> {
+        let parts = fields.0.get(name).and_then(Value::as_array).into_iter().flatten();
+        parts
+            .filter_map(|part| part.get("text").and_then(Value::as_str))
+            .collect()
+    };
+    let mut words = texts("summary");
+    words.extend(texts("content"));
+    let body = words.join("\n\n");
+    let encrypted = fields.string("encrypted_content");
+    Part::Thinking(thinking_with(body, None, encrypted, Fields::rest(fields, &[])))
+}
+
+fn call(mut fields: Fields, kind: &str) -> Part {
+    let is_function = kind == "function_call";
+    if is_function {
+        fields.string("type");
+    }
+    let id = fields.string("call_id").unwrap_or_default();
+    let tool = fields.string("name").unwrap_or_default();
+    let parameters = match is_function {
+        true => arguments::take(&mut fields, "arguments"),
+        false => arguments::of_text(fields.string("input").unwrap_or_default()),
+    };
+    let usual: &[&str] = if is_function {
+        &["type", "call_id", "name", "arguments"]
+    } else {
+        &[]
+    };
+    Part::ToolCall(ToolCall {
+        id: id.into(),
+        action: actions::action(&tool, &parameters),
+        tool: tool.into(),
+        parameters: Parameters::new(parameters),
+        cut: None,
+        extra: fields.rest(usual),
+    })
+}
+
+fn built_in(mut fields: Fields, kind: &str, field: &str) -> Part {
+    let id = fields.string("call_id").unwrap_or_default();
+    let tool = kind.strip_suffix("_call").unwrap_or(kind);
+    let parameters = fields.object(field).unwrap_or_default();
+    Part::ToolCall(ToolCall {
+        id: id.into(),
+        tool: tool.into(),
+        action: actions::action(tool, &parameters),
+        parameters: Parameters::new(parameters),
+        cut: None,
+        extra: fields.rest(&[]),
+    })
+}
+
+/// The status that Codex puts before or around what a command printed, in its own words and never the command's.
+pub(crate) fn status(output: &str) -> Option<bool> {
+    if output.starts_with("{\"output\":") && output.ends_with('}') {
+        let value: Value = serde_json::from_str(output).ok()?;
+        let code = value.get("metadata")?.get("exit_code")?.as_i64()?;
+        return Some(code == 0);
+    }
+    for (index, line) in output.lines().take(HEADER).enumerate() {
+        let code = match line.strip_prefix("Process exited with code ") {
+            Some(code) => code,
+            None if index == 0 => line.strip_prefix("Exit code: ").unwrap_or_default(),
+            None => "",
+        };
+        if let Ok(code) = code.trim().parse::<i64>() {
+            return Some(code == 0);
+        }
+        let is_header = ["Chunk ID: ", "Wall time: ", "Process running "]
+            .iter()
+            .any(|name| line.starts_with(name));
+        if !is_header {
+            return None;
+        }
+    }
+    None
+}
+
+/// Lines that stand before a command's output at most.
+const HEADER: usize = 5;
+
+/// Writes a request.
+pub(crate) fn write(document: &Document) -> String {
+    let (system, messages) = request::split_system(document);
+    let instructions = system.map(|message| {
+        let texts: Vec<&str> = message.parts.iter().filter_map(words).collect();
+        match texts.as_slice() {
+            [one] => Node::str(one),
+            many => many.join("\n\n").into(),
+        }
+    });
+    let is_text = !document.envelope.contains_key(LIST) && document.envelope.get("input").is_some_and(Value::is_string);
+    let input = match messages {
+        [
+            Message {
+                role: Role::User,
+                parts,
+                ..
+            },
+        ] if is_text && matches!(parts.as_slice(), [Part::Text(_)]) => parts.iter().find_map(words).map(Node::str),
+        messages => {
+            let mut items = Vec::with_capacity(messages.len());
+            for message in messages {
+                match message.role {
+                    Role::Assistant => reply_items(message, &mut items),
+                    Role::User | Role::System => message_items(message, &mut items),
+                }
+            }
+            Some(Node::List(items))
+        }
+    };
+    request::write(
+        document,
+        "input",
+        vec![("instructions", instructions), ("input", input)],
+    )
+}
+
+fn words(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    }
+}
+
+fn message_items<'a>(message: &'a Message, items: &mut Vec<Node<'a>>) {
+    items.extend(message.tool_results().map(result_node));
+    let others: Vec<&Part> = message
+        .parts
+        .iter()
+        .filter(|part| !matches!(part, Part::ToolResult(_)))
+        .collect();
+    if others.is_empty() && !message.parts.is_empty() {
+        return;
+    }
+    let kept = kept(&message.extra);
+    let role = match message.role {
+        Role::System => note(kept, "role")
+            .filter(|role| *role == "developer")
+            .unwrap_or("system"),
+        _ => "user",
+    };
+    let content = match others.as_slice() {
+        [] if message.bare => Node::str(""),
+        [Part::Text(text)] if message.bare => Node::str(text.body.as_str()),
+        others => Node::List(others.iter().map(|part| part_node(part, "input_text")).collect()),
+    };
+    items.push(weave(
+        kept,
+        vec![("role", Some(Node::str(role))), ("content", Some(content))],
+    ));
+}
+
+fn reply_items<'a>(message: &'a Message, items: &mut Vec<Node<'a>>) {
+    let mut parts = message.parts.iter().peekable();
+    while let Some(part) = parts.next() {
+        match part {
+            Part::Text(first) => {
+                let mut texts = vec![first];
+                while let Some(Part::Text(next)) = parts.peek()
+                    && next.extra.get(JOINED).is_some()
+                {
+                    texts.push(next);
+                    parts.next();
+                }
+                items.push(spoken_node(&texts));
+            }
+            Part::Thinking(thinking) => items.push(reasoning_node(thinking)),
+            Part::ToolCall(call) => items.push(call_node(call)),
+            Part::Opaque(opaque) => items.push(Node::Json(&opaque.value)),
+            // No vendor lets a model speak in pictures or answer calls.
+            Part::Image(_) | Part::ToolResult(_) => {}
+        }
+    }
+}
+
+fn spoken_node<'a>(texts: &[&'a Text]) -> Node<'a> {
+    let item = match texts[0].extra.get(ITEM) {
+        Some(Value::Object(item)) => Some(item),
+        _ => None,
+    };
+    let item = item.map(|item| item as &dyn crate::extra::Kept);
+    let is_plain = note(item, "content") == Some("text");
+    let content = match texts {
+        [text] if is_plain => Node::str(text.body.as_str()),
+        texts => Node::List(texts.iter().map(|text| text_node(text, "output_text")).collect()),
+    };
+    weave(
+        item,
+        vec![("role", Some(Node::str("assistant"))), ("content", Some(content))],
+    )
+}
+
+fn text_node<'a>(text: &'a Text, usual: &'static str) -> Node<'a> {
+    let kept = kept(&text.extra);
+    let kind = note(kept, "type").unwrap_or(usual);
+    weave(
+        kept,
+        vec![
+            ("type", Some(Node::str(kind))),
+            ("text", Some(Node::str(text.body.as_str()))),
+        ],
+    )
+}
+
+fn part_node<'a>(part: &'a Part, usual: &'static str) -> Node<'a> {
+    match part {
+        Part::Text(text) => text_node(text, usual),
+        Part::Image(image) => {
+            let fields = vec![
+                ("type", Some(Node::str("input_image"))),
+                ("image_url", Some(data_url(image))),
+            ];
+            weave(kept(&image.extra), fields)
+        }
+        Part::Opaque(opaque) => Node::Json(&opaque.value),
+        // Calls, answers and thinking are items of their own.
+        Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => Node::Object(vec![]),
+    }
+}
+
+fn reasoning_node(thinking: &Thinking) -> Node<'_> {
+    let kept = kept(&thinking.extra);
+    let encrypted = thinking.redacted.as_deref().map(Node::str);
+    let mut fields = vec![("type", Some(Node::str("reasoning")))];
+    if kept.is_none() {
+        fields.push(("summary", Some(Node::List(Vec::new()))));
+    }
+    fields.push(("encrypted_content", encrypted));
+    weave(kept, fields)
+}
+
+fn call_node(call: &ToolCall) -> Node<'_> {
+    let kept = kept(&call.extra);
+    let kind = note(kept, "type").unwrap_or("function_call");
+    let id = ("call_id", Some(Node::str(&call.id)));
+    let mut fields = vec![("type", Some(Node::str(kind))), id];
+    match BUILT_IN.iter().find(|(name, _)| *name == kind) {
+        Some((_, field)) => fields.push((field, Some(Node::Map(call.parameters.as_map())))),
+        None if kind == "custom_tool_call" => {
+            fields.push(("name", Some(Node::str(&call.tool))));
+            fields.push(("input", Some(arguments::as_text(&call.parameters))));
+        }
+        None => {
+            fields.push(("name", Some(Node::str(&call.tool))));
+            let raw = kept.and_then(|kept| kept.field("arguments"));
+            fields.push(("arguments", Some(arguments::write(raw, &call.parameters))));
+        }
+    }
+    weave(kept, fields)
+}
+
+fn result_node(result: &ToolResult) -> Node<'_> {
+    let kept = kept(&result.extra);
+    let kind = note(kept, "type").unwrap_or("function_call_output");
+    let odd = kept.and_then(|kept| kept.field("output"));
+    let output = match (
+        result.output.as_slice(),
+        result.error.as_ref().filter(|error| !error.is_blank()),
+    ) {
+        ([], None) if result.bare => Some(Node::str("")),
+        ([Part::Text(text)], None) if result.bare => Some(Node::str(text.body.as_str())),
+        // Something else than words or a list, or nothing at all, was not taken.
+        ([], None) if kept.is_some() && odd.is_none() => None,
+        ([], None) if odd.is_some_and(|odd| !odd.is_null()) || was_null(kept, "output") => odd.map(Node::Json),
+        (output, error) => {
+            let mut parts: Vec<Node> = output.iter().map(|part| part_node(part, "input_text")).collect();
+            let error = error.map(|error| vec![("type", Node::str("input_text")), ("text", Node::str(error.as_str()))]);
+            parts.extend(error.map(Node::Object));
+            Some(Node::List(parts))
+        }
+    };
+    weave(
+        kept,
+        vec![
+            ("type", Some(Node::str(kind))),
+            ("call_id", Some(Node::str(&result.call_id))),
+            ("output", output),
+        ],
+    )
+}

@@ -1,0 +1,215 @@
+//! A look over JSON without building it: which keys there are, where a value begins. Never recurses, never fails; on
+//! broken JSON it sees less.
+
+use crate::source::Step;
+
+/// A position within JSON text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Skim<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Skim<'a> {
+    /// At the first value of a text.
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        let mut skim = Skim { text, at: 0 };
+        skim.space();
+        skim
+    }
+
+    fn space(&mut self) {
+        while self.text.get(self.at).is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    /// The byte that the value begins with.
+    pub(crate) fn first(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// Whether the value is a list.
+    pub(crate) fn is_list(&self) -> bool {
+        self.first() == Some(b'[')
+    }
+
+    /// The string that stands here, escapes left as they are.
+    pub(crate) fn string(&self) -> Option<&'a str> {
+        let end = self.string_end(self.at)?;
+        std::str::from_utf8(&self.text[self.at + 1..end - 1]).ok()
+    }
+
+    /// The members of the object that stands here.
+    pub(crate) fn members(&self) -> Members<'a> {
+        Members {
+            skim: self.inside(b'{'),
+        }
+    }
+
+    /// The items of the list that stands here.
+    pub(crate) fn items(&self) -> Items<'a> {
+        Items {
+            skim: self.inside(b'['),
+        }
+    }
+
+    /// One member of the object that stands here.
+    pub(crate) fn get(&self, name: &str) -> Option<Skim<'a>> {
+        self.members().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// One member of the object that stands here, when it is a string.
+    pub(crate) fn get_string(&self, name: &str) -> Option<&'a str> {
+        self.get(name)?.string()
+    }
+
+    /// The offset of the value at the end of a way, or of the last one on it that is there.
+    pub(crate) fn find(self, path: &[Step]) -> usize {
+        let mut here = self;
+        for step in path {
+            let next = match step {
+                Step::Key(key) => here.get(key),
+                Step::Index(index) => here.items().nth(*index),
+            };
+            match next {
+                Some(next) => here = next,
+                None => break,
+            }
+        }
+        here.at.min(here.text.len())
+    }
+
+    /// What follows the value that stands here.
+    pub(crate) fn after(&self) -> Option<Skim<'a>> {
+        let mut next = Skim {
+            at: self.value_end()?,
+            ..*self
+        };
+        next.space();
+        Some(next)
+    }
+
+    fn inside(&self, open: u8) -> Option<Skim<'a>> {
+        if self.first() != Some(open) {
+            return None;
+        }
+        let mut skim = Skim {
+            at: self.at + 1,
+            ..*self
+        };
+        skim.space();
+        Some(skim)
+    }
+
+    fn string_end(&self, start: usize) -> Option<usize> {
+        if self.text.get(start) != Some(&b'"') {
+            return None;
+        }
+        let mut at = start + 1;
+        loop {
+            at += self
+                .text
+                .get(at..)?
+                .iter()
+                .position(|byte| matches!(byte, b'"' | b'\\'))?;
+            if self.text[at] == b'"' {
+                return Some(at + 1);
+            }
+            at += 2;
+        }
+    }
+
+    fn value_end(&self) -> Option<usize> {
+        let mut depth = 0usize;
+        let mut at = self.at;
+        loop {
+            match *self.text.get(at)? {
+                b'"' => at = self.string_end(at)?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    at += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    at += 1;
+                }
+                b',' | b':' => {
+                    at += 1;
+                    continue;
+                }
+                byte if byte.is_ascii_whitespace() => {
+                    at += 1;
+                    continue;
+                }
+                _ => {
+                    let rest = &self.text[at..];
+                    let ends =
+                        |byte: &u8| matches!(byte, b',' | b':' | b'}' | b']' | b'"') || byte.is_ascii_whitespace();
+                    at += rest.iter().position(ends).unwrap_or(rest.len());
+                }
+            }
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+    }
+
+    /// After a value: over the comma to the next one.
+    fn over_comma(mut self) -> Option<Self> {
+        self.space();
+        if self.first() != Some(b',') {
+            return None;
+        }
+        self.at += 1;
+        self.space();
+        Some(self)
+    }
+}
+
+/// The members of an object: key (escapes left as they are) and value.
+pub(crate) struct Members<'a> {
+    skim: Option<Skim<'a>>,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, Skim<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let skim = self.skim.take()?;
+        let key = skim.string()?;
+        let mut value = Skim {
+            at: skim.string_end(skim.at)?,
+            ..skim
+        };
+        value.space();
+        if value.first() != Some(b':') {
+            return None;
+        }
+        value.at += 1;
+        value.space();
+        value.first()?;
+        // The value may be the last thing read of a cut file: it counts, what follows does not.
+        self.skim = value.after().and_then(Skim::over_comma);
+        Some((key, value))
+    }
+}
+
+/// The items of a list.
+pub(crate) struct Items<'a> {
+    skim: Option<Skim<'a>>,
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Skim<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.skim.take()?;
+        if matches!(item.first()?, b']' | b'}' | b',' | b':') {
+            return None;
+        }
+        self.skim = item.after().and_then(Skim::over_comma);
+        Some(item)
+    }
+}
