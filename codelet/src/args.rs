@@ -37,10 +37,18 @@ pub struct Codelet {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Make a conversation smaller
+    ///
+    /// The newest work stays as it is; older work becomes a summary, with pointers to what was removed. Nothing is
+    /// invented, no model is asked, and the result is valid for every vendor.
     Compact(Compact),
-    /// Show what fills the window: by kind, by tool, largest items, repeats, old reads, turns
+    /// Show what fills the window
+    ///
+    /// By kind and by tool, the largest items, texts that stand there more than once, reads of files that were read again
+    /// or changed later, and the turns with the moments at which something was finished.
     Inspect(Inspect),
     /// Print the original bytes of something that a compaction removed
+    ///
+    /// Exactly those bytes, and nothing else.
     Restore(Restore),
     /// List the forms of conversations that are read and written
     Formats,
@@ -60,8 +68,6 @@ Standard output holds the result only; the notice and warnings go to standard er
 the picture goes there, otherwise to standard error. A file is replaced at once when its new
 content is complete, so it may be the input itself.";
 
-/// Makes a conversation smaller: the newest work stays as it is, older work becomes a summary and pointers to what was
-/// removed. Nothing is invented, and the result is valid for every vendor.
 #[derive(Args, Debug)]
 #[command(after_help = COMPACT_HELP)]
 pub struct Compact {
@@ -110,8 +116,6 @@ Examples:
 Messages, turns and steps are counted from 0. Tokens are estimates: a quarter of the bytes,
 and 5 for each part.";
 
-/// Shows what fills the window: by kind and by tool, the largest items, texts that stand there twice, reads of files that
-/// were read again or changed later, and the turns with the moments at which something was finished.
 #[derive(Args, Debug)]
 #[command(after_help = INSPECT_HELP)]
 pub struct Inspect {
@@ -133,7 +137,6 @@ Examples:
   codelet restore gone.jsonl k3f9a2
   codelet restore gone.jsonl '[Read k3f9a2]' --range 0..2000";
 
-/// Prints the original bytes of something that a compaction removed, exactly.
 #[derive(Args, Debug)]
 #[command(after_help = RESTORE_HELP)]
 pub struct Restore {

@@ -8,8 +8,10 @@ use crate::output::Output;
 use crate::paint::{self, Ink, Look, clean, clip, clip_path, count, fit, number, percent};
 use crate::progress::Progress;
 use crate::report_json;
+use codelet_context::anchor::Anchor;
+use codelet_context::compact::{Target, compact};
 use codelet_context::history::History;
-use codelet_context::inspect::{self, Inspection, Kind, Place, Superseding, TurnShare};
+use codelet_context::inspect::{self, Inspection, Item, Kind, Place, Superseding, TurnShare};
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use codelet_transcript::{Document, Format};
 use std::collections::HashMap;
@@ -41,7 +43,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     let history: History = std::mem::take(&mut document.messages).into_iter().collect();
     let beside = tool_definitions(&document);
     let largest = if args.json { JSON_LARGEST } else { LINES };
-    let anchors = [];
+    let anchors: Vec<Anchor> = compact(&history, Target::Select).anchor.into_iter().collect();
     let found = inspect::inspect(history.messages(), &anchors, largest);
     let none: [&str; 0] = [];
     let warnings = told_warnings(&name, &document.warnings, none.iter());
@@ -183,6 +185,25 @@ fn by_tool(text: &mut String, look: &Look, found: &Inspection) {
     }
 }
 
+/// What a label shows in this many columns: of a path the end, of anything else the beginning.
+fn short(label: &str, columns: usize) -> String {
+    let is_path = label.contains('/') && !label.contains(char::is_whitespace);
+    if is_path {
+        clip_path(label, columns)
+    } else {
+        clip(label, columns)
+    }
+}
+
+/// The tool or kind of an item, and what tells it from others, in this many columns.
+fn words(item: &Item, columns: usize) -> String {
+    let who = clip(&clean(item.tool.as_deref().unwrap_or(item.kind.name())), columns / 2);
+    let room = columns.saturating_sub(paint::width(&who) + 1);
+    format!("{who} {}", short(&clean(&item.label), room))
+        .trim_end()
+        .to_owned()
+}
+
 /// `turn 3, step 12` in the few columns that a table has.
 fn place(place: Option<Place>) -> String {
     match place {
@@ -214,15 +235,13 @@ fn largest(text: &mut String, look: &Look, found: &Inspection) {
             None => ("", Ink::Dim),
         };
         let note = if room > 40 { note } else { "" };
-        let who = item.tool.as_deref().unwrap_or(item.kind.name());
-        let words = clean(format!("{who} {}", item.label).trim_end());
         let _ = writeln!(
             text,
             "  {} {} {:>figure$}  {}{}",
             look.ink(Ink::Dim, &format!("{:>message$}", format!("#{}", item.message))),
             look.ink(Ink::Dim, &format!("{spot_words:>spot$}")),
             number(item.tokens),
-            clip(&words, room.saturating_sub(note.len())),
+            words(item, room.saturating_sub(note.len())),
             look.ink(ink, note),
         );
     }
@@ -304,14 +323,12 @@ fn repeats(text: &mut String, look: &Look, found: &Inspection) {
     .len();
     let room = look.width.saturating_sub(2 + figure + 2 + copies + 4);
     for repeat in found.repeats.iter().take(LINES) {
-        let who = repeat.newest.tool.as_deref().unwrap_or(repeat.newest.kind.name());
-        let words = clean(format!("{who} {}", repeat.newest.label).trim_end());
         let _ = writeln!(
             text,
             "  {:>figure$}  {:>copies$} ×  {}",
             number(repeat.wasted),
             number(repeat.messages.len() as u64),
-            clip(&words, room),
+            words(&repeat.newest, room),
         );
     }
     rest(text, look, found.repeats.len(), "text");
@@ -319,7 +336,8 @@ fn repeats(text: &mut String, look: &Look, found: &Inspection) {
 
 fn rest(text: &mut String, look: &Look, all: usize, noun: &str) {
     if let Some(more) = all.checked_sub(LINES).filter(|&more| more > 0) {
-        let more = format!("  and {} more", count(more, noun));
+        let plural = if more == 1 { "" } else { "s" };
+        let more = format!("  and {} more {noun}{plural}", number(more as u64));
         let _ = writeln!(text, "{}", look.ink(Ink::Dim, &more));
     }
 }
@@ -330,8 +348,8 @@ fn turns(text: &mut String, look: &Look, found: &Inspection) {
     }
     let anchors: usize = found.turns.iter().map(|turn| turn.anchors.len()).sum();
     let note = match anchors {
-        0 => "steps, tokens".to_owned(),
-        some => format!("steps, tokens, ★ {}", count(some, "anchor")),
+        0 => "steps, tokens, prompt".to_owned(),
+        some => format!("steps, tokens, prompt; ★ {}", count(some, "anchor")),
     };
     heading(text, look, "Turns", &note);
     let shown = worth_showing(&found.turns);
@@ -404,5 +422,14 @@ fn worth_showing(turns: &[TurnShare]) -> Vec<usize> {
     older.truncate(TURNS - NEWEST_TURNS);
     older.sort_unstable();
     older.extend(newest..turns.len());
-    older
+    // To leave out a single turn would save no line.
+    let mut shown = Vec::with_capacity(2 * older.len());
+    for at in older {
+        let next = shown.last().map_or(0, |&last: &usize| last + 1);
+        if at == next + 1 {
+            shown.push(next);
+        }
+        shown.push(at);
+    }
+    shown
 }
