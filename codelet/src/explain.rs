@@ -21,6 +21,12 @@ const TAIL_LINES: usize = 30;
 const RUN: usize = 4;
 /// Below this width there is no room for reasons; the signs before the lines tell what happened all the same.
 const REASONS_FROM: usize = 64;
+/// From this width on there is room to spell out what the signs mean.
+const WIDE: usize = 100;
+/// Between the parts of a message.
+const SEPARATOR: &str = " · ";
+/// Columns below which a part of a message is not worth showing beside others.
+const LEAST: usize = 22;
 /// Columns of a line that goes to a file, where nobody has said otherwise.
 const FILE_WIDTH: usize = 120;
 
@@ -36,7 +42,7 @@ pub fn picture(look: &Look, before: &[Arc<Message>], done: &Compaction) -> Strin
     };
     let mut text = String::new();
     by_kind(&mut text, &look, before, &done.view.messages);
-    section(&mut text, &look, "Before", &what_became(before, done));
+    section(&mut text, &look, "Before", &what_became(&look, before, done));
     section(&mut text, &look, "After", &where_from(before, done));
     strategies(&mut text, &look, done);
     text
@@ -87,11 +93,13 @@ enum Row {
 }
 
 /// The history, with what became of each message.
-fn what_became<'a>(before: &'a [Arc<Message>], done: &Compaction) -> Vec<Entry<'a>> {
+fn what_became<'a>(look: &Look, before: &'a [Arc<Message>], done: &Compaction) -> Vec<Entry<'a>> {
     let entry = |(index, message): (usize, &'a Arc<Message>)| {
         let fate = done.fates.get(index);
         let mark = fate.map_or(Mark::Kept, |fate| Mark::of(fate.kind));
         let note = match fate.map(|fate| clean(&fate.why)) {
+            // The sign says what happened already; in a narrow list the reason needs the room.
+            Some(why) if !why.is_empty() && look.width < WIDE => why,
             Some(why) if !why.is_empty() => format!("{} · {why}", mark.look().1),
             _ => mark.look().1.to_owned(),
         };
@@ -211,9 +219,10 @@ fn section(text: &mut String, look: &Look, title: &str, entries: &[Entry<'_>]) {
     }
     let legend = marks.iter().map(|(mark, count)| {
         let (sign, name, ink) = mark.look();
-        format!("{} {} {name}", look.ink(ink, sign), number(*count as u64))
+        let words = format!("{} {name}", number(*count as u64));
+        (2 + paint::width(&words), format!("{} {words}", look.ink(ink, sign)))
     });
-    let _ = writeln!(text, "{}\n", legend.collect::<Vec<_>>().join("   "));
+    let _ = writeln!(text, "{}\n", paint::flow(legend, "   ", look.width, ""));
 
     let rows = rows(look, entries);
     let columns = Columns::of(look, entries, &rows);
@@ -300,7 +309,7 @@ impl Columns {
     }
 
     fn one(&self, look: &Look, index: usize, entry: &Entry<'_>) -> String {
-        let words = shape::line(entry.message, self.words);
+        let words = words(entry.message, self.words);
         let tokens = number(estimate_message(entry.message));
         let (sign, _, ink) = entry.mark.look();
         self.line(
@@ -358,6 +367,41 @@ impl Columns {
             tokens_width = self.tokens,
         )
     }
+}
+
+/// A message in shape notation, cut to these columns. Where it does more than think, what it does is shown.
+fn words(message: &Message, columns: usize) -> String {
+    let thinks = |part: &&Part| matches!(part, Part::Thinking(_));
+    let mut parts: Vec<&Part> = message.parts.iter().filter(|part| !thinks(part)).collect();
+    if parts.is_empty() {
+        parts = message.parts.iter().collect();
+    }
+    if parts.is_empty() {
+        return shape::line(message, columns);
+    }
+    // As many parts as have room to say something, in equal shares.
+    let counted = format!(" +{}", parts.len()).len();
+    let shown = ((columns + SEPARATOR.len()).saturating_sub(counted) / (LEAST + SEPARATOR.len())).clamp(1, parts.len());
+    let rest = if shown < parts.len() {
+        format!(" +{}", parts.len() - shown)
+    } else {
+        String::new()
+    };
+    let mut left = columns.saturating_sub(rest.len());
+    let mut line = String::new();
+    for (at, part) in parts.iter().take(shown).enumerate() {
+        if at > 0 {
+            line.push_str(SEPARATOR);
+            left = left.saturating_sub(paint::width(SEPARATOR));
+        }
+        let share = left / (shown - at);
+        // Wider than it is shown, so that the notation does not spend the room on telling its length.
+        let piece = shape::part_line(message.role, part, share * 2 + 40);
+        let piece = clip(&piece.split_whitespace().collect::<Vec<_>>().join(" "), share);
+        left = left.saturating_sub(paint::width(&piece));
+        line.push_str(&piece);
+    }
+    line + &rest
 }
 
 /// What is in a fold: `38 messages, 19 calls, 18 results`.

@@ -206,6 +206,26 @@ pub fn clip_path(path: &str, columns: usize) -> String {
     }
 }
 
+/// Parts on one line, or where that is too narrow, on as few lines as will do. Each part comes with its columns, which
+/// colour codes do not count among; lines after the first begin with `indent`.
+pub fn flow(parts: impl IntoIterator<Item = (usize, String)>, separator: &str, columns: usize, indent: &str) -> String {
+    let mut text = String::new();
+    let mut used = 0;
+    for (wide, part) in parts {
+        if used > 0 && used + separator.width() + wide > columns {
+            text.push('\n');
+            text.push_str(indent);
+            used = indent.width();
+        } else if used > 0 {
+            text.push_str(separator);
+            used += separator.width();
+        }
+        text.push_str(&part);
+        used += wide;
+    }
+    text
+}
+
 /// `182300` as `182,300`.
 pub fn number(value: u64) -> String {
     let digits = value.to_string();
@@ -281,6 +301,14 @@ mod tests {
         assert_eq!(fit("ab", 4), "ab  ");
         assert_eq!(clip("ab", 0), "");
         assert_eq!(clip_path("src/deep/日本.rs", 7), "…本.rs");
+    }
+
+    #[test]
+    fn parts_flow_onto_as_few_lines_as_will_do() {
+        let parts = || ["one", "two", "three"].map(|word| (word.len(), word.to_owned()));
+        assert_eq!(flow(parts(), " · ", 80, "  "), "one · two · three");
+        assert_eq!(flow(parts(), " · ", 10, "  "), "one · two\n  three");
+        assert_eq!(flow(parts(), " · ", 1, ""), "one\ntwo\nthree");
     }
 
     #[test]

@@ -18,6 +18,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// How the notice begins.
+const DONE: &str = "Context compacted:";
 /// How much of an anchor's description the notice quotes, in columns.
 const QUOTE: usize = 60;
 
@@ -212,17 +214,16 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
         format!(" from \"{}\"", clip(&clean(&anchor.description), QUOTE))
     });
     let mut parts = vec![
-        format!(
-            "{} {before} → {after} tokens ({smaller})",
-            look.ink(Ink::Green, "Context compacted:")
-        ),
+        format!("{DONE} {before} → {after} tokens ({smaller})"),
         format!("kept {}{from}", count(done.turns.kept, "turn")),
     ];
     if done.turns.summarised > 0 {
         parts.push(format!("{} summarised", number(done.turns.summarised as u64)));
     }
     parts.push(took);
-    parts.join(" · ")
+    let columns = if look.terminal { look.width } else { usize::MAX };
+    let parts = parts.into_iter().map(|part| (paint::width(&part), part));
+    paint::flow(parts, " · ", columns, "  ").replacen(DONE, &look.ink(Ink::Green, DONE), 1)
 }
 
 /// `77% smaller`; rounded towards less, so that nothing is promised.

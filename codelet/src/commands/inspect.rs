@@ -71,15 +71,15 @@ fn tool_definitions(document: &Document) -> Tokens {
 
 fn view(look: &Look, name: &str, format: Format, found: &Inspection, beside: Tokens) -> String {
     let mut text = String::new();
-    let about = format!(
-        "{} · {} · {} · {} tokens",
-        format.name(),
+    let about = [
+        format.name().to_owned(),
         count(found.messages, "message"),
         count(found.turns.len(), "turn"),
-        number(found.tokens),
-    );
+        format!("{} tokens", number(found.tokens)),
+    ];
+    let about = about.map(|part| (paint::width(&part), part));
     let _ = writeln!(text, "{}", look.ink(Ink::Bold, &clip_path(&clean(name), look.width)));
-    let _ = writeln!(text, "{}", clip(&about, look.width));
+    let _ = writeln!(text, "{}", paint::flow(about, " · ", look.width, ""));
     by_kind(&mut text, look, found, beside);
     by_tool(&mut text, look, found);
     largest(&mut text, look, found);
@@ -159,8 +159,8 @@ fn by_tool(text: &mut String, look: &Look, found: &Inspection) {
             number(tool.failed as u64)
         };
         let failed = format!("{failed:>7}");
-        let line = format!(
-            "  {} {:>6} {} {:>figure$}  {:>4}  {}",
+        let mut line = format!(
+            "  {} {:>6} {} {:>figure$}",
             fit(&clean(called), name),
             number(tool.calls.parts as u64),
             if tool.failed == 0 {
@@ -169,10 +169,13 @@ fn by_tool(text: &mut String, look: &Look, found: &Inspection) {
                 look.ink(Ink::Red, &failed)
             },
             number(tool.tokens()),
-            percent(tool.tokens(), found.tokens),
-            look.ink(Ink::Blue, &look.bar(tool.tokens(), most, bar)),
         );
-        let _ = writeln!(text, "{}", line.trim_end());
+        if bar > 4 {
+            let share = percent(tool.tokens(), found.tokens);
+            let bar = look.ink(Ink::Blue, &look.bar(tool.tokens(), most, bar));
+            let _ = write!(line, "  {share:>4}  {bar}");
+        }
+        let _ = writeln!(text, "{line}");
     }
     if !rest.is_empty() {
         let tokens: Tokens = rest.iter().map(|tool| tool.tokens()).sum();
