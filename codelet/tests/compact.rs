@@ -271,11 +271,6 @@ fn the_picture_has_a_line_for_each_message_and_leaves_standard_output_to_the_res
         stderr(&alone).lines().next().map(|line| line.contains("tokens")),
         Some(true)
     );
-    let forced = codelet(&["compact", "--explain", "-o", "/dev/null"])
-        .env("CLICOLOR_FORCE", "1")
-        .output()
-        .unwrap();
-    ended(&forced, 2);
 }
 
 #[test]

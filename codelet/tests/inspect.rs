@@ -1,6 +1,6 @@
 //! `codelet inspect`: the view for people and the one for programs.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 use common::*;

@@ -1,6 +1,6 @@
 //! Pipes that close, disks that are full, terminals.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 use common::*;
