@@ -97,7 +97,7 @@ fn a_file_that_cannot_be_opened_is_named() {
     );
 
     let closed = file(&folder, "closed.json", request_text(1));
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
     // Root may read everything.
     if std::fs::read(&closed).is_err() {
         refused(&run(&["compact", &closed]), &[&closed, "permission denied"]);
