@@ -13,14 +13,14 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Green.on_default())
     .placeholder(AnsiColor::Yellow.on_default());
 
+// Paragraphs stand on one line: they are broken where the terminal ends.
 const AFTER_HELP: &str = "\
-Example: make a recorded session fit into 40,000 tokens, see what happens to each
-message, and keep what was removed:
+Example: make a recorded session fit into 40,000 tokens, see what happens to each message, and keep what was removed:
 
-  codelet compact session.jsonl --budget 40k --explain -o small.json --removed gone.jsonl
+  codelet compact session.jsonl --budget 40k --explain \\
+      -o small.json --removed gone.jsonl
 
-Exit status: 0 done (also when there was nothing to do), 2 bad usage, unreadable input or
-unwritable output.";
+Exit status: 0 done (also when there was nothing to do), 2 bad usage, unreadable input or unwritable output.";
 
 /// Keeps the conversations of coding agents small, valid and faithful, without a model.
 ///
@@ -57,16 +57,17 @@ pub enum Command {
 const COMPACT_HELP: &str = "\
 Examples:
   codelet compact session.jsonl --budget 40k > small.json
-  codelet compact request.json --window 200k -o request.json --removed gone.jsonl
+  codelet compact request.json --window 200k -o small.json --removed gone.jsonl
   codelet compact session.jsonl --budget 8000 --explain -o /dev/null
 
-Without --budget and --window, the newest turns are kept from the last finished piece of
-work on, and what is older is summarised, whatever that weighs.
+Without --budget and --window, the newest turns are kept from the last finished piece of work on, and what is older is \
+summarised, whatever that weighs.
 
-Standard output holds the result only; the notice and warnings go to standard error. Where
---explain has standard output to itself (with -o FILE, or when a terminal would show both)
-the picture goes there, otherwise to standard error. A file is replaced at once when its new
-content is complete, so it may be the input itself.";
+Standard output holds the result only; the notice and warnings go to standard error. The picture of --explain goes to \
+standard error too, unless standard output is free for it: with -o FILE, or on a terminal, where it is shown instead of \
+the result.
+
+A file is replaced at once when its new content is complete, so -o may name the input itself.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPACT_HELP)]
@@ -113,8 +114,7 @@ Examples:
   codelet inspect session.jsonl
   codelet inspect session.jsonl --json | jq '.tools[0]'
 
-Messages, turns and steps are counted from 0. Tokens are estimates: a quarter of the bytes,
-and 5 for each part.";
+Messages, turns and steps are counted from 0. Tokens are estimates: a quarter of the bytes, and 5 for each part.";
 
 #[derive(Args, Debug)]
 #[command(after_help = INSPECT_HELP)]

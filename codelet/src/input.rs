@@ -47,12 +47,9 @@ impl Input {
         let stdin = io::stdin();
         if stdin.is_terminal() {
             if !asked_for {
-                return Err(Failure::Told(
-                    "no FILE is given and nothing is piped in\n\n  \
-                     name a file:    codelet compact session.jsonl\n  \
-                     or pipe it in:  codelet compact < session.jsonl"
-                        .to_owned(),
-                ));
+                let problem =
+                    "no FILE is given and nothing is piped in: name a file, or pipe one in (… < session.jsonl)";
+                return Err(Failure::Told(problem.to_owned()));
             }
             let _ = writeln!(
                 io::stderr(),
