@@ -43,7 +43,11 @@ pub fn picture(look: &Look, before: &[Arc<Message>], done: &Compaction) -> Strin
     let mut text = String::new();
     by_kind(&mut text, &look, before, &done.view.messages);
     section(&mut text, &look, "Before", &what_became(&look, before, done));
-    section(&mut text, &look, "After", &where_from(before, done));
+    if done.changed {
+        section(&mut text, &look, "After", &where_from(before, done));
+    } else {
+        let _ = writeln!(text, "\n{} the same", look.ink(Ink::Bold, "After"));
+    }
     strategies(&mut text, &look, done);
     text
 }

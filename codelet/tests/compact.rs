@@ -263,6 +263,7 @@ fn the_picture_has_a_line_for_each_message_and_leaves_standard_output_to_the_res
         before.contains("call call_0_0: Read src/part_0.rs") || before.contains("Read src/part_0.rs"),
         "{before}"
     );
+    assert!(picture.contains("\nAfter "), "{picture}");
     assert!(!picture.contains('\x1b'));
 
     let alone = run_with(&["compact", "--explain", "-o", "/dev/null"], text.as_bytes());

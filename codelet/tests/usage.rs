@@ -185,3 +185,27 @@ fn invalid_utf8_in_a_text_is_replaced_with_a_warning() {
     assert!(stderr(&output).contains("UTF-8"), "{}", stderr(&output));
     assert!(stdout(&output).contains("\u{fffd}lease"));
 }
+
+#[test]
+fn a_cut_last_line_of_a_session_file_is_a_warning() {
+    let folder = folder("cut_last_line");
+    let line = |number: usize, role: &str, content: &str| {
+        let parent = number.checked_sub(1).map(|parent| format!("u{parent}"));
+        let line = serde_json::json!({
+            "type": role, "uuid": format!("u{number}"), "parentUuid": parent, "sessionId": "s", "isSidechain": false,
+            "message": {"role": role, "content": content},
+        });
+        format!("{line}\n")
+    };
+    let whole = line(0, "user", "first") + &line(1, "assistant", "second") + &line(2, "user", "third");
+    let path = file(&folder, "session.jsonl", format!("{whole}{{\"type\":\"assis"));
+    let output = run(&["compact", "--from", "claude-code", "--to", "shape", &path]);
+    ended(&output, 0);
+    assert!(stderr(&output).contains("warning: "), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("session.jsonl: line 4 is cut"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(stdout(&output), "user: first\nassistant: second\nuser: third\n");
+}
