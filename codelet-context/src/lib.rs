@@ -5,6 +5,7 @@ pub mod body;
 pub mod compact;
 mod hash;
 pub mod history;
+pub mod inspect;
 pub mod message;
 pub mod recall;
 pub mod strategy;

@@ -31,6 +31,7 @@ pub mod document;
 mod envelope;
 mod error;
 mod extra;
+pub mod shape;
 mod format;
 mod gather;
 mod gemini;
@@ -93,6 +94,7 @@ pub fn write(document: &Document, format: Format) -> Result<String, WriteError> 
         Format::Openai => openai::write,
         Format::Responses => responses::write,
         Format::Gemini => gemini::write,
+        Format::Shape => return Ok(shape::write(&document.messages)),
         other => return Err(WriteError::NotWritable(other)),
     };
     if document.format == format {

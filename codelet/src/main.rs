@@ -1,2 +1,48 @@
-//! The binary.
-fn main() {}
+//! The menu: what was asked for, who does it, and how that ended.
+
+mod args;
+mod commands;
+mod exit;
+mod explain;
+mod input;
+mod output;
+mod paint;
+mod progress;
+mod report_json;
+
+use args::{Codelet, Command};
+use clap::Parser;
+use exit::{Exit, Failure};
+use paint::{Ink, Look};
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = match Codelet::try_parse() {
+        Ok(args) => args,
+        Err(told) => {
+            // Help is an error to the parser, but not to the user who asked for it. A closed pipe is none either.
+            let _ = told.print();
+            return if told.use_stderr() { Exit::Usage } else { Exit::Done }.into();
+        }
+    };
+    let done = match args.command {
+        Command::Compact(args) => commands::compact::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Restore(args) => commands::restore::run(&args),
+        Command::Formats => commands::formats::run(),
+    };
+    match done {
+        Ok(()) | Err(Failure::PipeClosed) => Exit::Done.into(),
+        Err(Failure::Told(problem)) => {
+            tell("error", Ink::Red, &problem);
+            Exit::Usage.into()
+        }
+    }
+}
+
+/// A line on standard error. If nobody can read it, there is nobody to tell.
+fn tell(label: &str, ink: Ink, text: &str) {
+    let label = Look::stderr().ink(ink, &format!("{label}:"));
+    let _ = writeln!(std::io::stderr(), "{label} {text}");
+}

@@ -1,0 +1,164 @@
+//! Texts on one line: escapes, repetition, and cutting to a width.
+
+use std::fmt::Write as _;
+
+/// Bytes that one text of a shape may unfold to.
+const MOST: usize = 64 << 20;
+
+/// The text that a line writes, or `None` where a repetition asks for more than 64 MiB.
+pub(super) fn unescape(line: &str) -> Option<String> {
+    let (line, times) = repetition(line.trim());
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        let escape = &rest[at + 1..];
+        let taken = match escape.chars().next() {
+            Some('n') => push(&mut text, '\n', 1),
+            Some('r') => push(&mut text, '\r', 1),
+            Some('t') => push(&mut text, '\t', 1),
+            Some('e') => push(&mut text, '\u{1b}', 1),
+            Some('s') => push(&mut text, ' ', 1),
+            Some('u') => match code_point(escape) {
+                Some((c, length)) => push(&mut text, c, length),
+                None => push(&mut text, '\\', 0),
+            },
+            Some(c @ ('\\' | '×' | ':' | '"')) => push(&mut text, c, c.len_utf8()),
+            _ => push(&mut text, '\\', 0),
+        };
+        rest = &escape[taken..];
+    }
+    text.push_str(rest);
+    (text.len().checked_mul(times)? <= MOST).then(|| text.repeat(times))
+}
+
+fn push(text: &mut String, c: char, taken: usize) -> usize {
+    text.push(c);
+    taken
+}
+
+/// `u{1f600}` as a character, and the bytes it takes.
+fn code_point(escape: &str) -> Option<(char, usize)> {
+    let digits = escape.strip_prefix("u{")?;
+    let end = digits.find('}').filter(|end| *end <= 6)?;
+    let c = char::from_u32(u32::from_str_radix(&digits[..end], 16).ok()?)?;
+    Some((c, end + 3))
+}
+
+/// Parts ` × 40` from the end of a line.
+fn repetition(line: &str) -> (&str, usize) {
+    let whole = (line, 1);
+    let digits = line.trim_end_matches(|c: char| c.is_ascii_digit());
+    let Ok(times) = line[digits.len()..].parse() else {
+        return whole;
+    };
+    match digits.strip_suffix(" × ") {
+        Some(text) => (text, times),
+        None => whole,
+    }
+}
+
+/// The whole text on one line, so that [`unescape`] gives it back.
+pub(super) fn escape(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    let last = text.len() - text.chars().next_back().map_or(0, char::len_utf8);
+    for (at, c) in text.char_indices() {
+        match c {
+            ' ' if at == 0 || at == last => line.push_str("\\s"),
+            '\\' => line.push_str("\\\\"),
+            _ => visible(&mut line, c),
+        }
+    }
+    if repetition(&line).1 != 1 || line.ends_with(" × 1") {
+        let at = line.rfind('×').unwrap_or(0);
+        line.insert(at, '\\');
+    }
+    line
+}
+
+/// The text on one line of at most `width` columns. A text that does not fit ends in its size.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    let mut line = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let before = line.len();
+        visible(&mut line, c);
+        used += columns(&line[before..]);
+        if used > width {
+            let size = format!("… ({} bytes)", grouped(text.len()));
+            let keep = width.saturating_sub(columns(&size));
+            let mut kept = 0;
+            let end = line
+                .char_indices()
+                .find(|(_, c)| {
+                    kept += column(*c);
+                    kept > keep
+                })
+                .map_or(line.len(), |(at, _)| at);
+            line.truncate(end);
+            line.push_str(&size);
+            break;
+        }
+    }
+    line
+}
+
+/// Appends a character, spelt out where a terminal would act on it or show nothing: control characters, and those that
+/// reorder or hide text.
+fn visible(line: &mut String, c: char) {
+    match c {
+        '\n' => line.push_str("\\n"),
+        '\r' => line.push_str("\\r"),
+        '\t' => line.push_str("\\t"),
+        '\u{1b}' => line.push_str("\\e"),
+        _ if c.is_control() || is_invisible(c) => {
+            // Writing to a string cannot fail.
+            let _ = write!(line, "\\u{{{:x}}}", u32::from(c));
+        }
+        _ => line.push(c),
+    }
+}
+
+/// Characters that reorder or hide what stands beside them, and white space that is no blank.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || (c.is_whitespace() && c != ' ')
+}
+
+/// Columns of a terminal that a text takes.
+pub(super) fn columns(text: &str) -> usize {
+    text.chars().map(column).sum()
+}
+
+/// Two for the wide scripts of East Asia and for emoji, one otherwise.
+fn column(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{303e}'
+        | '\u{3041}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1f64f}'
+        | '\u{1f680}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
+
+/// A number with commas between its thousands.
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

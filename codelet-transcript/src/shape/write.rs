@@ -1,0 +1,250 @@
+//! Messages to shape lines.
+
+use super::parse::usually_joins;
+use super::{INTERRUPTED, REMINDERS, call, text};
+use codelet_context::message::{Message, Origin, Part, Role, Text, Thinking, ToolResult};
+
+/// Columns of a line for people, where nobody knows better.
+pub const WIDTH: usize = 120;
+
+/// Columns below which a part of a message is not worth showing.
+const LEAST: usize = 24;
+
+/// The conversation for people: one line a part, none longer than [`WIDTH`].
+pub fn write<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
+    write_at(messages, WIDTH)
+}
+
+/// The conversation for people: one line a part, none longer than `width` columns (but for its label).
+pub fn write_at<'a>(messages: impl IntoIterator<Item = &'a Message>, width: usize) -> String {
+    render(messages, Detail::Picture(width))
+}
+
+/// The conversation as [`super::parse`] reads it: nothing is cut.
+pub fn exact<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
+    render(messages, Detail::Exact)
+}
+
+/// A message on one line of at most `width` columns. What does not fit ends in its size, parts that do not fit in their
+/// number.
+pub fn line(message: &Message, width: usize) -> String {
+    if message.parts.is_empty() {
+        return format!("empty {}", role_name(message.role));
+    }
+    let mut line = String::new();
+    let mut left = width;
+    for (index, part) in message.parts.iter().enumerate() {
+        let parts = message.parts.len() - index;
+        let more = match index {
+            0 => String::new(),
+            _ => format!(" · {parts} more"),
+        };
+        if index > 0 && left < LEAST + more.len() {
+            line.push_str(&more);
+            break;
+        }
+        if index > 0 {
+            line.push_str(" · ");
+            left = left.saturating_sub(3);
+        }
+        // What comes later may need its share, and room to be counted if it does not get one.
+        let share = if parts == 1 { left } else { (left / parts).max(LEAST) };
+        let piece = part_line(message.role, part, share);
+        left = left.saturating_sub(text::columns(&piece));
+        line.push_str(&piece);
+    }
+    line
+}
+
+/// A part on one line of at most `width` columns (but for its label), as `role` says it. The blocks of an answer are told
+/// one after the other.
+pub fn part_line(role: Role, part: &Part, width: usize) -> String {
+    lines(role, part, Detail::Picture(width)).join(" · ")
+}
+
+#[derive(Clone, Copy)]
+enum Detail {
+    Exact,
+    Picture(usize),
+}
+
+impl Detail {
+    fn line(self, label: &str, words: &str) -> String {
+        let words = match self {
+            Detail::Exact => text::escape(words),
+            Detail::Picture(width) => text::cut(words, width.saturating_sub(text::columns(label) + 2)),
+        };
+        if words.is_empty() {
+            format!("{label}:")
+        } else {
+            format!("{label}: {words}")
+        }
+    }
+
+    fn id(self, id: &str) -> String {
+        match self {
+            Detail::Exact => escape_id(id),
+            Detail::Picture(_) => escape_id(short_id(id)),
+        }
+    }
+}
+
+fn render<'a>(messages: impl IntoIterator<Item = &'a Message>, detail: Detail) -> String {
+    let mut shape = String::new();
+    let mut before: Option<&Message> = None;
+    for message in messages {
+        if message.parts.is_empty() {
+            shape.push_str(&format!("empty {}\n", role_name(message.role)));
+        }
+        for (index, part) in message.parts.iter().enumerate() {
+            let joins_before = before.is_some_and(|b| b.role == message.role && usually_joins(&b.parts, part));
+            shape.push_str(match index {
+                0 if joins_before => "/ ",
+                0 => "",
+                _ if usually_joins(&message.parts[..index], part) => "",
+                _ => "+ ",
+            });
+            for line in lines(message.role, part, detail) {
+                shape.push_str(&line);
+                shape.push('\n');
+            }
+        }
+        before = Some(message);
+    }
+    shape
+}
+
+/// The lines of a part; an answer with several blocks has several.
+fn lines(role: Role, part: &Part, detail: Detail) -> Vec<String> {
+    let usual = match part {
+        Part::Text(text) if text.origin == Origin::Own => role,
+        Part::Thinking(_) | Part::ToolCall(_) => Role::Assistant,
+        Part::Text(_) | Part::Image(_) | Part::ToolResult(_) | Part::Opaque(_) => Role::User,
+    };
+    let speaker = if role == usual {
+        String::new()
+    } else {
+        format!("{} ", role_name(role))
+    };
+    let one = |label: &str, words: &str| vec![detail.line(&format!("{speaker}{label}"), words)];
+    match part {
+        Part::Text(text) => one(&text_label(role, text), text.body.as_str()),
+        Part::Thinking(thinking) => {
+            let (label, words) = thinking_words(thinking);
+            one(label, words)
+        }
+        Part::Image(image) => one("image", &image_words(image)),
+        Part::ToolCall(call) => {
+            let words = match detail {
+                Detail::Exact => call::exact(call),
+                Detail::Picture(_) => call::picture(call),
+            };
+            one(&format!("call {}", detail.id(&call.id)), &words)
+        }
+        Part::ToolResult(result) => result_lines(&speaker, result, detail),
+        Part::Opaque(opaque) => one(&format!("other {}", escape_id(&opaque.kind)), &opaque.value.to_string()),
+    }
+}
+
+fn result_lines(speaker: &str, result: &ToolResult, detail: Detail) -> Vec<String> {
+    let label = format!("{speaker}result {}", detail.id(&result.call_id));
+    let mut blocks = result.output.as_slice();
+    let first = match blocks {
+        [Part::Text(text), rest @ ..] => {
+            blocks = rest;
+            text.body.as_str()
+        }
+        _ => "",
+    };
+    let status = match result.success {
+        _ if first == INTERRUPTED => "",
+        Some(true) => "",
+        Some(false) => " failed",
+        None => " unknown",
+    };
+    let nothing = if blocks.len() == result.output.len() {
+        " nothing"
+    } else {
+        ""
+    };
+    let mut lines = vec![detail.line(&format!("{label}{status}{nothing}"), first)];
+    lines.extend(blocks.iter().map(|block| match block {
+        Part::Text(text) => detail.line(&format!("{label} more"), text.body.as_str()),
+        Part::Image(image) => detail.line(&format!("{label} image"), &image_words(image)),
+        Part::Opaque(opaque) => detail.line(&format!("{label} other"), &opaque.value.to_string()),
+        // No tool's output holds such a part; it is shown, and read back as text.
+        Part::Thinking(thinking) => detail.line(&format!("{label} more"), thinking.body.as_str()),
+        Part::ToolCall(call) => detail.line(&format!("{label} more"), &call::picture(call)),
+        Part::ToolResult(_) => detail.line(&format!("{label} more"), ""),
+    }));
+    if let Some(error) = &result.error {
+        lines.push(detail.line(&format!("{label} error"), error.as_str()));
+    }
+    lines
+}
+
+fn text_label(role: Role, text: &Text) -> String {
+    match text.origin {
+        Origin::Own => role_name(role).to_owned(),
+        Origin::Injected => "injected".to_owned(),
+        Origin::Summary => "summary".to_owned(),
+        Origin::Notice => "notice".to_owned(),
+        Origin::Reminder(kind) => {
+            let name = REMINDERS
+                .iter()
+                .find(|(_, known)| *known == kind)
+                .map_or("", |(name, _)| name);
+            format!("reminder {name}")
+        }
+    }
+}
+
+fn thinking_words(thinking: &Thinking) -> (&'static str, &str) {
+    match (&thinking.redacted, &thinking.signature) {
+        (Some(data), _) => ("thinking redacted", data),
+        (None, Some(_)) => ("thinking signed", thinking.body.as_str()),
+        (None, None) => ("thinking", thinking.body.as_str()),
+    }
+}
+
+fn image_words(image: &codelet_context::message::Image) -> String {
+    match image.is_url {
+        true => image.data.to_string(),
+        false => format!("{}, {} bytes", image.media_type, text::grouped(image.data.len())),
+    }
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    }
+}
+
+/// The end of a long id: the ids of one vendor begin alike.
+fn short_id(id: &str) -> &str {
+    const MOST: usize = 8;
+    const SHOWN: usize = 5;
+    match id.char_indices().nth_back(SHOWN - 1) {
+        Some((at, _)) if id.len() > MOST => &id[at..],
+        _ => id,
+    }
+}
+
+/// An id as one word without a colon; the empty one is `""`.
+fn escape_id(id: &str) -> String {
+    if id.is_empty() {
+        return "\"\"".to_owned();
+    }
+    let mut word = String::new();
+    for c in id.chars() {
+        match c {
+            '\\' => word.push_str("\\\\"),
+            ':' | '"' | '×' => word.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c if c.is_whitespace() || c.is_control() => word.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c => word.push(c),
+        }
+    }
+    word
+}

@@ -1,0 +1,270 @@
+//! What may stand on the command line, and what is said about it.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use codelet_transcript::Format;
+use std::ops::Range;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Cyan.on_default().bold())
+    .usage(AnsiColor::Cyan.on_default().bold())
+    .literal(AnsiColor::Green.on_default())
+    .placeholder(AnsiColor::Yellow.on_default());
+
+// Paragraphs stand on one line: they are broken where the terminal ends.
+const AFTER_HELP: &str = "\
+Example: make a recorded session fit into 40,000 tokens, see what happens to each message, and keep what was removed:
+
+  codelet compact session.jsonl --budget 40k --explain \\
+      -o small.json --removed gone.jsonl
+
+Exit status: 0 done (also when there was nothing to do), 2 bad usage, unreadable input or unwritable output.";
+
+/// Keeps the conversations of coding agents small, valid and faithful, without a model.
+///
+/// Reads what an agent has recorded or would send, and works on it in milliseconds, offline.
+#[derive(Parser, Debug)]
+#[command(name = "codelet", version, styles = STYLES, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = AFTER_HELP, subcommand_value_name = "COMMAND", subcommand_help_heading = "Commands")]
+#[command(disable_help_subcommand = true)]
+pub struct Codelet {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Make a conversation smaller
+    ///
+    /// The newest work stays as it is; older work becomes a summary, with pointers to what was removed. Nothing is
+    /// invented, no model is asked, and the result is valid for every vendor.
+    Compact(Compact),
+    /// Show what fills the window
+    ///
+    /// By kind and by tool, the largest items, texts that stand there more than once, reads of files that were read again
+    /// or changed later, and the turns with the moments at which something was finished.
+    Inspect(Inspect),
+    /// Print the original bytes of something that a compaction removed
+    ///
+    /// Exactly those bytes, and nothing else.
+    Restore(Restore),
+    /// List the forms of conversations that are read and written
+    Formats,
+}
+
+const COMPACT_HELP: &str = "\
+Examples:
+  codelet compact session.jsonl --budget 40k > small.json
+  codelet compact request.json --window 200k -o small.json --removed gone.jsonl
+  codelet compact session.jsonl --budget 8000 --explain -o /dev/null
+
+Without --budget and --window, the newest turns are kept from the last finished piece of work on, and what is older is \
+summarised, whatever that weighs.
+
+Standard output holds the result only; the notice and warnings go to standard error. The picture of --explain goes to \
+standard error too, unless standard output is free for it: with -o FILE, or on a terminal, where it is shown instead of \
+the result.
+
+A file is replaced at once when its new content is complete, so -o may name the input itself.";
+
+#[derive(Args, Debug)]
+#[command(after_help = COMPACT_HELP)]
+pub struct Compact {
+    /// The conversation; `-` or nothing for standard input
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// The form of the input: `auto`, or one that `codelet formats` lists
+    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
+    pub from: Source,
+
+    /// The form of the result [default: the input's own if it is written, else anthropic]
+    #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
+    pub to: Option<Format>,
+
+    /// Make it weigh at most this much (40000, 40_000, 40k, 1M)
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, conflicts_with = "window")]
+    pub budget: Option<u64>,
+
+    /// Do as a session with a window of this size would: nothing while there is room
+    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
+    pub window: Option<u64>,
+
+    /// Draw before and after, a line for each message, with what happened to it and why
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Write the result to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Write the figures as JSON; `ratio` is the share of the tokens that was saved
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+
+    /// Write what was removed as JSON lines, for `codelet restore`
+    #[arg(long, value_name = "FILE")]
+    pub removed: Option<PathBuf>,
+}
+
+const INSPECT_HELP: &str = "\
+Examples:
+  codelet inspect session.jsonl
+  codelet inspect session.jsonl --json | jq '.tools[0]'
+
+Messages, turns and steps are counted from 0. Tokens are estimates: a quarter of the bytes, and 5 for each part.";
+
+#[derive(Args, Debug)]
+#[command(after_help = INSPECT_HELP)]
+pub struct Inspect {
+    /// The conversation; `-` or nothing for standard input
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// The form of the input: `auto`, or one that `codelet formats` lists
+    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
+    pub from: Source,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const RESTORE_HELP: &str = "\
+Examples:
+  codelet restore gone.jsonl k3f9a2
+  codelet restore gone.jsonl '[Read k3f9a2]' --range 0..2000";
+
+#[derive(Args, Debug)]
+#[command(after_help = RESTORE_HELP)]
+pub struct Restore {
+    /// What `codelet compact --removed` wrote; `-` for standard input
+    #[arg(value_name = "REMOVED-FILE")]
+    pub file: PathBuf,
+
+    /// The handle, as the marker in the conversation names it; the whole marker will do
+    #[arg(value_name = "HANDLE")]
+    pub handle: String,
+
+    /// Only these bytes, A up to but not including B, widened to whole characters; either may be left out
+    #[arg(long, value_name = "A..B", value_parser = range)]
+    pub range: Option<Range<usize>>,
+}
+
+/// The form of an input: named, or to be found out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source(pub Option<Format>);
+
+fn source() -> impl TypedValueParser<Value = Source> {
+    let read = Format::ALL
+        .iter()
+        .filter(|format| format.is_read())
+        .map(|format| format.name());
+    // `auto` is no form's name, so it becomes `None`.
+    PossibleValuesParser::new(std::iter::once("auto").chain(read)).map(|name| Source(Format::from_name(&name)))
+}
+
+fn written() -> impl TypedValueParser<Value = Format> {
+    let written = Format::ALL
+        .iter()
+        .filter(|format| format.is_written())
+        .map(|format| format.name());
+    PossibleValuesParser::new(written).try_map(|name| Format::from_name(&name).ok_or("no such form"))
+}
+
+/// Reads `200000`, `200_000`, `200,000`, `200k`, `1M` or `1.5M`.
+fn tokens(text: &str) -> Result<u64, String> {
+    const EXPECTED: &str = "expected a number of tokens such as 40000, 40_000, 40k or 1M";
+    let plain: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    let (digits, unit) = match plain.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => match plain.strip_suffix(['m', 'M']) {
+            Some(digits) => (digits, 1_000_000),
+            None => (plain.as_str(), 1),
+        },
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let no_fraction_allowed = unit == 1 && digits.contains('.');
+    if whole.is_empty() || !is_digits(whole) || !is_digits(fraction) || no_fraction_allowed {
+        return Err(EXPECTED.to_owned());
+    }
+    let mut value = whole.parse::<u64>().ok().and_then(|whole| whole.checked_mul(unit));
+    let mut weight = unit;
+    for digit in fraction.bytes() {
+        weight /= 10;
+        value = value.and_then(|value| value.checked_add(u64::from(digit - b'0') * weight));
+    }
+    match value {
+        Some(0) => Err("nothing weighs 0 tokens; the smallest possible budget is told when it is too small".to_owned()),
+        Some(value) => Ok(value),
+        None => Err(format!("this is more than anything can weigh; {EXPECTED}")),
+    }
+}
+
+/// Reads `A..B`, `A..`, `..B`.
+fn range(text: &str) -> Result<Range<usize>, String> {
+    let bound = |text: &str, missing| {
+        if text.is_empty() {
+            Some(missing)
+        } else {
+            text.parse().ok()
+        }
+    };
+    let parsed = text
+        .split_once("..")
+        .and_then(|(from, to)| Some(bound(from, 0)?..bound(to, usize::MAX)?));
+    match parsed {
+        Some(range) if range.start <= range.end => Ok(range),
+        Some(_) => Err("the range ends before it begins".to_owned()),
+        None => Err("expected two byte offsets such as 0..2000".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Codelet::command().debug_assert();
+    }
+
+    #[test]
+    fn tokens_are_read_as_people_write_them() {
+        for text in ["200000", "200_000", "200,000", "200k", "200K", "0.2M", ".2M"] {
+            let expected = if text.starts_with('.') { None } else { Some(200_000) };
+            assert_eq!(tokens(text).ok(), expected, "{text}");
+        }
+        assert_eq!(tokens("1M"), Ok(1_000_000));
+        assert_eq!(tokens("1.5k"), Ok(1_500));
+        assert_eq!(tokens("1.23456k"), Ok(1_234));
+        for text in [
+            "",
+            "k",
+            "0",
+            "0k",
+            "-5",
+            "12.5",
+            "1e5",
+            "lots",
+            "99999999999999999999",
+            "99999999999999999M",
+        ] {
+            assert!(tokens(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_may_leave_out_an_end() {
+        assert_eq!(range("3..9"), Ok(3..9));
+        assert_eq!(range("3.."), Ok(3..usize::MAX));
+        assert_eq!(range("..9"), Ok(0..9));
+        for text in ["9..3", "3", "a..b", "3...9", ""] {
+            assert!(range(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! `codelet compact`: makes a conversation smaller, and says what it did.
+
+use crate::args::Compact;
+use crate::commands::{told_warnings, warn};
+use crate::exit::Failure;
+use crate::explain;
+use crate::input::Input;
+use crate::output::{Output, is_same_file};
+use crate::paint::{self, Ink, Look, clean, clip, count, number};
+use crate::progress::Progress;
+use crate::report_json;
+use codelet_context::compact::{Compaction, Target, compact};
+use codelet_context::history::History;
+use codelet_context::message::Message;
+use codelet_context::recall::Archive;
+use codelet_transcript::{Document, Format};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How the notice begins.
+const DONE: &str = "Context compacted:";
+/// How much of an anchor's description the notice quotes, in columns.
+const QUOTE: usize = 60;
+
+/// Reads, compacts, writes.
+///
+/// # Errors
+/// When the input cannot be read, an output not written, or the outputs get in each other's way.
+pub fn run(args: &Compact) -> Result<(), Failure> {
+    let places = Places::of(args)?;
+    let progress = Progress::start("reading");
+    let input = Input::read(args.file.as_deref())?;
+    progress.tell(&format!(
+        "reading {} ({})",
+        clean(&input.name),
+        paint::bytes(input.bytes.len() as u64)
+    ));
+    let name = input.name.clone();
+    let mut document = input.parse(args.from.0)?;
+    let format = document.format;
+    let own = Some(format).filter(|format| format.is_written());
+    let to = args.to.or(own).unwrap_or(Format::Anthropic);
+
+    progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
+    let began = Instant::now();
+    let history: History = std::mem::take(&mut document.messages).into_iter().collect();
+    let target = target(args);
+    let done = compact(&history, target);
+    let elapsed = began.elapsed();
+    let warnings = told_warnings(&name, &document.warnings, done.warnings.iter());
+    drop(progress);
+
+    // The result comes last: it may replace the input, which must not be lost if anything else fails.
+    if let Some(place) = &places.removed {
+        place.write(|out| write_removed(&done.view.archive, out))?;
+    }
+    if let Some(place) = &places.report {
+        let report = report_json::compaction(format, &done, &warnings, elapsed);
+        place.write(|out| writeln!(out, "{report:#}"))?;
+    }
+    if let Some(place) = &places.result {
+        let text = written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?;
+        place.write(|out| write_text(&text, out))?;
+    }
+    if args.explain {
+        let look = if places.picture == Picture::Stdout {
+            Look::stdout()
+        } else {
+            Look::stderr()
+        };
+        let picture = explain::picture(&look, history.messages(), &done);
+        match places.picture {
+            Picture::Stdout => Output::Stdout.write(|out| out.write_all(picture.as_bytes()))?,
+            Picture::Stderr => drop(io::stderr().write_all(picture.as_bytes())),
+        }
+    }
+    let look = Look::stderr();
+    let _ = writeln!(io::stderr(), "{}", notice(&look, target, &done, elapsed));
+    warn(&look, &warnings);
+    if places.result.is_none() {
+        let hint = "The result is not printed beside the picture; -o FILE keeps it.";
+        let _ = writeln!(io::stderr(), "{}", look.ink(Ink::Dim, hint));
+    }
+    // What is left is given back by the end of the process, faster than piece by piece.
+    std::mem::forget((history, done));
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Picture {
+    Stdout,
+    Stderr,
+}
+
+/// Where everything goes.
+struct Places {
+    result: Option<Output>,
+    report: Option<Output>,
+    removed: Option<Output>,
+    picture: Picture,
+}
+
+impl Places {
+    fn of(args: &Compact) -> Result<Self, Failure> {
+        let named = |path: &Option<PathBuf>| path.as_deref().map(Output::named);
+        let (report, removed) = (named(&args.report), named(&args.removed));
+        let is_file = args
+            .output
+            .as_deref()
+            .map(Output::named)
+            .filter(|output| *output != Output::Stdout);
+        // In a terminal, the picture would be lost under a result that nobody can read there.
+        let hold_back = args.explain && args.output.is_none() && Look::stdout().terminal;
+        let result = (!hold_back).then(|| is_file.clone().unwrap_or(Output::Stdout));
+        let places = [("the result", &result), ("--report", &report), ("--removed", &removed)];
+        let places: Vec<(&str, &Output)> = places
+            .into_iter()
+            .filter_map(|(name, place)| Some((name, place.as_ref()?)))
+            .collect();
+        for (at, (name, place)) in places.iter().enumerate() {
+            if let Some((other, _)) = places[..at].iter().find(|(_, other)| place.is_same(other)) {
+                return Err(Failure::Told(format!(
+                    "{other} and {name} would go to the same place; name a file for each"
+                )));
+            }
+        }
+        for (name, place) in &places[usize::from(result.is_some())..] {
+            if let (Output::File(path), Some(input)) = (place, args.file.as_deref())
+                && is_same_file(path, input)
+            {
+                return Err(Failure::Told(format!(
+                    "{name} would overwrite the input; name another file"
+                )));
+            }
+        }
+        let stdout_is_taken = places.iter().any(|(_, place)| **place == Output::Stdout);
+        Ok(Places {
+            picture: if stdout_is_taken {
+                Picture::Stderr
+            } else {
+                Picture::Stdout
+            },
+            result,
+            report,
+            removed,
+        })
+    }
+}
+
+fn target(args: &Compact) -> Target {
+    match (args.budget, args.window) {
+        (Some(tokens), _) => Target::Budget(tokens),
+        (None, Some(tokens)) => Target::Window(tokens),
+        (None, None) => Target::Select,
+    }
+}
+
+/// The document with what is left of its messages. Messages share their texts with the history, so this copies little.
+fn written(mut document: Document, done: &Compaction, to: Format) -> Result<String, codelet_transcript::WriteError> {
+    document.messages = done
+        .view
+        .messages
+        .iter()
+        .map(|message| Message::clone(message))
+        .collect();
+    codelet_transcript::write(&document, to)
+}
+
+fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    if text.ends_with('\n') {
+        Ok(())
+    } else {
+        out.write_all(b"\n")
+    }
+}
+
+fn write_removed(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
+    for (handle, removed) in archive.iter() {
+        out.write_all(b"{\"handle\":")?;
+        serde_json::to_writer(&mut *out, handle.as_str())?;
+        out.write_all(b",\"content\":")?;
+        serde_json::to_writer(&mut *out, removed.body.as_str())?;
+        out.write_all(b"}\n")?;
+    }
+    Ok(())
+}
+
+/// One line that says what was done.
+fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> String {
+    let took = if elapsed < Duration::from_millis(1) {
+        "under 1 ms".to_owned()
+    } else {
+        format!("{} ms", number(elapsed.as_millis() as u64))
+    };
+    let before = number(done.before.tokens);
+    if !done.changed {
+        let why = match target {
+            Target::Budget(budget) if done.before.tokens <= budget => {
+                format!("within the budget of {}", number(budget))
+            }
+            Target::Window(window) => format!("in a window of {}", number(window)),
+            _ => format!("in {}", count(done.turns.total, "turn")),
+        };
+        return format!(
+            "{} {before} tokens {why} · {took}",
+            look.ink(Ink::Green, "Nothing to compact:")
+        );
+    }
+    let after = number(done.after.tokens);
+    let smaller = smaller(done.before.tokens, done.after.tokens);
+    let from = done.anchor.as_ref().map_or(String::new(), |anchor| {
+        format!(" from \"{}\"", clip(&clean(&anchor.description), QUOTE))
+    });
+    let mut parts = vec![
+        format!("{DONE} {before} → {after} tokens ({smaller})"),
+        format!("kept {}{from}", count(done.turns.kept, "turn")),
+    ];
+    if done.turns.summarised > 0 {
+        parts.push(format!("{} summarised", number(done.turns.summarised as u64)));
+    }
+    parts.push(took);
+    let columns = if look.terminal { look.width } else { usize::MAX };
+    let parts = parts.into_iter().map(|part| (paint::width(&part), part));
+    paint::flow(parts, " · ", columns, "  ").replacen(DONE, &look.ink(Ink::Green, DONE), 1)
+}
+
+/// `77% smaller`; rounded towards less, so that nothing is promised.
+fn smaller(before: u64, after: u64) -> String {
+    let saved = before.saturating_sub(after);
+    match u128::from(saved) * 100 / u128::from(before.max(1)) {
+        0 if saved > 0 => "less than 1% smaller".to_owned(),
+        0 => "no smaller".to_owned(),
+        percent => format!("{percent}% smaller"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codelet_context::anchor::{Anchor, AnchorKind};
+    use codelet_context::compact::{Size, TurnCount};
+
+    #[test]
+    fn the_notice_has_the_figures_on_one_line() {
+        let mut done = compact(&History::new(), Target::Select);
+        let look = Look::plain(80);
+        let took = Duration::from_micros(3400);
+        done.before = Size {
+            tokens: 182_300,
+            ..done.before
+        };
+        assert_eq!(
+            notice(&look, Target::Budget(200_000), &done, Duration::ZERO),
+            "Nothing to compact: 182,300 tokens within the budget of 200,000 · under 1 ms"
+        );
+        done.changed = true;
+        done.after.tokens = 41_900;
+        done.turns = TurnCount {
+            total: 15,
+            kept: 4,
+            summarised: 11,
+        };
+        done.anchor = Some(Anchor {
+            kind: AnchorKind::TaskCompletion,
+            turn: 11,
+            range: 20..24,
+            confidence: 0.92,
+            weight: 0.8,
+            description: "tests now pass".to_owned(),
+        });
+        assert_eq!(
+            notice(&look, Target::Select, &done, took),
+            "Context compacted: 182,300 → 41,900 tokens (77% smaller) · kept 4 turns from \"tests now pass\" · 11 summarised · 3 ms"
+        );
+        done.after.tokens = 182_299;
+        assert!(notice(&look, Target::Select, &done, took).contains("(less than 1% smaller)"));
+    }
+}

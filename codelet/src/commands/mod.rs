@@ -1,0 +1,31 @@
+//! The commands, one file each.
+
+pub mod compact;
+pub mod formats;
+pub mod inspect;
+pub mod restore;
+
+use crate::paint::{Ink, Look, clean, number};
+use std::fmt::Display;
+use std::io::Write;
+
+/// A file with thousands of odd entries is told of in this many lines.
+const WARNINGS_SHOWN: usize = 8;
+
+/// The warnings of the reader, with the file's name, and those of the engine, in words.
+fn told_warnings<R: Display, E: Display>(name: &str, reader: &[R], engine: impl Iterator<Item = E>) -> Vec<String> {
+    let reader = reader.iter().map(|warning| clean(&format!("{name}: {warning}")));
+    reader
+        .chain(engine.map(|warning| clean(&warning.to_string())))
+        .collect()
+}
+
+fn warn(look: &Look, warnings: &[String]) {
+    let label = look.ink(Ink::Yellow, "warning:");
+    for warning in warnings.iter().take(WARNINGS_SHOWN) {
+        let _ = writeln!(std::io::stderr(), "{label} {warning}");
+    }
+    if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|&more| more > 0) {
+        let _ = writeln!(std::io::stderr(), "{label} and {} more", number(more as u64));
+    }
+}

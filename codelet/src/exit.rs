@@ -1,0 +1,60 @@
+//! How the program ends: the exit statuses, and the failures that lead to them.
+
+use crate::paint::clean;
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The exit statuses. A pipe that the reader closed is a success: whoever reads has seen enough.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// Done, also when there was nothing to do.
+    Done = 0,
+    /// Bad usage, unreadable input, or output that could not be written.
+    Usage = 2,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something is wrong; the words are for the user.
+    Told(String),
+    /// Nobody reads our standard output any more.
+    PipeClosed,
+}
+
+impl Failure {
+    /// A failure that concerns a file.
+    pub fn at(file: impl Display, problem: impl Display) -> Self {
+        Failure::Told(format!("{}: {problem}", clean(&file.to_string())))
+    }
+
+    /// An operating system's refusal that concerns a file.
+    pub fn io(file: &Path, error: &io::Error) -> Self {
+        Failure::at(file.display(), words(error))
+    }
+}
+
+/// An operating system's refusal in plain words, without its number.
+pub fn words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::StorageFull => "no space left on the device".to_owned(),
+        _ => {
+            let text = error.to_string();
+            let bare = text.split(" (os error").next().unwrap_or(&text);
+            let mut chars = bare.chars();
+            chars
+                .next()
+                .map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Where conversations come from: a file or standard input, read whole, with clear words where that cannot be.
+
+use crate::exit::Failure;
+use crate::paint;
+use codelet_transcript::{Document, Format};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+
+/// No conversation is larger; a device that never ends is not read until the memory is full.
+const MAX_BYTES: u64 = 1 << 30;
+/// Enough of the beginning to tell a text from anything else.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+/// What was read.
+pub struct Input {
+    /// The file's name, for messages to the user.
+    pub name: String,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}
+
+impl Input {
+    /// Reads the file, or standard input where none or `-` is named.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is obviously no text.
+    pub fn read(file: Option<&Path>) -> Result<Self, Failure> {
+        match file.filter(|path| *path != Path::new("-")) {
+            Some(path) => Input::read_file(path),
+            None => Input::read_stdin(file.is_some()),
+        }
+    }
+
+    fn read_file(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Failure::io(path, &error))?;
+        let found = file.metadata().map_err(|error| Failure::io(path, &error))?;
+        if found.is_dir() {
+            return Err(Failure::at(&name, "is a folder, expected a file with one conversation"));
+        }
+        let size = if found.is_file() { found.len() } else { 0 };
+        Input::fill(name, file, size)
+    }
+
+    fn read_stdin(asked_for: bool) -> Result<Self, Failure> {
+        let stdin = io::stdin();
+        if stdin.is_terminal() {
+            if !asked_for {
+                let problem =
+                    "no FILE is given and nothing is piped in: name a file, or pipe one in (… < session.jsonl)";
+                return Err(Failure::Told(problem.to_owned()));
+            }
+            let _ = writeln!(
+                io::stderr(),
+                "Reading a conversation from the terminal; Ctrl-D ends it."
+            );
+        }
+        Input::fill("standard input".to_owned(), stdin.lock(), 0)
+    }
+
+    fn fill(name: String, mut from: impl Read, size: u64) -> Result<Self, Failure> {
+        if size > MAX_BYTES {
+            return Err(too_large(&name));
+        }
+        let refused = |error: io::Error| Failure::at(&name, crate::exit::words(&error));
+        // One byte more, so that the end is met without another growth.
+        let mut bytes = Vec::with_capacity(size as usize + 1);
+        from.by_ref()
+            .take(HEAD_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(refused)?;
+        if let Some(problem) = foreign(&bytes) {
+            return Err(Failure::at(&name, problem));
+        }
+        let rest = MAX_BYTES - bytes.len() as u64 + 1;
+        from.take(rest).read_to_end(&mut bytes).map_err(refused)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(too_large(&name));
+        }
+        Ok(Input { name, bytes })
+    }
+
+    /// Reads the conversation in it.
+    ///
+    /// # Errors
+    /// When it is none in this form.
+    pub fn parse(self, from: Option<Format>) -> Result<Document, Failure> {
+        let document = codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, error))?;
+        // The conversation is in the document now; what it was read from need not stay beside it.
+        drop(self.bytes);
+        Ok(document)
+    }
+}
+
+fn too_large(name: &str) -> Failure {
+    let limit = paint::bytes(MAX_BYTES);
+    Failure::at(name, format!("holds more than {limit}, expected one conversation"))
+}
+
+/// What the first bytes say about a file that is no text.
+fn foreign(head: &[u8]) -> Option<String> {
+    let kind = match head {
+        [0x1f, 0x8b, ..] => "is compressed with gzip; unpack it first (gunzip)",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "is compressed with zstd; unpack it first (unzstd)",
+        [b'P', b'K', 3, 4, ..] => "is a ZIP archive; unpack it first (unzip)",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is encoded in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)",
+        b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
+            "is an SQLite database, expected an exported conversation"
+        }
+        _ => {
+            let at = head.iter().position(|&byte| byte == 0)?;
+            let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();
+            return Some(format!(
+                "line {line}: byte {at} is zero, which is in no text, expected JSON"
+            ));
+        }
+    };
+    Some(kind.to_owned())
+}

@@ -1,0 +1,314 @@
+//! `codelet compact`: what goes where.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn standard_output_holds_the_result_and_standard_error_one_notice() {
+    let output = run_with(&["compact", "--budget", "1M"], request_text(3).as_bytes());
+    ended(&output, 0);
+    let result = json(stdout(&output));
+    assert_eq!(result["model"], "some-model");
+    assert_eq!(result["tools"][0]["name"], "Read");
+    assert_eq!(
+        result["messages"].as_array().unwrap().len(),
+        request(3)["messages"].as_array().unwrap().len()
+    );
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("tokens"));
+    assert!(!stderr(&output).contains('\x1b'));
+}
+
+#[test]
+fn a_file_and_standard_input_give_the_same_bytes() {
+    let folder = folder("same_bytes");
+    let path = file(&folder, "request.json", request_text(12));
+    let args = ["compact", "--budget", "2k"];
+    let from_file = run(&[&args[..], &[&path]].concat());
+    let from_stdin = run_with(&args, request_text(12).as_bytes());
+    let from_dash = run_with(&[&args[..], &["-"]].concat(), request_text(12).as_bytes());
+    ended(&from_file, 0);
+    assert_eq!(stdout(&from_file), stdout(&from_stdin));
+    assert_eq!(stdout(&from_file), stdout(&from_dash));
+}
+
+#[test]
+fn the_result_has_the_form_that_is_asked_for_or_the_input_s_own() {
+    let text = request_text(2);
+    let own = run_with(&["compact"], text.as_bytes());
+    assert!(json(stdout(&own))["system"].is_string());
+    let openai = run_with(&["compact", "--to", "openai"], text.as_bytes());
+    assert_eq!(json(stdout(&openai))["messages"][0]["role"], "system");
+    let back = run_with(&["compact"], stdout(&openai).as_bytes());
+    assert_eq!(json(stdout(&back))["messages"][0]["role"], "system");
+    let gemini = run_with(&["compact", "--to", "gemini"], text.as_bytes());
+    assert!(json(stdout(&gemini))["contents"].is_array());
+    let shape = run_with(&["compact", "--to", "shape"], text.as_bytes());
+    ended(&shape, 0);
+    assert!(
+        stdout(&shape).contains("user: Please mend part 0."),
+        "{}",
+        stdout(&shape)
+    );
+}
+
+#[test]
+fn the_report_has_every_key() {
+    let folder = folder("report");
+    let input = file(&folder, "request.json", request_text(20));
+    let path = folder.join("report.json").to_str().unwrap().to_owned();
+    let output = run(&[
+        "compact",
+        &input,
+        "--budget",
+        "2000",
+        "--report",
+        &path,
+        "-o",
+        "/dev/null",
+    ]);
+    ended(&output, 0);
+    let report = json(&fs::read_to_string(&path).unwrap());
+    let keys: Vec<_> = report.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = [
+        "format",
+        "messages",
+        "tokens",
+        "bytes",
+        "ratio",
+        "turns",
+        "anchor",
+        "strategies",
+        "removed",
+        "warnings",
+        "elapsed_ms",
+    ];
+    assert_eq!(keys, expected);
+    assert_eq!(report["format"], "anthropic");
+    for figure in ["messages", "tokens", "bytes"] {
+        assert!(
+            report[figure]["before"].is_u64() && report[figure]["after"].is_u64(),
+            "{figure}"
+        );
+    }
+    assert_eq!(report["messages"]["before"], 162);
+    let strategies: Vec<_> = report["strategies"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        strategies,
+        [
+            "thinking_prune",
+            "tool_call_dedup",
+            "dedup",
+            "snippet",
+            "lingua",
+            "streaming_llm",
+            "pairing"
+        ]
+    );
+    for (name, count) in report["strategies"].as_object().unwrap() {
+        assert!(count["hits"].is_u64() && count["bytes_saved"].is_i64(), "{name}");
+    }
+    let tokens = |which: &str| report["tokens"][which].as_f64().unwrap();
+    assert!((report["ratio"].as_f64().unwrap() - (1.0 - tokens("after") / tokens("before"))).abs() < 0.0001);
+    assert!(report["elapsed_ms"].as_f64().unwrap() >= 0.0);
+    assert!(report["warnings"].is_array());
+    assert!(report["anchor"].is_null() || report["anchor"]["description"].is_string());
+    for key in ["total", "kept", "summarised"] {
+        assert!(report["turns"][key].is_u64(), "{key}");
+    }
+}
+
+#[test]
+fn the_input_may_be_replaced_by_the_result() {
+    let folder = folder("in_place");
+    let input = file(
+        &folder,
+        "request.json",
+        serde_json::to_string_pretty(&request(4)).unwrap(),
+    );
+    fs::set_permissions(&input, fs::Permissions::from_mode(0o640)).unwrap();
+    let expected = run(&["compact", &input]);
+    let output = run(&["compact", &input, "-o", &input]);
+    ended(&output, 0);
+    assert_eq!(stdout(&output), "");
+    assert_eq!(fs::read_to_string(&input).unwrap(), stdout(&expected));
+    assert_eq!(fs::metadata(&input).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(names(&folder), ["request.json"]);
+}
+
+#[test]
+fn a_link_stays_a_link() {
+    let folder = folder("link");
+    let input = file(&folder, "request.json", request_text(2));
+    let target = file(&folder, "target.json", "old");
+    let link = folder.join("link.json").to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink("target.json", &link).unwrap();
+    ended(&run(&["compact", &input, "-o", &link]), 0);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(json(&fs::read_to_string(&target).unwrap())["messages"].is_array());
+
+    let dangling = folder.join("dangling.json").to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink("new.json", &dangling).unwrap();
+    ended(&run(&["compact", &input, "-o", &dangling]), 0);
+    assert!(json(&fs::read_to_string(folder.join("new.json")).unwrap())["messages"].is_array());
+}
+
+#[test]
+fn an_output_that_cannot_be_written_changes_nothing() {
+    let folder = folder("cannot_write");
+    let input = file(&folder, "request.json", request_text(2));
+    let nowhere = folder.join("no/such/out.json").to_str().unwrap().to_owned();
+    refused(
+        &run(&["compact", &input, "-o", &nowhere]),
+        &[&nowhere, "no such folder"],
+    );
+    refused(
+        &run(&["compact", &input, "-o", folder.to_str().unwrap()]),
+        &["is a folder"],
+    );
+    // If what is removed cannot be kept, the input must not be replaced.
+    refused(
+        &run(&["compact", &input, "-o", &input, "--removed", &nowhere]),
+        &[&nowhere],
+    );
+    assert_eq!(fs::read_to_string(&input).unwrap(), request_text(2));
+    assert_eq!(names(&folder), ["request.json"]);
+}
+
+#[test]
+fn outputs_do_not_get_in_each_other_s_way() {
+    let folder = folder("same_place");
+    let input = file(&folder, "request.json", request_text(2));
+    let out = folder.join("out.json").to_str().unwrap().to_owned();
+    refused(
+        &run(&["compact", &input, "--report", "-"]),
+        &["the result and --report", "same place"],
+    );
+    refused(
+        &run(&["compact", &input, "--removed", "/dev/stdout"]),
+        &["the result and --removed", "same place"],
+    );
+    refused(
+        &run(&["compact", &input, "-o", &out, "--report", &out]),
+        &["same place"],
+    );
+    refused(
+        &run(&["compact", &input, "--report", &input]),
+        &["would overwrite the input"],
+    );
+    ended(
+        &run(&[
+            "compact",
+            &input,
+            "-o",
+            "/dev/null",
+            "--report",
+            "/dev/null",
+            "--removed",
+            "/dev/null",
+        ]),
+        0,
+    );
+    let report = run(&["compact", &input, "-o", &out, "--report", "-", "--explain"]);
+    ended(&report, 0);
+    assert_eq!(json(stdout(&report))["format"], "anthropic");
+    assert!(stderr(&report).contains("Before"));
+    assert_eq!(names(&folder), ["out.json", "request.json"]);
+}
+
+#[test]
+fn the_picture_has_a_line_for_each_message_and_leaves_standard_output_to_the_result() {
+    let text = request_text(20);
+    let beside = run_with(&["compact", "--explain"], text.as_bytes());
+    ended(&beside, 0);
+    assert!(json(stdout(&beside))["messages"].is_array());
+    let picture = stderr(&beside);
+    let before = picture
+        .split_once("Before 162 messages")
+        .unwrap()
+        .1
+        .split_once("After")
+        .unwrap()
+        .0;
+    let lines = before
+        .lines()
+        .filter(|line| line.starts_with(['●', '◐', '◌', '○']))
+        .skip(1);
+    assert_eq!(lines.count(), 162, "{picture}");
+    assert!(
+        before.contains("call call_0_0: Read src/part_0.rs") || before.contains("Read src/part_0.rs"),
+        "{before}"
+    );
+    assert!(picture.contains("\nAfter "), "{picture}");
+    assert!(!picture.contains('\x1b'));
+
+    let alone = run_with(&["compact", "--explain", "-o", "/dev/null"], text.as_bytes());
+    assert!(stdout(&alone).contains("Before 162 messages"));
+    assert_eq!(
+        stderr(&alone).lines().next().map(|line| line.contains("tokens")),
+        Some(true)
+    );
+}
+
+#[test]
+fn escape_codes_in_a_conversation_do_not_reach_the_terminal() {
+    let text = r#"{"messages":[{"role":"user","content":"\u001b]0;title\u0007 \u001b[2J gone"}]}"#;
+    let folder = folder("escape_codes");
+    let path = file(&folder, "a\x1b[2Jb.json", text);
+    for args in [
+        &["compact", "--explain", "-o", "/dev/null", &path][..],
+        &["inspect", &path],
+    ] {
+        let output = run(args);
+        ended(&output, 0);
+        assert!(!stdout(&output).contains('\x1b'), "{}", stdout(&output));
+        assert!(!stderr(&output).contains('\x1b'), "{}", stderr(&output));
+    }
+    let missing = run(&["inspect", "\x1b[2J.json"]);
+    refused(&missing, &["no such file"]);
+    assert!(!stderr(&missing).contains('\x1b'));
+}
+
+#[test]
+fn a_small_budget_is_kept_or_the_smallest_possible_one_is_told() {
+    let folder = folder("small_budget");
+    let input = file(&folder, "request.json", request_text(30));
+    let path = folder.join("report.json").to_str().unwrap().to_owned();
+    for budget in [5_000, 1_000, 1] {
+        let output = run(&["compact", &input, "--budget", &budget.to_string(), "--report", &path]);
+        ended(&output, 0);
+        let report = json(&fs::read_to_string(&path).unwrap());
+        let kept = report["tokens"]["after"].as_u64().unwrap() <= budget;
+        let told = report["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|w| w.as_str().unwrap().contains("smallest"));
+        assert!(kept || told, "{budget}: {report}");
+        assert_eq!(told, stderr(&output).contains("smallest"));
+    }
+}
