@@ -72,8 +72,8 @@ impl Reader<'_> {
         match self.byte() % 16 {
             0 | 1 => Op::Prompt(self.words()),
             2 => Op::RichPrompt {
-                reminder: Some(self.byte()).filter(|kind| kind % 2 == 0),
-                image: self.byte() % 2 == 0,
+                reminder: Some(self.byte()).filter(|kind| kind.is_multiple_of(2)),
+                image: self.byte().is_multiple_of(2),
                 words: self.words(),
             },
             3 => Op::System(self.words()),

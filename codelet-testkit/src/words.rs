@@ -180,9 +180,9 @@ fn one(text: &mut String, kind: Kind, line: usize, prng: &mut Prng) {
             "test {noun}::{verb}s_{number} ... FAILED\nassertion `left == right` failed\n  left: {number}\n right: {line}"
         ),
         Kind::Progress => write!(text, "\r[{:=<width$}>] {number}/{}", "", 1000, width = line % 40),
-        Kind::Escapes => write!(
+        Kind::Escapes => writeln!(
             text,
-            "\u{1b}[3{}m{noun}\u{1b}[0m\u{1b}[2K\u{1b}]0;{verb}\u{7}\n",
+            "\u{1b}[3{}m{noun}\u{1b}[0m\u{1b}[2K\u{1b}]0;{verb}\u{7}",
             number % 8
         ),
         Kind::Log => writeln!(
@@ -191,7 +191,11 @@ fn one(text: &mut String, kind: Kind, line: usize, prng: &mut Prng) {
             line % 60
         ),
         Kind::Unicode => write!(text, "{}", prng.pick(&UNICODE)),
-        Kind::Crlf => write!(text, "{verb} {noun}\r\n{}", if number % 5 == 0 { "\r" } else { "" }),
+        Kind::Crlf => write!(
+            text,
+            "{verb} {noun}\r\n{}",
+            if number.is_multiple_of(5) { "\r" } else { "" }
+        ),
         Kind::OneLine => write!(text, "{noun}{number}{verb}"),
         Kind::Json => write!(text, "{{\"{noun}\":[{number},\"{verb}\\n\",null],\"{verb}\":{{}}}}"),
         Kind::Diff => writeln!(
