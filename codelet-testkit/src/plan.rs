@@ -112,13 +112,15 @@ pub enum Fault {
     WrongSpeaker,
     /// A call with an empty id and an empty name.
     Nameless,
+    /// A call whose id and name are too long for some vendors, with characters that some refuse.
+    OddNames,
     /// A prompt in the same message as answers, before them.
     PromptBeforeAnswers,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 13] = [
+    pub const ALL: [Fault; 14] = [
         Fault::Orphan,
         Fault::AnsweredTwice,
         Fault::ReusedId,
@@ -131,6 +133,7 @@ impl Fault {
         Fault::BlankAssistant,
         Fault::WrongSpeaker,
         Fault::Nameless,
+        Fault::OddNames,
         Fault::PromptBeforeAnswers,
     ];
 }
@@ -270,6 +273,12 @@ impl Builder {
             }
             Fault::Nameless => {
                 let call = ToolCall::new("", "", Map::new());
+                self.push(Role::Assistant, vec![asks(&call)]);
+                self.push(Role::User, vec![result(&call)]);
+            }
+            Fault::OddNames => {
+                call.id = Arc::from(format!("функция:{} {}", self.calls, "x".repeat(90)));
+                call.tool = Arc::from("9.mcp server/read file — ".repeat(1 + one.output.size % 8));
                 self.push(Role::Assistant, vec![asks(&call)]);
                 self.push(Role::User, vec![result(&call)]);
             }

@@ -127,6 +127,11 @@ fn requests() -> Vec<Fixture> {
                 Op::Fault(Fault::ReusedId, tool(2, Kind::Failed, 300)),
             ],
         ),
+        (
+            "odd-names.json",
+            "a call id and a tool name that some vendors refuse",
+            fault(Fault::OddNames, Kind::Log),
+        ),
         ("blank-texts.json", "a prompt and an answer of white space", {
             vec![
                 prompt.clone(),
