@@ -3,8 +3,9 @@
 use codelet_testkit::Prng;
 use std::path::Path;
 
-/// Fuzz targets that read a file.
+/// Fuzz targets that read a file or a text.
 const READERS: &[&str] = &[
+    "shape",
     "read_any",
     "read_anthropic",
     "read_openai",
