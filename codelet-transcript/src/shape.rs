@@ -44,7 +44,7 @@
 //! line with another speaker than its kind suggests says so first: `assistant image: …`.
 //!
 //! [`exact`] and [`parse`] carry everything but unread fields, signatures, the bytes of pictures, handles beside a text,
-//! and notions of a call that its words do not suggest. [`line`] and [`write`] are for people: long texts end in their size.
+//! and notions of a call that its words do not suggest. [`line()`] and [`write()`] are for people: long texts end in their size.
 
 mod call;
 mod parse;

@@ -1,2 +1,59 @@
-//! Chores of this workspace: `cargo xtask arrows` checks which way imports point.
-fn main() {}
+//! Chores of this workspace, as `cargo xtask CHORE`.
+
+mod arrows;
+mod fixtures;
+mod seeds;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "cargo xtask arrows             check which way imports point
+cargo xtask fixtures [--check] write the generated fixtures, or say which differ
+cargo xtask seeds              write first inputs for the fuzzers, from the fixtures";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let root = codelet_testkit::workspace();
+    match run(&args, root) {
+        Ok(said) => {
+            say(&said);
+            ExitCode::SUCCESS
+        }
+        Err(Trouble::Usage) => {
+            complain(USAGE);
+            ExitCode::from(2)
+        }
+        Err(Trouble::Found(lines)) => {
+            complain(&lines.join("\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What keeps a chore from being done.
+enum Trouble {
+    Usage,
+    Found(Vec<String>),
+}
+
+fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
+    let done = match args {
+        ["arrows"] => arrows::check_workspace(root),
+        ["fixtures"] => fixtures::write(root),
+        ["fixtures", "--check"] => fixtures::check(root),
+        ["seeds"] => seeds::write(root),
+        _ => return Err(Trouble::Usage),
+    };
+    done.map_err(Trouble::Found)
+}
+
+#[expect(clippy::print_stdout, reason = "a chore reports to whoever runs it")]
+fn say(words: &str) {
+    println!("{words}");
+}
+
+#[expect(clippy::print_stderr, reason = "a chore reports to whoever runs it")]
+fn complain(words: &str) {
+    eprintln!("{words}");
+}

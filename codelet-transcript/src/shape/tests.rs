@@ -84,7 +84,7 @@ fn a_plus_joins_and_a_slash_parts() {
 
 #[test]
 fn an_answer_may_have_several_blocks_and_an_error() {
-    let text = "call a: ls\nresult a failed: out\nresult a more: err\nresult a image: image/png, 96 bytes\nresult a error: exit status 2\n";
+    let text = "call a: ls\nresult a failed: out\nresult a more: err\nresult a image: image/png\nresult a error: exit status 2\n";
     let messages = parse(text).unwrap();
     let result = messages[1].tool_results().next().unwrap();
     assert_eq!(result.output.len(), 3);

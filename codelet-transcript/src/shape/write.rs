@@ -2,7 +2,7 @@
 
 use super::parse::usually_joins;
 use super::{INTERRUPTED, REMINDERS, call, text};
-use codelet_context::message::{Message, Origin, Part, Role, Text, Thinking, ToolResult};
+use codelet_context::message::{Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
 
 /// Columns of a line for people, where nobody knows better.
 pub const WIDTH: usize = 120;
@@ -133,7 +133,7 @@ fn lines(role: Role, part: &Part, detail: Detail) -> Vec<String> {
             let (label, words) = thinking_words(thinking);
             one(label, words)
         }
-        Part::Image(image) => one("image", &image_words(image)),
+        Part::Image(image) => one("image", &image_words(image, detail)),
         Part::ToolCall(call) => {
             let words = match detail {
                 Detail::Exact => call::exact(call),
@@ -170,7 +170,7 @@ fn result_lines(speaker: &str, result: &ToolResult, detail: Detail) -> Vec<Strin
     let mut lines = vec![detail.line(&format!("{label}{status}{nothing}"), first)];
     lines.extend(blocks.iter().map(|block| match block {
         Part::Text(text) => detail.line(&format!("{label} more"), text.body.as_str()),
-        Part::Image(image) => detail.line(&format!("{label} image"), &image_words(image)),
+        Part::Image(image) => detail.line(&format!("{label} image"), &image_words(image, detail)),
         Part::Opaque(opaque) => detail.line(&format!("{label} other"), &opaque.value.to_string()),
         // No tool's output holds such a part; it is shown, and read back as text.
         Part::Thinking(thinking) => detail.line(&format!("{label} more"), thinking.body.as_str()),
@@ -207,10 +207,11 @@ fn thinking_words(thinking: &Thinking) -> (&'static str, &str) {
     }
 }
 
-fn image_words(image: &codelet_context::message::Image) -> String {
-    match image.is_url {
-        true => image.data.to_string(),
-        false => format!("{}, {} bytes", image.media_type, text::grouped(image.data.len())),
+fn image_words(image: &Image, detail: Detail) -> String {
+    match detail {
+        _ if image.is_url => image.data.to_string(),
+        Detail::Exact => image.media_type.to_string(),
+        Detail::Picture(_) => format!("{}, {} bytes", image.media_type, text::grouped(image.data.len())),
     }
 }
 

@@ -1,0 +1,271 @@
+//! What every compaction and every run of the strategies must keep, whatever the conversation. Property tests and fuzzers
+//! ask the same questions; a broken promise comes back as a sentence.
+
+use codelet_context::compact::{Compaction, Target, Warning, compact};
+use codelet_context::history::History;
+use codelet_context::message::{Message, Origin, Part, Role};
+use codelet_context::recall::Handle;
+use codelet_context::strategy::{self, apply_all};
+use codelet_context::tokens::{Tokens, estimate_message};
+use codelet_context::validate::{Vendor, validate};
+use codelet_context::view::View;
+use codelet_transcript::shape;
+use std::collections::HashSet;
+
+/// A promise, kept or broken.
+pub type Kept = Result<(), String>;
+
+/// What mending one place of a broken conversation may cost: an answer for a call, or a word for a blank.
+const MENDING_TOKENS: Tokens = 64;
+
+/// Compacts, and asks everything that can be asked of one compaction.
+///
+/// # Errors
+/// The first promise that is broken.
+pub fn keeps_its_promises(messages: &[Message], target: Target) -> Kept {
+    let history = history(messages);
+    let done = compact(&history, target);
+    is_valid(&done.view, "the result")?;
+    figures_are_of_the_result(messages, &done)?;
+    is_never_larger(&done)?;
+    budget_is_kept_or_the_warning_is_true(&history, target, &done)?;
+    prompts_survive(messages, &done.view)?;
+    handles_restore(messages, &done.view)?;
+    let again = compact(&self::history(messages), target);
+    ensure(again.view == done.view, || {
+        "the same input gave another result".to_owned()
+    })
+}
+
+/// Compacts what a compaction made, as a session does.
+///
+/// # Errors
+/// The first promise that is broken.
+pub fn can_be_compacted_again(messages: &[Message], target: Target) -> Kept {
+    let once = compact(&history(messages), target);
+    let first: Vec<Message> = once.view.messages.iter().map(|message| (**message).clone()).collect();
+    let history = history(&first);
+    let twice = compact(&history, target);
+    is_valid(&twice.view, "the second result")?;
+    ensure(twice.after.tokens <= once.after.tokens, || {
+        format!(
+            "the second compaction grew from {} to {} tokens",
+            once.after.tokens, twice.after.tokens
+        )
+    })?;
+    budget_is_kept_or_the_warning_is_true(&history, target, &twice)
+}
+
+/// Runs the strategies, and asks everything that can be asked of them.
+///
+/// # Errors
+/// The first promise that is broken.
+pub fn strategies_keep_their_promises(messages: &[Message]) -> Kept {
+    let before = View::new(messages.to_vec());
+    let mut once = before.clone();
+    let stats = apply_all(&mut once);
+    is_valid(&once, "the view after all strategies")?;
+    let total = |view: &View| {
+        view.messages
+            .iter()
+            .map(|message| strategy::bytes(message) as i64)
+            .sum::<i64>()
+    };
+    let saved = total(&before) - total(&once);
+    ensure(saved == stats.total_bytes_saved, || {
+        format!("{saved} bytes were saved, {} are reported", stats.total_bytes_saved)
+    })?;
+    let summed: i64 = stats.per_strategy.values().map(|count| count.bytes_saved).sum();
+    ensure(summed == saved, || {
+        format!("the strategies report {summed} bytes together, {saved} were saved")
+    })?;
+    // Pairing alone may add: an answer for a call that has none.
+    for (name, count) in stats.per_strategy.iter().filter(|(name, _)| **name != "pairing") {
+        ensure(count.bytes_saved >= 0, || {
+            format!("{name} made the view larger by {}", -count.bytes_saved)
+        })?;
+    }
+    prompts_survive(messages, &once)?;
+    handles_restore(messages, &once)?;
+    let mut twice = once.clone();
+    let second = apply_all(&mut twice);
+    ensure(twice == once, || {
+        format!("a second run changed the view: {:?}", second.per_strategy)
+    })?;
+    let mut other = View::new(messages.to_vec());
+    apply_all(&mut other);
+    ensure(other == once, || "the same input gave another result".to_owned())
+}
+
+/// Every vendor accepts the view; that of an empty conversation is empty.
+///
+/// # Errors
+/// The first violation, with the conversation.
+pub fn is_valid(view: &View, what: &str) -> Kept {
+    for vendor in Vendor::ALL.into_iter().filter(|_| !view.messages.is_empty()) {
+        if let Some(violation) = validate(view, vendor).first() {
+            let shape = shape::write(view.messages.iter().map(|message| &**message));
+            return Err(format!("{what} is not valid for {vendor:?}: {violation}\n{shape}"));
+        }
+    }
+    Ok(())
+}
+
+fn figures_are_of_the_result(messages: &[Message], done: &Compaction) -> Kept {
+    let tokens = |messages: &mut dyn Iterator<Item = &Message>| messages.map(estimate_message).sum::<Tokens>();
+    let before = tokens(&mut messages.iter());
+    let after = tokens(&mut done.view.messages.iter().map(|message| &**message));
+    ensure(done.before.tokens == before, || {
+        format!(
+            "the conversation weighs {before} tokens, {} are reported before",
+            done.before.tokens
+        )
+    })?;
+    ensure(done.after.tokens == after, || {
+        format!(
+            "the result weighs {after} tokens, {} are reported after",
+            done.after.tokens
+        )
+    })?;
+    ensure(done.fates.len() == messages.len(), || {
+        format!("{} messages have {} fates", messages.len(), done.fates.len())
+    })
+}
+
+fn is_never_larger(done: &Compaction) -> Kept {
+    let mended: Tokens = done
+        .warnings
+        .iter()
+        .map(|warning| match warning {
+            Warning::Mended { places } => *places,
+            _ => 0,
+        })
+        .sum();
+    ensure(
+        done.after.tokens <= done.before.tokens + mended * MENDING_TOKENS,
+        || {
+            format!(
+                "grew from {} to {} tokens, with {mended} places mended",
+                done.before.tokens, done.after.tokens
+            )
+        },
+    )
+}
+
+fn budget_is_kept_or_the_warning_is_true(history: &History, target: Target, done: &Compaction) -> Kept {
+    let Target::Budget(asked) = target else { return Ok(()) };
+    if done.after.tokens <= asked {
+        return Ok(());
+    }
+    let smallest = done.warnings.iter().find_map(|warning| match warning {
+        Warning::OverBudget { budget, smallest } if *budget == asked => Some(*smallest),
+        _ => None,
+    });
+    let Some(smallest) = smallest else {
+        return Err(format!(
+            "{} tokens for a budget of {asked}, without a warning",
+            done.after.tokens
+        ));
+    };
+    ensure(smallest > asked, || {
+        format!("{smallest} is named the smallest budget, {asked} was asked for")
+    })?;
+    let reached = compact(history, Target::Budget(smallest)).after.tokens;
+    ensure(reached <= smallest, || {
+        format!("{smallest} tokens are named the smallest budget, but it gives {reached}")
+    })
+}
+
+/// Each text of the user's own stands in the view, verbatim or cut with a handle that has it.
+fn prompts_survive(messages: &[Message], view: &View) -> Kept {
+    let shown: Vec<&codelet_context::message::Text> = view
+        .messages
+        .iter()
+        .filter(|m| m.role == Role::User)
+        .flat_map(|m| own_texts(m))
+        .collect();
+    let whole: HashSet<&str> = shown.iter().map(|text| text.body.as_str()).collect();
+    let cut: HashSet<&str> = shown
+        .iter()
+        .filter_map(|text| view.archive.recall(text.cut.as_ref()?.as_str(), None))
+        .collect();
+    for message in messages.iter().filter(|message| message.role == Role::User) {
+        for text in own_texts(message).filter(|text| !text.body.is_blank()) {
+            let words = text.body.as_str();
+            let survives = whole.contains(words)
+                || cut.contains(words)
+                || shown.iter().any(|shown| shown.body.as_str().contains(words));
+            ensure(survives, || format!("a prompt is gone: {}", shape::line(message, 200)))?;
+        }
+    }
+    Ok(())
+}
+
+fn own_texts(message: &Message) -> impl Iterator<Item = &codelet_context::message::Text> {
+    message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Own => Some(text),
+        _ => None,
+    })
+}
+
+/// Each handle beside a shown part restores bytes that the conversation had.
+fn handles_restore(messages: &[Message], view: &View) -> Kept {
+    let mut original = HashSet::new();
+    for part in messages.iter().flat_map(|message| &message.parts) {
+        bodies(part, &mut original);
+    }
+    for handle in view
+        .messages
+        .iter()
+        .flat_map(|message| &message.parts)
+        .flat_map(handles)
+    {
+        let Some(text) = view.archive.recall(handle.as_str(), None) else {
+            return Err(format!("handle {handle} restores nothing"));
+        };
+        ensure(original.contains(text), || {
+            let start: String = text.chars().take(200).collect();
+            format!("handle {handle} restores what was never there: {start}")
+        })?;
+    }
+    Ok(())
+}
+
+fn bodies<'a>(part: &'a Part, into: &mut HashSet<&'a str>) {
+    match part {
+        Part::Text(text) => {
+            into.insert(text.body.as_str());
+        }
+        Part::Thinking(thinking) => {
+            into.insert(thinking.body.as_str());
+        }
+        Part::Image(image) => {
+            into.insert(image.data.as_str());
+        }
+        Part::ToolCall(call) => {
+            into.insert(call.parameters.json().as_str());
+        }
+        Part::ToolResult(result) => {
+            result.output.iter().for_each(|block| bodies(block, into));
+            into.extend(result.error.as_ref().map(|error| error.as_str()));
+        }
+        Part::Opaque(_) => {}
+    }
+}
+
+fn handles(part: &Part) -> Vec<&Handle> {
+    match part {
+        Part::Text(text) => text.cut.iter().collect(),
+        Part::ToolCall(call) => call.cut.iter().collect(),
+        Part::ToolResult(result) => result.output.iter().flat_map(handles).collect(),
+        Part::Thinking(_) | Part::Image(_) | Part::Opaque(_) => Vec::new(),
+    }
+}
+
+fn history(messages: &[Message]) -> History {
+    messages.iter().cloned().collect()
+}
+
+fn ensure(kept: bool, sentence: impl FnOnce() -> String) -> Kept {
+    if kept { Ok(()) } else { Err(sentence()) }
+}

@@ -1,0 +1,434 @@
+//! A conversation as a list of small decisions, which turn into messages. Property tests shrink the list, fuzzers spell
+//! it in bytes.
+
+use crate::words::Words;
+use codelet_context::body::Body;
+use codelet_context::message::{
+    Action, ActionKind, Extra, Image, Message, Opaque, Origin, Part, ReminderKind, Role, Text, Thinking, ToolCall,
+    ToolResult,
+};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// One decision.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Op {
+    /// A system prompt.
+    System(Words),
+    /// A user's prompt.
+    Prompt(Words),
+    /// A prompt with more in the same message.
+    RichPrompt {
+        /// A reminder before it, by its number.
+        reminder: Option<u8>,
+        /// The prompt.
+        words: Words,
+        /// A picture after it.
+        image: bool,
+    },
+    /// A reminder in a message of its own, by its number.
+    Reminder(u8, Words),
+    /// What a harness puts in.
+    Injected(Words),
+    /// A summary of an earlier compaction.
+    Summary(Words),
+    /// A notice of an earlier compaction.
+    Notice(Words),
+    /// The assistant speaks.
+    Say(Words),
+    /// The assistant thinks and then speaks.
+    Think(Seal, Words),
+    /// The assistant calls tools, and they answer.
+    Step(Lead, Vec<Use>),
+    /// A block that nobody knows.
+    Strange(Words),
+    /// The assistant called tools, and the recording ends or goes on without their answers.
+    Unanswered(Vec<Use>),
+    /// Something that no agent should record and some do.
+    Fault(Fault, Use),
+}
+
+/// How a thinking block is bound to its vendor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seal {
+    /// Not at all.
+    Open,
+    /// Signed.
+    Signed,
+    /// Encrypted.
+    Redacted,
+}
+
+/// What the assistant says before it calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lead {
+    /// Nothing.
+    Nothing,
+    /// Words.
+    Says(Words),
+    /// Thinking.
+    Thinks(Seal, Words),
+}
+
+/// A call and its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Use {
+    /// Which tool, modulo how many there are.
+    pub tool: u8,
+    /// Which file or command, modulo how many there are.
+    pub target: u8,
+    /// What the tool's answer reports: success, failure, nothing.
+    pub status: u8,
+    /// The form of the answer: a string (mostly), several blocks, a picture, no block, an error beside the output.
+    pub form: u8,
+    /// What it prints.
+    pub output: Words,
+}
+
+/// Things that are wrong with recordings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// An answer without a call.
+    Orphan,
+    /// A call answered twice.
+    AnsweredTwice,
+    /// A new call under an id used before.
+    ReusedId,
+    /// Two calls under one id in one message.
+    TwinCalls,
+    /// The answer stands before its call.
+    AnswerFirst,
+    /// Words stand between a call and its answer.
+    AnswerLate,
+    /// A message without parts, of the user.
+    EmptyUser,
+    /// A message without parts, of the assistant.
+    EmptyAssistant,
+    /// White space in place of words, of the user.
+    BlankUser,
+    /// White space in place of words, of the assistant.
+    BlankAssistant,
+    /// A call in a user's message and an answer in the assistant's.
+    WrongSpeaker,
+    /// A call with an empty id and an empty name.
+    Nameless,
+    /// A call whose id and name are too long for some vendors, with characters that some refuse.
+    OddNames,
+    /// A prompt in the same message as answers, before them.
+    PromptBeforeAnswers,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Fault; 14] = [
+        Fault::Orphan,
+        Fault::AnsweredTwice,
+        Fault::ReusedId,
+        Fault::TwinCalls,
+        Fault::AnswerFirst,
+        Fault::AnswerLate,
+        Fault::EmptyUser,
+        Fault::EmptyAssistant,
+        Fault::BlankUser,
+        Fault::BlankAssistant,
+        Fault::WrongSpeaker,
+        Fault::Nameless,
+        Fault::OddNames,
+        Fault::PromptBeforeAnswers,
+    ];
+}
+
+/// The messages that a plan makes.
+pub fn build(plan: &[Op]) -> Vec<Message> {
+    let mut builder = Builder::default();
+    for op in plan {
+        builder.add(op);
+    }
+    builder.messages
+}
+
+const REMINDERS: [ReminderKind; 4] = [
+    ReminderKind::Instructions,
+    ReminderKind::Environment,
+    ReminderKind::GitStatus,
+    ReminderKind::TokenStatus,
+];
+/// Few files, so that they are read again, and read again after an edit.
+const FILES: [&str; 6] = [
+    "src/lib.rs",
+    "src/shelf.rs",
+    "/home/ada/larder/src/shelf.rs",
+    "tests/größe.py",
+    "docs/a b.md",
+    "Cargo.toml",
+];
+const COMMANDS: [&str; 8] = [
+    "cargo test",
+    "git status --short",
+    "python3 -m pytest -q tests",
+    "cargo build 2>&1 | tail -20",
+    "ls -la src && cat src/lib.rs",
+    "npm test -- --watch=false",
+    "sed -i 's/a/b/' src/shelf.rs",
+    "go test ./...\necho done",
+];
+
+#[derive(Default)]
+struct Builder {
+    messages: Vec<Message>,
+    calls: usize,
+}
+
+impl Builder {
+    fn add(&mut self, op: &Op) {
+        match op {
+            Op::System(words) => self.push(Role::System, vec![Part::text(words.text())]),
+            Op::Prompt(words) => {
+                self.push(Role::User, vec![Part::text(words.text())]);
+                self.last().bare = words.seed.is_multiple_of(2);
+            }
+            Op::RichPrompt { reminder, words, image } => {
+                let mut parts = Vec::new();
+                parts.extend(reminder.map(|kind| said(reminder_origin(kind), *words)));
+                parts.push(Part::text(words.text()));
+                parts.extend(image.then(|| picture(*words)));
+                self.push(Role::User, parts);
+            }
+            Op::Reminder(kind, words) => self.push(Role::User, vec![said(reminder_origin(*kind), *words)]),
+            Op::Injected(words) => self.push(Role::User, vec![said(Origin::Injected, *words)]),
+            Op::Summary(words) => self.push(Role::User, vec![said(Origin::Summary, *words)]),
+            Op::Notice(words) => self.push(Role::User, vec![said(Origin::Notice, *words)]),
+            Op::Say(words) => self.push(Role::Assistant, vec![Part::text(words.text())]),
+            Op::Think(seal, words) => {
+                self.push(Role::Assistant, vec![thinking(*seal, *words), Part::text(words.text())]);
+            }
+            Op::Step(lead, uses) => self.step(*lead, uses),
+            Op::Strange(words) => self.push(Role::Assistant, vec![strange(*words), Part::text("See above.")]),
+            Op::Unanswered(uses) => {
+                let calls = uses.iter().map(|one| Part::ToolCall(self.call(one))).collect();
+                self.push(Role::Assistant, calls);
+            }
+            Op::Fault(fault, one) => self.fault(*fault, one),
+        }
+    }
+
+    fn step(&mut self, lead: Lead, uses: &[Use]) {
+        let mut parts = match lead {
+            Lead::Nothing => Vec::new(),
+            Lead::Says(words) => vec![Part::text(words.text())],
+            Lead::Thinks(seal, words) => vec![thinking(seal, words)],
+        };
+        let calls: Vec<ToolCall> = uses.iter().map(|one| self.call(one)).collect();
+        let results = calls
+            .iter()
+            .zip(uses)
+            .map(|(call, one)| Part::ToolResult(answer(&call.id, one)));
+        let results: Vec<Part> = results.collect();
+        parts.extend(calls.into_iter().map(Part::ToolCall));
+        if !parts.is_empty() {
+            self.push(Role::Assistant, parts);
+        }
+        if !results.is_empty() {
+            self.push(Role::User, results);
+        }
+    }
+
+    fn fault(&mut self, fault: Fault, one: &Use) {
+        let mut call = self.call(one);
+        let result = |call: &ToolCall| Part::ToolResult(answer(&call.id, one));
+        let asks = |call: &ToolCall| Part::ToolCall(call.clone());
+        match fault {
+            Fault::Orphan => self.push(Role::User, vec![result(&call)]),
+            Fault::AnsweredTwice => {
+                self.push(Role::Assistant, vec![asks(&call)]);
+                self.push(Role::User, vec![result(&call), result(&call)]);
+                self.push(Role::User, vec![result(&call)]);
+            }
+            Fault::ReusedId => {
+                call.id = Arc::from("call_0");
+                self.push(Role::Assistant, vec![asks(&call)]);
+                self.push(Role::User, vec![result(&call)]);
+            }
+            Fault::TwinCalls => {
+                self.push(Role::Assistant, vec![asks(&call), asks(&call)]);
+                self.push(Role::User, vec![result(&call)]);
+            }
+            Fault::AnswerFirst => {
+                self.push(Role::User, vec![result(&call)]);
+                self.push(Role::Assistant, vec![asks(&call)]);
+            }
+            Fault::AnswerLate => {
+                self.push(Role::Assistant, vec![asks(&call)]);
+                self.push(Role::User, vec![Part::text(one.output.text())]);
+                self.push(Role::Assistant, vec![Part::text("Waiting.")]);
+                self.push(Role::User, vec![result(&call)]);
+            }
+            Fault::EmptyUser => self.push(Role::User, Vec::new()),
+            Fault::EmptyAssistant => self.push(Role::Assistant, Vec::new()),
+            Fault::BlankUser => self.push(Role::User, vec![Part::text(" \n")]),
+            Fault::BlankAssistant => self.push(Role::Assistant, vec![Part::text(""), thinking(Seal::Open, one.output)]),
+            Fault::WrongSpeaker => {
+                self.push(Role::User, vec![asks(&call)]);
+                self.push(Role::Assistant, vec![result(&call)]);
+            }
+            Fault::Nameless => {
+                let call = ToolCall::new("", "", Map::new());
+                self.push(Role::Assistant, vec![asks(&call)]);
+                self.push(Role::User, vec![result(&call)]);
+            }
+            Fault::OddNames => {
+                call.id = Arc::from(format!("функция:{} {}", self.calls, "x".repeat(90)));
+                call.tool = Arc::from("9.mcp server/read file — ".repeat(1 + one.output.size % 8));
+                self.push(Role::Assistant, vec![asks(&call)]);
+                self.push(Role::User, vec![result(&call)]);
+            }
+            Fault::PromptBeforeAnswers => {
+                self.push(Role::Assistant, vec![asks(&call)]);
+                self.push(Role::User, vec![Part::text(one.output.text()), result(&call)]);
+            }
+        }
+    }
+
+    fn push(&mut self, role: Role, parts: Vec<Part>) {
+        self.messages.push(Message::new(role, parts));
+    }
+
+    fn last(&mut self) -> &mut Message {
+        self.messages.last_mut().expect("called after a push")
+    }
+
+    /// A call under an id of its own.
+    fn call(&mut self, one: &Use) -> ToolCall {
+        let id = match self.calls % 3 {
+            0 => format!("call_{}", self.calls),
+            1 => format!("toolu_01{:022}", self.calls),
+            _ => format!("fc_{:x}", self.calls),
+        };
+        self.calls += 1;
+        let file = FILES[usize::from(one.target) % FILES.len()];
+        let line = COMMANDS[usize::from(one.target) % COMMANDS.len()];
+        let change = ActionKind::Change;
+        let (tool, parameters, action) = match one.tool % 10 {
+            0 => (
+                "Read",
+                json!({ "file_path": file }),
+                Action::on(ActionKind::Read, [file]),
+            ),
+            1 | 2 => ("Bash", json!({ "command": line }), Action::command(line)),
+            3 => {
+                let edit = json!({ "file_path": file, "old_string": "a", "new_string": one.output.seed.to_string() });
+                ("Edit", edit, Action::on(change, [file]))
+            }
+            4 => {
+                let write = json!({ "content": one.output.text(), "file_path": file });
+                ("Write", write, Action::on(change, [file]))
+            }
+            5 => {
+                let search = json!({ "pattern": "fn \\w+", "path": file, "-n": true });
+                ("Grep", search, Action::on(ActionKind::Search, [file]))
+            }
+            6 => {
+                let read = json!({ "offset": 10, "limit": 20, "file_path": file });
+                ("Read", read, Action::on(ActionKind::Read, [file]))
+            }
+            7 => ("TodoWrite", todo(one), Action::on(ActionKind::Todo, [])),
+            8 => (
+                "mcp__web__fetch",
+                json!({ "url": "https://a.example/x", "deep": [{ "n": 1.50 }] }),
+                Action::default(),
+            ),
+            _ => (
+                "Bash",
+                json!({ "command": "cargo test" }),
+                Action::command("cargo test"),
+            ),
+        };
+        let parameters = match parameters {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        ToolCall::new(id, tool, parameters).doing(action)
+    }
+}
+
+fn todo(one: &Use) -> Value {
+    let status = ["pending", "in_progress", "completed"][usize::from(one.target) % 3];
+    json!({ "todos": [
+        { "content": "read the shelf", "status": "completed", "activeForm": "Reading" },
+        { "content": "mend the test", "status": status, "activeForm": "Mending" },
+    ]})
+}
+
+fn answer(id: &Arc<str>, one: &Use) -> ToolResult {
+    let success = match one.status % 4 {
+        0 | 1 => Some(true),
+        2 => Some(false),
+        _ => None,
+    };
+    let mut result = ToolResult::new(Arc::clone(id), success, one.output.text());
+    match one.form % 12 {
+        0 => {
+            result.output.push(Part::text("And then some."));
+            result.bare = false;
+        }
+        1 => {
+            result.output.push(picture(one.output));
+            result.bare = false;
+        }
+        2 => {
+            result.output.clear();
+            result.bare = false;
+        }
+        3 => result.error = Some(Body::from("exit status 2")),
+        4 => {
+            result.output = vec![strange(one.output)];
+            result.bare = false;
+        }
+        _ => {}
+    }
+    result
+}
+
+fn said(origin: Origin, words: Words) -> Part {
+    Part::Text(Text::new(words.text(), origin))
+}
+
+fn reminder_origin(kind: u8) -> Origin {
+    Origin::Reminder(REMINDERS[usize::from(kind) % REMINDERS.len()])
+}
+
+fn thinking(seal: Seal, words: Words) -> Part {
+    let text = words.text();
+    let (body, signature, redacted) = match seal {
+        Seal::Open => (text, None, None),
+        Seal::Signed => (text, Some(Arc::from("EqQBCkYIBxgCKkDh3w==")), None),
+        Seal::Redacted => (String::new(), None, Some(Arc::from("EmwKAhgBEgy3va3pzix="))),
+    };
+    Part::Thinking(Thinking {
+        body: Body::from(body),
+        signature,
+        redacted,
+        extra: Extra::default(),
+    })
+}
+
+fn picture(words: Words) -> Part {
+    let is_url = words.seed.is_multiple_of(3);
+    let data = match is_url {
+        true => "https://a.example/shelf.png".to_owned(),
+        false => "iVBORw0KGgoAAAANSUhEUg".repeat(1 + words.size / 100),
+    };
+    Part::Image(Image {
+        media_type: Arc::from("image/png"),
+        data: Body::from(data),
+        is_url,
+        extra: Extra::default(),
+    })
+}
+
+fn strange(words: Words) -> Part {
+    Part::Opaque(Opaque {
+        kind: Arc::from("server_tool_use"),
+        value: Arc::new(json!({ "type": "server_tool_use", "id": "srv_1", "input": { "query": words.text() } })),
+    })
+}

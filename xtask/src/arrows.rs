@@ -1,0 +1,264 @@
+//! Which way imports point: down, never sideways. An arrow is an entry with a reason; an entry without its arrow is stale.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// `from` may import `to`.
+struct Arrow {
+    from: &'static str,
+    to: &'static str,
+    why: &'static str,
+}
+
+/// The arrows between the crates of this workspace, as shipped.
+const ARROWS: &[Arrow] = &[
+    Arrow {
+        from: "codelet-transcript",
+        to: "codelet-context",
+        why: "formats turn text into the engine's messages and back",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-context",
+        why: "the binary compacts",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-transcript",
+        why: "the binary reads and writes conversations",
+    },
+    Arrow {
+        from: "codelet-testkit",
+        to: "codelet-context",
+        why: "made-up conversations are messages",
+    },
+    Arrow {
+        from: "codelet-testkit",
+        to: "codelet-transcript",
+        why: "checks compare shapes",
+    },
+    Arrow {
+        from: "xtask",
+        to: "codelet-testkit",
+        why: "the bundled fixtures are generated",
+    },
+];
+
+/// Crates that help tests; any crate may use them there, and none may ship them.
+const FOR_TESTS: &[&str] = &["codelet-testkit"];
+
+/// What the pure crates may use from outside the workspace. Nothing here opens a file or a connection, asks for the time
+/// or starts a thread.
+const OUTSIDE: &[Arrow] = &[
+    Arrow {
+        from: "codelet-context",
+        to: "serde_json",
+        why: "parameters of calls and unread fields are JSON",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "serde_json",
+        why: "every recorded format is JSON",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "thiserror",
+        why: "errors of a library are one enum",
+    },
+];
+
+/// Crates whose dependencies outside are counted.
+const PURE: &[&str] = &["codelet-context", "codelet-transcript"];
+
+/// Checks the workspace at `root`; the errors are one line each.
+pub fn check_workspace(root: &Path) -> Result<String, Vec<String>> {
+    let packages = metadata(root).map_err(|error| vec![error])?;
+    let troubles = check(&packages, ARROWS, OUTSIDE);
+    match troubles.is_empty() {
+        true => Ok(format!(
+            "{} crates, {} arrows, all pointing down",
+            packages.len(),
+            ARROWS.len()
+        )),
+        false => Err(troubles),
+    }
+}
+
+/// What a crate uses.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Uses {
+    /// As shipped: for itself or its build script.
+    shipped: Vec<String>,
+    /// In tests, examples and benchmarks.
+    tests: Vec<String>,
+}
+
+type Packages = BTreeMap<String, Uses>;
+
+fn check(packages: &Packages, arrows: &[Arrow], outside: &[Arrow]) -> Vec<String> {
+    let mut troubles = Vec::new();
+    let listed = |list: &[Arrow], from: &str, to: &str| list.iter().any(|a| a.from == from && a.to == to);
+    for (from, uses) in packages {
+        for to in &uses.shipped {
+            let inside = packages.contains_key(to);
+            if inside && !listed(arrows, from, to) {
+                troubles.push(format!(
+                    "{from} imports {to}, which is no arrow of this workspace (xtask/src/arrows.rs)"
+                ));
+            }
+            if !inside && PURE.contains(&from.as_str()) && !listed(outside, from, to) {
+                troubles.push(format!("{from} is pure and may not use {to} (xtask/src/arrows.rs)"));
+            }
+        }
+        for to in uses.tests.iter().filter(|to| packages.contains_key(*to)) {
+            if !FOR_TESTS.contains(&to.as_str()) && !listed(arrows, from, to) {
+                troubles.push(format!(
+                    "the tests of {from} import {to}, which is no arrow of this workspace"
+                ));
+            }
+        }
+    }
+    for Arrow { from, to, why } in arrows.iter().chain(outside) {
+        if !packages
+            .get(*from)
+            .is_some_and(|uses| uses.shipped.iter().any(|used| used == to))
+        {
+            troubles.push(format!("stale: {from} no longer uses {to} (\"{why}\"); drop the entry"));
+        }
+    }
+    troubles.extend(circles(packages));
+    troubles
+}
+
+/// Crates that reach themselves over shipped imports.
+fn circles(packages: &Packages) -> Vec<String> {
+    let mut found = Vec::new();
+    for start in packages.keys() {
+        let mut seen: Vec<&String> = Vec::new();
+        let mut open = vec![start];
+        while let Some(from) = open.pop() {
+            for to in packages.get(from).into_iter().flat_map(|uses| &uses.shipped) {
+                if to == start {
+                    found.push(format!("{start} reaches itself through {from}"));
+                } else if packages.contains_key(to) && !seen.contains(&to) {
+                    seen.push(to);
+                    open.push(to);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn metadata(root: &Path) -> Result<Packages, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+        .arg(root.join("Cargo.toml"))
+        .output()
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "cargo metadata: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
+    }
+    let value = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+    packages(&value).ok_or_else(|| "cargo metadata has no packages".to_owned())
+}
+
+fn packages(metadata: &Value) -> Option<Packages> {
+    let mut packages = Packages::new();
+    for package in metadata.get("packages")?.as_array()? {
+        let mut uses = Uses::default();
+        for dependency in package.get("dependencies")?.as_array()? {
+            let name = dependency.get("name")?.as_str()?.to_owned();
+            match dependency.get("kind").and_then(Value::as_str) {
+                Some("dev") => uses.tests.push(name),
+                _ => uses.shipped.push(name),
+            }
+        }
+        packages.insert(package.get("name")?.as_str()?.to_owned(), uses);
+    }
+    Some(packages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &[Arrow] = &[Arrow {
+        from: "codelet-transcript",
+        to: "codelet-context",
+        why: "formats",
+    }];
+
+    fn workspace(uses: &[(&str, &[&str], &[&str])]) -> Packages {
+        let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        uses.iter()
+            .map(|(name, shipped, tests)| {
+                let (shipped, tests) = (own(shipped), own(tests));
+                ((*name).to_owned(), Uses { shipped, tests })
+            })
+            .collect()
+    }
+
+    #[test]
+    fn listed_arrows_and_test_helpers_are_fine() {
+        let packages = workspace(&[
+            ("codelet-context", &[], &["codelet-testkit", "proptest"]),
+            ("codelet-testkit", &[], &[]),
+            ("codelet-transcript", &["codelet-context"], &[]),
+        ]);
+        assert_eq!(check(&packages, LIST, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn an_arrow_upwards_is_named_and_so_is_the_circle() {
+        let packages = workspace(&[
+            ("codelet-context", &["codelet-transcript"], &[]),
+            ("codelet-transcript", &["codelet-context"], &[]),
+        ]);
+        let troubles = check(&packages, LIST, &[]);
+        assert!(
+            troubles[0].starts_with("codelet-context imports codelet-transcript"),
+            "{troubles:?}"
+        );
+        assert!(troubles.iter().any(|t| t.contains("reaches itself")), "{troubles:?}");
+    }
+
+    #[test]
+    fn the_engine_may_not_grow_a_dependency_unseen() {
+        let packages = workspace(&[
+            ("codelet-context", &["tokio"], &[]),
+            ("codelet-transcript", &["codelet-context"], &[]),
+        ]);
+        assert_eq!(
+            check(&packages, LIST, &[]),
+            ["codelet-context is pure and may not use tokio (xtask/src/arrows.rs)"]
+        );
+    }
+
+    #[test]
+    fn a_stale_entry_fails() {
+        let packages = workspace(&[("codelet-context", &[], &[]), ("codelet-transcript", &[], &[])]);
+        assert!(check(&packages, LIST, &[])[0].starts_with("stale: codelet-transcript"));
+    }
+
+    #[test]
+    fn test_helpers_may_not_ship() {
+        let packages = workspace(&[
+            ("codelet-context", &["codelet-testkit"], &[]),
+            ("codelet-testkit", &[], &[]),
+            ("codelet-transcript", &["codelet-context"], &[]),
+        ]);
+        assert!(check(&packages, LIST, &[])[0].contains("imports codelet-testkit"));
+    }
+
+    #[test]
+    fn this_workspace_keeps_its_arrows() {
+        assert_eq!(check_workspace(codelet_testkit::workspace()).err(), None);
+    }
+}

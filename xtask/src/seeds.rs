@@ -1,0 +1,57 @@
+//! First inputs for the fuzzers: the fixtures for the readers, spelt conversations for the rest.
+
+use codelet_testkit::Prng;
+use std::path::Path;
+
+/// Fuzz targets that read a file or a text.
+const READERS: &[&str] = &[
+    "shape",
+    "read_any",
+    "read_anthropic",
+    "read_openai",
+    "read_responses",
+    "read_gemini",
+    "read_claude_code",
+    "read_codex",
+    "read_opencode",
+    "read_pi",
+    "read_copilot",
+    "read_mini_swe_agent",
+    "read_swe_agent",
+    "read_corpus",
+];
+/// Fuzz targets that take a conversation spelt in bytes.
+const CONVERSATIONS: &[&str] = &["compact", "apply_all"];
+/// A larger seed would slow every input made from it.
+const MOST: u64 = 64 << 10;
+
+/// Writes `fuzz/corpus/TARGET/*`.
+pub fn write(root: &Path) -> Result<String, Vec<String>> {
+    let mut written = 0;
+    let io = |error: std::io::Error| vec![format!("fuzz/corpus: {error}")];
+    for target in READERS {
+        let folder = root.join("fuzz/corpus").join(target);
+        std::fs::create_dir_all(&folder).map_err(io)?;
+        for entry in std::fs::read_dir(root.join("fixtures")).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            let meta = entry.metadata().map_err(io)?;
+            let is_text = entry.path().extension().is_some_and(|kind| kind == "md");
+            if meta.is_file() && meta.len() <= MOST && !is_text {
+                std::fs::copy(entry.path(), folder.join(entry.file_name())).map_err(io)?;
+                written += 1;
+            }
+        }
+    }
+    for target in CONVERSATIONS {
+        let folder = root.join("fuzz/corpus").join(target);
+        std::fs::create_dir_all(&folder).map_err(io)?;
+        for seed in 0..64 {
+            let mut prng = Prng::new(seed);
+            let length = 16 << (seed % 6);
+            let bytes: Vec<u8> = (0..length).map(|_| prng.next_u64() as u8).collect();
+            std::fs::write(folder.join(format!("seed-{seed}")), bytes).map_err(io)?;
+            written += 1;
+        }
+    }
+    Ok(format!("{written} seeds written"))
+}
