@@ -3,6 +3,7 @@
 pub mod anchor;
 pub mod body;
 pub mod compact;
+mod exchange;
 mod hash;
 pub mod history;
 pub mod message;

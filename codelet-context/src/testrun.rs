@@ -340,9 +340,7 @@ fn told(row: &Program, words: &[String]) -> Option<Recognised> {
         Told::Always => Some((row.kind, String::new(), plain(words, row.valued))),
         Told::First(verbs) => {
             let (verb, rest) = first_word(words, row.valued)?;
-            verbs
-                .contains(&verb)
-                .then(|| (row.kind, verb.to_owned(), plain(rest, "")))
+            is_in(verb, verbs).then(|| (row.kind, verb.to_owned(), plain(rest, "")))
         }
         Told::Any(verbs) => {
             let words = plain(words, row.valued);
@@ -453,6 +451,8 @@ fn others(words: Vec<String>, verb: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use proptest::prelude::*;
 

@@ -42,6 +42,36 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     }
 }
 
+/// Whether a failed check never came to run what it was to check, because that could not be built.
+pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &[
+        "could not compile",
+        "error[E",
+        "error TS",
+        "SyntaxError",
+        "[build failed]",
+        "BUILD FAILED",
+        "Compilation failed",
+        "COMPILATION ERROR",
+        "undefined reference",
+        "fatal error:",
+    ];
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    texts
+        .flat_map(|text| ends(text.as_str()))
+        .any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
+}
+
+/// The beginning and the end of an output. A number cut in two would be another number, so the end begins at a blank.
+fn ends(text: &str) -> [&str; 2] {
+    if text.len() <= HEAD + TAIL {
+        return [text, ""];
+    }
+    let tail = &text[text.ceil_char_boundary(text.len() - TAIL)..];
+    let tail = tail.find(char::is_whitespace).map_or("", |at| &tail[at..]);
+    [&text[..text.floor_char_boundary(HEAD)], tail]
+}
+
 /// The signs of success and failure in an output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Signs {
@@ -65,14 +95,9 @@ impl Signs {
     }
 
     fn read(&mut self, text: &str) {
-        if text.len() <= HEAD + TAIL {
-            self.read_lines(text);
-            return;
+        for end in ends(text) {
+            self.read_lines(end);
         }
-        self.read_lines(&text[..text.floor_char_boundary(HEAD)]);
-        // A number cut in two would be another number, so the tail begins at a blank.
-        let tail = &text[text.ceil_char_boundary(text.len() - TAIL)..];
-        self.read_lines(tail.find(char::is_whitespace).map_or("", |at| &tail[at..]));
     }
 
     fn read_lines(&mut self, text: &str) {
@@ -96,11 +121,12 @@ impl Signs {
                 .any(|four| four.eq_ignore_ascii_case(b"test"));
         }
         let next = words.get(at + 1);
+        let is_denied = at > 0 && words[at - 1].denies_after();
         if is("pass passed success") {
             let is_none = count(words, at) == Some(0) || next.is_some_and(Word::denies_before);
-            self.success |= !is_none && !(at > 0 && words[at - 1].denies_after());
+            self.success |= !is_none && !is_denied;
         } else if is("ok passing succeeded successful successfully") {
-            self.all_well |= count(words, at) != Some(0) && !(at > 0 && words[at - 1].denies_after());
+            self.all_well |= count(words, at) != Some(0) && !is_denied;
         } else if is("failed failure failures fail fails failing") {
             match count(words, at) {
                 Some(0) => self.all_well = true,
@@ -194,10 +220,12 @@ fn count(words: &[Word], at: usize) -> Option<u64> {
         if let Some(number) = before.number() {
             return Some(number);
         }
-        if at > 1 && before.is_counted() && before.is_adjacent() {
-            if let Some(number) = words[at - 2].number() {
-                return Some(number);
-            }
+        if at > 1
+            && before.is_counted()
+            && before.is_adjacent()
+            && let Some(number) = words[at - 2].number()
+        {
+            return Some(number);
         }
     }
     let after = words.get(at + 1)?;
@@ -253,6 +281,8 @@ fn split<'a>(line: &'a str, words: &mut Vec<Word<'a>>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::testrun;
     use Verdict::{Failed, Passed, Unknown};
