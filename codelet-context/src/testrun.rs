@@ -67,6 +67,14 @@ pub fn is_question(line: &str) -> bool {
     })
 }
 
+/// The program that a command line ends with, by its name.
+pub(crate) fn program_name(line: &str) -> Option<String> {
+    let commands = shell::commands(line);
+    let last = commands.last()?;
+    let program = unwrap(&last.words).words.first()?;
+    Some(base(program).to_owned())
+}
+
 fn collect(line: &str, is_outermost: bool, depth: usize, found: &mut Vec<Check>) {
     let commands = shell::commands(line);
     for (command, decides) in commands.iter().zip(deciding(&commands)) {
