@@ -2,9 +2,41 @@
 
 use crate::testrun::CheckKind::{self, Build, Lint, Test};
 use Told::{Always, Any, First, Script, Target};
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
-/// Programs that run another program: their options with a value, and how many words stand before the other program.
-pub(crate) const WRAPPERS: &[(&str, &str, usize)] = &[
+/// A program that runs another one: its name, its options with a value, and how many words stand before the other one.
+pub(crate) type Wrapper = (&'static str, &'static str, usize);
+
+/// The rows for programs of this name, in the order of the table. Looked up by name, because every command of a long
+/// conversation is.
+pub(crate) fn programs(name: &str) -> &'static [&'static Program] {
+    static INDEX: OnceLock<HashMap<&str, Vec<&Program>>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| index(PROGRAMS, |row| row.names.split(' ')));
+    index.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// The wrappers whose first word is this.
+pub(crate) fn wrappers(name: &str) -> &'static [&'static Wrapper] {
+    static INDEX: OnceLock<HashMap<&str, Vec<&Wrapper>>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| index(WRAPPERS, |row| row.0.split(' ').take(1)));
+    index.get(name).map_or(&[], Vec::as_slice)
+}
+
+fn index<T, N: Iterator<Item = &'static str>>(
+    rows: &'static [T],
+    names: impl Fn(&'static T) -> N,
+) -> HashMap<&'static str, Vec<&'static T>> {
+    let mut index: HashMap<_, Vec<_>> = HashMap::new();
+    for row in rows {
+        for name in names(row) {
+            index.entry(name).or_default().push(row);
+        }
+    }
+    index
+}
+
+const WRAPPERS: &[Wrapper] = &[
     ("sudo", "-u -g -C -D -h -p --user", 0),
     ("doas", "-u -C", 0),
     ("time", "-f -o", 0),
@@ -12,6 +44,7 @@ pub(crate) const WRAPPERS: &[(&str, &str, usize)] = &[
     ("nice", "-n", 0),
     ("ionice", "-c -n", 0),
     ("nohup", "", 0),
+    ("rtk", "", 0),
     ("setsid", "", 0),
     ("command", "", 0),
     ("builtin", "", 0),
@@ -110,7 +143,7 @@ const MAVEN: &str = "-pl -f -s -P -T --projects --file";
 const GRADLE: &str = "-p -b -I --tests -x --project-dir";
 
 /// The programs that check. The first row that fits counts.
-pub(crate) const PROGRAMS: &[Program] = &[
+const PROGRAMS: &[Program] = &[
     program(
         Test,
         "cargo",

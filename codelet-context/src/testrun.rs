@@ -1,6 +1,6 @@
 //! Which commands run tests, builds or lints, seen through the wrappers that they are run in.
 
-use crate::programs::{PROGRAMS, Program, Told, WRAPPERS};
+use crate::programs::{Program, Told, programs, wrappers};
 use crate::shell::{self, Next, Simple};
 use CheckKind::{Build, Lint, Test};
 
@@ -161,7 +161,9 @@ fn unwrap(words: &[String]) -> Unwrapped<'_> {
             rest = &rest[1..];
         } else if is_assignment(first) || is_in(first, RESERVED) {
             rest = &rest[1..];
-        } else if let Some((names, valued, before)) = WRAPPERS.iter().find(|(names, ..)| is_called(rest, names)) {
+        } else if let Some((names, valued, before)) =
+            wrappers(base(first)).iter().find(|(names, ..)| is_called(rest, names))
+        {
             outer = rest;
             rest = skip_options(&rest[names.split(' ').count()..], valued);
             rest = skip_options(&rest[(*before).min(rest.len())..], valued);
@@ -261,7 +263,7 @@ fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     if let Some(script) = run_by_interpreter(name, rest, depth + 1) {
         return script;
     }
-    let found = PROGRAMS.iter().filter(|row| is_in(name, row.names)).find_map(|row| {
+    let found = programs(name).iter().find_map(|row| {
         let (kind, verb, only) = told(row, rest)?;
         let name = if verb.is_empty() {
             name.to_owned()
@@ -271,7 +273,7 @@ fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
         Some((kind, name, only))
     });
     match found {
-        Some((Test, name, only)) if rest.iter().any(|word| word == "--no-run") => Some((Build, name, only)),
+        Some((Test, name, only)) if is_only_building(&name, rest) => Some((Build, name, only)),
         Some(found) => Some(found),
         // A program of the project's own, named for what it does: `./run_tests.sh`.
         None if program.contains('/') && is_named_for_tests(stem(name)) => {
@@ -289,6 +291,12 @@ fn is_only_asking(words: &[String]) -> bool {
         .iter()
         .take_while(|word| *word != "--")
         .any(|word| is_in(word, ASKING))
+}
+
+/// Whether tests are built and not run.
+fn is_only_building(name: &str, words: &[String]) -> bool {
+    let without = if name == "go test" { "--no-run -c" } else { "--no-run" };
+    words.iter().any(|word| is_in(word, without))
 }
 
 /// What an interpreter is given to run, where it is one: `None` for other programs.
@@ -333,9 +341,7 @@ fn run_by_interpreter(name: &str, words: &[String], depth: usize) -> Option<Opti
         return Some(None);
     }
     let file = base(file);
-    let in_table = PROGRAMS
-        .iter()
-        .any(|row| is_in(file, row.names) || is_in(stem(file), row.names));
+    let in_table = !programs(file).is_empty() || !programs(stem(file)).is_empty();
     Some(match recognise(script, depth).filter(|_| in_table) {
         Some(found) => Some(found),
         None if is_named_for_tests(stem(file)) => Some((Test, file.to_owned(), plain(rest, ""))),
@@ -355,6 +361,8 @@ fn told(row: &Program, words: &[String]) -> Option<Recognised> {
             let verb = words.iter().find(|word| is_in(last_piece(word), verbs))?.clone();
             Some((row.kind, verb.clone(), others(words, &verb)))
         }
+        // What follows `-e` is code.
+        Told::Script(_) if words.iter().take(2).any(|word| is_in(word, "-e --eval --print")) => None,
         Told::Script(leads) => {
             let words = plain(words, row.valued);
             let at = words.iter().position(|word| !is_in(word, leads))?;
@@ -405,24 +413,12 @@ fn last_piece(word: &str) -> &str {
     word.rsplit([':', '/']).next().unwrap_or(word)
 }
 
-/// Whether a name says that it is about tests, in one of its pieces.
+/// Whether a name says that tests are run, in one of its pieces; `update_test` changes one.
 fn is_named_for_tests(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "test",
-        "tests",
-        "spec",
-        "specs",
-        "e2e",
-        "unittest",
-        "unittests",
-        "runtest",
-        "runtests",
-        "testsuite",
-        "selftest",
-        "Test",
-        "Tests",
-    ];
-    pieces(name).any(|piece| NAMES.contains(&piece))
+    const NAMES: &str = "test tests spec specs e2e unittest unittests runtest runtests testsuite selftest Test Tests";
+    const OTHERWISE: &str = "update fix create add make generate gen write edit modify patch setup clean reset install";
+    let first = pieces(name).next().unwrap_or_default();
+    !is_in(first, OTHERWISE) && pieces(name).any(|piece| is_in(piece, NAMES))
 }
 
 fn pieces(name: &str) -> impl Iterator<Item = &str> {
@@ -499,7 +495,7 @@ mod tests {
     #[test]
     fn wrappers_do_not_hide_a_test_run() {
         for line in lines(
-            r#"cd x && cargo test ¦ RUST_LOG=debug CI=1 cargo test ¦ timeout 60 cargo test ¦
+            r#"cd x && cargo test ¦ rtk bun run test ¦ RUST_LOG=debug CI=1 cargo test ¦ timeout 60 cargo test ¦
                timeout -k 5 60s cargo test ¦ sudo -u me cargo test ¦ time cargo test ¦ env -u A B=1 cargo test ¦
                nice -n 5 cargo test ¦ cargo test 2>&1 ¦ cargo test > log.txt 2>&1 ¦ (cd a && cargo test) ¦
                bash -lc 'cd a && cargo test' ¦ sh -c "cargo test" ¦
@@ -535,7 +531,7 @@ mod tests {
                cat <<'EOF' > run.sh⏎cargo test⏎EOF ¦ # cargo test ¦ rm -rf test ¦ cp test.sh a.sh ¦
                sed -i s/a/b/ tests/a.py ¦ python -c 'import pytest' ¦ python setup.py install ¦
                node -e 'test()' ¦ go build ./... ¦ docker run postgres ¦ find . -name 'test*' ¦
-               cargo run --bin app ¦ mkdir -p tests ¦ python gen.py -m pytest"#,
+               cargo run --bin app ¦ mkdir -p tests ¦ python gen.py -m pytest ¦ python update_test.py ¦ bun -e 'test()' ¦ go test -c ./a"#,
         ) {
             let found = test_run(&line);
             // What follows `--` is for the tests; only what stands before it asks.

@@ -1,7 +1,7 @@
 //! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
 
 use crate::message::ToolResult;
-use crate::testrun::Check;
+use crate::testrun::{Check, CheckKind};
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
 /// faults of compilers at the beginning.
@@ -22,8 +22,9 @@ pub enum Verdict {
 /// What came of a check that this result answers.
 ///
 /// The status decides wherever it is the status of the check. Where the line ends with another command (`… | tail`),
-/// status 0 says nothing, and the output must tell of success and not of failure. Where no status is recorded, the output
-/// must mention `test`, say `pass`, `passed` or `success` in whole words, and count no failure.
+/// status 0 says nothing, and the output must tell of success and not of failure; of a build or a lint it is enough that it
+/// shows no error, because these are silent when all is well. Where no status is recorded, the output must mention `test`,
+/// say `pass`, `passed` or `success` in whole words, and count no failure.
 pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     match result.success {
         Some(false) => return Verdict::Failed,
@@ -32,6 +33,12 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     }
     let signs = Signs::of_result(result);
     let says_success = match result.success {
+        Some(_) if check.kind != CheckKind::Test => {
+            if is_build_failure(result) || shows_error(result) {
+                return Verdict::Failed;
+            }
+            true
+        }
         Some(_) => signs.success || signs.all_well,
         None => signs.success && signs.mentions_test,
     };
@@ -60,6 +67,19 @@ pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
     texts
         .flat_map(|text| ends(text.as_str()))
         .any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
+}
+
+/// Whether a line reports an error, in the way that compilers and linters do.
+fn shows_error(result: &ToolResult) -> bool {
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    let mut lines = texts.flat_map(|text| ends(text.as_str())).flat_map(str::lines);
+    lines.any(|line| {
+        let begins = line
+            .trim_start()
+            .get(..5)
+            .is_some_and(|head| head.eq_ignore_ascii_case("error"));
+        begins || line.contains(": error") || line.contains(" error ")
+    })
 }
 
 /// The beginning and the end of an output. A number cut in two would be another number, so the end begins at a blank.
@@ -365,6 +385,26 @@ mod tests {
         for (output, expected) in table {
             assert_eq!(
                 verdict("cargo test 2>&1 | tail -5", Some(true), output),
+                expected,
+                "{output}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_build_behind_a_pipe_is_well_if_it_shows_no_error() {
+        let table = [
+            ("", Passed),
+            ("    Finished `dev` profile in 0.3s", Passed),
+            ("src/a.ts(3,1): error TS2304: Cannot find name 'b'.", Failed),
+            ("error[E0308]: mismatched types", Failed),
+            ("make: *** [all] Error 2", Failed),
+            ("Found 3 errors.", Failed),
+            ("0 errors, 2 warnings", Passed),
+        ];
+        for (output, expected) in table {
+            assert_eq!(
+                verdict("npm run build 2>&1 | tail -5", Some(true), output),
                 expected,
                 "{output}"
             );
