@@ -2,7 +2,7 @@
 
 use crate::exchange::{Exchanges, is_done};
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
-use crate::testrun::{self, CheckKind};
+use crate::testrun::{self, Check, CheckKind};
 use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::verdict::{self, Verdict};
@@ -85,38 +85,134 @@ pub struct Anchor {
 /// It resolved an error if, before the change, the step or turn before had ended in a failure. `pins` are the indices of
 /// messages that the user pinned; the turn that holds one, or the step of a long turn, is a checkpoint.
 pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
-    let mut search = Search::default();
-    let mut anchors = Vec::new();
-    let mut read = 0;
-    for (number, turn) in turns.iter().enumerate() {
-        let range = turn.0.start.min(messages.len())..turn.0.end.min(messages.len());
-        // What stands before the first turn may hold calls that it answers.
-        search.read(messages, read..range.start);
-        search.begin_turn();
-        let is_long = messages[range.clone()]
-            .iter()
-            .map(|m| tokens::estimate_message(m))
-            .sum::<Tokens>()
-            > long;
-        let spans: Vec<_> = if is_long {
-            spans(messages, range.clone())
-        } else {
-            vec![range.clone()]
-        };
-        for span in spans {
-            search.read(messages, span.clone());
-            if let Some((kind, description)) = search.finished() {
-                anchors.push(Anchor::new(kind, number, span.clone(), description));
-            }
-            if pins.iter().any(|pin| span.contains(pin)) {
-                let description = checkpoint(&messages[range.clone()]);
-                anchors.push(Anchor::new(AnchorKind::UserCheckpoint, number, span, description));
+    let mut outcomes = Outcomes::new();
+    for message in messages {
+        outcomes.append(message);
+    }
+    outcomes.find(messages, turns, pins, long)
+}
+
+/// What the calls of a conversation came to, as far as anchors need it. Commands and outputs are read once, when their
+/// message is appended; finding anchors then costs little.
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes {
+    exchanges: Exchanges,
+    /// With the index of the message that holds the result.
+    events: Vec<(usize, Event)>,
+    messages: usize,
+}
+
+/// What a call came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Event {
+    /// Files were changed, these if they are named.
+    Changed(Vec<Arc<str>>),
+    /// A test run succeeded.
+    TestsPassed,
+    /// Another check succeeded.
+    BuildPassed,
+    /// A check failed.
+    CheckFailed { is_test: bool, failure: Failure },
+    /// Something else succeeded or failed.
+    Other { success: bool },
+}
+
+impl Outcomes {
+    /// Nothing appended yet.
+    pub fn new() -> Self {
+        Outcomes::default()
+    }
+
+    /// Takes the next message of the conversation.
+    pub fn append(&mut self, message: &Arc<Message>) {
+        let Outcomes {
+            exchanges,
+            events,
+            messages,
+        } = self;
+        exchanges.next(message, |call, result| {
+            events.extend(
+                weigh(call, result)
+                    .into_iter()
+                    .flatten()
+                    .map(|event| (*messages, event)),
+            );
+        });
+        *messages += 1;
+    }
+
+    /// The anchors of the conversation that was appended, see [`find`].
+    pub fn find(&self, messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
+        let mut search = Search::new(&self.events);
+        let mut anchors = Vec::new();
+        for (number, turn) in turns.iter().enumerate() {
+            let range = turn.0.start.min(messages.len())..turn.0.end.min(messages.len());
+            search.read_to(range.start);
+            search.begin_turn();
+            let weight: Tokens = messages[range.clone()]
+                .iter()
+                .map(|m| tokens::estimate_message(m))
+                .sum();
+            let spans = if weight > long {
+                spans(messages, range.clone())
+            } else {
+                vec![range.clone()]
+            };
+            for span in spans {
+                search.read_to(span.end);
+                if let Some((kind, description)) = search.finished() {
+                    anchors.push(Anchor::new(kind, number, span.clone(), description));
+                }
+                if pins.iter().any(|pin| span.contains(pin)) {
+                    let description = checkpoint(&messages[range.clone()]);
+                    anchors.push(Anchor::new(AnchorKind::UserCheckpoint, number, span, description));
+                }
             }
         }
-        read = range.end;
+        anchors.retain(|anchor| anchor.confidence >= LEAST_CONFIDENCE);
+        anchors
     }
-    anchors.retain(|anchor| anchor.confidence >= LEAST_CONFIDENCE);
-    anchors
+}
+
+/// What a call came to: it may have changed files and checked something, too.
+fn weigh(call: &ToolCall, result: &ToolResult) -> [Option<Event>; 2] {
+    let action = &call.action;
+    let changed = || Some(Event::Changed(action.changed().to_vec()));
+    let other = |is_question: bool| match result.success {
+        Some(false) if is_question => None,
+        success => success.map(|success| Event::Other { success }),
+    };
+    match action.kind {
+        // A change that could not be made breaks nothing: everything is as it was.
+        ActionKind::Change if is_done(result) => [changed(), None],
+        ActionKind::Other => [None, other(false)],
+        ActionKind::Command => {
+            let line = action.command.as_deref().unwrap_or_default();
+            // A command that failed may have written all the same, but nothing says so.
+            let has_changed = !action.changed().is_empty() && result.success != Some(false);
+            let checks = testrun::checks(line);
+            let event = match checks.iter().rfind(|c| c.kind == CheckKind::Test).or(checks.last()) {
+                Some(check) => judge(check, result),
+                None => other(result.success == Some(false) && testrun::is_question(line)),
+            };
+            [changed().filter(|_| has_changed), event]
+        }
+        _ => [None, None],
+    }
+}
+
+fn judge(check: &Check, result: &ToolResult) -> Option<Event> {
+    let is_test = check.kind == CheckKind::Test;
+    match verdict::of(check, result) {
+        Verdict::Passed if is_test => Some(Event::TestsPassed),
+        Verdict::Passed => Some(Event::BuildPassed),
+        Verdict::Failed => {
+            let is_build = !is_test || verdict::is_build_failure(result);
+            let failure = if is_build { Failure::Build } else { Failure::Tests };
+            Some(Event::CheckFailed { is_test, failure })
+        }
+        Verdict::Unknown => None,
+    }
 }
 
 impl Anchor {
@@ -150,9 +246,9 @@ enum Failure {
 }
 
 /// What is known while a conversation is read.
-#[derive(Default)]
-struct Search {
-    exchanges: Exchanges,
+struct Search<'a> {
+    /// What is still to be read.
+    events: &'a [(usize, Event)],
     /// How the last step or turn that says so has ended, unless well. A check is broken until one succeeds; any other
     /// failure is over with the next success.
     broken: Option<Failure>,
@@ -164,7 +260,17 @@ struct Search {
     success: Option<(AnchorKind, String)>,
 }
 
-impl Search {
+impl<'a> Search<'a> {
+    fn new(events: &'a [(usize, Event)]) -> Self {
+        Search {
+            events,
+            broken: None,
+            changed: Vec::new(),
+            repaired: None,
+            success: None,
+        }
+    }
+
     /// What was changed in a turn is finished in it, or not at all.
     fn begin_turn(&mut self) {
         self.changed.clear();
@@ -172,12 +278,13 @@ impl Search {
         self.success = None;
     }
 
-    fn read(&mut self, messages: &[Arc<Message>], range: Range<usize>) {
-        let mut exchanges = std::mem::take(&mut self.exchanges);
-        for message in messages.get(range).unwrap_or_default() {
-            exchanges.next(message, |call, result| self.weigh(call, result));
+    fn read_to(&mut self, end: usize) {
+        while let Some(((index, event), rest)) = self.events.split_first()
+            && *index < end
+        {
+            self.read(event);
+            self.events = rest;
         }
-        self.exchanges = exchanges;
     }
 
     /// What the messages read since the last time have finished. The next success needs changes of its own.
@@ -187,28 +294,25 @@ impl Search {
         Some(success)
     }
 
-    fn weigh(&mut self, call: &ToolCall, result: &ToolResult) {
-        let action = &call.action;
-        match action.kind {
-            // A change that could not be made breaks nothing: everything is as it was.
-            ActionKind::Change if is_done(result) => self.change(action.changed()),
-            ActionKind::Command => {
-                // A command that failed may have written all the same, but nothing says so.
-                if !action.changed().is_empty() && result.success != Some(false) {
-                    self.change(action.changed());
+    fn read(&mut self, event: &Event) {
+        match event {
+            Event::Changed(paths) => self.change(paths),
+            Event::CheckFailed { is_test, failure } => {
+                self.broken = Some(*failure);
+                if *is_test {
+                    self.success = None;
                 }
-                self.command(action.command.as_deref().unwrap_or_default(), result);
             }
-            ActionKind::Other => self.other(result.success, false),
-            _ => {}
-        }
-    }
-
-    fn other(&mut self, success: Option<bool>, is_question: bool) {
-        match success {
-            Some(false) if !is_question => self.broken = self.broken.or(Some(Failure::Other)),
-            Some(true) if self.broken == Some(Failure::Other) => self.broken = None,
-            _ => {}
+            Event::TestsPassed => {
+                self.broken = None;
+                if !self.changed.is_empty() {
+                    self.success = Some(describe(self.repaired, &self.changed));
+                }
+            }
+            Event::BuildPassed if self.broken == Some(Failure::Build) => self.broken = None,
+            Event::Other { success: true } if self.broken == Some(Failure::Other) => self.broken = None,
+            Event::Other { success: false } => self.broken = self.broken.or(Some(Failure::Other)),
+            Event::BuildPassed | Event::Other { .. } => {}
         }
     }
 
@@ -222,33 +326,6 @@ impl Search {
         // Some changes name no file; they are changes all the same.
         if self.changed.is_empty() {
             self.changed.push(Arc::from(""));
-        }
-    }
-
-    fn command(&mut self, line: &str, result: &ToolResult) {
-        let checks = testrun::checks(line);
-        let Some(check) = checks.iter().rfind(|c| c.kind == CheckKind::Test).or(checks.last()) else {
-            self.other(result.success, testrun::is_question(line));
-            return;
-        };
-        match (verdict::of(check, result), check.kind) {
-            (Verdict::Failed, CheckKind::Test) => {
-                self.success = None;
-                self.broken = Some(if verdict::is_build_failure(result) {
-                    Failure::Build
-                } else {
-                    Failure::Tests
-                });
-            }
-            (Verdict::Failed, _) => self.broken = Some(Failure::Build),
-            (Verdict::Passed, CheckKind::Test) => {
-                self.broken = None;
-                if !self.changed.is_empty() {
-                    self.success = Some(describe(self.repaired, &self.changed));
-                }
-            }
-            (Verdict::Passed, _) if self.broken == Some(Failure::Build) => self.broken = None,
-            _ => {}
         }
     }
 }
