@@ -12,40 +12,210 @@ pub struct Turn(pub Range<usize>);
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Step(pub Range<usize>);
 
-/// The turns of a conversation. What stands before the first prompt (the system prompt, reminders) belongs to none;
-/// prompts that follow each other without a reply between them are one turn.
+impl Turn {
+    /// Whether the turn's first message also holds results of the step before it: the user spoke while tools ran, and the
+    /// source put both into one message. Whoever keeps this turn and not the one before parts a call from its results.
+    pub fn begins_with_results(&self, messages: &[Arc<Message>]) -> bool {
+        messages
+            .get(self.0.start)
+            .is_some_and(|message| message.is_prompt() && message.tool_results().next().is_some())
+    }
+}
+
+/// The turns of a conversation, oldest first, without gaps between them.
+///
+/// A turn begins at a user's own prompt. Prompts that follow each other without a reply between them are one turn; results,
+/// reminders, summaries and what a harness put in begin none. What stands before the first prompt and the first reply (the
+/// system prompt, reminders) belongs to no turn; a reply without a prompt before it, in a transcript that begins in the
+/// middle, begins a turn, so that every reply belongs to one.
 pub fn turns(messages: &[Arc<Message>]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
-    let mut replied = true;
+    let mut is_answered = true;
     for (index, message) in messages.iter().enumerate() {
-        match message.role {
-            Role::Assistant => replied = true,
-            Role::User if message.is_prompt() && replied => {
-                if let Some(last) = turns.last_mut() {
-                    last.0.end = index;
-                }
-                turns.push(Turn(index..messages.len()));
-                replied = false;
+        let is_reply = message.role == Role::Assistant;
+        if (is_reply && turns.is_empty()) || (is_answered && message.is_prompt()) {
+            if let Some(last) = turns.last_mut() {
+                last.0.end = index;
             }
-            _ => {}
+            turns.push(Turn(index..messages.len()));
+            is_answered = false;
         }
+        is_answered |= is_reply;
     }
     turns
 }
 
-/// The steps within a range of messages: each begins at an assistant's message that follows anything else.
+/// The steps within a range of messages, oldest first, without gaps between them; a range beyond the end is shortened.
+///
+/// A step begins at a reply. Assistant messages in a row are one reply, because nothing was said in between that the
+/// model could have replied to: some sources write each part of a reply as a message. Anything between them, even a
+/// reminder, was sent with a request of its own and parts them. What stands before the first reply is in no step.
 pub fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
+    let end = range.end.min(messages.len());
     let mut steps: Vec<Step> = Vec::new();
-    let mut after_assistant = false;
-    for index in range.clone() {
-        let is_assistant = messages[index].role == Role::Assistant;
-        if is_assistant && !after_assistant {
+    let mut after_reply = false;
+    for (index, message) in messages.iter().enumerate().take(end).skip(range.start) {
+        let is_reply = message.role == Role::Assistant;
+        if is_reply && !after_reply {
             if let Some(last) = steps.last_mut() {
                 last.0.end = index;
             }
-            steps.push(Step(index..range.end));
+            steps.push(Step(index..end));
         }
-        after_assistant = is_assistant;
+        after_reply = is_reply;
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Image, Origin, Part, ReminderKind, ToolCall, ToolResult};
+    use proptest::prelude::*;
+    use serde_json::Map;
+
+    /// One letter a message: `s`ystem, user `p`rompt, `i`mage prompt, `r`esults, results `m`erged with a prompt, re`M`inder,
+    /// `I`njected, `S`ummary, `N`otice, `b`lank prompt, `a`ssistant, assistant with a `c`all.
+    fn conversation(letters: &str) -> Vec<Arc<Message>> {
+        letters.chars().map(|letter| Arc::new(message(letter))).collect()
+    }
+
+    fn message(letter: char) -> Message {
+        let from = |origin| Message::new(Role::User, vec![Part::text_from(origin, "words")]);
+        let result = || Part::ToolResult(ToolResult::new("1", Some(true), "out"));
+        match letter {
+            's' => Message::system("be good"),
+            'p' => Message::user("do it"),
+            'i' => Message::new(
+                Role::User,
+                vec![Part::Image(Image {
+                    media_type: "image/png".into(),
+                    data: "AAAA".into(),
+                    is_url: false,
+                    extra: Default::default(),
+                })],
+            ),
+            'r' => Message::new(Role::User, vec![result()]),
+            'm' => Message::new(Role::User, vec![result(), Part::text("stop"), result()]),
+            'M' => from(Origin::Reminder(ReminderKind::GitStatus)),
+            'I' => from(Origin::Injected),
+            'S' => from(Origin::Summary),
+            'N' => from(Origin::Notice),
+            'b' => Message::user(" \n"),
+            'a' => Message::assistant("done"),
+            _ => Message::new(
+                Role::Assistant,
+                vec![Part::ToolCall(ToolCall::new("1", "t", Map::new()))],
+            ),
+        }
+    }
+
+    fn spans(letters: &str) -> Vec<&str> {
+        turns(&conversation(letters))
+            .iter()
+            .map(|turn| &letters[turn.0.clone()])
+            .collect()
+    }
+
+    #[test]
+    fn a_turn_runs_from_a_prompt_to_the_next() {
+        let table: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("sMI", &[]),
+            ("spcrcrapa", &["pcrcra", "pa"]),
+            ("pppa", &["pppa"]),
+            ("pIpcrIcrMa", &["pIpcrIcrMa"]),
+            ("papcr", &["pa", "pcr"]),
+            ("pap", &["pa", "p"]),
+            ("ia", &["ia"]),
+        ];
+        for (letters, expected) in table {
+            assert_eq!(spans(letters), *expected, "{letters}");
+        }
+    }
+
+    #[test]
+    fn results_reminders_summaries_and_notices_are_no_prompts() {
+        assert_eq!(spans("pcrcMcIcScNcbca"), ["pcrcMcIcScNcbca"]);
+    }
+
+    #[test]
+    fn a_transcript_that_begins_with_a_reply_has_a_turn_without_a_prompt() {
+        assert_eq!(spans("acrpa"), ["acr", "pa"]);
+        assert_eq!(spans("sScrcrapa"), ["crcra", "pa"]);
+    }
+
+    #[test]
+    fn a_prompt_among_results_begins_a_turn_and_says_that_it_holds_results() {
+        let messages = conversation("pcmcrapa");
+        let found = turns(&messages);
+        assert_eq!(spans("pcmcrapa"), ["pc", "mcra", "pa"]);
+        let with_results: Vec<_> = found.iter().map(|turn| turn.begins_with_results(&messages)).collect();
+        assert_eq!(with_results, [false, true, false]);
+    }
+
+    #[test]
+    fn a_step_is_a_reply_and_the_results_of_its_calls() {
+        let table: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("p", &[]),
+            ("pa", &["a"]),
+            ("pcrcra", &["cr", "cr", "a"]),
+            ("pcrrra", &["crrr", "a"]),
+            ("paaccra", &["aaccr", "a"]),
+            ("pcrMa", &["crM", "a"]),
+            ("paIa", &["aI", "a"]),
+            ("pc", &["c"]),
+        ];
+        for (letters, expected) in table {
+            let messages = conversation(letters);
+            let found = steps(&messages, 0..messages.len());
+            let found: Vec<_> = found.iter().map(|step| &letters[step.0.clone()]).collect();
+            assert_eq!(found, *expected, "{letters}");
+        }
+    }
+
+    #[test]
+    fn a_range_beyond_the_end_is_shortened() {
+        let messages = conversation("pcra");
+        assert_eq!(steps(&messages, 1..99), [Step(1..3), Step(3..4)]);
+        assert_eq!(steps(&messages, 50..99), []);
+        assert!(!Turn(9..10).begins_with_results(&messages));
+    }
+
+    proptest! {
+        #[test]
+        fn every_reply_belongs_to_one_step_of_one_turn(letters in "[spirmMISNbac]{0,60}") {
+            let messages = conversation(&letters);
+            let found = turns(&messages);
+            for pair in found.windows(2) {
+                prop_assert_eq!(pair[0].0.end, pair[1].0.start);
+            }
+            if let Some(last) = found.last() {
+                prop_assert_eq!(last.0.end, messages.len());
+            }
+            let mut replies = 0;
+            for (number, turn) in found.iter().enumerate() {
+                let first = &messages[turn.0.start];
+                prop_assert!(first.is_prompt() || (number == 0 && first.role == Role::Assistant));
+                for step in steps(&messages, turn.0.clone()) {
+                    prop_assert!(step.0.start >= turn.0.start && step.0.end <= turn.0.end && !step.0.is_empty());
+                    prop_assert_eq!(messages[step.0.start].role, Role::Assistant);
+                    replies += messages[step.0.clone()].iter().filter(|m| m.role == Role::Assistant).count();
+                }
+            }
+            prop_assert_eq!(replies, messages.iter().filter(|m| m.role == Role::Assistant).count());
+        }
+
+        #[test]
+        fn appending_only_lengthens_the_last_turn_or_begins_another(letters in "[spirmMISNbac]{1,60}") {
+            let messages = conversation(&letters);
+            let before = turns(&messages[..messages.len() - 1]);
+            let after = turns(&messages);
+            prop_assert!(after.len() == before.len() || after.len() == before.len() + 1);
+            for (old, new) in before.iter().zip(&after) {
+                prop_assert_eq!(old.0.start, new.0.start);
+            }
+        }
+    }
 }

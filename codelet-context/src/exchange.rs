@@ -1,0 +1,57 @@
+//! Calls with their answers, in the order in which the answers come.
+
+use crate::message::{Message, Part, ToolCall, ToolResult};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The calls that wait for their answer. An id that is used again means the newest call; an answer to no call, or a second
+/// answer, belongs to nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exchanges {
+    open: HashMap<Arc<str>, (Arc<Message>, usize)>,
+}
+
+impl Exchanges {
+    /// Takes the next message, and gives each of its results with the call that it answers to `answered`.
+    pub fn next(&mut self, message: &Arc<Message>, mut answered: impl FnMut(&ToolCall, &ToolResult)) {
+        for (index, part) in message.parts.iter().enumerate() {
+            match part {
+                Part::ToolCall(call) => {
+                    self.open.insert(call.id.clone(), (message.clone(), index));
+                }
+                Part::ToolResult(result) => {
+                    if let Some((caller, index)) = self.open.remove(&result.call_id)
+                        && let Part::ToolCall(call) = &caller.parts[index]
+                    {
+                        answered(call, result);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a change was made, by the tool's own word; where that is missing, unless its answer begins with a complaint.
+pub(crate) fn is_done(result: &ToolResult) -> bool {
+    const COMPLAINTS: &[&str] = &[
+        "error",
+        "<tool_use_error",
+        "failed",
+        "failure",
+        "invalid",
+        "cannot",
+        "could not",
+        "no such",
+    ];
+    result.success.unwrap_or_else(|| {
+        let first = result.texts().next().map_or("", |text| text.body.as_str());
+        let first = first.trim_start();
+        let begins = |with: &str| {
+            first
+                .get(..with.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(with))
+        };
+        result.error.is_none() && !COMPLAINTS.iter().any(|complaint| begins(complaint))
+    })
+}

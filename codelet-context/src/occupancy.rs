@@ -1,0 +1,236 @@
+//! How full the window will be at the next request: what was last counted, and an estimate of what came since.
+
+use crate::tokens::Tokens;
+use crate::usage::Usage;
+use std::ops::RangeInclusive;
+
+/// The weight, in estimated tokens, of the belief that an estimate is right as it is, before any report. It is a few
+/// steps' growth: a session's own reports soon outweigh it, and one odd report does not.
+const PRIOR: f64 = 2_000.0;
+/// What reports have shown counts half as much after this many more estimated tokens, because the work changes.
+const HALF_LIFE: f64 = 60_000.0;
+/// The most that a single report weighs, in estimated tokens, so that one huge result does not speak for all others.
+const MOST: f64 = 8_000.0;
+/// A report further off than this, either way, tells of something that nobody appended here (a prompt that an agent
+/// keeps to itself, an edit by the vendor), and not of how text is counted.
+const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
+
+/// Estimates the occupancy of the next request. Each call takes constant time.
+///
+/// The calls follow the conversation: [`appended`](Self::appended) for the system prompt, the tool definitions and every
+/// message that is not a reply, [`replied`](Self::replied) for each reply, [`rebuilt`](Self::rebuilt) after a compaction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Occupancy {
+    /// The prompt as last counted.
+    counted: Tokens,
+    /// The reply to it, as counted; unknown where it was cut.
+    output: Option<Tokens>,
+    /// The least that the reply is, and what it is estimated at.
+    reply: (Tokens, Tokens),
+    /// Estimate of what was appended since.
+    since: Tokens,
+    /// Tokens that reports have shown, and what they had been estimated at; both fade alike.
+    shown: f64,
+    estimated: f64,
+}
+
+impl Default for Occupancy {
+    fn default() -> Self {
+        Occupancy::new()
+    }
+}
+
+impl Occupancy {
+    /// An empty window.
+    pub fn new() -> Self {
+        Occupancy {
+            counted: 0,
+            output: None,
+            reply: (0, 0),
+            since: 0,
+            shown: PRIOR,
+            estimated: PRIOR,
+        }
+    }
+
+    /// Something of this estimate will be sent with the next request: the system prompt, the tool definitions, a prompt
+    /// with its pictures, results.
+    pub fn appended(&mut self, estimate: Tokens) {
+        self.since = self.since.saturating_add(estimate);
+    }
+
+    /// A reply came, to a request that held everything appended so far, and was reported to cost this much. `estimate`
+    /// is that of the reply. A cut reply (`is_whole` false) was counted only in part: the estimate stands for the rest.
+    /// A usage without a prompt is no report, and what is known stands.
+    pub fn replied(&mut self, usage: Usage, estimate: Tokens, is_whole: bool) {
+        let prompt = usage.prompt();
+        if prompt == 0 {
+            self.appended(estimate);
+            return;
+        }
+        let (known, guessed) = match self.output {
+            Some(output) => (self.counted.saturating_add(output), self.since),
+            None => (self.counted, self.since.saturating_add(self.reply.1)),
+        };
+        self.learn(prompt as f64 - known as f64, guessed as f64);
+        self.counted = prompt;
+        self.output = is_whole.then_some(usage.output);
+        self.reply = (usage.output, estimate);
+        self.since = 0;
+    }
+
+    /// The conversation was rebuilt and is estimated at this much, system prompt and tool definitions included. What the
+    /// reports have shown about estimates still holds.
+    pub fn rebuilt(&mut self, estimate: Tokens) {
+        self.counted = 0;
+        self.output = None;
+        self.reply = (0, 0);
+        self.since = estimate;
+    }
+
+    /// The tokens that the next request will fill the window with.
+    pub fn next_request(&self) -> Tokens {
+        let reply = match self.output {
+            Some(output) => output,
+            None => self.scale(self.reply.1).max(self.reply.0),
+        };
+        self.counted
+            .saturating_add(reply)
+            .saturating_add(self.scale(self.since))
+    }
+
+    /// How many tokens an estimated token has been worth in this session's reports.
+    pub fn ratio(&self) -> f64 {
+        self.shown / self.estimated
+    }
+
+    /// An estimate, as this session's reports say it should have been.
+    pub fn scale(&self, estimate: Tokens) -> Tokens {
+        (estimate as f64 * self.ratio()).ceil() as Tokens
+    }
+
+    fn learn(&mut self, shown: f64, estimated: f64) {
+        if estimated < 1.0 || !PLAUSIBLE.contains(&(shown / estimated)) {
+            return;
+        }
+        let weight = (MOST / estimated).min(1.0);
+        let fade = 0.5_f64.powf(estimated * weight / HALF_LIFE);
+        self.shown = self.shown * fade + shown * weight;
+        self.estimated = self.estimated * fade + estimated * weight;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn prompt(tokens: Tokens, output: Tokens) -> Usage {
+        Usage {
+            fresh: tokens,
+            output,
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn before_the_first_report_everything_appended_counts_as_estimated() {
+        let mut occupancy = Occupancy::new();
+        for part in [
+            1_200, /* system */
+            900,   /* tools */
+            40,    /* prompt */
+            1_600, /* picture */
+        ] {
+            occupancy.appended(part);
+        }
+        assert_eq!(occupancy.next_request(), 3_740);
+    }
+
+    #[test]
+    fn the_next_request_is_the_last_one_its_reply_and_what_came_since() {
+        let mut occupancy = Occupancy::new();
+        occupancy.appended(1_000);
+        occupancy.replied(prompt(1_000, 50), 70, true);
+        assert_eq!(occupancy.next_request(), 1_050);
+        occupancy.appended(200);
+        assert_eq!(occupancy.next_request(), 1_250);
+    }
+
+    #[test]
+    fn a_cached_prompt_fills_the_window_like_any_other() {
+        let mut occupancy = Occupancy::new();
+        let usage = Usage {
+            fresh: 10_000,
+            cache_read: 180_000,
+            ..Usage::default()
+        };
+        occupancy.replied(usage, 0, true);
+        assert_eq!(occupancy.next_request(), 190_000);
+    }
+
+    #[test]
+    fn estimates_follow_what_the_reports_have_shown() {
+        let mut occupancy = Occupancy::new();
+        let mut real = 30_000;
+        occupancy.replied(prompt(real, 0), 0, true);
+        for _ in 0..20 {
+            occupancy.appended(1_000);
+            real += 1_400;
+            occupancy.replied(prompt(real, 0), 0, true);
+        }
+        assert!((1.35..=1.4).contains(&occupancy.ratio()), "{}", occupancy.ratio());
+        occupancy.rebuilt(10_000);
+        assert!((13_500..=14_000).contains(&occupancy.next_request()));
+    }
+
+    #[test]
+    fn a_prompt_that_shrank_or_jumped_teaches_nothing() {
+        let mut occupancy = Occupancy::new();
+        occupancy.replied(prompt(50_000, 0), 0, true);
+        for odd in [20_000, 90_000, 1] {
+            occupancy.appended(500);
+            occupancy.replied(prompt(odd, 0), 0, true);
+            assert_eq!(occupancy.ratio(), 1.0);
+            assert_eq!(occupancy.next_request(), odd);
+        }
+    }
+
+    #[test]
+    fn a_cut_reply_counts_as_what_it_is_estimated_at() {
+        let mut occupancy = Occupancy::new();
+        occupancy.replied(prompt(1_000, 3), 400, false);
+        assert_eq!(occupancy.next_request(), 1_400);
+        occupancy.replied(prompt(1_000, 900), 400, false);
+        assert_eq!(
+            occupancy.next_request(),
+            1_900,
+            "what was reported is the least that it is"
+        );
+    }
+
+    #[test]
+    fn a_reply_without_a_report_leaves_what_is_known() {
+        let mut occupancy = Occupancy::new();
+        occupancy.replied(prompt(1_000, 10), 10, true);
+        occupancy.appended(100);
+        occupancy.replied(Usage::default(), 40, false);
+        assert_eq!(occupancy.next_request(), 1_150);
+    }
+
+    proptest! {
+        #[test]
+        fn no_report_breaks_the_estimate(steps in proptest::collection::vec(
+            (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 0..40,
+        )) {
+            let mut occupancy = Occupancy::new();
+            for (appended, tokens, output, is_whole) in steps {
+                occupancy.appended(appended);
+                occupancy.replied(prompt(tokens, output), appended, is_whole);
+                prop_assert!(occupancy.ratio().is_finite());
+                prop_assert!(occupancy.ratio() >= 0.4 - 1e-9 && occupancy.ratio() <= 3.0 + 1e-9);
+                prop_assert!(tokens == 0 || occupancy.next_request() >= tokens);
+            }
+        }
+    }
+}

@@ -1,0 +1,627 @@
+//! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
+
+use crate::exchange::{Exchanges, is_done};
+use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
+use crate::testrun::{self, Check, CheckKind};
+use crate::todo::TodoList;
+use crate::verdict::{self, Verdict};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Open errors that are kept, newest last.
+const ERRORS: usize = 8;
+/// Lines of an error, and bytes of a line, that are kept.
+const LINES: usize = 12;
+const WIDTH: usize = 240;
+/// Bytes of a command that are kept.
+const COMMAND: usize = 400;
+/// Bytes of an output that are looked at for the lines that failed: from its beginning and to its end.
+const LOOKED_AT: usize = 32 * 1024;
+/// Decisions that are kept, and bytes of a question or an answer.
+const DECISIONS: usize = 20;
+const ANSWER: usize = 600;
+
+/// What has come of a conversation so far.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// Files that were read or changed, by when they were last touched, newest last.
+    pub files: Vec<FileFact>,
+    /// The last test run.
+    pub tests: Option<CheckFact>,
+    /// The last build.
+    pub build: Option<CheckFact>,
+    /// The last lint.
+    pub lint: Option<CheckFact>,
+    /// What failed and was not seen to succeed since, newest last.
+    pub errors: Vec<OpenError>,
+    /// The list of what is to be done.
+    pub todo: TodoList,
+    /// What the user decided when asked, newest last.
+    pub decisions: Vec<Decision>,
+}
+
+impl Facts {
+    /// The facts of a conversation, in one pass.
+    pub fn gather(messages: &[Arc<Message>]) -> Facts {
+        let mut gatherer = Gatherer::new();
+        for message in messages {
+            gatherer.append(message);
+        }
+        gatherer.facts()
+    }
+}
+
+/// A file, as it was left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileFact {
+    /// The path, as the calls name it.
+    pub path: Arc<str>,
+    /// What was done to it.
+    pub state: FileState,
+}
+
+/// What was done to a file. A file that was changed and read again is still changed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum FileState {
+    /// Read only.
+    Read,
+    /// Changed.
+    Edited,
+    /// New.
+    Created,
+    /// Removed.
+    Deleted,
+}
+
+/// What came of the last check of a kind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckFact {
+    /// The command line, shortened if it is long.
+    pub command: String,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// Something that failed and was not seen to succeed since.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenError {
+    /// The command line, shortened if it is long.
+    pub command: String,
+    /// The lines of its output that say what failed.
+    pub lines: Vec<String>,
+    about: About,
+}
+
+/// What an error is about, so that a later success is known to be over it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum About {
+    /// A check, and what it was narrowed to.
+    Check { name: String, only: Vec<String> },
+    /// Any other program, by its name.
+    Program(String),
+}
+
+/// What the user decided when asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// What was asked, or the plan that was laid before the user.
+    pub question: String,
+    /// What the user answered.
+    pub answer: String,
+}
+
+/// Gathers facts message by message: each costs as much as is new in it.
+#[derive(Clone, Debug, Default)]
+pub struct Gatherer {
+    exchanges: Exchanges,
+    files: HashMap<Arc<str>, (FileState, u64)>,
+    touches: u64,
+    facts: Facts,
+}
+
+impl Gatherer {
+    /// Nothing gathered yet.
+    pub fn new() -> Self {
+        Gatherer::default()
+    }
+
+    /// Takes the next message of the conversation.
+    pub fn append(&mut self, message: &Arc<Message>) {
+        let mut exchanges = std::mem::take(&mut self.exchanges);
+        exchanges.next(message, |call, result| self.take(call, result));
+        self.exchanges = exchanges;
+    }
+
+    /// The facts so far.
+    pub fn facts(&self) -> Facts {
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_unstable_by_key(|(_, (_, touch))| *touch);
+        let files = files.into_iter().map(|(path, (state, _))| FileFact {
+            path: path.clone(),
+            state: *state,
+        });
+        Facts {
+            files: files.collect(),
+            ..self.facts.clone()
+        }
+    }
+
+    fn take(&mut self, call: &ToolCall, result: &ToolResult) {
+        let action = &call.action;
+        match action.kind {
+            ActionKind::Read if is_done(result) => {
+                for path in &action.paths {
+                    self.touch(path, FileState::Read);
+                }
+            }
+            ActionKind::Change if is_done(result) => {
+                let patched = patched(&call.parameters);
+                for path in action.changed() {
+                    let state = patched.get(path.as_ref()).copied();
+                    let state = state.unwrap_or_else(|| self.written(path, &call.parameters));
+                    self.touch(path, state);
+                }
+            }
+            ActionKind::Command => self.command(action, result),
+            ActionKind::Todo if result.success != Some(false) => self.facts.todo.take(&call.parameters),
+            ActionKind::Other if result.success != Some(false) => self.decide(&call.parameters, result),
+            _ => {}
+        }
+    }
+
+    fn touch(&mut self, path: &Arc<str>, state: FileState) {
+        self.touches += 1;
+        let file = self.files.entry(path.clone()).or_insert((state, 0));
+        file.1 = self.touches;
+        file.0 = match (file.0, state) {
+            (before, FileState::Read) => before,
+            // What was created here and edited then is still new.
+            (FileState::Created, FileState::Edited) => FileState::Created,
+            (_, now) => now,
+        };
+    }
+
+    fn written(&self, path: &Arc<str>, parameters: &Parameters) -> FileState {
+        const WHOLE: &[&str] = &["content", "contents", "file_text"];
+        const PART: &[&str] = &["old_string", "old_str", "oldText", "oldString", "edits"];
+        let has = |names: &[&str]| names.iter().any(|name| parameters.as_map().contains_key(*name));
+        let is_unseen = self
+            .files
+            .get(path)
+            .is_none_or(|(state, _)| *state == FileState::Deleted);
+        // The whole of a file that nobody has read: agents read before they overwrite.
+        if has(WHOLE) && !has(PART) && is_unseen {
+            FileState::Created
+        } else {
+            FileState::Edited
+        }
+    }
+
+    fn command(&mut self, action: &Action, result: &ToolResult) {
+        let line = action.command.as_deref().unwrap_or_default();
+        if result.success != Some(false) {
+            for path in action.changed() {
+                self.touch(path, FileState::Edited);
+            }
+        }
+        let checks = testrun::checks(line);
+        for check in &checks {
+            // Of a chain that failed, nobody knows which part did; the last one is blamed.
+            let verdict = verdict::of(check, result);
+            let fact = CheckFact {
+                command: shorten(line, COMMAND),
+                verdict,
+            };
+            *match check.kind {
+                CheckKind::Test => &mut self.facts.tests,
+                CheckKind::Build => &mut self.facts.build,
+                CheckKind::Lint => &mut self.facts.lint,
+            } = Some(fact);
+            if verdict == Verdict::Passed {
+                self.facts.errors.retain(|error| !error.about.is_over(check));
+            }
+        }
+        match checks
+            .iter()
+            .rfind(|check| check.kind == CheckKind::Test)
+            .or(checks.last())
+        {
+            Some(check) if verdict::of(check, result) == Verdict::Failed => {
+                let about = About::Check {
+                    name: check.name.clone(),
+                    only: check.only.clone(),
+                };
+                self.fail(line, about, result);
+            }
+            Some(_) => {}
+            None => self.other_command(line, result),
+        }
+    }
+
+    fn other_command(&mut self, line: &str, result: &ToolResult) {
+        let Some(name) = testrun::program_name(line) else {
+            return;
+        };
+        let about = About::Program(name);
+        match result.success {
+            Some(true) => self.facts.errors.retain(|error| error.about != about),
+            Some(false) if !testrun::is_question(line) => self.fail(line, about, result),
+            _ => {}
+        }
+    }
+
+    fn fail(&mut self, line: &str, about: About, result: &ToolResult) {
+        self.facts.errors.retain(|error| error.about != about);
+        if self.facts.errors.len() == ERRORS {
+            // A check that is broken matters more than a command that was given up.
+            let oldest = self
+                .facts
+                .errors
+                .iter()
+                .position(|error| matches!(error.about, About::Program(_)));
+            self.facts.errors.remove(oldest.unwrap_or(0));
+        }
+        self.facts.errors.push(OpenError {
+            command: shorten(line, COMMAND),
+            lines: failing_lines(result),
+            about,
+        });
+    }
+
+    /// A question to the user with its answer, or a plan that the user approved, by the shape of the parameters.
+    fn decide(&mut self, parameters: &Parameters, result: &ToolResult) {
+        let map = parameters.as_map();
+        let questions = match (map.get("questions"), map.get("question"), map.get("plan")) {
+            (Some(Value::Array(questions)), ..) => {
+                let texts = questions
+                    .iter()
+                    .filter_map(|question| question.get("question")?.as_str());
+                texts.take(DECISIONS).collect::<Vec<_>>().join(" / ")
+            }
+            (_, Some(Value::String(text)), _) | (.., Some(Value::String(text))) => text.clone(),
+            _ => return,
+        };
+        let answer = result
+            .texts()
+            .map(|text| text.body.as_str())
+            .find(|text| !text.trim().is_empty());
+        let (false, Some(answer)) = (questions.trim().is_empty(), answer) else {
+            return;
+        };
+        if self.facts.decisions.len() == DECISIONS {
+            self.facts.decisions.remove(0);
+        }
+        self.facts.decisions.push(Decision {
+            question: shorten(&questions, ANSWER),
+            answer: shorten(answer, ANSWER),
+        });
+    }
+}
+
+/// What a patch among the parameters says of its files: which are new, and which go.
+fn patched(parameters: &Parameters) -> HashMap<&str, FileState> {
+    let texts = parameters.as_map().values().filter_map(Value::as_str);
+    let patches = texts.filter(|text| text.trim_start().starts_with("*** "));
+    let headers = patches.flat_map(str::lines).filter_map(|line| {
+        let (word, path) = line.strip_prefix("*** ")?.split_once(" File: ")?;
+        let state = match word {
+            "Add" => FileState::Created,
+            "Delete" => FileState::Deleted,
+            _ => FileState::Edited,
+        };
+        Some((path.trim_end(), state))
+    });
+    headers.collect()
+}
+
+impl About {
+    /// Whether the success of this check shows that the error is over: the same check, narrowed to no less than failed.
+    fn is_over(&self, check: &Check) -> bool {
+        match self {
+            About::Check { name, only } => *name == check.name && check.only.iter().all(|word| only.contains(word)),
+            About::Program(_) => false,
+        }
+    }
+}
+
+/// The lines of an output that say what failed, each with the one after it; where none does, the last lines.
+fn failing_lines(result: &ToolResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut last = Vec::new();
+    for text in result.error.iter().chain(result.texts().map(|text| &text.body)) {
+        let text = text.as_str();
+        let (head, tail) = if text.len() <= 2 * LOOKED_AT {
+            (text, "")
+        } else {
+            (
+                &text[..text.floor_char_boundary(LOOKED_AT)],
+                &text[text.ceil_char_boundary(text.len() - LOOKED_AT)..],
+            )
+        };
+        let mut is_after = false;
+        for line in head.lines().chain(tail.lines()).filter(|line| !line.trim().is_empty()) {
+            let fails = says_failure(line);
+            if (fails || is_after) && lines.len() < LINES {
+                lines.push(shorten(line, WIDTH));
+            }
+            is_after = fails;
+            if last.len() == LINES / 2 {
+                last.remove(0);
+            }
+            last.push(line);
+        }
+    }
+    if lines.is_empty() {
+        lines = last.into_iter().map(|line| shorten(line, WIDTH)).collect();
+    }
+    lines
+}
+
+fn says_failure(line: &str) -> bool {
+    const ANYWHERE: &[&str] = &[
+        "FAILED",
+        "FAIL ",
+        "FAIL:",
+        "panicked at",
+        "Error:",
+        "error:",
+        "error[",
+        "Exception",
+        "not ok ",
+        "fatal:",
+        "ERROR",
+        "AssertionError",
+        "assertion",
+        "Assertion",
+        " error ",
+        "undefined:",
+        "cannot find",
+        "not found",
+        "Traceback",
+    ];
+    const FIRST: &[&str] = &["✗", "✘", "×", "✖", "E  ", "FAIL", "error", "failed", "Failed"];
+    let trimmed = line.trim_start();
+    FIRST.iter().any(|sign| trimmed.starts_with(sign)) || ANYWHERE.iter().any(|sign| line.contains(sign))
+}
+
+fn shorten(text: &str, bytes: usize) -> String {
+    let text = text.trim_end();
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(bytes)])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::message::{Part, Role};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    struct Talk(Vec<Arc<Message>>);
+
+    impl Talk {
+        fn new() -> Self {
+            Talk(Vec::new())
+        }
+
+        fn call(mut self, action: Action, parameters: Value, success: Option<bool>, output: &str) -> Self {
+            let id = format!("c{}", self.0.len());
+            let call = ToolCall::new(id.as_str(), "t", parameters.as_object().unwrap().clone()).doing(action);
+            self.0
+                .push(Arc::new(Message::new(Role::Assistant, vec![Part::ToolCall(call)])));
+            self.0.push(Arc::new(Message::results(vec![ToolResult::new(
+                id.as_str(),
+                success,
+                output,
+            )])));
+            self
+        }
+
+        fn on(self, kind: ActionKind, path: &str, success: Option<bool>) -> Self {
+            self.call(Action::on(kind, [path]), json!({}), success, "x")
+        }
+
+        fn run(self, line: &str, success: bool, output: &str) -> Self {
+            self.call(Action::command(line), json!({}), Some(success), output)
+        }
+
+        fn facts(&self) -> Facts {
+            Facts::gather(&self.0)
+        }
+    }
+
+    fn files(talk: &Talk) -> String {
+        let shown = talk
+            .facts()
+            .files
+            .into_iter()
+            .map(|file| format!("{}:{:?}", file.path, file.state));
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn files_stand_in_the_order_of_their_last_touch_with_their_last_state() {
+        let talk = Talk::new()
+            .on(ActionKind::Read, "a", Some(true))
+            .on(ActionKind::Read, "b", Some(true))
+            .on(ActionKind::Change, "b", Some(true))
+            .on(ActionKind::Read, "missing", Some(false))
+            .on(ActionKind::Change, "a", Some(false))
+            .on(ActionKind::Read, "c", None)
+            .on(ActionKind::Read, "b", Some(true));
+        assert_eq!(files(&talk), "a:Read c:Read b:Edited");
+    }
+
+    #[test]
+    fn a_file_is_new_if_it_was_written_whole_and_never_seen() {
+        let write = |talk: Talk, path: &str| {
+            talk.call(
+                Action::on(ActionKind::Change, [path]),
+                json!({"content": "x"}),
+                Some(true),
+                "ok",
+            )
+        };
+        let talk = write(Talk::new().on(ActionKind::Read, "old", Some(true)), "old");
+        let talk = write(talk, "new").on(ActionKind::Change, "new", Some(true));
+        assert_eq!(files(&talk), "old:Edited new:Created");
+        let patch = "*** Begin Patch\n*** Add File: n\n+x\n*** Delete File: d\n*** Update File: u\n*** End Patch";
+        let action = Action::on(ActionKind::Change, ["n", "d", "u"]);
+        let talk = Talk::new().call(action, json!({"input": patch}), Some(true), "ok");
+        assert_eq!(files(&talk), "n:Created d:Deleted u:Edited");
+    }
+
+    #[test]
+    fn the_last_check_of_each_kind_is_known_with_its_command() {
+        let talk = Talk::new()
+            .run("cargo test", false, "1 failed")
+            .run("cargo build", true, "")
+            .run("cargo test -p core", true, "");
+        let facts = talk.facts();
+        let tests = facts.tests.unwrap();
+        assert_eq!(
+            (tests.command.as_str(), tests.verdict),
+            ("cargo test -p core", Verdict::Passed)
+        );
+        assert_eq!(facts.build.unwrap().verdict, Verdict::Passed);
+        assert_eq!(facts.lint, None);
+    }
+
+    #[test]
+    fn an_error_is_open_until_the_same_check_succeeds_on_no_less() {
+        let open = |runs: &[(&str, bool)]| {
+            let talk = runs
+                .iter()
+                .fold(Talk::new(), |talk, (line, success)| talk.run(line, *success, "boom"));
+            talk.facts()
+                .errors
+                .into_iter()
+                .map(|error| error.command)
+                .collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(open(&[("cargo test", false)]), ["cargo test"]);
+        assert_eq!(open(&[("cargo test", false), ("cargo test -q", true)]), none);
+        assert_eq!(
+            open(&[("cargo test", false), ("cargo test parser", true)]),
+            ["cargo test"]
+        );
+        assert_eq!(open(&[("cargo test parser", false), ("cargo test", true)]), none);
+        assert_eq!(open(&[("cargo test", false), ("cargo build", true)]), ["cargo test"]);
+        assert_eq!(open(&[("./deploy a", false), ("ls", true)]), ["./deploy a"]);
+        assert_eq!(open(&[("./deploy a", false), ("./deploy b", true)]), none);
+        assert_eq!(open(&[("grep x y", false)]), none);
+        assert_eq!(open(&[("cargo test", false), ("cargo test", false)]), ["cargo test"]);
+    }
+
+    #[test]
+    fn an_error_keeps_the_lines_that_failed_and_no_flood() {
+        let output =
+            "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nthread 'b' panicked at src/b.rs:3:\nleft: 1\nnoise\n";
+        let lines = Talk::new()
+            .run("cargo test", false, output)
+            .facts()
+            .errors
+            .remove(0)
+            .lines;
+        assert_eq!(
+            lines,
+            ["test b ... FAILED", "thread 'b' panicked at src/b.rs:3:", "left: 1"]
+        );
+        let flood = Talk::new().run("cargo test", false, &"error: x\n".repeat(100_000));
+        assert_eq!(flood.facts().errors[0].lines.len(), LINES);
+        let quiet = Talk::new().run("./x", false, "one\ntwo");
+        assert_eq!(quiet.facts().errors[0].lines, ["one", "two"]);
+    }
+
+    #[test]
+    fn broken_checks_outlive_commands_that_were_given_up() {
+        let talk = (0..30).fold(Talk::new().run("cargo test", false, "1 failed"), |talk, number| {
+            talk.run(&format!("./try{number}"), false, "no")
+        });
+        let errors = talk.facts().errors;
+        assert_eq!(errors.len(), ERRORS);
+        assert_eq!(errors[0].command, "cargo test");
+        assert_eq!(errors[ERRORS - 1].command, "./try29");
+    }
+
+    #[test]
+    fn what_the_user_decided_when_asked_is_kept() {
+        let talk = Talk::new()
+            .call(
+                Action::default(),
+                json!({"questions": [{"question": "Which database?", "options": []}]}),
+                Some(true),
+                "Which database? = sqlite",
+            )
+            .call(
+                Action::default(),
+                json!({"plan": "1. do it"}),
+                Some(true),
+                "The user has approved the plan",
+            )
+            .call(
+                Action::default(),
+                json!({"plan": "2. not that"}),
+                Some(false),
+                "rejected",
+            )
+            .call(Action::default(), json!({"url": "x"}), Some(true), "page");
+        let decisions = talk.facts().decisions;
+        let shown: Vec<_> = decisions
+            .iter()
+            .map(|d| (d.question.as_str(), d.answer.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("Which database?", "Which database? = sqlite"),
+                ("1. do it", "The user has approved the plan")
+            ]
+        );
+    }
+
+    #[test]
+    fn the_todo_list_is_that_of_the_last_call_that_wrote_it() {
+        let todo = || Action::on(ActionKind::Todo, []);
+        let talk = Talk::new()
+            .call(
+                todo(),
+                json!({"todos": [{"content": "a", "status": "pending"}]}),
+                Some(true),
+                "ok",
+            )
+            .call(
+                todo(),
+                json!({"todos": [{"content": "b", "status": "pending"}]}),
+                Some(false),
+                "refused",
+            );
+        let facts = talk.facts();
+        assert_eq!(
+            facts.todo.items().map(|item| item.text.as_str()).collect::<Vec<_>>(),
+            ["a"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn gathering_message_by_message_equals_gathering_at_once(steps in proptest::collection::vec((0usize..6, any::<Option<bool>>()), 0..40)) {
+            let lines = ["cargo test", "make", "cargo test a", "ls", "./x", "pytest | tail"];
+            let talk = steps.iter().fold(Talk::new(), |talk, (line, success)| {
+                talk.call(Action::command(lines[*line]), json!({}), *success, "2 failed tests passed\nerror: é")
+            });
+            let mut gatherer = Gatherer::new();
+            for (number, message) in talk.0.iter().enumerate() {
+                gatherer.append(message);
+                prop_assert_eq!(gatherer.facts(), Facts::gather(&talk.0[..=number]));
+            }
+            prop_assert!(gatherer.facts().errors.len() <= ERRORS);
+        }
+    }
+}

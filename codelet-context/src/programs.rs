@@ -1,0 +1,378 @@
+//! The programs that check something, and the programs that run them, as tables. Lists are words with blanks between.
+
+use crate::testrun::CheckKind::{self, Build, Lint, Test};
+use Told::{Always, Any, First, Script, Target};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// A program that runs another one: its name, its options with a value, and how many words stand before the other one.
+pub(crate) type Wrapper = (&'static str, &'static str, usize);
+
+/// The rows for programs of this name, in the order of the table. Looked up by name, because every command of a long
+/// conversation is.
+pub(crate) fn programs(name: &str) -> &'static [&'static Program] {
+    static INDEX: OnceLock<HashMap<&str, Vec<&Program>>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| index(PROGRAMS, |row| row.names.split(' ')));
+    index.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// The wrappers whose first word is this.
+pub(crate) fn wrappers(name: &str) -> &'static [&'static Wrapper] {
+    static INDEX: OnceLock<HashMap<&str, Vec<&Wrapper>>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| index(WRAPPERS, |row| row.0.split(' ').take(1)));
+    index.get(name).map_or(&[], Vec::as_slice)
+}
+
+fn index<T, N: Iterator<Item = &'static str>>(
+    rows: &'static [T],
+    names: impl Fn(&'static T) -> N,
+) -> HashMap<&'static str, Vec<&'static T>> {
+    let mut index: HashMap<_, Vec<_>> = HashMap::new();
+    for row in rows {
+        for name in names(row) {
+            index.entry(name).or_default().push(row);
+        }
+    }
+    index
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    ("sudo", "-u -g -C -D -h -p --user", 0),
+    ("doas", "-u -C", 0),
+    ("time", "-f -o", 0),
+    ("env", "-u -C", 0),
+    ("nice", "-n", 0),
+    ("ionice", "-c -n", 0),
+    ("nohup", "", 0),
+    ("rtk", "", 0),
+    ("setsid", "", 0),
+    ("command", "", 0),
+    ("builtin", "", 0),
+    ("exec", "-a", 0),
+    ("eval", "", 0),
+    ("stdbuf", "-i -o -e", 0),
+    ("unbuffer", "", 0),
+    ("chronic", "", 0),
+    ("caffeinate", "-t", 0),
+    ("xvfb-run", "-s -n -e", 0),
+    ("dbus-run-session", "", 0),
+    ("timeout", "-s -k --signal --kill-after", 1),
+    ("gtimeout", "-s -k --signal --kill-after", 1),
+    ("cross-env", "", 0),
+    ("dotenv", "-e -f", 0),
+    ("xcrun", "--sdk", 0),
+    ("npx", "-p --package", 0),
+    ("bunx", "", 0),
+    ("uvx", "--from --with -p", 0),
+    (
+        "uv run",
+        "--with --extra --group -p --python --project --directory --package",
+        0,
+    ),
+    ("poetry run", "", 0),
+    ("pipenv run", "", 0),
+    ("pdm run", "", 0),
+    ("rye run", "", 0),
+    ("pixi run", "-e --environment --manifest-path", 0),
+    ("hatch run", "", 0),
+    ("conda run", "-n -p --name --prefix", 0),
+    ("mamba run", "-n -p", 0),
+    ("micromamba run", "-n -p", 0),
+    ("bundle exec", "", 0),
+    ("pnpm exec", "", 0),
+    ("pnpm dlx", "", 0),
+    ("yarn exec", "", 0),
+    ("yarn dlx", "", 0),
+    ("npm exec", "", 0),
+    ("bun x", "", 0),
+    ("stack exec", "", 0),
+    ("opam exec", "", 0),
+    ("mise exec", "", 0),
+    ("rbenv exec", "", 0),
+    ("rustup run", "", 1),
+    ("direnv exec", "", 1),
+    ("docker exec", "-e -u -w --env --user --workdir", 1),
+    (
+        "docker run",
+        "-e -u -w -v -p --env --user --name --network --entrypoint",
+        1,
+    ),
+    ("podman exec", "-e -u -w", 1),
+    ("docker-compose exec", "-e -u -w", 1),
+    ("docker-compose run", "-e -u -w -v", 1),
+    ("docker compose exec", "-e -u -w", 1),
+    ("docker compose run", "-e -u -w -v", 1),
+];
+
+/// Where a program is told what to do.
+pub(crate) enum Told {
+    /// It does nothing else.
+    Always,
+    /// By its first word, one of these.
+    First(&'static str),
+    /// By any of its words: it may be told to do several things.
+    Any(&'static str),
+    /// By the name of a script of the project, after one of these words or none.
+    Script(&'static str),
+    /// By a target of the project that is named for what it does.
+    Target,
+}
+
+/// A program that checks something when it is told to.
+pub(crate) struct Program {
+    pub names: &'static str,
+    pub told: Told,
+    pub kind: CheckKind,
+    /// Options that are followed by a value.
+    pub valued: &'static str,
+}
+
+const fn program(kind: CheckKind, names: &'static str, told: Told, valued: &'static str) -> Program {
+    Program {
+        names,
+        told,
+        kind,
+        valued,
+    }
+}
+
+const CARGO: &str = "--manifest-path -C --config --color -Z -p --package --target -j";
+const NPM: &str = "--prefix -w --workspace -C --dir --cwd --filter -F --loglevel";
+const MAKE: &str = "-C -f -I -o -W --directory --file";
+const MAVEN: &str = "-pl -f -s -P -T --projects --file";
+const GRADLE: &str = "-p -b -I --tests -x --project-dir";
+
+/// The programs that check. The first row that fits counts.
+const PROGRAMS: &[Program] = &[
+    program(
+        Test,
+        "cargo",
+        First("test t nextest tarpaulin llvm-cov miri mutants insta"),
+        CARGO,
+    ),
+    program(
+        Build,
+        "cargo",
+        First("build b rustc check c doc run install zigbuild"),
+        CARGO,
+    ),
+    program(Lint, "cargo", First("clippy fmt deny audit machete"), CARGO),
+    program(Test, "cargo-nextest trybuild", Always, ""),
+    program(Build, "rustc wasm-pack trunk", Always, ""),
+    program(
+        Test,
+        "pytest py.test unittest nose2 nosetests trial behave ward green",
+        Always,
+        "-k -m -n -p -c -o -W --tb -s",
+    ),
+    program(Test, "tox nox", Always, "-e -s -c -f"),
+    program(
+        Lint,
+        "mypy pyright basedpyright flake8 pylint black isort bandit ty",
+        Always,
+        "",
+    ),
+    program(Lint, "ruff", First("check format"), ""),
+    program(Build, "py_compile compileall build", Always, ""),
+    program(Test, "hatch", First("test"), ""),
+    program(
+        Test,
+        "hatch pdm pixi pipenv rye mise",
+        Script("run"),
+        "-e --environment",
+    ),
+    program(Build, "uv poetry hatch pdm flit", First("build"), ""),
+    program(
+        Test,
+        "vitest jest mocha ava tap jasmine karma uvu qunit cypress playwright wdio c8 nyc",
+        Always,
+        "-t -c --config -g",
+    ),
+    program(
+        Test,
+        "ng react-scripts lerna turbo nx vue-cli-service ember",
+        Any("test e2e test:unit"),
+        "",
+    ),
+    program(
+        Build,
+        "ng react-scripts lerna turbo nx next vite astro nuxt expo parcel",
+        Any("build"),
+        "",
+    ),
+    program(
+        Build,
+        "tsc webpack rollup esbuild tsup swc babel vue-tsc svelte-check",
+        Always,
+        "-p --project",
+    ),
+    program(
+        Lint,
+        "eslint prettier biome oxlint stylelint standard xo tslint markdownlint",
+        Always,
+        "-c",
+    ),
+    program(
+        Test,
+        "npm pnpm yarn bun",
+        Script("run run-script recursive workspaces foreach turbo"),
+        NPM,
+    ),
+    program(Test, "deno", First("test"), ""),
+    program(Test, "deno", Script("task"), ""),
+    program(Build, "deno", First("check compile bundle"), ""),
+    program(Lint, "deno", First("lint fmt"), ""),
+    program(Test, "go", First("test"), "-C"),
+    program(Build, "go", First("build install run generate"), "-C"),
+    program(Lint, "go", First("vet fmt"), "-C"),
+    program(Test, "gotestsum ginkgo richgo gotest", Always, ""),
+    program(Lint, "golangci-lint staticcheck gofmt revive", Always, ""),
+    program(
+        Test,
+        "mvn mvnw mvnd",
+        Any("test verify integration-test surefire:test failsafe:verify"),
+        MAVEN,
+    ),
+    program(
+        Build,
+        "mvn mvnw mvnd",
+        Any("compile package install test-compile deploy"),
+        MAVEN,
+    ),
+    program(Test, "gradle gradlew", Target, GRADLE),
+    program(
+        Build,
+        "gradle gradlew",
+        Any("assemble classes compileJava compileKotlin jar assembleDebug"),
+        GRADLE,
+    ),
+    program(
+        Lint,
+        "gradle gradlew",
+        Any("lint ktlintCheck detekt spotlessCheck checkstyleMain"),
+        GRADLE,
+    ),
+    program(Test, "sbt mill lein clj clojure amm bloop", Target, ""),
+    program(
+        Build,
+        "sbt mill javac kotlinc scalac ant",
+        Any("compile package assembly"),
+        "",
+    ),
+    program(Build, "javac kotlinc scalac", Always, ""),
+    program(Test, "dotnet", First("test vstest"), ""),
+    program(Build, "dotnet", First("build publish pack msbuild"), ""),
+    program(Lint, "dotnet", First("format"), ""),
+    program(Build, "msbuild xbuild", Always, ""),
+    program(
+        Test,
+        "ctest bats shellspec shunit2 prove busted runtests cram lit llvm-lit",
+        Always,
+        "-R -E -C -j --test-dir",
+    ),
+    program(Test, "meson", First("test"), "-C"),
+    program(Build, "meson", First("compile setup"), "-C"),
+    program(
+        Test,
+        "make gmake ninja samu just task rake mage invoke inv doit ant scons earthly mise moon xmake waf poe nmake mingw32-make thor",
+        Target,
+        MAKE,
+    ),
+    program(
+        Lint,
+        "make gmake just task rake mage invoke inv poe",
+        Any("lint fmt format clippy typecheck vet rubocop"),
+        MAKE,
+    ),
+    program(
+        Build,
+        "just task rake mage invoke inv ant xmake",
+        Any("build compile all release debug"),
+        MAKE,
+    ),
+    program(Build, "make gmake ninja samu scons nmake mingw32-make", Always, MAKE),
+    program(Build, "cmake", Always, ""),
+    program(
+        Build,
+        "gcc g++ cc c++ clang clang++ ld nvcc emcc protoc buf latexmk pdflatex elm tinygo",
+        Always,
+        "",
+    ),
+    program(
+        Lint,
+        "clang-tidy clang-format cppcheck shellcheck shfmt hadolint yamllint actionlint pre-commit sqlfluff tflint",
+        Always,
+        "",
+    ),
+    program(
+        Test,
+        "bazel bazelisk buck buck2 pants please plz",
+        First("test coverage"),
+        "",
+    ),
+    program(
+        Build,
+        "bazel bazelisk buck buck2 pants please plz",
+        First("build package"),
+        "",
+    ),
+    program(Test, "rspec minitest cucumber parallel_rspec", Always, "-e -t"),
+    program(Test, "rails spring zeus bin/rails", Any("test test:system spec"), ""),
+    program(Lint, "rubocop standardrb sorbet steep brakeman", Always, ""),
+    program(
+        Test,
+        "phpunit pest paratest codecept phpspec simple-phpunit",
+        Always,
+        "--filter -c",
+    ),
+    program(Test, "composer", Script("run run-script"), "-d"),
+    program(Test, "artisan", First("test"), ""),
+    program(Lint, "phpstan psalm phpcs php-cs-fixer pint", Always, ""),
+    program(Test, "mix", First("test espec"), ""),
+    program(Build, "mix", First("compile release"), ""),
+    program(Lint, "mix", First("credo dialyzer format"), ""),
+    program(Test, "rebar3", Any("eunit ct proper"), ""),
+    program(Build, "rebar3", Any("compile release"), ""),
+    program(Test, "zig", Any("test"), ""),
+    program(
+        Test,
+        "swift zig gleam dart flutter nim nimble dub fpm stack cabal dune forge hardhat truffle anchor aptos snforge scarb roc v crystal shards raku zef alr melos helm opa conftest terraform tofu dbt wasm-pack spago elm mops sui",
+        First("test spec runtest unittest drive"),
+        "--package-path -C",
+    ),
+    program(
+        Build,
+        "swift zig gleam dart flutter nim nimble dub fpm stack cabal dune forge hardhat truffle anchor scarb crystal v spago roc",
+        First("build compile build-exe c make check"),
+        "--package-path -C",
+    ),
+    program(
+        Lint,
+        "dart flutter swift terraform tofu",
+        First("analyze format validate fmt"),
+        "",
+    ),
+    program(
+        Test,
+        "xcodebuild",
+        Any("test test-without-building"),
+        "-scheme -project -workspace -destination",
+    ),
+    program(Build, "xcodebuild swiftc", Always, ""),
+    program(Lint, "swiftlint swiftformat ktlint detekt", Always, ""),
+    program(Test, "manage.py setup.py runtests.py", First("test"), ""),
+    program(Test, "doctest", Always, ""),
+    program(
+        Build,
+        "setup.py",
+        First("build develop build_ext sdist bdist_wheel"),
+        "",
+    ),
+    program(
+        Build,
+        "docker podman docker-compose nix buildah",
+        First("build buildx flake"),
+        "",
+    ),
+    program(Build, "nix-build", Always, ""),
+];

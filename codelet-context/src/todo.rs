@@ -1,0 +1,254 @@
+//! The list of what is to be done, as the calls that keep it say.
+
+use crate::message::Parameters;
+use serde_json::{Map, Value};
+
+/// Items of a list that are kept; the newest call of a hostile transcript may name millions.
+const MOST: usize = 200;
+
+/// One thing to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TodoItem {
+    /// What is to be done.
+    pub text: String,
+    /// How far it is.
+    pub state: TodoState,
+}
+
+/// How far a thing to do is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum TodoState {
+    /// Not begun.
+    #[default]
+    Open,
+    /// Under way.
+    Active,
+    /// Done.
+    Done,
+    /// Given up.
+    Dropped,
+}
+
+impl TodoState {
+    /// Whether something is left to do.
+    pub fn is_open(self) -> bool {
+        matches!(self, TodoState::Open | TodoState::Active)
+    }
+}
+
+/// The newest list. Some tools write all of it at once, some an item at a time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TodoList {
+    items: Vec<(Option<String>, TodoItem)>,
+    created: usize,
+}
+
+impl TodoList {
+    /// The items, in their order.
+    pub fn items(&self) -> impl Iterator<Item = &TodoItem> {
+        self.items.iter().map(|(_, item)| item)
+    }
+
+    /// Takes over what a call of a todo tool says, by the shape of its parameters: a list under any name replaces all
+    /// items; an id with a state alters one; a text without an id adds one. Other calls only look at the list.
+    pub fn take(&mut self, parameters: &Parameters) {
+        let map = parameters.as_map();
+        if let Some(items) = map.values().find_map(list) {
+            self.created = items.len();
+            self.items = items;
+        } else if let Some(id) = id(map) {
+            self.alter(&id, map);
+        } else if let Some(text) = text(map)
+            && self.items.len() < MOST
+        {
+            // Tools that add an item at a time number them from 1.
+            self.created += 1;
+            let item = TodoItem {
+                text,
+                state: state(map),
+            };
+            self.items.push((Some(self.created.to_string()), item));
+        }
+    }
+
+    fn alter(&mut self, id: &str, map: &Map<String, Value>) {
+        if map.get("status").and_then(Value::as_str) == Some("deleted") {
+            self.items.retain(|(other, _)| other.as_deref() != Some(id));
+            return;
+        }
+        let found = self.items.iter_mut().find(|(other, _)| other.as_deref() == Some(id));
+        let Some((_, item)) = found else { return };
+        if has_state(map) {
+            item.state = state(map);
+        }
+        if let Some(text) = text(map) {
+            item.text = text;
+        }
+    }
+}
+
+fn list(value: &Value) -> Option<Vec<(Option<String>, TodoItem)>> {
+    let items: Vec<_> = match value {
+        Value::Array(items) => items.iter().filter_map(item).take(MOST).collect(),
+        Value::String(text) => text.lines().filter_map(checkbox).take(MOST).collect(),
+        _ => return None,
+    };
+    // An emptied list is a list; an array of other things is none.
+    (!items.is_empty() || value.as_array().is_some_and(Vec::is_empty)).then_some(items)
+}
+
+fn item(value: &Value) -> Option<(Option<String>, TodoItem)> {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Some(checkbox(text).unwrap_or_else(|| {
+            let state = TodoState::Open;
+            let text = text.trim().to_owned();
+            (None, TodoItem { text, state })
+        })),
+        Value::Object(map) => {
+            let item = TodoItem {
+                text: text(map)?,
+                state: state(map),
+            };
+            Some((id(map), item))
+        }
+        _ => None,
+    }
+}
+
+/// A line of a list in Markdown: `- [x] text`.
+fn checkbox(line: &str) -> Option<(Option<String>, TodoItem)> {
+    let line = line.trim_start().trim_start_matches(['-', '*', '+']).trim_start();
+    let (mark, text) = line.strip_prefix('[')?.split_once(']')?;
+    let state = match mark.trim() {
+        "" => TodoState::Open,
+        "x" | "X" | "✓" => TodoState::Done,
+        "~" | "/" | ">" | "-" => TodoState::Active,
+        _ => return None,
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| {
+        (
+            None,
+            TodoItem {
+                text: text.to_owned(),
+                state,
+            },
+        )
+    })
+}
+
+fn text(map: &Map<String, Value>) -> Option<String> {
+    const NAMES: [&str; 7] = ["content", "step", "subject", "title", "text", "task", "description"];
+    let text = NAMES.iter().find_map(|name| map.get(*name)?.as_str())?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn id(map: &Map<String, Value>) -> Option<String> {
+    match ["taskId", "task_id", "todoId", "id"]
+        .iter()
+        .find_map(|name| map.get(*name))?
+    {
+        Value::String(id) => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        _ => None,
+    }
+}
+
+fn has_state(map: &Map<String, Value>) -> bool {
+    ["status", "state", "completed", "done"]
+        .iter()
+        .any(|name| map.contains_key(*name))
+}
+
+fn state(map: &Map<String, Value>) -> TodoState {
+    let named = ["status", "state"].iter().find_map(|name| map.get(*name)?.as_str());
+    match named.unwrap_or_default() {
+        "completed" | "complete" | "done" | "closed" | "finished" => TodoState::Done,
+        "in_progress" | "in-progress" | "inProgress" | "active" | "doing" | "started" => TodoState::Active,
+        "cancelled" | "canceled" | "dropped" | "skipped" => TodoState::Dropped,
+        _ if ["completed", "done"]
+            .iter()
+            .any(|name| map.get(*name) == Some(&Value::Bool(true))) =>
+        {
+            TodoState::Done
+        }
+        _ => TodoState::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn list_after(calls: &[&str]) -> String {
+        let mut list = TodoList::default();
+        for call in calls {
+            let value: Value = serde_json::from_str(call).unwrap();
+            list.take(&Parameters::new(value.as_object().unwrap().clone()));
+        }
+        let shown = list.items().map(|item| {
+            let mark = match item.state {
+                TodoState::Open => ' ',
+                TodoState::Active => '>',
+                TodoState::Done => 'x',
+                TodoState::Dropped => '-',
+            };
+            format!("[{mark}]{}", item.text)
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_list_is_read_in_every_shape_that_agents_give_it() {
+        let table: &[(&[&str], &str)] = &[
+            (
+                &[
+                    r#"{"todos":[{"content":"a","status":"completed","activeForm":"doing a"},{"content":"b","status":"in_progress"}]}"#,
+                ],
+                "[x]a [>]b",
+            ),
+            (
+                &[
+                    r#"{"explanation":"why","plan":[{"step":"a","status":"completed"},{"step":"b","status":"pending"}]}"#,
+                ],
+                "[x]a [ ]b",
+            ),
+            (&[r#"{"todos":"- [x] a\n- [ ] b\nwords"}"#], "[x]a [ ]b"),
+            (&[r#"{"items":["a","[x] b"," "]}"#], "[ ]a [x]b"),
+            (&[r#"{"tasks":[{"title":"a","done":true},{"nothing":1}]}"#], "[x]a"),
+            (&[r#"{"todos":[{"content":"a","status":"cancelled"}]}"#], "[-]a"),
+            (
+                &[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[{"content":"b"}]}"#],
+                "[ ]b",
+            ),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[]}"#], ""),
+            (&[r#"{"todos":[{"content":"a"}]}"#, "{}"], "[ ]a"),
+        ];
+        for (calls, expected) in table {
+            assert_eq!(list_after(calls), *expected);
+        }
+    }
+
+    #[test]
+    fn items_added_one_at_a_time_are_altered_by_their_number() {
+        let calls = [
+            r#"{"subject":"a","description":"long"}"#,
+            r#"{"subject":"b"}"#,
+            r#"{"subject":"c"}"#,
+            r#"{"taskId":"1","status":"completed"}"#,
+            r#"{"taskId":2,"status":"in_progress","subject":"bb"}"#,
+            r#"{"taskId":"3","status":"deleted"}"#,
+            r#"{"taskId":"9","status":"completed"}"#,
+            r#"{"taskId":"1"}"#,
+        ];
+        assert_eq!(list_after(&calls), "[x]a [>]bb");
+    }
+
+    #[test]
+    fn a_hostile_list_is_cut() {
+        let many = format!(r#"{{"todos":[{}]}}"#, vec![r#""a""#; 5_000].join(","));
+        assert_eq!(list_after(&[&many]).matches('a').count(), MOST);
+    }
+}

@@ -1,0 +1,451 @@
+//! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
+
+use crate::message::ToolResult;
+use crate::testrun::{Check, CheckKind};
+
+/// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
+/// faults of compilers at the beginning.
+const HEAD: usize = 8 * 1024;
+const TAIL: usize = 16 * 1024;
+
+/// What came of a check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Verdict {
+    /// It succeeded.
+    Passed,
+    /// It failed.
+    Failed,
+    /// Neither its status nor its output says.
+    Unknown,
+}
+
+/// What came of a check that this result answers.
+///
+/// The status decides wherever it is the status of the check. Where the line ends with another command (`… | tail`),
+/// status 0 says nothing, and the output must tell of success and not of failure; of a build or a lint it is enough that it
+/// shows no error, because these are silent when all is well. Where no status is recorded, the output must mention `test`,
+/// say `pass`, `passed` or `success` in whole words, and count no failure.
+pub fn of(check: &Check, result: &ToolResult) -> Verdict {
+    match result.success {
+        Some(false) => return Verdict::Failed,
+        Some(true) if check.decides => return Verdict::Passed,
+        _ => {}
+    }
+    let signs = Signs::of_result(result);
+    let says_success = match result.success {
+        Some(_) if check.kind != CheckKind::Test => {
+            if is_build_failure(result) || shows_error(result) {
+                return Verdict::Failed;
+            }
+            true
+        }
+        Some(_) => signs.success || signs.all_well,
+        None => signs.success && signs.mentions_test,
+    };
+    match (signs.failure, says_success) {
+        (true, _) => Verdict::Failed,
+        (false, true) => Verdict::Passed,
+        (false, false) => Verdict::Unknown,
+    }
+}
+
+/// Whether a failed check never came to run what it was to check, because that could not be built.
+pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &[
+        "could not compile",
+        "error[E",
+        "error TS",
+        "SyntaxError",
+        "[build failed]",
+        "BUILD FAILED",
+        "Compilation failed",
+        "COMPILATION ERROR",
+        "undefined reference",
+        "fatal error:",
+    ];
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    texts
+        .flat_map(|text| ends(text.as_str()))
+        .any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
+}
+
+/// Whether a line reports an error, in the way that compilers and linters do.
+fn shows_error(result: &ToolResult) -> bool {
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    let mut lines = texts.flat_map(|text| ends(text.as_str())).flat_map(str::lines);
+    lines.any(|line| {
+        let begins = line
+            .trim_start()
+            .get(..5)
+            .is_some_and(|head| head.eq_ignore_ascii_case("error"));
+        begins || line.contains(": error") || line.contains(" error ")
+    })
+}
+
+/// The beginning and the end of an output. A number cut in two would be another number, so the end begins at a blank.
+fn ends(text: &str) -> [&str; 2] {
+    if text.len() <= HEAD + TAIL {
+        return [text, ""];
+    }
+    let tail = &text[text.ceil_char_boundary(text.len() - TAIL)..];
+    let tail = tail.find(char::is_whitespace).map_or("", |at| &tail[at..]);
+    [&text[..text.floor_char_boundary(HEAD)], tail]
+}
+
+/// The signs of success and failure in an output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Signs {
+    /// It mentions `test`.
+    mentions_test: bool,
+    /// It says `pass`, `passed` or `success`, and not that there were none.
+    success: bool,
+    /// It says so in other words: `ok`, `0 failed`.
+    all_well: bool,
+    /// It counts failures, or shows one.
+    failure: bool,
+}
+
+impl Signs {
+    fn of_result(result: &ToolResult) -> Signs {
+        let mut signs = Signs::default();
+        for text in result.texts().map(|text| &text.body).chain(&result.error) {
+            signs.read(text.as_str());
+        }
+        signs
+    }
+
+    fn read(&mut self, text: &str) {
+        for end in ends(text) {
+            self.read_lines(end);
+        }
+    }
+
+    fn read_lines(&mut self, text: &str) {
+        let mut words = Vec::new();
+        for line in text.split(['\n', '\r']) {
+            split(line, &mut words);
+            for at in 0..words.len() {
+                self.weigh(&words, at);
+            }
+            self.failure |= line.contains("could not compile") || line.contains("command not found");
+        }
+    }
+
+    fn weigh(&mut self, words: &[Word], at: usize) {
+        let word = words[at].text;
+        let is = |names: &str| names.split(' ').any(|name| name.eq_ignore_ascii_case(word));
+        if !self.mentions_test {
+            self.mentions_test = word
+                .as_bytes()
+                .windows(4)
+                .any(|four| four.eq_ignore_ascii_case(b"test"));
+        }
+        // Few words begin like the words below, and an output has many words.
+        if word.len() > 12 || !word.starts_with(['p', 's', 'o', 'f', 'e', 'c', 'r', 'P', 'S', 'O', 'F', 'E', 'C', 'R'])
+        {
+            return;
+        }
+        let next = words.get(at + 1);
+        let is_denied = at > 0 && words[at - 1].denies_after();
+        if is("pass passed success") {
+            let is_none = count(words, at) == Some(0) || next.is_some_and(Word::denies_before);
+            self.success |= !is_none && !is_denied;
+        } else if is("ok passing succeeded successful successfully") {
+            self.all_well |= count(words, at) != Some(0) && !is_denied;
+        } else if is("failed failure failures fail fails failing") {
+            match count(words, at) {
+                Some(0) => self.all_well = true,
+                Some(_) => self.failure = true,
+                // Test runners shout; a sentence or a test's name does not.
+                None => self.failure |= word == "FAIL" || word == "FAILED",
+            }
+        } else if is("error errors errored") {
+            match count(words, at) {
+                Some(0) => self.all_well = true,
+                // "HTTP 500 error" counts nothing: the number must begin something.
+                Some(_) => self.failure |= at == 0 || !words[at - 1].is_number() || begins(words, at - 1),
+                None => {}
+            }
+        } else if is("exit exited code status rc") {
+            self.failure |= next.is_some_and(|next| next.is_number() && next.number() != Some(0) && next.is_close());
+        }
+    }
+}
+
+/// A run of letters, digits and underscores.
+struct Word<'a> {
+    text: &'a str,
+    /// What stands between the word before and this one.
+    gap: &'a str,
+}
+
+impl Word<'_> {
+    fn is_number(&self) -> bool {
+        self.text.bytes().all(|b| b.is_ascii_digit())
+    }
+
+    /// A number; one too large to hold is large all the same.
+    fn number(&self) -> Option<u64> {
+        self.is_number().then(|| self.text.parse().unwrap_or(u64::MAX))
+    }
+
+    /// Only blanks stand before it.
+    fn is_adjacent(&self) -> bool {
+        !self.gap.is_empty() && self.gap.bytes().all(|b| matches!(b, b' ' | b'\t'))
+    }
+
+    /// It is the value of the word before, as in `failed: 2`, `failures=2`, `code 2`.
+    fn is_close(&self) -> bool {
+        self.is_adjacent() || self.is_value()
+    }
+
+    fn is_value(&self) -> bool {
+        let sign = self.gap.trim_matches(|c: char| c == ' ' || c == '"' || c == '\'');
+        sign == ":" || sign == "="
+    }
+
+    fn denies_after(&self) -> bool {
+        ["no", "not", "never", "without", "cannot", "t"]
+            .iter()
+            .any(|no| self.text.eq_ignore_ascii_case(no))
+    }
+
+    fn denies_before(&self) -> bool {
+        self.is_value() && (self.text.eq_ignore_ascii_case("false") || self.text.eq_ignore_ascii_case("no"))
+    }
+
+    /// A thing that is counted between the number and the word: `2 tests failed`.
+    fn is_counted(&self) -> bool {
+        const COUNTED: &[&str] = &[
+            "test",
+            "tests",
+            "suite",
+            "suites",
+            "spec",
+            "specs",
+            "example",
+            "examples",
+            "case",
+            "cases",
+            "file",
+            "files",
+            "assertion",
+            "assertions",
+            "check",
+            "checks",
+        ];
+        COUNTED.iter().any(|name| self.text.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The count that belongs to a word: `2 failed`, `2 tests failed`, `failed: 2`, `# fail 2`.
+fn count(words: &[Word], at: usize) -> Option<u64> {
+    if at > 0 && words[at].is_adjacent() {
+        let before = &words[at - 1];
+        if let Some(number) = before.number() {
+            return Some(number);
+        }
+        if at > 1
+            && before.is_counted()
+            && before.is_adjacent()
+            && let Some(number) = words[at - 2].number()
+        {
+            return Some(number);
+        }
+    }
+    let after = words.get(at + 1)?;
+    if after.is_counted() {
+        return words.get(at + 2).filter(|word| word.is_value())?.number();
+    }
+    if !after.is_close() || after.number().is_none() {
+        return None;
+    }
+    // `failed 2 tests` counts; `passed in 3 seconds`, `fail 2.5` and `error 404 handled` do not.
+    let is_last = words
+        .get(at + 2)
+        .is_none_or(|word| !word.is_adjacent() && word.gap != "." || word.is_counted());
+    (after.is_value() || is_last).then(|| after.number())?
+}
+
+/// Whether a number begins what it counts.
+fn begins(words: &[Word], at: usize) -> bool {
+    at == 0 || !words[at].is_adjacent() || words[at - 1].text.eq_ignore_ascii_case("found")
+}
+
+/// The words of a line, without the escape codes that colour it.
+fn split<'a>(line: &'a str, words: &mut Vec<Word<'a>>) {
+    words.clear();
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut rest, mut gap_from) = (line, line);
+    while let Some(c) = rest.chars().next() {
+        if let Some(code) = rest.strip_prefix("\u{1b}[") {
+            let end = code
+                .find(|c: char| ('@'..='~').contains(&c))
+                .map_or(code.len(), |at| at + 1);
+            // What a code colours is its own word; the code itself is no gap between words.
+            if gap_from.len() == rest.len() {
+                gap_from = &code[end..];
+            }
+            rest = &code[end..];
+        } else if is_letter(c) {
+            let end = rest.find(|c: char| !is_letter(c)).unwrap_or(rest.len());
+            let gap = &gap_from[..gap_from.len() - rest.len()];
+            // A gap with a code in it is taken up to the code: `2\e[0m failed`, `2 \e[0mfailed`.
+            let gap = gap.split('\u{1b}').next().filter(|gap| !gap.is_empty()).unwrap_or(gap);
+            words.push(Word {
+                text: &rest[..end],
+                gap,
+            });
+            rest = &rest[end..];
+            gap_from = rest;
+        } else {
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::testrun;
+    use Verdict::{Failed, Passed, Unknown};
+    use proptest::prelude::*;
+
+    fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
+        let check = testrun::checks(line).pop().unwrap();
+        of(&check, &ToolResult::new("1", success, output))
+    }
+
+    #[test]
+    fn the_status_decides_where_it_is_the_checks_own() {
+        assert_eq!(verdict("cargo test", Some(true), "3 failed"), Passed);
+        assert_eq!(verdict("cargo test", Some(false), "all tests passed"), Failed);
+    }
+
+    #[test]
+    fn without_a_status_the_output_decides_by_whole_words() {
+        let table = [
+            ("test result: ok. 12 passed; 0 failed; 0 ignored", Passed),
+            ("test result: FAILED. 12 passed; 1 failed", Failed),
+            ("===== test session starts =====\n12 passed in 0.3s", Passed),
+            ("running tests\nall tests pass", Passed),
+            ("test: success", Passed),
+            ("tests: {\"success\": true}", Passed),
+            ("tests: {\"success\": false}", Unknown),
+            ("test the password", Unknown),
+            ("test bypass", Unknown),
+            ("test DB_PASS compass surpassed passed_through", Unknown),
+            ("test: 0 passed", Unknown),
+            ("tests passed: 0", Unknown),
+            ("tests did not pass", Unknown),
+            ("12 passed", Unknown),
+            ("no tests ran", Unknown),
+            ("", Unknown),
+            ("Tests: 2 failed, 10 passed, 12 total", Failed),
+            ("Tests run: 5, Failures: 0, Errors: 0 - all tests passed", Passed),
+            ("Tests run: 5, Failures: 2, Errors: 0 - some tests passed", Failed),
+            ("2 tests failed, 3 tests passed", Failed),
+            ("# tests 12\n# pass 10\n# fail 2", Failed),
+            ("# tests 12\n# pass 12\n# fail 0", Passed),
+            (" 3 pass\n 0 fail\nRan 3 tests", Passed),
+            ("tests passed\nfailed tests: 3", Failed),
+            ("FAILED (failures=1)\n3 tests passed", Failed),
+            ("--- PASS: TestA\n--- FAIL: TestB", Failed),
+            ("test handles_failure ... passed", Passed),
+            ("test: a request that failed is retried: passed", Passed),
+            ("test: HTTP 500 error is shown: passed", Passed),
+            ("3 tests passed, 1 error", Failed),
+            ("1 xfailed, 3 tests passed", Passed),
+            (
+                "\u{1b}[32m12 passed\u{1b}[0m, \u{1b}[31m2 failed\u{1b}[0m, tests",
+                Failed,
+            ),
+            ("\u{1b}[1m\u{1b}[31m2\u{1b}[0m failed, 1 test passed", Failed),
+            ("tests passed in 3 seconds", Passed),
+            ("99999999999999999999999 failed tests", Failed),
+        ];
+        for (output, expected) in table {
+            assert_eq!(verdict("cargo test", None, output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn behind_a_pipe_status_0_needs_an_output_that_does_not_contradict() {
+        let table = [
+            ("test result: ok. 12 passed; 0 failed", Passed),
+            ("12 passed in 0.3s", Passed),
+            ("ok  \texample.com/a\t0.3s", Passed),
+            ("Tests  4 passed (4)", Passed),
+            ("test result: FAILED. 3 passed; 1 failed", Failed),
+            ("error: could not compile `a`", Failed),
+            ("bash: cargo: command not found", Failed),
+            ("FAIL\texample.com/a\nexit status 1", Failed),
+            ("3 passed\nexit code: 101", Failed),
+            ("3 passed\nexit code: 0", Passed),
+            ("error[E0308]: mismatched types", Unknown),
+            ("", Unknown),
+        ];
+        for (output, expected) in table {
+            assert_eq!(
+                verdict("cargo test 2>&1 | tail -5", Some(true), output),
+                expected,
+                "{output}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_build_behind_a_pipe_is_well_if_it_shows_no_error() {
+        let table = [
+            ("", Passed),
+            ("    Finished `dev` profile in 0.3s", Passed),
+            ("src/a.ts(3,1): error TS2304: Cannot find name 'b'.", Failed),
+            ("error[E0308]: mismatched types", Failed),
+            ("make: *** [all] Error 2", Failed),
+            ("Found 3 errors.", Failed),
+            ("0 errors, 2 warnings", Passed),
+        ];
+        for (output, expected) in table {
+            assert_eq!(
+                verdict("npm run build 2>&1 | tail -5", Some(true), output),
+                expected,
+                "{output}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_huge_output_is_judged_by_its_ends_and_no_number_is_cut() {
+        let middle = "x".repeat(40_000);
+        assert_eq!(
+            verdict("cargo test", None, &format!("test a\n{middle}\n3 passed")),
+            Passed
+        );
+        // The tail begins within "10 failed"; half of the number would be none.
+        let tail = format!("failed {}tests passed", "y ".repeat((TAIL - 22) / 2));
+        let output = format!("{middle}10 {tail}");
+        assert_ne!(verdict("cargo test", None, &output), Failed);
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_is_too_odd(output in r#"(\PC|\n|\x1b\[|[0-9]| |test|passed|failed|:|=|exit){0,60}"#, status in any::<Option<bool>>()) {
+            verdict("cargo test | tail", status, &output);
+        }
+
+        #[test]
+        fn a_count_above_zero_is_a_failure_and_zero_is_none(number in 0u32..200, form in 0usize..5) {
+            let line = match form {
+                0 => format!("{number} failed"),
+                1 => format!("failures: {number}"),
+                2 => format!("{number} tests failed"),
+                3 => format!("(errors={number})"),
+                _ => format!("fail {number}"),
+            };
+            let expected = if number > 0 { Failed } else { Passed };
+            prop_assert_eq!(verdict("cargo test", None, &format!("tests passed\n{line}\n")), expected);
+        }
+    }
+}
