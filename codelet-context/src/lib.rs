@@ -3,6 +3,7 @@
 pub mod anchor;
 pub mod body;
 pub mod compact;
+pub mod cut;
 mod hash;
 pub mod history;
 pub mod message;
@@ -10,4 +11,5 @@ pub mod recall;
 pub mod strategy;
 pub mod tokens;
 pub mod turn;
+pub mod validate;
 pub mod view;
