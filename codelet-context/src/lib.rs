@@ -3,6 +3,7 @@
 pub mod anchor;
 pub mod body;
 pub mod compact;
+pub mod cut;
 mod exchange;
 mod hash;
 pub mod history;
@@ -23,5 +24,6 @@ pub mod tokens;
 pub mod tracker;
 pub mod turn;
 pub mod usage;
+pub mod validate;
 pub mod verdict;
 pub mod view;

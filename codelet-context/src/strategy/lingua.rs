@@ -1,6 +1,300 @@
-//! Strategy `lingua`.
+//! Strategy `lingua`: low-entropy text inside tool outputs becomes shorter without losing what it says.
+//!
+//! Three things count as low entropy, and nothing else does: terminal codes, states of a progress line that a carriage
+//! return has overwritten, and runs of lines that report success or progress or are the
+//! same to the byte. Whatever is not recognised stands as it is, so prose, code, tables and indentation are never touched.
+//! A line that tells of a failure is never folded.
 
-/// The text with escape codes, progress bars and runs of alike lines squeezed, or `None` where nothing is saved.
-pub(crate) fn squeeze(_text: &str) -> Option<String> {
-    None
+use super::status::{self, Class};
+use super::{Edit, Limits, StrategyCount, answers, make, shown};
+use crate::body::Body;
+use crate::cut;
+use crate::message::{ActionKind, Part};
+use crate::view::View;
+use std::borrow::Cow;
+
+/// The name in reports.
+pub const NAME: &str = "lingua";
+
+/// Less than this is not worth a marker, in bytes.
+const LEAST_SAVING: usize = 128;
+/// Alike lines become one from this many on.
+const RUN: usize = 4;
+/// Lines that are the same to the byte, but of no known kind, become one from this many on.
+const SAME_RUN: usize = 8;
+/// A terminal code that takes a text (a title, a link) is at most this long.
+const LONGEST_CODE: usize = 4_096;
+
+const WHY: &str = "terminal codes and alike lines left out";
+
+/// Shows outputs squeezed, with a marker at the end. What a call read from a file stands as it is: that is the file's text,
+/// and an edit has to match it.
+pub fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
+    let View { messages, archive } = view;
+    let mut edits = Vec::new();
+    for answer in answers(messages) {
+        if answer.call.is_some_and(|call| call.action.kind == ActionKind::Read) {
+            continue;
+        }
+        for (block, piece) in answer.result.output.iter().enumerate() {
+            let Part::Text(text) = piece else { continue };
+            if text.cut.is_some() {
+                continue;
+            }
+            let Some(squeezed) = text.body.squeezed() else { continue };
+            let what = answer.what("output");
+            if squeezed.len() + 1 + cut::marker_bound(&what, text.body.len(), WHY) >= text.body.len() {
+                continue;
+            }
+            let handle = archive.keep(&text.body, answer.call.map_or("tool", |call| &call.tool), NAME);
+            let marker = cut::marker(&what, text.body.len(), WHY, &handle);
+            let body = Body::new([squeezed.as_str(), "\n", &marker].concat());
+            edits.push(Edit {
+                message: answer.message,
+                part: answer.part,
+                block,
+                with: shown(text, (body, handle)),
+            });
+        }
+    }
+    make(view, edits)
 }
+
+/// Whether `shown` is what this strategy makes of `original`.
+pub(super) fn is_shown_as(original: &Body, shown: &Body) -> bool {
+    // Cheap first: a pointer or an excerpt of something long has no room for the squeezed text.
+    shown.len() < original.len()
+        && original.squeezed().is_some_and(|squeezed| {
+            shown
+                .as_str()
+                .strip_prefix(squeezed.as_str())
+                .is_some_and(|rest| rest.starts_with("\n["))
+        })
+}
+
+/// The text with escape codes, progress bars and runs of alike lines squeezed, or `None` where little is saved.
+pub(crate) fn squeeze(text: &str) -> Option<String> {
+    if text.len() < LEAST_SAVING {
+        return None;
+    }
+    let plain = without_codes(text);
+    let settled = last_states(&plain);
+    let folded = fold(&settled);
+    (folded.len() + LEAST_SAVING <= text.len()).then(|| folded.into_owned())
+}
+
+/// Without terminal codes. A lone or unknown escape stays.
+fn without_codes(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find('\x1b') else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len());
+    out.push_str(&text[..first]);
+    let mut rest = &text[first..];
+    while let Some(at) = rest.find('\x1b') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = code_length(rest.as_bytes());
+        match length {
+            0 => out.push('\x1b'),
+            // "Go to column 1" overwrites the line as a carriage return does.
+            _ if matches!(&rest.as_bytes()[..length], b"\x1b[G" | b"\x1b[1G") => out.push('\r'),
+            _ => {}
+        }
+        rest = &rest[length.max(1)..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The length of the terminal code that begins here, or 0. Codes are ASCII but for the text in those that carry one, and
+/// those end in ASCII, so a cut after one never splits a character.
+fn code_length(bytes: &[u8]) -> usize {
+    let run = |from: usize, range: std::ops::RangeInclusive<u8>| {
+        let most = bytes.len().min(from + 64);
+        (from..most).find(|&i| !range.contains(&bytes[i])).unwrap_or(most)
+    };
+    let end = match bytes.get(1) {
+        Some(b'[') => run(run(2, 0x30..=0x3f), 0x20..=0x2f),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            for i in 2..bytes.len().min(LONGEST_CODE) {
+                match bytes[i] {
+                    0x07 => return i + 1,
+                    0x1b => return if bytes.get(i + 1) == Some(&b'\\') { i + 2 } else { 0 },
+                    b'\n' => return 0,
+                    _ => {}
+                }
+            }
+            return 0;
+        }
+        Some(0x20..=0x2f) => run(1, 0x20..=0x2f),
+        _ => 1,
+    };
+    let last = if bytes.get(1) == Some(&b'[') {
+        0x40..=0x7e
+    } else {
+        0x30..=0x7e
+    };
+    match bytes.get(end) {
+        Some(byte) if last.contains(byte) => end + 1,
+        _ => 0,
+    }
+}
+
+/// Each line as a terminal would show it in the end, as far as what was overwritten was only an earlier state of the same
+/// progress. A file with carriage returns as line ends keeps them.
+fn last_states(text: &str) -> Cow<'_, str> {
+    if !text.as_bytes().contains(&b'\r') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut changed = false;
+    for line in text.split_inclusive('\n') {
+        let (states, end) = match line.strip_suffix('\n') {
+            Some(line) => match line.strip_suffix('\r') {
+                Some(line) => (line, "\r\n"),
+                None => (line, "\n"),
+            },
+            None => (line, ""),
+        };
+        match settled(states) {
+            Some(last) => {
+                changed = true;
+                out.push_str(&last);
+                out.push_str(end);
+            }
+            None => out.push_str(line),
+        }
+    }
+    if changed { Cow::Owned(out) } else { Cow::Borrowed(text) }
+}
+
+/// One line without its overwritten states, or `None` if it has none.
+fn settled(line: &str) -> Option<String> {
+    if !line.as_bytes().contains(&b'\r') {
+        return None;
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let mut dropped = false;
+    for state in line.split('\r').filter(|state| !state.trim().is_empty()) {
+        match kept.last_mut() {
+            Some(last) if status::is_later_state(last, state) => {
+                *last = state;
+                dropped = true;
+            }
+            _ => kept.push(state),
+        }
+    }
+    dropped.then(|| kept.join("\r"))
+}
+
+/// With runs of alike lines counted. A diff shows other texts' lines, which are not its own to fold.
+fn fold(text: &str) -> Cow<'_, str> {
+    let mut folder = Folder {
+        text,
+        out: String::new(),
+        written: 0,
+        run: None,
+    };
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("@@ -") || line.starts_with("diff --git ") {
+            return Cow::Borrowed(text);
+        }
+        folder.line(start, line);
+        start += line.len();
+    }
+    folder.end_run();
+    if folder.written == 0 {
+        return Cow::Borrowed(text);
+    }
+    folder.out.push_str(&text[folder.written..]);
+    Cow::Owned(folder.out)
+}
+
+/// Lines go in one by one; whatever is not part of a run long enough is copied over as it stands.
+struct Folder<'a> {
+    text: &'a str,
+    out: String,
+    /// How much of the text is accounted for in `out`.
+    written: usize,
+    run: Option<Run<'a>>,
+}
+
+struct Run<'a> {
+    class: Option<Class>,
+    /// The newest line, which the next one is compared with.
+    line: &'a str,
+    start: usize,
+    /// The end of, and the lines up to, the newest line that has come to its end: a test that has only begun may yet fail.
+    end: usize,
+    count: usize,
+    /// Lines seen, begun ones included.
+    seen: usize,
+}
+
+impl<'a> Folder<'a> {
+    fn line(&mut self, start: usize, line: &'a str) {
+        let bare = line.trim_end_matches(['\n', '\r']);
+        let class = status::class(bare);
+        let continues = self.run.as_ref().is_some_and(|run| match (&run.class, &class) {
+            (Some(a), Some(b)) => a.family == b.family && (!a.by_number || status::differ_by_numbers(run.line, bare)),
+            (None, None) => run.line == bare && !bare.is_empty(),
+            _ => false,
+        });
+        if !continues {
+            self.end_run();
+            self.run = Some(Run {
+                class,
+                line: bare,
+                start,
+                end: start,
+                count: 0,
+                seen: 0,
+            });
+        }
+        let begun = class.is_some_and(|class| class.begun);
+        if let Some(run) = &mut self.run {
+            run.seen += 1;
+            run.line = bare;
+            if !begun {
+                run.class = class;
+                run.end = start + line.len();
+                run.count = run.seen;
+            }
+        }
+    }
+
+    fn end_run(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        let note = match run.class {
+            Some(class) if run.count >= RUN => match class.by_number {
+                // The last state of a progress is the one that counts.
+                true => format!("{} (× {} alike lines)", self.last_line(&run), run.count),
+                false => format!("{} (× {} alike lines)", class.label, run.count),
+            },
+            None if run.count >= SAME_RUN && status::may_repeat(run.line) => {
+                format!("{} (× {} identical lines)", run.line, run.count)
+            }
+            _ => return,
+        };
+        let folded = &self.text[run.start..run.end];
+        if note.len() >= folded.len() {
+            return;
+        }
+        self.out.push_str(&self.text[self.written..run.start]);
+        self.out.push_str(&note);
+        if folded.ends_with('\n') {
+            self.out.push('\n');
+        }
+        self.written = run.end;
+    }
+
+    fn last_line(&self, run: &Run<'a>) -> &'a str {
+        let folded = self.text[run.start..run.end].trim_end_matches(['\n', '\r']);
+        folded.rsplit('\n').next().unwrap_or(folded)
+    }
+}
+
+#[cfg(test)]
+mod tests;

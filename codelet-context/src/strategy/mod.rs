@@ -1,8 +1,93 @@
 //! The strategies: small rewrites of a view, run at edit points only.
+//!
+//! Each is deterministic, does nothing the second time, never makes a message larger and keeps what it removes in the
+//! view's archive. Whether a text is a marker or an excerpt is told by [`Text::cut`] and by nothing else, so a marker
+//! that a file or a hostile tool prints changes nothing.
 
-use std::collections::BTreeMap;
+use crate::body::Body;
+use crate::message::{Message, Part, Role, Text, ToolCall, ToolResult};
+use crate::recall::Archive;
+use crate::tokens::Tokens;
+use crate::turn;
+use crate::view::View;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+pub mod dedup;
 pub mod lingua;
+pub mod pairing;
+pub mod snippet;
+mod status;
+pub mod streaming_llm;
+pub mod thinking_prune;
+pub mod tool_call_dedup;
+
+/// One rewrite of a view.
+pub struct Strategy {
+    /// Its name in reports and in the archive.
+    pub name: &'static str,
+    /// Does it, and counts what it did.
+    pub apply: fn(&mut View, &Limits) -> StrategyCount,
+}
+
+/// The strategies in the order in which they run.
+pub const PIPELINE: &[Strategy] = &[
+    Strategy {
+        name: thinking_prune::NAME,
+        apply: thinking_prune::drop_thinking_of_finished_turns,
+    },
+    Strategy {
+        name: tool_call_dedup::NAME,
+        apply: tool_call_dedup::point_to_the_newest_answer,
+    },
+    Strategy {
+        name: dedup::NAME,
+        apply: dedup::point_to_the_newest_copy,
+    },
+    Strategy {
+        name: snippet::NAME,
+        apply: snippet::keep_head_and_tail,
+    },
+    Strategy {
+        name: lingua::NAME,
+        apply: lingua::count_alike_lines,
+    },
+    Strategy {
+        name: streaming_llm::NAME,
+        apply: streaming_llm::leave_out_old_steps,
+    },
+    // Last: any step above may orphan a result.
+    Strategy {
+        name: pairing::NAME,
+        apply: pairing::answer_every_call,
+    },
+];
+
+/// How far the strategies may go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// What the view may weigh, estimated; without one no step is left out.
+    pub budget: Option<Tokens>,
+    /// Turns at the end that stay as they are.
+    pub recent_turns: usize,
+    /// Steps with tool calls at the end that stay as they are at most, however long the recent turns.
+    pub recent_steps: usize,
+    /// The vendor wants every thinking back that it can check, also that of finished turns.
+    pub bound_thinking: bool,
+}
+
+impl Default for Limits {
+    /// Three turns as everywhere in the engine. 20 steps, since a session of one prompt and hundreds of steps is the usual
+    /// case and nearly nine in ten references go back less than 40,000 tokens, which is 20 to 30 steps.
+    fn default() -> Self {
+        Limits {
+            budget: None,
+            recent_turns: 3,
+            recent_steps: 20,
+            bound_thinking: false,
+        }
+    }
+}
 
 /// What the strategies did to a view.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -22,6 +107,271 @@ pub struct StrategyStats {
 pub struct StrategyCount {
     /// Places changed.
     pub hits: u64,
-    /// Bytes saved, signed.
+    /// Bytes saved, signed. Counted are texts, names and parameters, as [`bytes`] does.
     pub bytes_saved: i64,
+}
+
+impl StrategyCount {
+    fn hit(&mut self, before: usize, after: usize) {
+        self.hits += 1;
+        self.bytes_saved += before as i64 - after as i64;
+    }
+}
+
+impl StrategyStats {
+    /// Adds what a strategy did.
+    pub fn add(&mut self, name: &'static str, count: StrategyCount) {
+        if name == dedup::NAME || name == tool_call_dedup::NAME {
+            self.dedup_hits += count.hits;
+        }
+        if name == snippet::NAME {
+            self.snippet_hits += count.hits;
+        }
+        self.total_bytes_saved += count.bytes_saved;
+        let total = self.per_strategy.entry(name).or_default();
+        total.hits += count.hits;
+        total.bytes_saved += count.bytes_saved;
+    }
+}
+
+/// Runs all strategies with the usual limits and no budget.
+///
+/// ```
+/// use codelet_context::message::{Message, Part, Role, ToolCall, ToolResult};
+/// use codelet_context::strategy::apply_all;
+/// use codelet_context::validate::{Vendor, validate};
+/// use codelet_context::view::View;
+///
+/// let call = |id: &str| Message::new(Role::Assistant, vec![Part::ToolCall(ToolCall::new(id, "read", Default::default()))]);
+/// let tool = |id: &str| Message::results(vec![ToolResult::new(id, Some(true), "file contents: hello world ".repeat(40))]);
+/// let mut view = View::new([Message::user("read it, twice"), call("a"), tool("a"), call("b"), tool("b")]);
+///
+/// let stats = apply_all(&mut view);
+///
+/// assert!(stats.dedup_hits >= 1 && stats.total_bytes_saved > 0);
+/// assert!(Vendor::ALL.iter().all(|&vendor| validate(&view, vendor).is_empty()));
+/// ```
+pub fn apply_all(view: &mut View) -> StrategyStats {
+    apply_with(view, &Limits::default())
+}
+
+/// Runs all strategies.
+pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
+    let mut stats = StrategyStats::default();
+    // Which call a result answers must be settled before anyone asks, or the last strategy would change what the first
+    // ones found, and a second run would find more.
+    stats.add(pairing::NAME, pair(view));
+    for strategy in PIPELINE {
+        stats.add(strategy.name, (strategy.apply)(view, limits));
+    }
+    stats
+}
+
+/// Runs `pairing` alone: afterwards the view is valid for every vendor.
+pub fn pair(view: &mut View) -> StrategyCount {
+    pairing::answer_every_call(view, &Limits::default())
+}
+
+/// One strategy by its name, or `None` if there is none of that name.
+pub fn named(name: &str) -> Option<&'static Strategy> {
+    PIPELINE.iter().find(|strategy| strategy.name == name)
+}
+
+/// Computes what the strategies ask of a message, so that running them later costs nothing per byte. To be called once,
+/// when the message is appended.
+pub fn prepare(message: &Message) {
+    for part in &message.parts {
+        match part {
+            Part::ToolCall(call) => {
+                call.parameters.canonical_hash();
+                call.parameters.json();
+            }
+            Part::ToolResult(result) => {
+                for block in &result.output {
+                    match block {
+                        Part::Text(text) => {
+                            text.body.hash();
+                            text.body.squeezed();
+                        }
+                        Part::Image(image) => {
+                            image.data.hash();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Part::Thinking(thinking) => {
+                thinking.body.hash();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Bytes of a message: texts, thinking, pictures as encoded, names and parameters. Ids, signatures and unread fields are
+/// not counted.
+pub fn bytes(message: &Message) -> usize {
+    message.parts.iter().map(part_bytes).sum()
+}
+
+fn part_bytes(part: &Part) -> usize {
+    match part {
+        Part::Text(text) => text.body.len(),
+        Part::Thinking(thinking) => thinking.body.len() + thinking.redacted.as_ref().map_or(0, |data| data.len()),
+        Part::Image(image) => image.data.len(),
+        Part::ToolCall(call) => call.tool.len() + call.parameters.json().len(),
+        Part::ToolResult(result) => {
+            result.error.as_ref().map_or(0, Body::len) + result.output.iter().map(part_bytes).sum::<usize>()
+        }
+        Part::Opaque(opaque) => opaque.value.to_string().len(),
+    }
+}
+
+/// The first message of the recent window: that of the recent turns, or of the last steps with calls where those turns
+/// are longer. Only steps with calls count, since they are what `pairing` never adds, drops or parts.
+pub fn recent_window(messages: &[Arc<Message>], limits: &Limits) -> usize {
+    let turns = turn::turns(messages);
+    let turn = match turns.len().checked_sub(limits.recent_turns) {
+        Some(index) => turns.get(index).map_or(messages.len(), |turn| turn.0.start),
+        None => 0,
+    };
+    let mut first = messages.len();
+    let mut left = limits.recent_steps;
+    for index in (turn..messages.len()).rev() {
+        let is_step = messages[index].role == Role::Assistant && messages[index].calls().next().is_some();
+        if is_step && left == 0 {
+            // What the model said just before the calls belongs to the step.
+            while first > index + 1 && first < messages.len() && messages[first - 1].role == Role::Assistant {
+                first -= 1;
+            }
+            return first;
+        }
+        if is_step {
+            left -= 1;
+            first = index;
+        }
+    }
+    turn
+}
+
+/// A tool's answer where it stands, with the call that it answers.
+struct Answer<'a> {
+    message: usize,
+    part: usize,
+    result: &'a ToolResult,
+    call: Option<&'a ToolCall>,
+}
+
+impl Answer<'_> {
+    /// What a marker calls a block of the answer, such as `Read output`.
+    fn what(&self, noun: &str) -> String {
+        let tool = self.call.map_or("tool", |call| &call.tool);
+        format!("{} {noun}", crate::cut::plain_name(tool))
+    }
+}
+
+/// All answers, oldest first. One belongs to the nearest call before it that has its id.
+fn answers(messages: &[Arc<Message>]) -> Vec<Answer<'_>> {
+    let mut answers = Vec::with_capacity(messages.len() / 2);
+    let mut finder = Finder {
+        messages,
+        expected: Vec::new(),
+        next: 0,
+        by_id: None,
+    };
+    for (message, entry) in messages.iter().enumerate() {
+        for (part, piece) in entry.parts.iter().enumerate() {
+            match piece {
+                Part::ToolCall(call) => finder.called(message, call),
+                Part::ToolResult(result) => answers.push(Answer {
+                    message,
+                    part,
+                    result,
+                    call: finder.call_of(message, result),
+                }),
+                _ => {}
+            }
+        }
+    }
+    answers
+}
+
+/// Finds the call that a result answers. As long as results come in the order of the calls just before them, which is
+/// always so after `pairing`, nothing is looked up.
+struct Finder<'a> {
+    messages: &'a [Arc<Message>],
+    /// The calls of the newest message that has any.
+    expected: Vec<(usize, &'a ToolCall)>,
+    next: usize,
+    by_id: Option<HashMap<&'a str, &'a ToolCall>>,
+}
+
+impl<'a> Finder<'a> {
+    fn called(&mut self, message: usize, call: &'a ToolCall) {
+        if let Some(by_id) = &mut self.by_id {
+            by_id.insert(&call.id, call);
+            return;
+        }
+        if self.expected.last().is_some_and(|(at, _)| *at != message) {
+            self.expected.clear();
+            self.next = 0;
+        }
+        self.expected.push((message, call));
+    }
+
+    fn call_of(&mut self, message: usize, result: &ToolResult) -> Option<&'a ToolCall> {
+        if self.by_id.is_none() {
+            if let Some((_, call)) = self.expected.get(self.next)
+                && call.id == result.call_id
+            {
+                self.next += 1;
+                return Some(call);
+            }
+            let before = self.messages[..message].iter().flat_map(|message| message.calls());
+            self.by_id = Some(before.map(|call| (&*call.id, call)).collect());
+        }
+        self.by_id.as_ref()?.get(&*result.call_id).copied()
+    }
+}
+
+/// The whole text of an output: itself, or the original if what is shown merely counts alike lines. `None` for a pointer
+/// or an excerpt.
+fn whole<'a>(text: &'a Text, archive: &'a Archive) -> Option<&'a Body> {
+    let Some(handle) = &text.cut else {
+        return Some(&text.body);
+    };
+    let original = &archive.get(handle.as_str())?.body;
+    lingua::is_shown_as(original, &text.body).then_some(original)
+}
+
+/// A block of an answer to be put in place of another.
+struct Edit {
+    message: usize,
+    part: usize,
+    block: usize,
+    with: Part,
+}
+
+/// Makes the edits, and counts them.
+fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
+    let mut count = StrategyCount::default();
+    for edit in edits {
+        if let Some(Part::ToolResult(result)) = view.edit(edit.message).parts.get_mut(edit.part)
+            && let Some(block) = result.output.get_mut(edit.block)
+        {
+            count.hit(part_bytes(block), part_bytes(&edit.with));
+            *block = edit.with;
+        }
+    }
+    count
+}
+
+/// The same text showing another body, which stands for the whole under a handle.
+fn shown(text: &Text, (body, handle): (Body, crate::recall::Handle)) -> Part {
+    Part::Text(Text {
+        body,
+        origin: text.origin,
+        cut: Some(handle),
+        extra: text.extra.clone(),
+    })
 }

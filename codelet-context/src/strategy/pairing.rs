@@ -1,1 +1,545 @@
-//! Strategy `pairing`.
+//! Strategy `pairing`: afterwards the conversation is valid for every vendor.
+//!
+//! Each call is answered once, directly after: the results come first in what the user says next, in the order of the
+//! calls. What was decided where vendors leave room:
+//! - A result answers the nearest open call before it with its id; one that comes before its call goes to the first call
+//!   after it that is still open. Of several answers the first that says something counts.
+//! - A call without an answer gets `[interrupted]`, as a failure. Results without a call go into the archive.
+//! - An id that was used before, or that some vendor refuses, is replaced by one made from it; so is a tool's name that
+//!   some vendor refuses.
+//! - Messages of the assistant that follow a call before its answer are parts of one reply which a recorder wrote down
+//!   apart. They become one message, since an answer between them would tear calls from their thinking.
+//! - Where the assistant speaks first or last, a short notice of the user's side is put there.
+//!
+//! Linear in the number of parts. A conversation that is in order is not copied.
+
+use super::{Limits, StrategyCount, bytes, thinking_prune};
+use crate::body::Body;
+use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
+use crate::recall::Archive;
+use crate::validate::{LONGEST_ID, LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
+use crate::view::View;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// The name in reports.
+pub const NAME: &str = "pairing";
+
+/// What answers a call that was never answered.
+pub const INTERRUPTED: &str = "[interrupted]";
+/// What a failed result says that said nothing.
+const SILENT: &str = "[no output]";
+/// What the user's side says before an assistant who speaks first.
+const OPENING: &str = "[The conversation begins here.]";
+/// What the user's side says after an assistant who speaks last.
+const CLOSING: &str = "[Go on.]";
+
+/// Mends whatever a vendor would refuse.
+pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
+    if is_in_order(&view.messages) {
+        return StrategyCount::default();
+    }
+    let old = std::mem::take(&mut view.messages);
+    let before: usize = old.iter().map(|message| bytes(message)).sum();
+    let calls = Calls::of(&old);
+    let mut mend = Mend {
+        calls,
+        old: &old,
+        out: Vec::with_capacity(old.len()),
+        archive: &mut view.archive,
+        stay: HashSet::new(),
+        hits: 0,
+    };
+    mend.messages();
+    mend.open_and_close();
+    let (out, hits) = (mend.out, mend.hits);
+    let after: usize = out.iter().map(|message| bytes(message)).sum();
+    view.messages = out;
+    StrategyCount {
+        hits,
+        bytes_saved: before as i64 - after as i64,
+    }
+}
+
+/// Whether nothing is to be done.
+fn is_in_order(messages: &[Arc<Message>]) -> bool {
+    let mut ids: HashSet<&str> = HashSet::with_capacity(messages.len());
+    let mut open: VecDeque<&str> = VecDeque::new();
+    for message in messages {
+        if message.parts.is_empty() || (message.role != Role::User && !open.is_empty()) {
+            return false;
+        }
+        for part in &message.parts {
+            let fine = match part {
+                Part::ToolCall(call) => {
+                    open.push_back(&call.id);
+                    message.role == Role::Assistant && is_id(&call.id) && is_tool(&call.tool) && ids.insert(&call.id)
+                }
+                Part::ToolResult(result) => {
+                    message.role == Role::User && open.pop_front() == Some(&result.call_id) && speaks(result)
+                }
+                other => may_be_said(message.role, other) && (message.role == Role::Assistant || open.is_empty()),
+            };
+            if !fine {
+                return false;
+            }
+        }
+    }
+    let talk = || messages.iter().filter(|message| message.role != Role::System);
+    open.is_empty()
+        && (messages.is_empty() || talk().next().is_some_and(|first| first.role == Role::User))
+        && talk().next_back().is_none_or(|last| last.role == Role::User)
+}
+
+/// Whether a result's output can be sent as it is.
+fn speaks(result: &ToolResult) -> bool {
+    result.output.iter().all(|part| may_be_output(result, part))
+        && (result.success != Some(false) || says_something(result))
+}
+
+/// The place of a part: its message, and itself in there.
+type Place = (usize, usize);
+
+struct Call {
+    place: Place,
+    answer: Option<Place>,
+    id: Arc<str>,
+}
+
+/// All calls, in order, with their answers.
+struct Calls {
+    calls: Vec<Call>,
+    /// The first call of each message.
+    first: Vec<usize>,
+    /// Which call a result answers.
+    answered_by: HashMap<Place, usize>,
+}
+
+/// The calls and answers that share an id.
+#[derive(Default)]
+struct SameId {
+    /// Calls without an answer so far, by message.
+    open: Vec<(usize, VecDeque<usize>)>,
+    /// The call answered last.
+    answered: Option<usize>,
+    /// Results that found no open call before them.
+    early: Vec<Place>,
+}
+
+impl Calls {
+    fn of(messages: &[Arc<Message>]) -> Calls {
+        let mut calls: Vec<Call> = Vec::new();
+        let mut first = Vec::with_capacity(messages.len() + 1);
+        let mut ids: HashMap<&str, SameId> = HashMap::new();
+        for (index, message) in messages.iter().enumerate() {
+            first.push(calls.len());
+            for (part, piece) in message.parts.iter().enumerate() {
+                match piece {
+                    Part::ToolCall(call) if message.role == Role::Assistant => {
+                        let same = ids.entry(&call.id).or_default();
+                        match same.open.last_mut() {
+                            Some((at, group)) if *at == index => group.push_back(calls.len()),
+                            _ => same.open.push((index, VecDeque::from([calls.len()]))),
+                        }
+                        calls.push(Call {
+                            place: (index, part),
+                            answer: None,
+                            id: call.id.clone(),
+                        });
+                    }
+                    Part::ToolResult(result) => {
+                        let same = ids.entry(&result.call_id).or_default();
+                        same.answer(messages, &mut calls, (index, part), result);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        first.push(calls.len());
+        for same in ids.values_mut() {
+            same.answer_later_calls(&mut calls);
+        }
+        let answered_by = calls
+            .iter()
+            .enumerate()
+            .filter_map(|(index, call)| Some((call.answer?, index)))
+            .collect();
+        let mut calls = Calls {
+            calls,
+            first,
+            answered_by,
+        };
+        calls.name();
+        calls
+    }
+
+    /// The calls of a message.
+    fn in_message(&self, message: usize) -> std::ops::Range<usize> {
+        self.first[message]..self.first[message + 1]
+    }
+
+    /// Gives a name of its own to each call whose id is taken, or refused by some vendor.
+    fn name(&mut self) {
+        let original: HashSet<Arc<str>> = self.calls.iter().map(|call| call.id.clone()).collect();
+        let mut used: HashSet<Arc<str>> = HashSet::with_capacity(self.calls.len());
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        for call in &mut self.calls {
+            if is_id(&call.id) && used.insert(call.id.clone()) {
+                continue;
+            }
+            // Room for a number of any length.
+            let stem = plain(&call.id, LONGEST_ID - 20, "call");
+            let number = numbers.entry(stem.clone()).or_insert(1);
+            call.id = loop {
+                *number += 1;
+                let name: Arc<str> = format!("{stem}_{number}").into();
+                if !original.contains(&name) && used.insert(name.clone()) {
+                    break name;
+                }
+            };
+        }
+    }
+}
+
+impl SameId {
+    /// Takes a result: the newest message with an open call gets it, its calls in order.
+    fn answer(&mut self, messages: &[Arc<Message>], calls: &mut [Call], place: Place, result: &ToolResult) {
+        if let Some((_, group)) = self.open.last_mut()
+            && let Some(call) = group.pop_front()
+        {
+            if group.is_empty() {
+                self.open.pop();
+            }
+            calls[call].answer = Some(place);
+            self.answered = Some(call);
+            return;
+        }
+        if let Some(call) = self.answered
+            && let Some((message, part)) = calls[call].answer
+            && let Some(Part::ToolResult(first)) = messages[message].parts.get(part)
+            && !says_something(first)
+            && says_something(result)
+        {
+            calls[call].answer = Some(place);
+            return;
+        }
+        self.early.push(place);
+    }
+
+    /// Gives results that came too early to the open calls after them.
+    fn answer_later_calls(&mut self, calls: &mut [Call]) {
+        let mut open = self.open.iter().flat_map(|(_, group)| group.iter().copied()).peekable();
+        for &place in &self.early {
+            while open.next_if(|&call| calls[call].place < place).is_some() {}
+            let Some(call) = open.next() else { return };
+            calls[call].answer = Some(place);
+        }
+    }
+}
+
+/// The name with what vendors refuse replaced, and of bounded length.
+fn plain(name: &str, longest: usize, otherwise: &str) -> String {
+    let plain: String = name
+        .chars()
+        .take(longest)
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    if plain.is_empty() { otherwise.to_owned() } else { plain }
+}
+
+/// A tool's name that every vendor takes.
+fn plain_tool(name: &str) -> String {
+    let plain = plain(name, LONGEST_TOOL - 1, "tool");
+    if is_tool(&plain) { plain } else { format!("_{plain}") }
+}
+
+struct Mend<'a> {
+    calls: Calls,
+    old: &'a [Arc<Message>],
+    out: Vec<Arc<Message>>,
+    archive: &'a mut Archive,
+    /// Results that stand where they belong.
+    stay: HashSet<Place>,
+    hits: u64,
+}
+
+impl Mend<'_> {
+    fn messages(&mut self) {
+        // Results that belong at the front of the next message.
+        let mut front: Vec<Part> = Vec::new();
+        let mut index = 0;
+        while index < self.old.len() {
+            let end = self.reply_end(index);
+            let merged = self.speech(index..end, std::mem::take(&mut front));
+            let calls = self.calls.first[index]..self.calls.first[end];
+            self.push(index, end, merged);
+            if !calls.is_empty() {
+                front = self.answers(calls, end);
+            }
+            index = end;
+        }
+        if !front.is_empty() {
+            self.out.push(Arc::new(Message::new(Role::User, front)));
+        }
+    }
+
+    /// The end of the reply that begins here: later messages of the assistant belong to it if a call stands before them.
+    fn reply_end(&self, start: usize) -> usize {
+        let mut end = start + 1;
+        if self.old[start].role == Role::Assistant && !self.calls.in_message(start).is_empty() {
+            while self.old.get(end).is_some_and(|message| message.role == Role::Assistant) {
+                end += 1;
+            }
+        }
+        end
+    }
+
+    /// What stays of messages that become one, behind the results put in front of them; `None` if nothing changes.
+    fn speech(&mut self, range: std::ops::Range<usize>, front: Vec<Part>) -> Option<Vec<Part>> {
+        let mut changed = !front.is_empty() || range.len() > 1;
+        if range.len() > 1 {
+            self.hits += 1;
+        }
+        let mut parts = front;
+        for index in range {
+            let old = Arc::clone(&self.old[index]);
+            for (part, piece) in old.parts.iter().enumerate() {
+                match self.piece(old.role, (index, part), piece) {
+                    Fate::Stays => parts.push(piece.clone()),
+                    Fate::Becomes(other) => {
+                        changed = true;
+                        parts.push(other);
+                    }
+                    Fate::Goes => changed = true,
+                }
+            }
+            changed |= old.parts.is_empty();
+        }
+        changed.then_some(parts)
+    }
+
+    fn piece(&mut self, role: Role, place: Place, part: &Part) -> Fate {
+        match part {
+            Part::ToolCall(call) if role == Role::Assistant => self.call(place, call),
+            Part::ToolResult(result) => match self.calls.answered_by.get(&place) {
+                Some(&call) if self.stay.contains(&place) => match self.result(call, result) {
+                    Some(result) => Fate::Becomes(Part::ToolResult(result)),
+                    None => Fate::Stays,
+                },
+                // It stands with its call instead.
+                Some(_) => Fate::Goes,
+                None => self.remove(part),
+            },
+            Part::ToolCall(_) => self.remove(part),
+            other if may_be_said(role, other) => Fate::Stays,
+            other => self.remove(other),
+        }
+    }
+
+    fn remove(&mut self, part: &Part) -> Fate {
+        self.hits += 1;
+        keep(self.archive, part);
+        Fate::Goes
+    }
+
+    fn call(&mut self, (message, part): Place, call: &ToolCall) -> Fate {
+        let calls = self.calls.in_message(message);
+        let at = calls.start + self.calls.calls[calls].partition_point(|call| call.place.1 < part);
+        let id = self.calls.calls[at].id.clone();
+        if *id == *call.id && is_tool(&call.tool) {
+            return Fate::Stays;
+        }
+        self.hits += 1;
+        let tool = if is_tool(&call.tool) {
+            call.tool.clone()
+        } else {
+            plain_tool(&call.tool).into()
+        };
+        Fate::Becomes(Part::ToolCall(ToolCall {
+            id,
+            tool,
+            ..call.clone()
+        }))
+    }
+
+    /// The result as it can be sent; `None` if it can be sent as it is.
+    fn result(&mut self, call: usize, result: &ToolResult) -> Option<ToolResult> {
+        let id = &self.calls.calls[call].id;
+        if *id == result.call_id && speaks(result) {
+            return None;
+        }
+        let mut sent = result.clone();
+        sent.call_id = id.clone();
+        if !speaks(result) {
+            self.hits += 1;
+            let (output, blank) = sent.output.into_iter().partition(|part| may_be_output(result, part));
+            sent.output = output;
+            for part in &blank {
+                keep(self.archive, part);
+            }
+            if !speaks(&sent) {
+                sent.output = vec![Part::text_from(Origin::Notice, SILENT)];
+            }
+        }
+        Some(sent)
+    }
+
+    /// Sees to the answers of calls whose reply ends here. Returns those that are to be put in front of the next message.
+    fn answers(&mut self, calls: std::ops::Range<usize>, next: usize) -> Vec<Part> {
+        let wanted: Vec<Option<Place>> = self.calls.calls[calls.clone()].iter().map(|call| call.answer).collect();
+        if self.stand_next(&wanted, next) {
+            self.stay.extend(wanted.into_iter().flatten());
+            return Vec::new();
+        }
+        let mut mended = 0;
+        let mut parts = Vec::with_capacity(wanted.len());
+        for (call, place) in calls.zip(&wanted) {
+            let old = place.and_then(|(message, part)| self.old[message].parts.get(part));
+            parts.push(Part::ToolResult(match old {
+                Some(Part::ToolResult(result)) => {
+                    mended += u64::from(place.is_some_and(|(message, _)| message != next));
+                    self.result(call, result).unwrap_or_else(|| result.clone())
+                }
+                _ => {
+                    mended += 1;
+                    interrupted(self.calls.calls[call].id.clone())
+                }
+            }));
+        }
+        // Where none is missing or elsewhere, they stand in another order or behind something else.
+        self.hits += mended.max(1);
+        let at_home = wanted.iter().flatten().any(|(message, _)| *message == next);
+        if at_home && self.old[next].role == Role::User {
+            return parts;
+        }
+        self.out.push(Arc::new(Message::new(Role::User, parts)));
+        Vec::new()
+    }
+
+    /// Whether the answers stand first in what the user says next, in order; they may be spread over several messages.
+    fn stand_next(&self, wanted: &[Option<Place>], next: usize) -> bool {
+        let mut wanted = wanted.iter();
+        let mut expected = wanted.next();
+        for (index, message) in self.old.iter().enumerate().skip(next) {
+            if message.role != Role::User {
+                break;
+            }
+            for part in 0..message.parts.len() {
+                match expected {
+                    Some(place) if *place == Some((index, part)) => expected = wanted.next(),
+                    Some(_) => return false,
+                    None => return true,
+                }
+            }
+        }
+        expected.is_none()
+    }
+
+    fn push(&mut self, start: usize, end: usize, parts: Option<Vec<Part>>) {
+        let Some(parts) = parts else {
+            self.out.push(Arc::clone(&self.old[start]));
+            return;
+        };
+        if parts.is_empty() {
+            self.hits += 1;
+            return;
+        }
+        let first = &self.old[start];
+        let parts_len = parts.len();
+        let extra = match &self.old[start + 1..end] {
+            [] => first.extra.clone(),
+            more => all_fields(&first.extra, more),
+        };
+        self.out.push(Arc::new(Message {
+            role: first.role,
+            parts,
+            bare: first.bare && parts_len == 1,
+            extra,
+        }));
+    }
+
+    fn open_and_close(&mut self) {
+        let talk = |message: &Arc<Message>| message.role != Role::System;
+        if let Some(first) = self.out.iter().position(talk)
+            && self.out[first].role == Role::Assistant
+        {
+            self.hits += 1;
+            self.out.insert(first, Arc::new(notice(OPENING)));
+        }
+        if self
+            .out
+            .iter()
+            .rfind(|message| talk(message))
+            .is_none_or(|last| last.role == Role::Assistant)
+        {
+            self.hits += 1;
+            self.out.push(Arc::new(notice(CLOSING)));
+        }
+    }
+}
+
+/// What becomes of a part.
+enum Fate {
+    Stays,
+    Becomes(Part),
+    Goes,
+}
+
+fn notice(text: &str) -> Message {
+    Message::new(Role::User, vec![Part::text_from(Origin::Notice, text)])
+}
+
+fn interrupted(id: Arc<str>) -> ToolResult {
+    ToolResult {
+        output: vec![Part::text_from(Origin::Notice, INTERRUPTED)],
+        ..ToolResult::new(id, Some(false), "")
+    }
+}
+
+/// The unread fields of messages that become one; of fields of the same name the first stays.
+fn all_fields(first: &Extra, more: &[Arc<Message>]) -> Extra {
+    let mut fields: serde_json::Map<_, _> = first
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    for (name, value) in more.iter().flat_map(|message| message.extra.iter()) {
+        fields.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    Extra::new(fields)
+}
+
+/// Keeps what a removed part says. A marker or an excerpt is in the archive already, and blank text says nothing.
+fn keep(archive: &mut Archive, part: &Part) {
+    match part {
+        Part::Text(Text { body, cut: None, .. }) if !body.is_blank() => {
+            archive.keep(body, "text", NAME);
+        }
+        Part::Text(_) => {}
+        Part::Thinking(thinking) => thinking_prune::keep(archive, thinking, NAME),
+        Part::Image(image) => {
+            archive.keep(&image.data, "image", NAME);
+        }
+        Part::ToolCall(call) => {
+            if call.cut.is_none() {
+                archive.keep(call.parameters.json(), &call.tool, NAME);
+            }
+        }
+        Part::ToolResult(result) => {
+            for part in &result.output {
+                keep(archive, part);
+            }
+            if let Some(error) = result.error.as_ref().filter(|error| !error.is_blank()) {
+                archive.keep(error, "error", NAME);
+            }
+        }
+        Part::Opaque(opaque) => {
+            archive.keep(&Body::new(opaque.value.to_string()), "block", NAME);
+        }
+    }
+}

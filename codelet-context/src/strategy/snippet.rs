@@ -1,1 +1,42 @@
-//! Strategy `snippet`.
+//! Strategy `snippet`: long outputs outside the recent window keep their head and their tail.
+
+use super::{Edit, Limits, StrategyCount, answers, make, recent_window, shown, whole};
+use crate::cut;
+use crate::message::Part;
+use crate::view::View;
+
+/// The name in reports.
+pub const NAME: &str = "snippet";
+
+/// Outputs shorter than this stay whole, in bytes.
+pub const SMALLEST: usize = 4_096;
+
+/// What stays at either end, in bytes.
+pub const END: usize = 1_024;
+
+/// Cuts each long text of an output in the middle, at lines. One whose alike lines are merely counted is cut from its
+/// original, so that there is one marker and one handle.
+pub fn keep_head_and_tail(view: &mut View, limits: &Limits) -> StrategyCount {
+    let View { messages, archive } = view;
+    let old = &messages[..recent_window(messages, limits)];
+    let mut edits = Vec::new();
+    for answer in answers(old) {
+        for (block, piece) in answer.result.output.iter().enumerate() {
+            let Part::Text(text) = piece else { continue };
+            if text.body.len() < SMALLEST {
+                continue;
+            }
+            let Some(body) = whole(text, archive).cloned() else {
+                continue;
+            };
+            let cut = cut::in_the_middle(&body, (END, END), &answer.what("output"), NAME, archive);
+            edits.extend(cut.map(|cut| Edit {
+                message: answer.message,
+                part: answer.part,
+                block,
+                with: shown(text, cut),
+            }));
+        }
+    }
+    make(view, edits)
+}

@@ -1,1 +1,342 @@
-//! Strategy `streaming_llm`.
+//! Strategy `streaming_llm`: the last resort under a budget leaves out old steps whole.
+//!
+//! The system prompt, every user message that is not only tool results, and the recent window stay. Between them steps go,
+//! oldest first, until the view fits. Where steps went stands one short marker; its handle restores a list of all that
+//! went there, with a handle for each text, result and set of parameters. Steps that go later join the list of those
+//! before them, so the markers do not pile up.
+
+use super::{Limits, StrategyCount, bytes, part_bytes, recent_window, thinking_prune};
+use crate::body::Body;
+use crate::cut::{grouped, plain_name};
+use crate::message::{Message, Origin, Part, Role, Text};
+use crate::recall::{Archive, Handle};
+use crate::tokens::{self, Tokens};
+use crate::turn;
+use crate::view::View;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The name in reports.
+pub const NAME: &str = "streaming_llm";
+
+/// No marker is longer, in bytes: a few numbers and [`TOOLS`] names of [`TOOL_NAME`] characters.
+const LONGEST_MARKER: usize = 320;
+/// Tools that a marker names.
+const TOOLS: usize = 3;
+/// Characters of a tool's name that a marker shows.
+const TOOL_NAME: usize = 16;
+/// Characters of a call's parameters that the list shows.
+const PREVIEW: usize = 120;
+
+/// Leaves out steps before the recent window until the view fits the budget. Without a budget, or within it, nothing is
+/// done.
+pub fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyCount {
+    let mut count = StrategyCount::default();
+    let Some(budget) = limits.budget else { return count };
+    let total: Tokens = view
+        .messages
+        .iter()
+        .map(|message| tokens::estimate_message(message))
+        .sum();
+    let Some(over) = total.checked_sub(budget).filter(|over| *over > 0) else {
+        return count;
+    };
+
+    let leaves = choose(view, limits, over);
+    if leaves.iter().all(|leaves| !leaves) {
+        return count;
+    }
+    let old = std::mem::take(&mut view.messages);
+    let mut tools = HashMap::new();
+    let mut gap = Gap::default();
+    for (message, leaves) in old.into_iter().zip(leaves) {
+        note_tools(&message, &mut tools);
+        if let Some(list) = list_of(&message, &view.archive) {
+            gap.join(message.clone(), list);
+        } else if !leaves {
+            gap.close(view, &mut count);
+            view.messages.push(message);
+        } else {
+            gap.take(&message, &tools, &mut view.archive);
+            let rest = rest(&message);
+            if !rest.parts.is_empty() {
+                gap.close(view, &mut count);
+                view.messages.push(Arc::new(rest));
+            }
+        }
+    }
+    gap.close(view, &mut count);
+    count
+}
+
+/// Which messages leave, at least in part. A gap is worth its marker or is not made, and once begun goes on until it is.
+fn choose(view: &View, limits: &Limits, over: Tokens) -> Vec<bool> {
+    let messages = &view.messages;
+    let mut leaves = vec![false; messages.len()];
+    let marker = tokens::estimate_bytes(LONGEST_MARKER) + tokens::PART_TOKENS;
+    let end = recent_window(messages, limits);
+    let mut saved: Tokens = 0;
+    for gap in gaps(messages, end) {
+        let weight: usize = gap
+            .iter()
+            .flat_map(|step| step.clone())
+            .map(|i| removable(&messages[i]).0)
+            .sum();
+        if weight <= LONGEST_MARKER {
+            continue;
+        }
+        let mut taken = 0;
+        let mut here: Tokens = 0;
+        for step in gap {
+            for index in step {
+                let (bytes, tokens) = removable(&messages[index]);
+                taken += bytes;
+                here += tokens;
+                leaves[index] = tokens > 0 || messages[index].parts.is_empty();
+            }
+            if taken > LONGEST_MARKER && saved + here.saturating_sub(marker) >= over {
+                return leaves;
+            }
+        }
+        saved += here.saturating_sub(marker);
+    }
+    leaves
+}
+
+/// The steps before `end`, in groups that nothing which stays parts from each other. A step ends where something stays:
+/// no result of its calls comes later, once `pairing` has seen to it.
+fn gaps(messages: &[Arc<Message>], end: usize) -> Vec<Vec<Range<usize>>> {
+    let mut gaps: Vec<Vec<Range<usize>>> = Vec::new();
+    let mut open = false;
+    for step in turn::steps(messages, 0..end) {
+        if !open {
+            gaps.push(Vec::new());
+        }
+        let stays = step.0.clone().find(|&index| !leaves_whole(&messages[index]));
+        open = stays.is_none();
+        if let Some(gap) = gaps.last_mut() {
+            gap.push(step.0.start..stays.map_or(step.0.end, |index| index + 1));
+        }
+    }
+    gaps
+}
+
+/// Bytes and tokens of what would leave a message.
+fn removable(message: &Message) -> (usize, Tokens) {
+    let parts = message.parts.iter().filter(|part| may_leave(message.role, part));
+    parts.fold((0, 0), |(bytes, tokens), part| {
+        (bytes + part_bytes(part), tokens + tokens::estimate_part(part))
+    })
+}
+
+/// What the model said and what tools answered may leave; what the user or a harness said stays.
+fn may_leave(role: Role, part: &Part) -> bool {
+    role == Role::Assistant || (role == Role::User && matches!(part, Part::ToolResult(_)))
+}
+
+fn leaves_whole(message: &Message) -> bool {
+    message.parts.iter().all(|part| may_leave(message.role, part))
+}
+
+/// The message without what leaves.
+fn rest(message: &Message) -> Message {
+    Message {
+        parts: message
+            .parts
+            .iter()
+            .filter(|part| !may_leave(message.role, part))
+            .cloned()
+            .collect(),
+        ..message.clone()
+    }
+}
+
+fn note_tools(message: &Message, tools: &mut HashMap<Arc<str>, Arc<str>>) {
+    for call in message.calls() {
+        tools.insert(call.id.clone(), call.tool.clone());
+    }
+}
+
+/// The list behind a marker that this strategy left earlier.
+fn list_of(message: &Message, archive: &Archive) -> Option<Body> {
+    let [
+        Part::Text(Text {
+            origin: Origin::Notice,
+            cut: Some(handle),
+            ..
+        }),
+    ] = &message.parts[..]
+    else {
+        return None;
+    };
+    let removed = archive.get(handle.as_str())?;
+    (removed.reason == NAME && &*removed.tool == LIST).then(|| removed.body.clone())
+}
+
+/// What the archive calls a list of steps.
+const LIST: &str = "steps";
+
+/// Steps that leave, as long as nothing that stays comes between.
+#[derive(Default)]
+struct Gap {
+    list: String,
+    steps: usize,
+    /// Bytes that stand in the list.
+    listed: usize,
+    /// Bytes that leave the view now.
+    bytes: usize,
+    /// Calls by tool, as the list has them.
+    tools: BTreeMap<String, usize>,
+    /// An earlier marker, to be left alone if nothing else joins it.
+    marker: Option<Arc<Message>>,
+    markers: usize,
+    fresh: bool,
+    after_assistant: bool,
+}
+
+impl Gap {
+    /// Joins an earlier gap, by its marker and its list.
+    fn join(&mut self, marker: Arc<Message>, list: Body) {
+        for line in list.as_str().lines() {
+            if line.starts_with("step") {
+                self.steps += 1;
+            } else if let Some((tool, _)) = line.strip_prefix("call ").and_then(|call| call.split_once(' ')) {
+                *self.tools.entry(tool.to_owned()).or_default() += 1;
+            }
+            let bytes = line.rsplit(" · ").nth(1).and_then(|size| size.strip_suffix(" bytes"));
+            self.listed += bytes
+                .and_then(|bytes| bytes.replace(',', "").parse::<usize>().ok())
+                .unwrap_or(0);
+        }
+        self.list.push_str(list.as_str());
+        self.bytes += bytes(&marker);
+        self.marker = Some(marker);
+        self.markers += 1;
+        self.after_assistant = false;
+    }
+
+    /// Takes what leaves of a message.
+    fn take(&mut self, message: &Message, tools: &HashMap<Arc<str>, Arc<str>>, archive: &mut Archive) {
+        let is_assistant = message.role == Role::Assistant;
+        if is_assistant && !self.after_assistant {
+            self.list.push_str("step\n");
+            self.steps += 1;
+        }
+        self.after_assistant = is_assistant;
+        self.fresh = true;
+        for part in message.parts.iter().filter(|part| may_leave(message.role, part)) {
+            self.bytes += part_bytes(part);
+            self.note(part, tools, archive);
+        }
+    }
+
+    fn note(&mut self, part: &Part, tools: &HashMap<Arc<str>, Arc<str>>, archive: &mut Archive) {
+        match part {
+            Part::Text(text) => self.line("text", &text.body, text.cut.as_ref(), "text", archive),
+            Part::Thinking(thinking) => {
+                thinking_prune::keep(archive, thinking, NAME);
+                self.line("thinking", &thinking.body, None, "thinking", archive);
+            }
+            Part::Image(image) => self.line("image", &image.data, None, "image", archive),
+            Part::Opaque(opaque) => self.line("block", &Body::new(opaque.value.to_string()), None, "block", archive),
+            Part::ToolCall(call) => {
+                let tool = listed(&call.tool);
+                let json = call.parameters.json();
+                let preview: String = json.as_str().chars().take(PREVIEW).collect();
+                self.line(
+                    &format!("call {tool} {preview}"),
+                    json,
+                    call.cut.as_ref(),
+                    &call.tool,
+                    archive,
+                );
+                *self.tools.entry(tool).or_default() += 1;
+            }
+            Part::ToolResult(result) => {
+                let tool = tools.get(&result.call_id).map_or("tool", |tool| tool);
+                for block in &result.output {
+                    match block {
+                        Part::Text(text) => {
+                            self.line(
+                                &format!("output of {}", listed(tool)),
+                                &text.body,
+                                text.cut.as_ref(),
+                                tool,
+                                archive,
+                            );
+                        }
+                        other => self.note_block(other, tool, archive),
+                    }
+                }
+                if let Some(error) = &result.error {
+                    self.line(&format!("error of {}", listed(tool)), error, None, tool, archive);
+                }
+            }
+        }
+    }
+
+    fn note_block(&mut self, block: &Part, tool: &str, archive: &mut Archive) {
+        match block {
+            Part::Image(image) => self.line(&format!("image of {}", listed(tool)), &image.data, None, tool, archive),
+            Part::Opaque(opaque) => {
+                let body = Body::new(opaque.value.to_string());
+                self.line(&format!("block of {}", listed(tool)), &body, None, tool, archive);
+            }
+            other => self.note(other, &HashMap::new(), archive),
+        }
+    }
+
+    /// One line of the list. Something that was cut already is known by the handle of its whole.
+    fn line(&mut self, what: &str, body: &Body, cut: Option<&Handle>, tool: &str, archive: &mut Archive) {
+        if body.is_empty() {
+            return;
+        }
+        let handle = cut.cloned().unwrap_or_else(|| archive.keep(body, tool, NAME));
+        self.listed += body.len();
+        self.list
+            .push_str(&format!("{what} · {} bytes · recall {handle}\n", grouped(body.len())));
+    }
+
+    /// Puts the marker where the gap is, and begins anew.
+    fn close(&mut self, view: &mut View, count: &mut StrategyCount) {
+        let gap = std::mem::take(self);
+        if gap.steps == 0 && gap.markers == 0 {
+            return;
+        }
+        if let Some(marker) = gap.marker
+            && !gap.fresh
+            && gap.markers == 1
+        {
+            view.messages.push(marker);
+            return;
+        }
+        let handle = view.archive.keep(&Body::new(gap.list), LIST, NAME);
+        let mut most: Vec<_> = gap.tools.iter().collect();
+        most.sort_by_key(|(name, calls)| (usize::MAX - **calls, *name));
+        let mut called = String::new();
+        for (name, calls) in most.iter().take(TOOLS) {
+            let name: String = name.chars().take(TOOL_NAME).collect();
+            called.push_str(&format!(" {name} × {calls},"));
+        }
+        if most.len() > TOOLS {
+            called.push_str(" …,");
+        }
+        let text = format!(
+            "[{} steps left out, {} bytes:{called} listed with their handles · recall {handle}]",
+            grouped(gap.steps),
+            grouped(gap.listed)
+        );
+        count.hits += gap.steps as u64;
+        count.bytes_saved += gap.bytes as i64 - text.len() as i64;
+        let mut marker = Text::new(text, Origin::Notice);
+        marker.cut = Some(handle);
+        view.messages
+            .push(Arc::new(Message::new(Role::User, vec![Part::Text(marker)])));
+    }
+}
+
+/// A tool's name as one word of the list.
+fn listed(tool: &str) -> String {
+    plain_name(tool).replace(char::is_whitespace, "_")
+}

@@ -1,1 +1,87 @@
-//! Strategy `thinking_prune`.
+//! Strategy `thinking_prune`: drops the thinking of finished turns.
+//!
+//! What vendors ask for, and what follows from it:
+//! - While a turn is under way, which is from the newest prompt on, thinking must come back complete and as it was, or the
+//!   request is refused. It is never touched there.
+//! - Signed thinking of a finished turn may be left out. It is even the safer choice, since models that bind thinking to
+//!   tools and system prompt refuse the old one once either has changed. It goes, unless [`Limits::bound_thinking`] says
+//!   that this vendor wants it back.
+//! - Encrypted thinking, or thinking that has an id, can be tied to the items after it: one vendor refuses a call whose
+//!   reasoning is missing. A message that has any keeps all of its thinking; half of it would be an alteration.
+
+use super::{Limits, StrategyCount, part_bytes};
+use crate::body::Body;
+use crate::message::{Message, Part, Thinking};
+use crate::recall::Archive;
+use crate::turn;
+use crate::view::View;
+use std::ops::Range;
+
+/// The name in reports.
+pub const NAME: &str = "thinking_prune";
+
+/// Drops thinking before the turn under way. A message that says nothing else keeps it.
+pub fn drop_thinking_of_finished_turns(view: &mut View, limits: &Limits) -> StrategyCount {
+    let mut count = StrategyCount::default();
+    let mut start = 0;
+    // Each turn ends the range before it; the newest one is under way.
+    for turn in turn::turns(&view.messages) {
+        drop_thinking(view, start..turn.0.start, limits, &mut count);
+        start = turn.0.start;
+    }
+    count
+}
+
+fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limits, count: &mut StrategyCount) {
+    for index in range {
+        let message = &view.messages[index];
+        let stays = |it: &Thinking| is_tied(it) || (limits.bound_thinking && it.is_bound());
+        if thinking(message).next().is_none()
+            || thinking(message).any(stays)
+            || !message.parts.iter().any(says_something_else)
+        {
+            continue;
+        }
+        let mut dropped = Vec::new();
+        view.edit(index).parts.retain(|part| match part {
+            Part::Thinking(thinking) => {
+                count.hit(part_bytes(part), 0);
+                dropped.push(thinking.clone());
+                false
+            }
+            _ => true,
+        });
+        for thinking in &dropped {
+            keep(&mut view.archive, thinking, NAME);
+        }
+    }
+}
+
+/// Keeps what a dropped thinking said.
+pub(super) fn keep(archive: &mut Archive, thinking: &Thinking, reason: &'static str) {
+    if !thinking.body.is_empty() {
+        archive.keep(&thinking.body, "thinking", reason);
+    }
+    if let Some(data) = &thinking.redacted {
+        archive.keep(&Body::from(&**data), "thinking", reason);
+    }
+}
+
+fn thinking(message: &Message) -> impl Iterator<Item = &Thinking> {
+    message.parts.iter().filter_map(|part| match part {
+        Part::Thinking(thinking) => Some(thinking),
+        _ => None,
+    })
+}
+
+fn is_tied(thinking: &Thinking) -> bool {
+    thinking.redacted.is_some() || thinking.extra.get("id").is_some()
+}
+
+fn says_something_else(part: &Part) -> bool {
+    match part {
+        Part::Thinking(_) => false,
+        Part::Text(text) => !text.body.is_blank(),
+        _ => true,
+    }
+}

@@ -1,0 +1,333 @@
+//! The rules of four vendors for a request, checked on the view that it would be written from.
+//!
+//! A writer merges adjacent messages of the user where its vendor demands it, hoists the system prompt and leaves out
+//! thinking that is not its vendor's, so none of these is a violation here. That parameters are an object is certain by
+//! their type. Rules are those which the vendors state, or answer with a refusal.
+
+use crate::message::{Message, Part, Role, ToolResult};
+use crate::view::View;
+use std::collections::{HashSet, VecDeque};
+
+/// Who is to accept a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Vendor {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Gemini `generateContent`.
+    Gemini,
+}
+
+impl Vendor {
+    /// All of them.
+    pub const ALL: [Vendor; 4] = [
+        Vendor::Anthropic,
+        Vendor::OpenaiChat,
+        Vendor::OpenaiResponses,
+        Vendor::Gemini,
+    ];
+}
+
+/// A rule that a view breaks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The message where it is broken, as an index into the view.
+    pub message: usize,
+    /// What is wrong there, as a sentence.
+    pub sentence: String,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "message {}: {}", self.message, self.sentence)
+    }
+}
+
+/// What a vendor's rules differ in. Lengths are in characters.
+struct Rules {
+    /// Call ids consist of letters, digits, `_` and `-` only.
+    plain_ids: bool,
+    /// Each call id is used once. A vendor that matches answers by their order does not look at ids.
+    unique_ids: bool,
+    longest_id: usize,
+    longest_tool: usize,
+    /// Characters of a tool's name beside letters, digits, `_` and `-`.
+    tool_signs: &'static str,
+    /// A tool's name begins with a letter or `_`.
+    tool_starts_with_letter: bool,
+    /// The conversation begins with the user's message.
+    user_first: bool,
+    /// A failed result says something.
+    failure_speaks: bool,
+}
+
+impl Vendor {
+    fn rules(self) -> Rules {
+        let strict = Rules {
+            plain_ids: true,
+            unique_ids: true,
+            longest_id: usize::MAX,
+            longest_tool: 128,
+            tool_signs: "",
+            tool_starts_with_letter: false,
+            user_first: true,
+            failure_speaks: true,
+        };
+        match self {
+            Vendor::Anthropic => strict,
+            Vendor::OpenaiChat => Rules {
+                plain_ids: false,
+                longest_id: 40,
+                longest_tool: 64,
+                user_first: false,
+                failure_speaks: false,
+                ..strict
+            },
+            Vendor::OpenaiResponses => Rules {
+                plain_ids: false,
+                longest_id: 64,
+                longest_tool: 64,
+                user_first: false,
+                failure_speaks: false,
+                ..strict
+            },
+            Vendor::Gemini => Rules {
+                plain_ids: false,
+                unique_ids: false,
+                longest_tool: 64,
+                tool_signs: ".:",
+                tool_starts_with_letter: true,
+                failure_speaks: false,
+                ..strict
+            },
+        }
+    }
+}
+
+/// The most characters of a call id that every vendor takes.
+pub(crate) const LONGEST_ID: usize = 40;
+/// The most characters of a tool's name that every vendor takes.
+pub(crate) const LONGEST_TOOL: usize = 64;
+
+/// Whether every vendor takes this as a call's id.
+pub(crate) fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(is_plain)
+}
+
+/// Whether every vendor takes this as a tool's name.
+pub(crate) fn is_tool(name: &str) -> bool {
+    name.len() <= LONGEST_TOOL
+        && name.bytes().all(is_plain)
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// Whether a result shows anything: words, a picture, or a block that the engine does not know.
+pub(crate) fn says_something(result: &ToolResult) -> bool {
+    result.error.as_ref().is_some_and(|error| !error.is_blank())
+        || result.output.iter().any(|part| match part {
+            Part::Text(text) => !text.body.is_blank(),
+            _ => true,
+        })
+}
+
+/// Whether a block may stand in a result. Blank text may not, but for the empty string of a result that is one string.
+pub(crate) fn may_be_output(result: &ToolResult, part: &Part) -> bool {
+    match part {
+        Part::Text(text) => !text.body.is_blank() || (result.bare && result.output.len() == 1 && text.body.is_empty()),
+        Part::Image(_) | Part::Opaque(_) => true,
+        Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => false,
+    }
+}
+
+/// Whether a part other than a call or a result may stand in a message of this role.
+pub(crate) fn may_be_said(role: Role, part: &Part) -> bool {
+    match part {
+        Part::Text(text) => !text.body.is_blank(),
+        Part::Thinking(thinking) => {
+            role == Role::Assistant && (!thinking.body.is_blank() || thinking.is_bound() || !thinking.extra.is_empty())
+        }
+        _ => true,
+    }
+}
+
+/// Every rule of the vendor that the view breaks, in the order of messages. Linear in the view's size.
+pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
+    let mut check = Check {
+        rules: vendor.rules(),
+        found: Vec::new(),
+        ids: HashSet::new(),
+        open: VecDeque::new(),
+        first: None,
+    };
+    for (index, message) in view.messages.iter().enumerate() {
+        check.message(index, message);
+    }
+    check.end(view);
+    check.found
+}
+
+struct Check<'a> {
+    rules: Rules,
+    found: Vec<Violation>,
+    ids: HashSet<&'a str>,
+    /// Calls of the newest assistant message that wait for their answer.
+    open: VecDeque<&'a str>,
+    /// Who spoke first after the system.
+    first: Option<Role>,
+}
+
+impl<'a> Check<'a> {
+    fn found(&mut self, message: usize, sentence: impl Into<String>) {
+        self.found.push(Violation {
+            message,
+            sentence: sentence.into(),
+        });
+    }
+
+    fn message(&mut self, index: usize, message: &'a Message) {
+        if message.parts.is_empty() {
+            self.found(index, "The message is empty.");
+        }
+        if message.role != Role::User {
+            self.unanswered(index);
+        }
+        if message.role != Role::System && self.first.is_none() {
+            self.first = Some(message.role);
+            if message.role == Role::Assistant && self.rules.user_first {
+                self.found(index, "The conversation begins with the assistant.");
+            }
+        }
+        for part in &message.parts {
+            match part {
+                Part::ToolCall(call) if message.role == Role::Assistant => {
+                    self.id(index, &call.id);
+                    self.tool(index, &call.tool);
+                    self.open.push_back(&call.id);
+                }
+                Part::ToolCall(call) => self.found(index, format!("Call {:?} is not the assistant's.", call.id)),
+                Part::ToolResult(result) if message.role == Role::User => self.result(index, result),
+                Part::ToolResult(result) => {
+                    self.found(
+                        index,
+                        format!("The result of {:?} is not in a user message.", result.call_id),
+                    );
+                }
+                other => {
+                    if message.role == Role::User {
+                        self.unanswered(index);
+                    }
+                    if !may_be_said(message.role, other) {
+                        self.found(
+                            index,
+                            match other {
+                                Part::Text(_) => "A text is blank.",
+                                _ if message.role == Role::Assistant => "Thinking is blank and unsigned.",
+                                _ => "Thinking is not the assistant's.",
+                            },
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Results come first after their calls, so whatever else comes finds open calls unanswered.
+    fn unanswered(&mut self, index: usize) {
+        for id in std::mem::take(&mut self.open) {
+            self.found(index, format!("Call {id:?} is not answered directly before this."));
+        }
+    }
+
+    fn result(&mut self, index: usize, result: &ToolResult) {
+        // One answer out of order closes all: to search for its call would be quadratic, and one violation is enough.
+        if self.open.front() == Some(&&*result.call_id) {
+            self.open.pop_front();
+        } else if self.open.is_empty() {
+            self.found(
+                index,
+                format!("The result answers no call directly before it: {:?}.", result.call_id),
+            );
+        } else {
+            self.found(
+                index,
+                format!("The result of {:?} is out of the order of calls.", result.call_id),
+            );
+            self.open.clear();
+        }
+        if !result.output.iter().all(|part| may_be_output(result, part)) {
+            self.found(
+                index,
+                format!(
+                    "A text in the result of {:?} is blank, or a block does not belong there.",
+                    result.call_id
+                ),
+            );
+        }
+        if self.rules.failure_speaks && result.success == Some(false) && !says_something(result) {
+            self.found(
+                index,
+                format!("The result of {:?} failed and says nothing.", result.call_id),
+            );
+        }
+    }
+
+    fn id(&mut self, index: usize, id: &'a str) {
+        if id.trim().is_empty() {
+            self.found(index, "A call has no id.");
+        }
+        if self.rules.plain_ids && !id.bytes().all(is_plain) {
+            self.found(
+                index,
+                format!("The id {id:?} has characters other than letters, digits, _ and -."),
+            );
+        }
+        if id.chars().nth(self.rules.longest_id).is_some() {
+            self.found(
+                index,
+                format!("The id {id:?} is longer than {} characters.", self.rules.longest_id),
+            );
+        }
+        if self.rules.unique_ids && !self.ids.insert(id) {
+            self.found(index, format!("The id {id:?} was used before."));
+        }
+    }
+
+    fn tool(&mut self, index: usize, name: &str) {
+        let signs = self.rules.tool_signs;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-') || signs.contains(c);
+        if name.is_empty() || !name.chars().all(plain) {
+            self.found(index, format!("{name:?} is no name for a tool."));
+        }
+        if name.chars().nth(self.rules.longest_tool).is_some() {
+            self.found(
+                index,
+                format!(
+                    "The tool's name {name:?} is longer than {} characters.",
+                    self.rules.longest_tool
+                ),
+            );
+        }
+        if self.rules.tool_starts_with_letter && !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            self.found(index, format!("The tool's name {name:?} does not begin with a letter."));
+        }
+    }
+
+    fn end(&mut self, view: &View) {
+        let end = view.messages.len().saturating_sub(1);
+        self.unanswered(end);
+        match view.messages.iter().rposition(|message| message.role != Role::System) {
+            None => self.found(end, "There is nothing to answer."),
+            Some(last) if view.messages[last].role == Role::Assistant => {
+                self.found(last, "The conversation ends with the assistant.");
+            }
+            Some(_) => {}
+        }
+    }
+}
