@@ -42,7 +42,7 @@ impl Body {
 
     /// Whether there is nothing but white space in it; vendors refuse such a text.
     pub fn is_blank(&self) -> bool {
-        self.0.text.trim().is_empty()
+        self.0.text.trim_start().is_empty()
     }
 
     /// A 64-bit hash of the bytes, the same on every machine.

@@ -109,14 +109,12 @@ pub fn in_the_middle(
     }
     let handle = archive.keep(body, tool_of(what), reason);
     let marker = marker(what, body.len(), &why, &handle);
-    let mut shown = String::with_capacity(head.len() + marker.len() + tail.len() + 2);
-    shown.push_str(head);
-    if !head.is_empty() && !head.ends_with('\n') {
-        shown.push('\n');
-    }
-    shown.push_str(&marker);
-    shown.push('\n');
-    shown.push_str(tail);
+    let gap = if head.is_empty() || head.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let shown = [head, gap, &marker, "\n", tail].concat();
     Some((Body::new(shown), handle))
 }
 

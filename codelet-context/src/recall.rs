@@ -23,6 +23,12 @@ impl Handle {
     }
 }
 
+impl std::borrow::Borrow<str> for Handle {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl std::fmt::Display for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
@@ -96,7 +102,7 @@ impl Archive {
 
     /// What is kept under a handle.
     pub fn get(&self, handle: &str) -> Option<&Removed> {
-        self.0.get(&Handle::new(handle))
+        self.0.get(handle)
     }
 
     /// The original bytes under a handle, or the given range of them. A range beyond the end is shortened to what is

@@ -18,7 +18,7 @@ pub const SMALLEST: usize = 256;
 pub fn point_to_the_newest_copy(view: &mut View, _: &Limits) -> StrategyCount {
     const WHY: &str = "same as a newer one";
     let View { messages, archive } = view;
-    let mut newest: HashMap<(bool, u64), Body> = HashMap::new();
+    let mut newest: HashMap<(bool, u64), Body> = HashMap::with_capacity(messages.len() / 2);
     let mut edits = Vec::new();
     for answer in answers(messages).iter().rev() {
         for (block, piece) in answer.result.output.iter().enumerate().rev() {

@@ -335,11 +335,14 @@ impl<'a> Finder<'a> {
 }
 
 /// The whole text of an output: itself, or the original if what is shown merely counts alike lines. `None` for a pointer
-/// or an excerpt.
+/// or an excerpt, and for whatever is too short for another pointer to be worth it.
 fn whole<'a>(text: &'a Text, archive: &'a Archive) -> Option<&'a Body> {
     let Some(handle) = &text.cut else {
         return Some(&text.body);
     };
+    if text.body.len() < dedup::SMALLEST {
+        return None;
+    }
     let original = &archive.get(handle.as_str())?.body;
     lingua::is_shown_as(original, &text.body).then_some(original)
 }

@@ -2,7 +2,7 @@
 
 use super::{Answer, Edit, Limits, StrategyCount, answers, make, shown, whole};
 use crate::cut;
-use crate::message::{Part, Text, ToolCall};
+use crate::message::{Parameters, Part, Text, ToolCall};
 use crate::recall::Archive;
 use crate::view::View;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
             continue;
         };
         match newest.get(&(&*call.tool, call.parameters.canonical_hash())) {
-            Some(newer) if newer.parameters == call.parameters => point(answer, archive, &mut edits),
+            Some(newer) if are_equal(&newer.parameters, &call.parameters) => point(answer, archive, &mut edits),
             Some(_) => {}
             None if stands(answer, archive) => {
                 newest.insert((&call.tool, call.parameters.canonical_hash()), call);
@@ -34,6 +34,11 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
         }
     }
     make(view, edits)
+}
+
+/// Equal hashes only make a candidate. Mostly the keys are in the same order too, and the text, which is known, will do.
+fn are_equal(a: &Parameters, b: &Parameters) -> bool {
+    a.json().as_str() == b.json().as_str() || a == b
 }
 
 /// Whether an answer is there, whole, and no failure.
