@@ -1,8 +1,14 @@
 //! Anchors: the turns and steps that finished something.
+//!
+//! A change is finished where the next test run succeeds. That is often a turn of its own ("now run the tests"), so the
+//! changes of turns in which nothing was tested after them wait for the next test run, and the turn that holds it is the
+//! anchor, however much was said, read or built in between. A test run that fails ends the wait: what passes after it owes
+//! that to newer changes.
 
 use crate::exchange::{Exchanges, is_done};
+use crate::ledger::Ran;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
-use crate::testrun::{self, Check, CheckKind};
+use crate::testrun::{Check, CheckKind};
 use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::verdict::{self, Verdict};
@@ -99,7 +105,8 @@ pub struct Outcomes {
     exchanges: Exchanges,
     /// With the index of the message that holds the result.
     events: Vec<(usize, Event)>,
-    messages: usize,
+    /// What the messages up to each one weigh together.
+    weights: Vec<Tokens>,
 }
 
 /// What a call came to.
@@ -125,20 +132,31 @@ impl Outcomes {
 
     /// Takes the next message of the conversation.
     pub fn append(&mut self, message: &Arc<Message>) {
-        let Outcomes {
-            exchanges,
-            events,
-            messages,
-        } = self;
+        let mut exchanges = std::mem::take(&mut self.exchanges);
         exchanges.next(message, |call, result| {
-            events.extend(
-                weigh(call, result)
-                    .into_iter()
-                    .flatten()
-                    .map(|event| (*messages, event)),
-            );
+            self.take(call, result, Ran::of(call, result).as_ref());
         });
-        *messages += 1;
+        self.exchanges = exchanges;
+        self.end_message(message);
+    }
+
+    /// Takes a call with its answer in the message that is being read, and what was run if it ran a command.
+    pub(crate) fn take(&mut self, call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) {
+        let index = self.weights.len();
+        let events = weigh(call, result, ran).into_iter().flatten();
+        self.events.extend(events.map(|event| (index, event)));
+    }
+
+    /// The message that was being read is at its end.
+    pub(crate) fn end_message(&mut self, message: &Message) {
+        let before = self.weights.last().copied().unwrap_or_default();
+        self.weights.push(before + tokens::estimate_message(message));
+    }
+
+    /// What the first messages weigh together.
+    fn weight_before(&self, end: usize) -> Tokens {
+        let last = end.min(self.weights.len()).checked_sub(1);
+        last.map_or(0, |last| self.weights[last])
     }
 
     /// The anchors of the conversation that was appended, see [`find`].
@@ -149,10 +167,7 @@ impl Outcomes {
             let range = turn.0.start.min(messages.len())..turn.0.end.min(messages.len());
             search.read_to(range.start);
             search.begin_turn();
-            let weight: Tokens = messages[range.clone()]
-                .iter()
-                .map(|m| tokens::estimate_message(m))
-                .sum();
+            let weight = self.weight_before(range.end) - self.weight_before(range.start);
             let spans = if weight > long {
                 spans(messages, range.clone())
             } else {
@@ -175,25 +190,23 @@ impl Outcomes {
 }
 
 /// What a call came to: it may have changed files and checked something, too.
-fn weigh(call: &ToolCall, result: &ToolResult) -> [Option<Event>; 2] {
+fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> [Option<Event>; 2] {
     let action = &call.action;
     let changed = || Some(Event::Changed(action.changed().to_vec()));
     let other = |is_question: bool| match result.success {
         Some(false) if is_question => None,
         success => success.map(|success| Event::Other { success }),
     };
-    match action.kind {
+    match (action.kind, ran) {
         // A change that could not be made breaks nothing: everything is as it was.
-        ActionKind::Change if is_done(result) => [changed(), None],
-        ActionKind::Other => [None, other(false)],
-        ActionKind::Command => {
-            let line = action.command.as_deref().unwrap_or_default();
+        (ActionKind::Change, _) if is_done(result) => [changed(), None],
+        (ActionKind::Other, _) => [None, other(false)],
+        (ActionKind::Command, Some(ran)) => {
             // A command that failed may have written all the same, but nothing says so.
             let has_changed = !action.changed().is_empty() && result.success != Some(false);
-            let checks = testrun::checks(line);
-            let event = match checks.iter().rfind(|c| c.kind == CheckKind::Test).or(checks.last()) {
-                Some(check) => judge(check, result),
-                None => other(result.success == Some(false) && testrun::is_question(line)),
+            let event = match ran.last_check() {
+                Some((check, verdict)) => judge(check, verdict, result),
+                None => other(ran.line.is_question),
             };
             [changed().filter(|_| has_changed), event]
         }
@@ -201,9 +214,9 @@ fn weigh(call: &ToolCall, result: &ToolResult) -> [Option<Event>; 2] {
     }
 }
 
-fn judge(check: &Check, result: &ToolResult) -> Option<Event> {
+fn judge(check: &Check, verdict: Verdict, result: &ToolResult) -> Option<Event> {
     let is_test = check.kind == CheckKind::Test;
-    match verdict::of(check, result) {
+    match verdict {
         Verdict::Passed if is_test => Some(Event::TestsPassed),
         Verdict::Passed => Some(Event::BuildPassed),
         Verdict::Failed => {
@@ -256,6 +269,10 @@ struct Search<'a> {
     changed: Vec<Arc<str>>,
     /// What was broken when one of them was changed.
     repaired: Option<Failure>,
+    /// A test run has come after the last change.
+    is_tested: bool,
+    /// What earlier turns have changed and not tested, and what was broken when they did.
+    waiting: (Vec<Arc<str>>, Option<Failure>),
     /// The newest success that nothing has undone.
     success: Option<(AnchorKind, String)>,
 }
@@ -267,14 +284,20 @@ impl<'a> Search<'a> {
             broken: None,
             changed: Vec::new(),
             repaired: None,
+            is_tested: false,
+            waiting: (Vec::new(), None),
             success: None,
         }
     }
 
-    /// What was changed in a turn is finished in it, or not at all.
+    /// What was changed in the turn before is finished by now, or waits for the next test run.
     fn begin_turn(&mut self) {
-        self.changed.clear();
-        self.repaired = None;
+        let changed = std::mem::take(&mut self.changed);
+        let repaired = self.repaired.take();
+        if !changed.is_empty() && !self.is_tested {
+            self.waiting = (changed, repaired);
+        }
+        self.is_tested = false;
         self.success = None;
     }
 
@@ -290,7 +313,8 @@ impl<'a> Search<'a> {
     /// What the messages read since the last time have finished. The next success needs changes of its own.
     fn finished(&mut self) -> Option<(AnchorKind, String)> {
         let success = self.success.take()?;
-        self.begin_turn();
+        self.changed.clear();
+        self.repaired = None;
         Some(success)
     }
 
@@ -301,12 +325,16 @@ impl<'a> Search<'a> {
                 self.broken = Some(*failure);
                 if *is_test {
                     self.success = None;
+                    self.test();
                 }
             }
             Event::TestsPassed => {
                 self.broken = None;
+                let (waiting, repaired) = self.test();
                 if !self.changed.is_empty() {
                     self.success = Some(describe(self.repaired, &self.changed));
+                } else if !waiting.is_empty() {
+                    self.success = Some(describe(repaired, &waiting));
                 }
             }
             Event::BuildPassed if self.broken == Some(Failure::Build) => self.broken = None,
@@ -316,7 +344,14 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// A test run ends the wait of what earlier turns have changed.
+    fn test(&mut self) -> (Vec<Arc<str>>, Option<Failure>) {
+        self.is_tested = true;
+        std::mem::take(&mut self.waiting)
+    }
+
     fn change(&mut self, paths: &[Arc<str>]) {
+        self.is_tested = false;
         self.repaired = self.broken.or(self.repaired);
         for path in paths {
             if !self.changed.contains(path) && self.changed.len() < 1_000 {
@@ -348,7 +383,7 @@ fn describe(repaired: Option<Failure>, changed: &[Arc<str>]) -> (AnchorKind, Str
 }
 
 /// The names of files for a person: without folders, unless two names are alike; the first few, and how many more.
-fn names(paths: &[Arc<str>]) -> String {
+pub(crate) fn names(paths: &[Arc<str>]) -> String {
     let last = |path: &str, pieces: usize| {
         let at = path
             .rmatch_indices(['/', '\\'])
@@ -534,10 +569,35 @@ mod tests {
             "edit a.rs\nrun cargo test => ? the test password",
             "edit a.rs\nrun cargo test => ? 0 passed, no test",
             "edit a.rs\nrun cargo test | tail => ok test result: FAILED. 1 failed",
-            "edit a.rs\nuser: test it\nrun cargo test => ok",
+            "edit a.rs\nuser: test it\nrun cargo test => bad\nrun cargo test => ok",
+            "edit a.rs\nrun cargo test => bad\nuser: again\nrun cargo test => ok",
+            "edit a.rs\nuser: test it\nrun cargo build => ok",
         ] {
             check(&format!("user: go\n{turn}"), &[]);
         }
+    }
+
+    #[test]
+    fn changes_wait_for_the_test_run_of_a_later_turn() {
+        for between in [
+            "",
+            "user: well?\nit is done\n",
+            "user: look\nrun ls => ok\nrun cargo build => ok\n",
+        ] {
+            let turn = 1 + between.matches("user:").count();
+            let lines = format!(
+                "user: go\nedit a.rs\n{between}user: test it\nrun cargo test => ok\nuser: again\nrun cargo test => ok"
+            );
+            let expected = format!("{turn} task completion: Changes made in a.rs and tests now pass");
+            check(&lines, &[&expected]);
+            check_with(&lines, &[], 0, &[&expected]);
+            let resolved = format!("{turn} error resolution: Failing tests fixed in a.rs and tests now pass");
+            check(&lines.replacen("edit", "run cargo test => bad\nedit", 1), &[&resolved]);
+        }
+        check(
+            "user: go\nedit a.rs\nuser: more\nedit b.rs\nrun cargo test => ok",
+            &["1 task completion: Changes made in b.rs and tests now pass"],
+        );
     }
 
     #[test]

@@ -55,3 +55,35 @@ pub(crate) fn is_done(result: &ToolResult) -> bool {
         result.error.is_none() && !COMPLAINTS.iter().any(|complaint| begins(complaint))
     })
 }
+
+/// Whether a call that did not succeed was never carried out: the user refused or interrupted it, or its answer is lost.
+/// Harnesses report that as an error of the tool, in words of their own, which stand at the beginning.
+pub(crate) fn was_refused(result: &ToolResult) -> bool {
+    const REFUSALS: &[&str] = &[
+        "the user doesn't want to",
+        "the user rejected",
+        "the user denied",
+        "the user cancelled",
+        "the user declined",
+        "user rejected",
+        "user denied",
+        "user cancelled",
+        "user declined",
+        "tool use was rejected",
+        "tool call was rejected",
+        "[request interrupted",
+        "[interrupted",
+        "[no result",
+        "[tool call interrupted",
+        "interrupted by user",
+        "cancelled by user",
+        "aborted by user",
+    ];
+    let first = result.texts().next().map_or("", |text| text.body.as_str()).trim_start();
+    let begins = |with: &&str| {
+        first
+            .get(..with.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(with))
+    };
+    result.success != Some(true) && REFUSALS.iter().any(begins)
+}

@@ -1,12 +1,22 @@
 //! Everything that was ever said, in order. It only grows.
 
+use crate::anchor::{Anchor, LONG_TURN};
+use crate::index::Index;
+use crate::ledger::Ledger;
 use crate::message::Message;
+use crate::outcome::Facts;
+use crate::strategy;
+use crate::tokens::{self, Tokens};
+use crate::turn::Turn;
 use std::sync::Arc;
 
 /// The append-only conversation. What is known of a message is computed once, when it is appended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct History {
     messages: Vec<Arc<Message>>,
+    estimates: Vec<Tokens>,
+    index: Index,
+    ledger: Ledger,
 }
 
 impl History {
@@ -15,14 +25,46 @@ impl History {
         History::default()
     }
 
-    /// Appends a message.
+    /// Appends a message. Takes time in proportion to its bytes, however long the history is.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
-        self.messages.push(message.into());
+        let message = message.into();
+        strategy::prepare(&message);
+        self.index.append(&message);
+        self.ledger.append(&message);
+        self.estimates.push(tokens::estimate_message(&message));
+        self.messages.push(message);
     }
 
     /// The messages, oldest first.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
+    }
+
+    /// The estimate of each message, in tokens.
+    pub fn estimates(&self) -> &[Tokens] {
+        &self.estimates
+    }
+
+    /// What is known of files, checks, errors and plans.
+    pub fn facts(&self) -> Facts {
+        self.ledger.facts()
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// The turns and steps that finished something; `pins` are messages.
+    pub fn anchors(&self, turns: &[Turn], pins: &[usize]) -> Vec<Anchor> {
+        self.ledger.anchors(&self.messages, turns, pins, LONG_TURN)
+    }
+}
+
+impl std::fmt::Debug for History {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("History")
+            .field("messages", &self.messages)
+            .finish_non_exhaustive()
     }
 }
 

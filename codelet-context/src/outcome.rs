@@ -1,10 +1,11 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
-use crate::exchange::{Exchanges, is_done};
+use crate::exchange::{Exchanges, is_done, was_refused};
+use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
-use crate::testrun::{self, Check, CheckKind};
+use crate::testrun::{Check, CheckKind, Line};
 use crate::todo::TodoList;
-use crate::verdict::{self, Verdict};
+use crate::verdict::Verdict;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,6 +82,8 @@ pub struct CheckFact {
     pub command: String,
     /// What came of it.
     pub verdict: Verdict,
+    /// Files were changed since.
+    pub is_stale: bool,
 }
 
 /// Something that failed and was not seen to succeed since.
@@ -91,6 +94,13 @@ pub struct OpenError {
     /// The lines of its output that say what failed.
     pub lines: Vec<String>,
     about: About,
+}
+
+impl OpenError {
+    /// Whether it is a check that failed, which somebody will want to succeed; other commands are often given up.
+    pub fn is_check(&self) -> bool {
+        matches!(self.about, About::Check { .. })
+    }
 }
 
 /// What an error is about, so that a later success is known to be over it.
@@ -129,7 +139,9 @@ impl Gatherer {
     /// Takes the next message of the conversation.
     pub fn append(&mut self, message: &Arc<Message>) {
         let mut exchanges = std::mem::take(&mut self.exchanges);
-        exchanges.next(message, |call, result| self.take(call, result));
+        exchanges.next(message, |call, result| {
+            self.take(call, result, Ran::of(call, result).as_ref())
+        });
         self.exchanges = exchanges;
     }
 
@@ -147,7 +159,8 @@ impl Gatherer {
         }
     }
 
-    fn take(&mut self, call: &ToolCall, result: &ToolResult) {
+    /// Takes a call with its answer, and what was run if it ran a command.
+    pub(crate) fn take(&mut self, call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) {
         let action = &call.action;
         match action.kind {
             ActionKind::Read if is_done(result) => {
@@ -163,7 +176,12 @@ impl Gatherer {
                     self.touch(path, state);
                 }
             }
-            ActionKind::Command => self.command(action, result),
+            // What never ran has failed at nothing.
+            ActionKind::Command if !was_refused(result) => {
+                if let Some(ran) = ran {
+                    self.command(action, result, ran);
+                }
+            }
             ActionKind::Todo if result.success != Some(false) => self.facts.todo.take(&call.parameters),
             ActionKind::Other if result.success != Some(false) => self.decide(&call.parameters, result),
             _ => {}
@@ -172,6 +190,12 @@ impl Gatherer {
 
     fn touch(&mut self, path: &Arc<str>, state: FileState) {
         self.touches += 1;
+        if state != FileState::Read {
+            let Facts { tests, build, lint, .. } = &mut self.facts;
+            for check in [tests, build, lint].into_iter().flatten() {
+                check.is_stale = true;
+            }
+        }
         let file = self.files.entry(path.clone()).or_insert((state, 0));
         file.1 = self.touches;
         file.0 = match (file.0, state) {
@@ -198,36 +222,31 @@ impl Gatherer {
         }
     }
 
-    fn command(&mut self, action: &Action, result: &ToolResult) {
+    fn command(&mut self, action: &Action, result: &ToolResult, ran: &Ran) {
         let line = action.command.as_deref().unwrap_or_default();
         if result.success != Some(false) {
             for path in action.changed() {
                 self.touch(path, FileState::Edited);
             }
         }
-        let checks = testrun::checks(line);
-        for check in &checks {
+        for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
             // Of a chain that failed, nobody knows which part did; the last one is blamed.
-            let verdict = verdict::of(check, result);
             let fact = CheckFact {
                 command: shorten(line, COMMAND),
-                verdict,
+                verdict: *verdict,
+                is_stale: false,
             };
             *match check.kind {
                 CheckKind::Test => &mut self.facts.tests,
                 CheckKind::Build => &mut self.facts.build,
                 CheckKind::Lint => &mut self.facts.lint,
             } = Some(fact);
-            if verdict == Verdict::Passed {
+            if *verdict == Verdict::Passed {
                 self.facts.errors.retain(|error| !error.about.is_over(check));
             }
         }
-        match checks
-            .iter()
-            .rfind(|check| check.kind == CheckKind::Test)
-            .or(checks.last())
-        {
-            Some(check) if verdict::of(check, result) == Verdict::Failed => {
+        match ran.last_check() {
+            Some((check, Verdict::Failed)) => {
                 let about = About::Check {
                     name: check.name.clone(),
                     only: check.only.clone(),
@@ -235,18 +254,16 @@ impl Gatherer {
                 self.fail(line, about, result);
             }
             Some(_) => {}
-            None => self.other_command(line, result),
+            None => self.other_command(line, result, &ran.line),
         }
     }
 
-    fn other_command(&mut self, line: &str, result: &ToolResult) {
-        let Some(name) = testrun::program_name(line) else {
-            return;
-        };
-        let about = About::Program(name);
+    fn other_command(&mut self, line: &str, result: &ToolResult, said: &Line) {
+        let Some(name) = &said.program else { return };
+        let is_it = |error: &OpenError| matches!(&error.about, About::Program(other) if other == name);
         match result.success {
-            Some(true) => self.facts.errors.retain(|error| error.about != about),
-            Some(false) if !testrun::is_question(line) => self.fail(line, about, result),
+            Some(true) => self.facts.errors.retain(|error| !is_it(error)),
+            Some(false) if !said.is_question => self.fail(line, About::Program(name.clone()), result),
             _ => {}
         }
     }
@@ -325,6 +342,29 @@ impl About {
     }
 }
 
+/// What a line that tells of a failure has in it.
+const ANYWHERE: &[&str] = &[
+    "FAILED",
+    "FAIL ",
+    "FAIL:",
+    "panicked at",
+    "Error:",
+    "error:",
+    "error[",
+    "Exception",
+    "not ok ",
+    "fatal:",
+    "ERROR",
+    "AssertionError",
+    "assertion",
+    "Assertion",
+    " error ",
+    "undefined:",
+    "cannot find",
+    "not found",
+    "Traceback",
+];
+
 /// The lines of an output that say what failed, each with the one after it; where none does, the last lines.
 fn failing_lines(result: &ToolResult) -> Vec<String> {
     let mut lines = Vec::new();
@@ -340,9 +380,18 @@ fn failing_lines(result: &ToolResult) -> Vec<String> {
             )
         };
         let mut is_after = false;
+        // Most outputs hold few of the signs; a line is asked only for those.
+        let signs: Vec<&str> = ANYWHERE
+            .iter()
+            .copied()
+            .filter(|sign| head.contains(sign) || tail.contains(sign))
+            .collect();
         for line in head.lines().chain(tail.lines()).filter(|line| !line.trim().is_empty()) {
-            let fails = says_failure(line);
-            if (fails || is_after) && lines.len() < LINES {
+            if lines.len() == LINES {
+                return lines;
+            }
+            let fails = says_failure(line, &signs);
+            if fails || is_after {
                 lines.push(shorten(line, WIDTH));
             }
             is_after = fails;
@@ -358,31 +407,10 @@ fn failing_lines(result: &ToolResult) -> Vec<String> {
     lines
 }
 
-fn says_failure(line: &str) -> bool {
-    const ANYWHERE: &[&str] = &[
-        "FAILED",
-        "FAIL ",
-        "FAIL:",
-        "panicked at",
-        "Error:",
-        "error:",
-        "error[",
-        "Exception",
-        "not ok ",
-        "fatal:",
-        "ERROR",
-        "AssertionError",
-        "assertion",
-        "Assertion",
-        " error ",
-        "undefined:",
-        "cannot find",
-        "not found",
-        "Traceback",
-    ];
+fn says_failure(line: &str, anywhere: &[&str]) -> bool {
     const FIRST: &[&str] = &["✗", "✘", "×", "✖", "E  ", "FAIL", "error", "failed", "Failed"];
     let trimmed = line.trim_start();
-    FIRST.iter().any(|sign| trimmed.starts_with(sign)) || ANYWHERE.iter().any(|sign| line.contains(sign))
+    FIRST.iter().any(|sign| trimmed.starts_with(sign)) || anywhere.iter().any(|sign| line.contains(sign))
 }
 
 fn shorten(text: &str, bytes: usize) -> String {
@@ -490,6 +518,33 @@ mod tests {
         );
         assert_eq!(facts.build.unwrap().verdict, Verdict::Passed);
         assert_eq!(facts.lint, None);
+    }
+
+    #[test]
+    fn a_command_that_the_user_refused_has_not_failed() {
+        for words in [
+            "The user doesn't want to proceed with this tool use.",
+            "[Request interrupted by user]",
+        ] {
+            let facts = Talk::new().run("cargo test", false, words).facts();
+            assert_eq!((facts.tests, facts.errors), (None, Vec::new()), "{words}");
+        }
+        let facts = Talk::new().run("cargo test", false, "1 failed: the user denied");
+        assert_eq!(facts.facts().errors.len(), 1);
+    }
+
+    #[test]
+    fn a_check_is_stale_once_files_are_changed() {
+        let talk = Talk::new()
+            .run("cargo test", true, "")
+            .on(ActionKind::Read, "a", Some(true));
+        let is_stale = |talk: &Talk| talk.facts().tests.unwrap().is_stale;
+        assert!(!is_stale(&talk));
+        let talk = talk.on(ActionKind::Change, "a", Some(false));
+        assert!(!is_stale(&talk), "the change could not be made");
+        let talk = talk.on(ActionKind::Change, "a", Some(true));
+        assert!(is_stale(&talk));
+        assert!(!is_stale(&talk.run("cargo test", true, "")));
     }
 
     #[test]

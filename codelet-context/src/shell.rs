@@ -1,7 +1,6 @@
 //! A command line as the commands that it runs: enough of a shell's grammar to see which program is run, and whose
 //! status the line ends with.
 
-use std::iter::Peekable;
 use std::str::Chars;
 
 /// How much of a line is looked at, in bytes; what follows is text that a command is fed with.
@@ -37,9 +36,7 @@ pub(crate) enum Next {
 /// The commands of a line, in the order in which they are written; groups in parentheses are opened.
 pub(crate) fn commands(line: &str) -> Vec<Simple> {
     let mut reader = Reader {
-        chars: line[..line.floor_char_boundary(LONGEST.min(line.len()))]
-            .chars()
-            .peekable(),
+        chars: Letters(line[..line.floor_char_boundary(LONGEST.min(line.len()))].chars()),
         commands: Vec::new(),
         words: Vec::new(),
         word: None,
@@ -59,8 +56,31 @@ enum Target {
     HereDocument,
 }
 
+/// The letters of a line, of which the next may be looked at.
+struct Letters<'a>(Chars<'a>);
+
+impl Letters<'_> {
+    fn next(&mut self) -> Option<char> {
+        self.0.next()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.0.clone().next()
+    }
+
+    fn next_if(&mut self, is_wanted: impl FnOnce(char) -> bool) -> Option<char> {
+        let c = self.peek().filter(|c| is_wanted(*c))?;
+        self.0.next();
+        Some(c)
+    }
+
+    fn next_if_eq(&mut self, wanted: char) -> Option<char> {
+        self.next_if(|c| c == wanted)
+    }
+}
+
 struct Reader<'a> {
-    chars: Peekable<Chars<'a>>,
+    chars: Letters<'a>,
     commands: Vec<Simple>,
     words: Vec<String>,
     word: Option<String>,
@@ -82,19 +102,19 @@ impl Reader<'_> {
                 '`' => self.until('`'),
                 '$' => {
                     self.push('$');
-                    if self.chars.next_if_eq(&'(').is_some() {
+                    if self.chars.next_if_eq('(').is_some() {
                         self.push('(');
                         self.parentheses();
                     }
                 }
-                '#' if self.word.is_none() => while self.chars.next_if(|&c| c != '\n').is_some() {},
+                '#' if self.word.is_none() => while self.chars.next_if(|c| c != '\n').is_some() {},
                 '>' | '<' => self.redirection(c),
-                '&' if self.chars.peek() == Some(&'>') => self.end_word(),
-                '&' if self.chars.next_if_eq(&'&').is_some() => self.end_command(Next::And),
+                '&' if self.chars.peek() == Some('>') => self.end_word(),
+                '&' if self.chars.next_if_eq('&').is_some() => self.end_command(Next::And),
                 '&' => self.end_command(Next::Background),
-                '|' if self.chars.next_if_eq(&'|').is_some() => self.end_command(Next::Or),
+                '|' if self.chars.next_if_eq('|').is_some() => self.end_command(Next::Or),
                 '|' => {
-                    self.chars.next_if_eq(&'&');
+                    self.chars.next_if_eq('&');
                     self.end_command(Next::Pipe);
                 }
                 ';' => self.end_command(Next::Then),
@@ -128,7 +148,7 @@ impl Reader<'_> {
     fn single_quoted(&mut self) {
         self.is_quoted = true;
         self.word.get_or_insert_default();
-        while let Some(c) = self.chars.next_if(|&c| c != '\'') {
+        while let Some(c) = self.chars.next_if(|c| c != '\'') {
             self.push(c);
         }
         self.chars.next();
@@ -145,7 +165,7 @@ impl Reader<'_> {
                         self.push(escaped);
                     }
                 }
-                '$' if self.chars.next_if_eq(&'(').is_some() => {
+                '$' if self.chars.next_if_eq('(').is_some() => {
                     self.push('$');
                     self.push('(');
                     self.parentheses();
@@ -157,7 +177,7 @@ impl Reader<'_> {
 
     fn until(&mut self, end: char) {
         self.push(end);
-        while let Some(c) = self.chars.next_if(|&c| c != end) {
+        while let Some(c) = self.chars.next_if(|c| c != end) {
             self.push(c);
         }
         self.chars.next();
@@ -178,7 +198,7 @@ impl Reader<'_> {
                     }
                 }
                 '\'' => {
-                    while let Some(c) = self.chars.next_if(|&c| c != '\'') {
+                    while let Some(c) = self.chars.next_if(|c| c != '\'') {
                         self.push(c);
                     }
                     self.chars.next();
@@ -204,16 +224,16 @@ impl Reader<'_> {
         self.end_word();
         self.target = Target::File;
         if sign == '<' {
-            if self.chars.next_if_eq(&'(').is_some() {
+            if self.chars.next_if_eq('(').is_some() {
                 self.push('(');
                 self.parentheses();
                 self.end_word();
                 return;
             }
-            if self.chars.next_if_eq(&'<').is_some() {
-                if self.chars.next_if_eq(&'<').is_none() {
+            if self.chars.next_if_eq('<').is_some() {
+                if self.chars.next_if_eq('<').is_none() {
                     self.target = Target::HereDocument;
-                    self.chars.next_if_eq(&'-');
+                    self.chars.next_if_eq('-');
                 }
                 return;
             }
@@ -248,11 +268,12 @@ impl Reader<'_> {
     fn skip_here_documents(&mut self) {
         for delimiter in std::mem::take(&mut self.here_documents) {
             loop {
-                let mut line = String::new();
-                while let Some(c) = self.chars.next_if(|&c| c != '\n') {
-                    line.push(c);
-                }
-                let is_last = self.chars.next().is_none();
+                let rest = self.chars.0.as_str();
+                let (line, rest, is_last) = match rest.split_once('\n') {
+                    Some((line, rest)) => (line, rest, false),
+                    None => (rest, "", true),
+                };
+                self.chars = Letters(rest.chars());
                 if is_last || line.trim() == delimiter {
                     break;
                 }

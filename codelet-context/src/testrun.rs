@@ -36,8 +36,32 @@ const MOST: usize = 32;
 /// The checks that a command line runs, in the order in which it runs them.
 pub fn checks(line: &str) -> Vec<Check> {
     let mut found = Vec::new();
-    collect(line, true, 0, &mut found);
+    collect(&shell::commands(line), true, 0, &mut found);
     found
+}
+
+/// What a command line says of itself, from reading it once.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// See [`checks`].
+    pub checks: Vec<Check>,
+    /// The program that the line ends with, by its name.
+    pub program: Option<String>,
+    /// See [`is_question`].
+    pub is_question: bool,
+}
+
+impl Line {
+    pub fn read(line: &str) -> Line {
+        let commands = shell::commands(line);
+        let mut checks = Vec::new();
+        collect(&commands, true, 0, &mut checks);
+        Line {
+            checks,
+            program: program_name(&commands),
+            is_question: ends_with_question(&commands),
+        }
+    }
 }
 
 /// The last test run of a command line, if it runs tests.
@@ -53,10 +77,13 @@ pub fn build_run(line: &str) -> Option<Check> {
 /// Whether a status other than 0 is an answer of this command line and not a failure: `grep` has found nothing, `diff`
 /// has found a difference.
 pub fn is_question(line: &str) -> bool {
+    ends_with_question(&shell::commands(line))
+}
+
+fn ends_with_question(commands: &[Simple]) -> bool {
     const QUESTIONS: &str =
         "grep egrep fgrep rg ag ack diff cmp test [ [[ which type ls find fd pgrep lsof false cat head tail";
     const GIT_QUESTIONS: &str = "diff grep check-ignore rev-parse show-ref merge-base";
-    let commands = shell::commands(line);
     let last = commands.iter().rfind(|command| command.words[0] != "exit");
     last.is_some_and(|command| match unwrap(&command.words).words {
         [git, rest @ ..] if git == "git" => {
@@ -67,17 +94,14 @@ pub fn is_question(line: &str) -> bool {
     })
 }
 
-/// The program that a command line ends with, by its name.
-pub(crate) fn program_name(line: &str) -> Option<String> {
-    let commands = shell::commands(line);
+fn program_name(commands: &[Simple]) -> Option<String> {
     let last = commands.last()?;
     let program = unwrap(&last.words).words.first()?;
     Some(base(program).to_owned())
 }
 
-fn collect(line: &str, is_outermost: bool, depth: usize, found: &mut Vec<Check>) {
-    let commands = shell::commands(line);
-    for (command, decides) in commands.iter().zip(deciding(&commands)) {
+fn collect(commands: &[Simple], is_outermost: bool, depth: usize, found: &mut Vec<Check>) {
+    for (command, decides) in commands.iter().zip(deciding(commands)) {
         if found.len() >= MOST {
             return;
         }
@@ -88,7 +112,7 @@ fn collect(line: &str, is_outermost: bool, depth: usize, found: &mut Vec<Check>)
         } = unwrap(&command.words);
         let decides = is_outermost && decides && !is_inverted;
         match inner_script(words) {
-            Some(script) if depth < DEEPEST => collect(script, decides, depth + 1, found),
+            Some(script) if depth < DEEPEST => collect(&shell::commands(script), decides, depth + 1, found),
             // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
             _ => found.extend(
                 recognise(words, 0)

@@ -109,37 +109,43 @@ impl Signs {
     fn of_result(result: &ToolResult) -> Signs {
         let mut signs = Signs::default();
         for text in result.texts().map(|text| &text.body).chain(&result.error) {
-            signs.read(text.as_str());
+            for end in ends(text.as_str()) {
+                signs.read(end, result.success.is_none());
+            }
+            // A failure decides, whatever else is said.
+            if signs.failure {
+                break;
+            }
         }
         signs
     }
 
-    fn read(&mut self, text: &str) {
-        for end in ends(text) {
-            self.read_lines(end);
+    fn read(&mut self, text: &str, asks_for_tests: bool) {
+        if text.contains("could not compile") || text.contains("command not found") {
+            self.failure = true;
+            return;
         }
-    }
-
-    fn read_lines(&mut self, text: &str) {
+        if asks_for_tests && !self.mentions_test {
+            let mut fours = text.as_bytes().windows(4);
+            self.mentions_test = fours.any(|four| four.eq_ignore_ascii_case(b"test"));
+        }
         let mut words = Vec::new();
-        for line in text.split(['\n', '\r']) {
-            split(line, &mut words);
-            for at in 0..words.len() {
-                self.weigh(&words, at);
+        for line in text.split('\n').filter(|line| may_tell(line.as_bytes())) {
+            for line in line.split('\r') {
+                split(line, &mut words);
+                for at in 0..words.len() {
+                    self.weigh(&words, at);
+                }
             }
-            self.failure |= line.contains("could not compile") || line.contains("command not found");
+            if self.failure {
+                return;
+            }
         }
     }
 
     fn weigh(&mut self, words: &[Word], at: usize) {
         let word = words[at].text;
         let is = |names: &str| names.split(' ').any(|name| name.eq_ignore_ascii_case(word));
-        if !self.mentions_test {
-            self.mentions_test = word
-                .as_bytes()
-                .windows(4)
-                .any(|four| four.eq_ignore_ascii_case(b"test"));
-        }
         // Few words begin like the words below, and an output has many words.
         if word.len() > 12 || !word.starts_with(['p', 's', 'o', 'f', 'e', 'c', 'r', 'P', 'S', 'O', 'F', 'E', 'C', 'R'])
         {
@@ -170,6 +176,35 @@ impl Signs {
             self.failure |= next.is_some_and(|next| next.is_number() && next.number() != Some(0) && next.is_close());
         }
     }
+}
+
+/// Whether a line may hold one of the words that are weighed: few lines do, and an output has many.
+fn may_tell(line: &[u8]) -> bool {
+    let mut before = b' ';
+    for (at, &byte) in line.iter().enumerate() {
+        // An escape code may end in a letter, right before a word.
+        if byte == 0x1b {
+            return true;
+        }
+        let begins = !(before.is_ascii_alphanumeric() || before == b'_');
+        before = byte;
+        if begins && byte.is_ascii_alphabetic() {
+            let second = line.get(at + 1).map_or(b' ', u8::to_ascii_lowercase);
+            let is_one = match byte.to_ascii_lowercase() {
+                b'p' | b'f' => second == b'a',
+                b's' => second == b'u' || second == b't',
+                b'o' => second == b'k',
+                b'e' => second == b'r' || second == b'x',
+                b'c' => second == b'o',
+                b'r' => second == b'c',
+                _ => false,
+            };
+            if is_one {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// A run of letters, digits and underscores.

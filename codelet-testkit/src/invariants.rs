@@ -25,7 +25,7 @@ const MENDING_TOKENS: Tokens = 64;
 pub fn keeps_its_promises(messages: &[Message], target: Target) -> Kept {
     let history = history(messages);
     let done = compact(&history, target);
-    is_valid(&done.view, "the result")?;
+    is_valid(&with_last_word(&done, messages), "the result")?;
     figures_are_of_the_result(messages, &done)?;
     is_never_larger(&done)?;
     budget_is_kept_or_the_warning_is_true(&history, target, &done)?;
@@ -46,7 +46,7 @@ pub fn can_be_compacted_again(messages: &[Message], target: Target) -> Kept {
     let first: Vec<Message> = once.view.messages.iter().map(|message| (**message).clone()).collect();
     let history = history(&first);
     let twice = compact(&history, target);
-    is_valid(&twice.view, "the second result")?;
+    is_valid(&with_last_word(&twice, &first), "the second result")?;
     ensure(twice.after.tokens <= once.after.tokens, || {
         format!(
             "the second compaction grew from {} to {} tokens",
@@ -109,6 +109,17 @@ pub fn is_valid(view: &View, what: &str) -> Kept {
         }
     }
     Ok(())
+}
+
+/// The result as it would be sent. A conversation that was left as it was may end with an answer, as it did before; the
+/// next prompt is then still to come.
+fn with_last_word(done: &Compaction, messages: &[Message]) -> View {
+    let mut view = done.view.clone();
+    let answered = messages.last().is_some_and(|message| message.role != Role::User);
+    if !done.changed && answered {
+        view.messages.push(std::sync::Arc::new(Message::user("go on")));
+    }
+    view
 }
 
 fn figures_are_of_the_result(messages: &[Message], done: &Compaction) -> Kept {

@@ -31,7 +31,6 @@ pub mod document;
 mod envelope;
 mod error;
 mod extra;
-pub mod shape;
 mod format;
 mod gather;
 mod gemini;
@@ -43,6 +42,7 @@ mod opencode;
 mod pi;
 mod request;
 mod responses;
+pub mod shape;
 mod shell;
 #[cfg(test)]
 mod sketch;

@@ -30,7 +30,7 @@ pub const INTERRUPTED: &str = "[interrupted]";
 /// What a failed result says that said nothing.
 const SILENT: &str = "[no output]";
 /// What the user's side says before an assistant who speaks first.
-const OPENING: &str = "[The conversation begins here.]";
+pub(crate) const OPENING: &str = "[The conversation begins here.]";
 /// What the user's side says after an assistant who speaks last.
 const CLOSING: &str = "[Go on.]";
 

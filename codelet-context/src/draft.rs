@@ -1,0 +1,327 @@
+//! The messages that a compaction keeps, on their way to the view: shortened where they must be, and never lost.
+
+use crate::body::Body;
+use crate::cut;
+use crate::message::{Message, Origin, Parameters, Part, Role, ToolCall};
+use crate::recall::Archive;
+use crate::tokens::{self, PART_TOKENS, Tokens};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The name under which a compaction archives what it removes.
+pub(crate) const REASON: &str = "compaction";
+/// Strings of parameters shorter than this are not cut, in bytes: they name what the call is about.
+const SHORT_STRING: usize = 160;
+
+/// Parameters are never replaced by a marker alone while they are shorter than this, in bytes.
+const FEWEST_BYTES: usize = 640;
+
+/// A message of the view in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// The message of the history that it comes from.
+    pub source: usize,
+    /// For each part: the part of that message.
+    pub parts: Vec<u32>,
+    pub message: Message,
+}
+
+impl Draft {
+    /// The parts of a message for which `keep` holds, or `None` if there are none.
+    pub fn of(source: usize, message: &Arc<Message>, mut keep: impl FnMut(&Part) -> bool) -> Option<Self> {
+        let parts: Vec<u32> = (0..message.parts.len() as u32)
+            .filter(|&part| keep(&message.parts[part as usize]))
+            .collect();
+        if parts.is_empty() {
+            return None;
+        }
+        let mut kept = (**message).clone();
+        if parts.len() < kept.parts.len() {
+            kept.parts = parts.iter().map(|&part| message.parts[part as usize].clone()).collect();
+            kept.bare = false;
+        }
+        Some(Draft {
+            source,
+            parts,
+            message: kept,
+        })
+    }
+
+    pub fn estimate(&self) -> Tokens {
+        tokens::estimate_message(&self.message)
+    }
+}
+
+/// What may be shortened, in the order in which it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// Outputs of tools.
+    Results,
+    /// Parameters of calls.
+    Calls,
+    /// The assistant's words, and its thinking where no vendor checks it.
+    Answers,
+    /// The user's words, and what a harness put beside them.
+    Prompts,
+    /// The system prompt and reminders.
+    Standing,
+}
+
+impl Class {
+    pub const ALL: [Class; 5] = [
+        Class::Results,
+        Class::Calls,
+        Class::Answers,
+        Class::Prompts,
+        Class::Standing,
+    ];
+
+    fn of(role: Role, part: &Part) -> Option<Class> {
+        match part {
+            Part::ToolResult(_) => Some(Class::Results),
+            Part::ToolCall(_) => Some(Class::Calls),
+            Part::Text(text) => Some(match (role, text.origin) {
+                (Role::Assistant, _) => Class::Answers,
+                (Role::User, Origin::Own | Origin::Injected | Origin::Summary | Origin::Notice) => Class::Prompts,
+                _ => Class::Standing,
+            }),
+            Part::Image(_) if role == Role::Assistant => Some(Class::Answers),
+            Part::Image(_) => Some(Class::Prompts),
+            // A vendor refuses altered thinking, and nobody knows what is in an unknown block.
+            Part::Thinking(_) | Part::Opaque(_) => None,
+        }
+    }
+}
+
+/// Shortens the parts of a class to at most `cap` tokens each, as far as markers allow. What is cut goes into the archive.
+pub(crate) fn shorten(drafts: &mut [Draft], class: Class, cap: Tokens, archive: &mut Archive) {
+    for draft in drafts {
+        let role = draft.message.role;
+        for part in &mut draft.message.parts {
+            if Class::of(role, part) == Some(class) && tokens::estimate_part(part) > cap {
+                shorten_part(part, cap, archive);
+            }
+        }
+    }
+}
+
+/// What the parts of a class weigh, each of them.
+pub(crate) fn weights(drafts: &[Draft], class: Class) -> Vec<Tokens> {
+    let parts = drafts
+        .iter()
+        .flat_map(|draft| draft.message.parts.iter().map(|part| (draft.message.role, part)));
+    parts
+        .filter(|(role, part)| Class::of(*role, part) == Some(class))
+        .map(|(_, part)| tokens::estimate_part(part))
+        .collect()
+}
+
+/// The largest cap under which weights sum up to at most `room`: small ones stay whole, large ones share the rest.
+pub(crate) fn fair_cap(mut weights: Vec<Tokens>, room: Tokens) -> Tokens {
+    weights.sort_unstable();
+    let mut left = room;
+    let mut count = weights.len() as Tokens;
+    for weight in weights {
+        let fair = left / count;
+        if weight > fair {
+            return fair;
+        }
+        left -= weight;
+        count -= 1;
+    }
+    Tokens::MAX
+}
+
+fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
+    let bytes = (cap.saturating_sub(PART_TOKENS) as usize).saturating_mul(4);
+    match part {
+        Part::Text(text) => {
+            if text.cut.is_none()
+                && let Some((body, handle)) = cut_text(&text.body, bytes, "text", archive)
+            {
+                text.body = body;
+                text.cut = Some(handle);
+            }
+        }
+        Part::ToolResult(result) => {
+            let blocks = result.output.len().max(1);
+            let bytes = bytes.saturating_sub((blocks - 1) * 4 * PART_TOKENS as usize) / blocks;
+            for block in &mut result.output {
+                match block {
+                    Part::Text(text) if text.cut.is_none() && text.body.len() > bytes => {
+                        if let Some((body, handle)) = cut_text(&text.body, bytes, "output", archive) {
+                            text.body = body;
+                            text.cut = Some(handle);
+                        }
+                    }
+                    Part::Image(_) => shorten_image(block, cap, archive),
+                    _ => {}
+                }
+            }
+        }
+        Part::ToolCall(call) => shorten_call(call, bytes, archive),
+        Part::Image(_) => shorten_image(part, cap, archive),
+        Part::Thinking(_) | Part::Opaque(_) => {}
+    }
+}
+
+/// Cuts a text to about `bytes`: in the middle, or down to a marker where there is no room for more.
+fn cut_text(body: &Body, bytes: usize, what: &str, archive: &mut Archive) -> Option<(Body, crate::recall::Handle)> {
+    let why = "cut here";
+    let room = bytes.saturating_sub(cut::marker_bound(what, body.len(), why) + 16);
+    if room >= 64 {
+        cut::in_the_middle(body, (room / 2, room / 2), what, REASON, archive)
+    } else {
+        cut::pointer(body, body.len(), what, "removed", REASON, archive)
+    }
+}
+
+fn shorten_image(part: &mut Part, cap: Tokens, archive: &mut Archive) {
+    let Part::Image(image) = part else { return };
+    if crate::message::IMAGE_TOKENS + PART_TOKENS <= cap {
+        return;
+    }
+    let handle = archive.keep(&image.data, "image", REASON);
+    let mut text = crate::message::Text::new(cut::marker("image", image.data.len(), "removed", &handle), Origin::Own);
+    text.cut = Some(handle);
+    *part = Part::Text(text);
+}
+
+/// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape.
+fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
+    let whole = call.parameters.json().clone();
+    if call.cut.is_some() || whole.len() <= bytes {
+        return;
+    }
+    let mut lengths = Vec::new();
+    visit(&mut Value::Object(call.parameters.as_map().clone()), 0, &mut |string| {
+        lengths.push(string.len() as Tokens)
+    });
+    let long: Tokens = lengths.iter().filter(|&&length| length > SHORT_STRING as Tokens).sum();
+    let short = (whole.len() as Tokens).saturating_sub(long);
+    let cap = fair_cap(
+        lengths
+            .into_iter()
+            .filter(|&length| length > SHORT_STRING as Tokens)
+            .collect(),
+        (bytes as Tokens).saturating_sub(short),
+    );
+    let cap = (cap as usize).max(SHORT_STRING);
+    let handle = archive.keep(&whole, &call.tool, REASON);
+    let mut map = call.parameters.as_map().clone();
+    let mut first = true;
+    for value in map.values_mut() {
+        visit(value, 0, &mut |string| {
+            if string.len() <= cap {
+                return;
+            }
+            // The handle stands once, in the first string that is cut.
+            let marker = if first {
+                cut::marker("parameters", whole.len(), "cut here", &handle)
+            } else {
+                String::from("[…]")
+            };
+            first = false;
+            let half = cap.saturating_sub(marker.len() + 2) / 2;
+            let shown = match cut::ends(string, half, half) {
+                Some((head, tail)) => format!("{head}\n{marker}\n{tail}"),
+                None => return,
+            };
+            if shown.len() < string.len() {
+                *string = shown;
+            }
+        });
+    }
+    let mut parameters = Parameters::new(map);
+    if parameters.json().len() > bytes.max(FEWEST_BYTES) {
+        // Nothing but short strings, numbers or names of fields, and very many: only the marker is left.
+        let marker = cut::marker("parameters", whole.len(), "removed", &handle);
+        parameters = Parameters::new([(String::from("cut"), Value::String(marker))].into_iter().collect());
+    }
+    if parameters.json().len() < whole.len() {
+        call.parameters = parameters;
+        call.cut = Some(handle);
+    }
+}
+
+fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::String(string) => act(string),
+        Value::Array(items) if depth < 64 => items.iter_mut().for_each(|item| visit(item, depth + 1, act)),
+        Value::Object(map) if depth < 64 => map.values_mut().for_each(|item| visit(item, depth + 1, act)),
+        _ => {}
+    }
+}
+
+/// Drops the thinking that no vendor checks; returns how many parts and bytes.
+pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive) -> (u64, u64) {
+    let (mut hits, mut bytes) = (0, 0);
+    for draft in drafts.iter_mut() {
+        let mut at = 0;
+        let parts = &mut draft.parts;
+        draft.message.parts.retain(|part| {
+            let free = match part {
+                Part::Thinking(thinking) if !thinking.is_bound() => {
+                    archive.keep(&thinking.body, "thinking", REASON);
+                    hits += 1;
+                    bytes += thinking.body.len() as u64;
+                    true
+                }
+                _ => false,
+            };
+            if free {
+                parts.remove(at);
+            } else {
+                at += 1;
+            }
+            !free
+        });
+    }
+    drafts.retain(|draft| !draft.message.parts.is_empty());
+    (hits, bytes)
+}
+
+/// Takes out results whose call is not among the drafts: they go with their call.
+pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
+    let calls: HashSet<Arc<str>> = drafts
+        .iter()
+        .flat_map(|draft| draft.message.calls())
+        .map(|call| call.id.clone())
+        .collect();
+    for draft in drafts.iter_mut() {
+        let foreign = |part: &Part| matches!(part, Part::ToolResult(result) if !calls.contains(&result.call_id));
+        if draft.message.parts.iter().any(foreign) {
+            let kept: Vec<bool> = draft.message.parts.iter().map(|part| !foreign(part)).collect();
+            let mut flags = kept.iter();
+            draft.parts.retain(|_| flags.next() == Some(&true));
+            let mut flags = kept.iter();
+            draft.message.parts.retain(|_| flags.next() == Some(&true));
+        }
+    }
+    drafts.retain(|draft| !draft.message.parts.is_empty());
+}
+
+/// Keeps everything of a message that the view does not show.
+pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
+    let mut keep = |body: &Body, tool: &str| {
+        if !body.is_empty() {
+            archive.keep(body, tool, REASON);
+        }
+    };
+    match part {
+        Part::Text(text) => keep(&text.body, "text"),
+        Part::Thinking(thinking) => keep(&thinking.body, "thinking"),
+        Part::Image(image) => keep(&image.data, "image"),
+        Part::ToolCall(call) => keep(call.parameters.json(), &call.tool),
+        Part::ToolResult(result) => {
+            if let Some(error) = &result.error {
+                keep(error, tool);
+            }
+            for block in &result.output {
+                archive_part(block, tool, archive);
+            }
+        }
+        Part::Opaque(opaque) => keep(&Body::new(opaque.value.to_string()), &opaque.kind),
+    }
+}

@@ -1,0 +1,543 @@
+//! The index of a history: its lines, and the things in them that may be needed again.
+//!
+//! Everything here is computed when a message is appended, in time proportional to its bytes. A compaction then only
+//! weighs and chooses.
+
+use crate::body::Body;
+use crate::hash;
+use crate::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall};
+use crate::names::{self, Name};
+use crate::tokens;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where a block of text comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockKind {
+    /// The user's own words.
+    Prompt,
+    /// Reminders, and what a harness or the engine put in.
+    Injected,
+    /// The assistant's own words.
+    Answer,
+    /// The assistant's thinking.
+    Thinking,
+    /// The parameters of a call.
+    Call,
+    /// What a tool that reads files printed.
+    Read,
+    /// What a command printed.
+    Command,
+    /// What a search printed.
+    Search,
+    /// The output of any other tool.
+    Other,
+}
+
+/// A text of the history, cut into lines.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub kind: BlockKind,
+    /// The message, counted from 0.
+    pub message: u32,
+    /// The part of the message.
+    pub part: u32,
+    /// The block that this one answers (for a result: its call).
+    pub call: Option<u32>,
+    /// The text that the lines are ranges of; for a call, its parameters' strings, one after the other.
+    pub text: Body,
+    /// Its lines in the index.
+    pub lines: Range<u32>,
+    /// For a call and for its output: the file that it reads or changes, or 0.
+    pub path: u64,
+    /// The first line is the file that the call reads or changes.
+    pub subject: bool,
+}
+
+/// A line, or a piece of a very long one.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Where it begins in its block's text.
+    pub start: u32,
+    /// Its bytes, without the line break and white space at the end.
+    pub bytes: u16,
+    /// How many of them are a line number in front of the line itself.
+    pub prefix: u8,
+    /// Where its items begin; they end where the next line's begin.
+    pub items: u32,
+    /// The item that stands for this line after the one before it, or [`NONE`].
+    pub after: u32,
+}
+
+/// No item.
+pub const NONE: u32 = u32::MAX;
+
+/// The kinds of things that are remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ItemKind {
+    /// A name.
+    Name,
+    /// Two names that follow each other.
+    Pair,
+    /// A whole line.
+    Line,
+    /// Two lines that follow each other.
+    LinePair,
+}
+
+/// What is known of a thing that occurs in the history.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    pub kind: ItemKind,
+    /// The user said it.
+    pub prompted: bool,
+    /// The assistant said it in its own words.
+    pub answered: bool,
+    /// Blocks of parameters that have it.
+    pub calls: u16,
+    /// Blocks of output that have it.
+    pub results: u16,
+    /// Messages that have it.
+    pub messages: u16,
+    /// Position of the newest block that has it.
+    pub position: u32,
+    /// The newest block that has it, to count each block once.
+    block: u32,
+    /// The newest message that has it.
+    message: u32,
+    /// The newest output of a reading tool that has it, or [`NONE`].
+    pub read: u32,
+    /// A command printed it.
+    pub from_command: bool,
+    /// A search printed it.
+    pub from_search: bool,
+}
+
+#[derive(Clone, Default)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = hash::bytes(bytes);
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+type ByHash = HashMap<u64, u32, BuildHasherDefault<Identity>>;
+
+/// Lines longer than this are cut, in bytes.
+const LONGEST_LINE: usize = 420;
+/// … near this length.
+const CUT_LINE: usize = 300;
+/// Lines of this many characters are things of their own.
+const LINE_BYTES: std::ops::RangeInclusive<usize> = 16..=LONGEST_LINE;
+/// Two lines must have this many bytes together to be remembered as neighbours.
+const LINE_PAIR_BYTES: usize = 30;
+/// Names further apart than this do not belong together, in bytes.
+const PAIR_DISTANCE: u32 = 120;
+
+/// The index; see the module.
+#[derive(Clone, Default)]
+pub struct Index {
+    pub blocks: Vec<Block>,
+    pub lines: Vec<Line>,
+    /// The items of all lines, one after the other.
+    pub line_items: Vec<u32>,
+    pub items: Vec<Item>,
+    ids: ByHash,
+    /// The newest call with this id that has no answer yet.
+    open: HashMap<Arc<str>, (u32, Action)>,
+    /// The last component of each path, as a name.
+    names_of_paths: HashMap<u64, u64, BuildHasherDefault<Identity>>,
+    /// The newest block whose call changed a file.
+    changed: ByHash,
+    /// Messages indexed so far.
+    pub messages: u32,
+    /// Estimated tokens so far.
+    pub position: u32,
+    names: Vec<Name>,
+    removed: Vec<Range<usize>>,
+    patch: bool,
+}
+
+impl Index {
+    /// Takes in the next message.
+    pub fn append(&mut self, message: &Message) {
+        for (number, part) in message.parts.iter().enumerate() {
+            let estimate = u32::try_from(tokens::estimate_part(part)).unwrap_or(u32::MAX);
+            self.position = self.position.saturating_add(estimate);
+            self.part(message.role, number as u32, part, None);
+        }
+        self.messages += 1;
+    }
+
+    fn part(&mut self, role: Role, number: u32, part: &Part, answers: Option<(u32, BlockKind)>) {
+        match part {
+            Part::Text(text) => {
+                let kind = match (role, text.origin, answers) {
+                    (_, _, Some((_, kind))) => kind,
+                    (Role::User, Origin::Own, None) => BlockKind::Prompt,
+                    (Role::Assistant, _, None) => BlockKind::Answer,
+                    _ => BlockKind::Injected,
+                };
+                if role != Role::System {
+                    let call = answers.map(|(call, _)| call).filter(|&call| call != NONE);
+                    let path = call.map_or(0, |call| self.blocks[call as usize].path);
+                    self.block(kind, number, call, text.body.clone(), path);
+                }
+            }
+            Part::Thinking(thinking) => {
+                self.block(BlockKind::Thinking, number, None, thinking.body.clone(), 0);
+            }
+            Part::ToolCall(call) => {
+                let block = self.blocks.len() as u32;
+                self.open.insert(call.id.clone(), (block, call.action.clone()));
+                let path = call.action.paths.first().map_or(0, |path| path_hash(path));
+                if let Some(subject) = call.action.paths.first() {
+                    let name = subject.rsplit(['/', '\\']).next().unwrap_or_default();
+                    self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
+                }
+                let arguments = Arguments::of(call);
+                let patch = call.action.kind == ActionKind::Change && arguments.text.contains("*** Begin Patch");
+                self.removed = arguments.removed;
+                self.patch = patch;
+                self.block(BlockKind::Call, number, None, Body::new(arguments.text), path);
+                self.removed.clear();
+                self.patch = false;
+                if let Some(block) = self.blocks.last_mut() {
+                    block.subject = arguments.subject && !block.lines.is_empty();
+                }
+            }
+            Part::ToolResult(result) => {
+                let (call, action) = self.open.remove(&result.call_id).unwrap_or((NONE, Action::default()));
+                if result.success != Some(false) {
+                    for path in action.changed() {
+                        self.changed.insert(path_hash(path), self.blocks.len() as u32);
+                    }
+                }
+                let kind = match action.kind {
+                    ActionKind::Read => BlockKind::Read,
+                    ActionKind::Command => BlockKind::Command,
+                    ActionKind::Search => BlockKind::Search,
+                    _ => BlockKind::Other,
+                };
+                for output in &result.output {
+                    self.part(role, number, output, Some((call, kind)));
+                }
+            }
+            Part::Image(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    fn block(&mut self, kind: BlockKind, part: u32, call: Option<u32>, text: Body, path: u64) {
+        let first = self.lines.len() as u32;
+        self.blocks.push(Block {
+            kind,
+            message: self.messages,
+            part,
+            call,
+            text: text.clone(),
+            lines: first..first,
+            path,
+            subject: false,
+        });
+        let text = text.as_str();
+        let numbered = is_numbered(text);
+        let mut previous = None;
+        let mut start = 0;
+        while start < text.len() {
+            let rest = &text.as_bytes()[start..];
+            let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+            let end = start + length;
+            while start < end {
+                let piece = if end - start > LONGEST_LINE {
+                    cut_near(text, start)
+                } else {
+                    end
+                };
+                previous = self.line(kind, text, start, piece, numbered, previous);
+                start = piece;
+            }
+            start = end + 1;
+        }
+        let last = self.lines.len() as u32;
+        if let Some(block) = self.blocks.last_mut() {
+            block.lines = first..last;
+        }
+    }
+
+    /// Takes in one line; returns its hash and length for the next, if it is more than white space.
+    fn line(
+        &mut self,
+        kind: BlockKind,
+        text: &str,
+        start: usize,
+        end: usize,
+        numbered: bool,
+        previous: Option<(u64, usize)>,
+    ) -> Option<(u64, usize)> {
+        let shown = text[start..end].trim_end();
+        let bytes = shown.as_bytes();
+        let prefix = if numbered { number_prefix(bytes) } else { 0 };
+        if shown[prefix..].trim_start().is_empty() {
+            return previous;
+        }
+        let removed = kind == BlockKind::Call
+            && (self.removed.iter().any(|range| range.contains(&start)) || self.patch && bytes.first() == Some(&b'-'));
+        let line_kind = if removed { BlockKind::Other } else { kind };
+        let (norm, length) = normal_hash(&bytes[prefix + diff_sign(&bytes[prefix..])..]);
+        let items = self.line_items.len() as u32;
+        let mut names = std::mem::take(&mut self.names);
+        names.clear();
+        names::scan(&bytes[prefix..], &mut names);
+        for (i, name) in names.iter().enumerate() {
+            self.item(kind, ItemKind::Name, name.hash);
+            if let Some(before) = i.checked_sub(1).map(|i| names[i])
+                && before.hash != name.hash
+                && name.at - before.at <= PAIR_DISTANCE
+            {
+                let (a, b) = if before.hash < name.hash {
+                    (before.hash, name.hash)
+                } else {
+                    (name.hash, before.hash)
+                };
+                self.item(line_kind, ItemKind::Pair, hash::pair(a, b));
+            }
+        }
+        self.names = names;
+        if LINE_BYTES.contains(&length) {
+            self.item(line_kind, ItemKind::Line, hash::pair(norm, 3));
+        }
+        let after = match previous {
+            Some((before, before_length)) if before_length + length >= LINE_PAIR_BYTES => {
+                self.count(line_kind, ItemKind::LinePair, hash::pair(hash::pair(before, norm), 4))
+            }
+            _ => NONE,
+        };
+        self.lines.push(Line {
+            start: start as u32,
+            bytes: bytes.len() as u16,
+            prefix: prefix as u8,
+            items,
+            after,
+        });
+        Some((norm, length))
+    }
+
+    fn item(&mut self, kind: BlockKind, item: ItemKind, hash: u64) {
+        let id = self.count(kind, item, hash);
+        self.line_items.push(id);
+    }
+
+    fn count(&mut self, block_kind: BlockKind, kind: ItemKind, hash: u64) -> u32 {
+        let block = self.blocks.len() as u32;
+        let next = self.items.len() as u32;
+        let id = *self.ids.entry(hash).or_insert(next);
+        if id == next {
+            self.items.push(Item {
+                kind,
+                prompted: false,
+                answered: false,
+                calls: 0,
+                results: 0,
+                messages: 0,
+                position: 0,
+                block: NONE,
+                message: NONE,
+                read: NONE,
+                from_command: false,
+                from_search: false,
+            });
+        }
+        let item = &mut self.items[id as usize];
+        if item.block != block {
+            item.block = block;
+            item.position = self.position;
+            match block_kind {
+                BlockKind::Prompt => item.prompted = true,
+                BlockKind::Answer => item.answered = true,
+                BlockKind::Call => item.calls = item.calls.saturating_add(1),
+                BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other => {
+                    item.results = item.results.saturating_add(1);
+                    match block_kind {
+                        BlockKind::Read => item.read = block - 1,
+                        BlockKind::Command => item.from_command = true,
+                        BlockKind::Search => item.from_search = true,
+                        _ => {}
+                    }
+                }
+                BlockKind::Injected | BlockKind::Thinking => {}
+            }
+            if item.message != self.messages {
+                item.message = self.messages;
+                item.messages = item.messages.saturating_add(1);
+            }
+        }
+        id
+    }
+
+    /// Whether what this block shows of a file is no longer so: the file was changed later.
+    pub fn is_stale(&self, block: usize) -> bool {
+        let path = self.blocks[block].path;
+        path != 0 && self.changed.get(&path).is_some_and(|&change| change as usize > block)
+    }
+
+    /// Whether the user has named the file that this block shows.
+    pub fn is_named_by_user(&self, block: usize) -> bool {
+        self.names_of_paths
+            .get(&self.blocks[block].path)
+            .is_some_and(|name| self.ids.get(name).is_some_and(|&id| self.items[id as usize].prompted))
+    }
+
+    /// The items of a line.
+    pub fn items_of(&self, line: usize) -> &[u32] {
+        let end = self
+            .lines
+            .get(line + 1)
+            .map_or(self.line_items.len(), |next| next.items as usize);
+        &self.line_items[self.lines[line].items as usize..end]
+    }
+
+    /// A line as it is shown: without a line number in front.
+    pub fn text_of<'a>(&self, block: &'a Block, line: usize) -> &'a str {
+        let line = &self.lines[line];
+        let start = line.start as usize;
+        let text = block.text.as_str();
+        &text[start + line.prefix as usize..start + line.bytes as usize]
+    }
+}
+
+/// A file by its last two components: agents mix absolute and relative paths.
+fn path_hash(path: &str) -> u64 {
+    let mut parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
+    let last = hash::bytes(parts.next().unwrap_or_default().as_bytes());
+    hash::pair(last, hash::bytes(parts.next().unwrap_or_default().as_bytes()))
+}
+
+/// The parameters of a call as text.
+struct Arguments {
+    text: String,
+    /// The first line is the file that is read or changed.
+    subject: bool,
+    /// The parts of the text that the call takes away from a file.
+    removed: Vec<Range<usize>>,
+}
+
+impl Arguments {
+    /// The strings of a call's parameters, one after the other; the file that it is about comes first.
+    fn of(call: &ToolCall) -> Self {
+        let subject = match call.action.kind {
+            ActionKind::Read | ActionKind::Change => call.action.paths.first().map(|path| &**path),
+            _ => None,
+        };
+        let mut arguments = Arguments {
+            text: String::from(subject.unwrap_or_default()),
+            subject: subject.is_some(),
+            removed: Vec::new(),
+        };
+        for (key, value) in call.parameters.as_map() {
+            if value.as_str().is_none_or(|string| Some(string) != subject) {
+                arguments.leaf(key, value, 0);
+            }
+        }
+        arguments
+    }
+
+    fn leaf(&mut self, key: &str, value: &Value, depth: usize) {
+        match value {
+            Value::String(string) => self.push(key, string),
+            Value::Number(number) => self.push(key, &number.to_string()),
+            Value::Array(items) if depth < 64 => items.iter().for_each(|item| self.leaf(key, item, depth + 1)),
+            Value::Object(map) if depth < 64 => map.iter().for_each(|(key, item)| self.leaf(key, item, depth + 1)),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, key: &str, string: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let start = self.text.len();
+        self.text.push_str(string);
+        // `old_string`, `oldText`, `old_str` …: every editing tool calls what it replaces so.
+        if key.get(..3).is_some_and(|three| three.eq_ignore_ascii_case("old")) {
+            self.removed.push(start..self.text.len());
+        }
+    }
+}
+
+/// Where to cut a line that is too long: at white space near [`CUT_LINE`], or at a character.
+fn cut_near(text: &str, start: usize) -> usize {
+    let near = text.floor_char_boundary(start + CUT_LINE);
+    let most = text.floor_char_boundary(start + LONGEST_LINE);
+    let window = &text.as_bytes()[near..most];
+    match window.iter().position(|b| matches!(b, b' ' | b'\t' | b',' | b';')) {
+        Some(at) => near + at + 1,
+        None => near,
+    }
+}
+
+/// How many bytes in front of a line are a line number (`  12→`, `12:`, `12|`, `12` and a tab).
+fn number_prefix(line: &[u8]) -> usize {
+    let indent = line.iter().take_while(|&&b| b == b' ').count();
+    let digits = line[indent..].iter().take(7).take_while(|b| b.is_ascii_digit()).count();
+    if !(1..=6).contains(&digits) || indent > 8 {
+        return 0;
+    }
+    match &line[indent + digits..] {
+        [b'\t' | b'|' | b':', ..] => indent + digits + 1,
+        [0xe2, 0x86, 0x92, ..] => indent + digits + 3,
+        _ => 0,
+    }
+}
+
+/// Whether a text is a listing with line numbers: most of its first lines have one.
+fn is_numbered(text: &str) -> bool {
+    let (mut lines, mut numbered) = (0, 0);
+    for line in text
+        .split('\n')
+        .map(str::as_bytes)
+        .filter(|line| !line.is_empty())
+        .take(12)
+    {
+        lines += 1;
+        numbered += usize::from(number_prefix(line) > 0);
+    }
+    numbered >= 2 && numbered * 2 > lines
+}
+
+/// How many bytes in front of a line are the sign of a diff: a changed line is the same line.
+fn diff_sign(line: &[u8]) -> usize {
+    usize::from(matches!(line, [b'+' | b'-', b' ' | b'\t', _, ..]))
+}
+
+/// Hash and length of a line with its white space collapsed.
+fn normal_hash(line: &[u8]) -> (u64, usize) {
+    let mut buffer = [0_u8; LONGEST_LINE + 4];
+    let mut length = 0;
+    let mut space = false;
+    for &byte in line {
+        if byte == b' ' || byte == b'\t' || byte == b'\r' {
+            space = length > 0;
+            continue;
+        }
+        if space && length < buffer.len() {
+            buffer[length] = b' ';
+            length += 1;
+        }
+        space = false;
+        if length < buffer.len() {
+            buffer[length] = byte;
+            length += 1;
+        }
+    }
+    (hash::bytes(&buffer[..length]), length)
+}

@@ -1,0 +1,125 @@
+//! Facts and outcomes of a conversation, from reading every call with its answer once.
+
+use crate::anchor::{Anchor, Outcomes};
+use crate::exchange::Exchanges;
+use crate::message::{ActionKind, Message, ToolCall, ToolResult};
+use crate::outcome::{Facts, Gatherer};
+use crate::testrun::{Check, CheckKind, Line};
+use crate::tokens::Tokens;
+use crate::turn::Turn;
+use crate::verdict::{self, Verdict};
+use std::sync::Arc;
+
+/// What a conversation has come to, message by message: feeds a [`Gatherer`] and [`Outcomes`] at half the cost of
+/// feeding each, because command lines and outputs are read once for both.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    exchanges: Exchanges,
+    gatherer: Gatherer,
+    outcomes: Outcomes,
+}
+
+impl Ledger {
+    /// Nothing appended yet.
+    pub fn new() -> Self {
+        Ledger::default()
+    }
+
+    /// Takes the next message of the conversation.
+    pub fn append(&mut self, message: &Arc<Message>) {
+        let Ledger {
+            exchanges,
+            gatherer,
+            outcomes,
+        } = self;
+        exchanges.next(message, |call, result| {
+            let ran = Ran::of(call, result);
+            gatherer.take(call, result, ran.as_ref());
+            outcomes.take(call, result, ran.as_ref());
+        });
+        outcomes.end_message(message);
+    }
+
+    /// The facts so far.
+    pub fn facts(&self) -> Facts {
+        self.gatherer.facts()
+    }
+
+    /// The anchors so far, see [`crate::anchor::find`]; `messages` are those that were appended.
+    pub fn anchors(&self, messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
+        self.outcomes.find(messages, turns, pins, long)
+    }
+}
+
+/// A command that was run: what its line says, and what came of the checks in it.
+pub(crate) struct Ran {
+    pub line: Line,
+    /// One for each check of the line.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Ran {
+    /// `None` for a call that runs no command.
+    pub fn of(call: &ToolCall, result: &ToolResult) -> Option<Ran> {
+        if call.action.kind != ActionKind::Command {
+            return None;
+        }
+        let line = Line::read(call.action.command.as_deref().unwrap_or_default());
+        let mut verdicts: Vec<Verdict> = Vec::with_capacity(line.checks.len());
+        for (at, check) in line.checks.iter().enumerate() {
+            // Of checks that are judged alike, one is judged: reading the output is what costs.
+            let is_alike = |other: &Check| {
+                other.decides == check.decides && (other.kind == CheckKind::Test) == (check.kind == CheckKind::Test)
+            };
+            let known = line.checks[..at].iter().position(is_alike).map(|other| verdicts[other]);
+            verdicts.push(known.unwrap_or_else(|| verdict::of(check, result)));
+        }
+        Some(Ran { line, verdicts })
+    }
+
+    /// The check that tells what came of the whole line: the last test run, or else the last check.
+    pub fn last_check(&self) -> Option<(&Check, Verdict)> {
+        let checks = &self.line.checks;
+        let tests = checks.iter().rposition(|check| check.kind == CheckKind::Test);
+        let at = tests.or(checks.len().checked_sub(1))?;
+        Some((&checks[at], self.verdicts[at]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Action, Part, Role};
+    use crate::{anchor, turn};
+    use proptest::prelude::*;
+    use serde_json::Map;
+
+    proptest! {
+        #[test]
+        fn one_reading_says_the_same_as_two(steps in proptest::collection::vec((0usize..8, any::<Option<bool>>(), 0usize..4), 0..40)) {
+            const LINES: [&str; 8] =
+                ["cargo test", "make && cargo test", "cargo test a | tail", "ls", "./x", "cargo build; pytest; go vet", "", "edit"];
+            const OUTPUTS: [&str; 4] = ["", "2 failed tests passed\nerror: é", "test result: ok. 3 passed; 0 failed", "fatal: no"];
+            let mut messages = vec![Arc::new(Message::user("go"))];
+            for (number, (line, success, output)) in steps.into_iter().enumerate() {
+                let action = match LINES[line] {
+                    "" => { messages.push(Arc::new(Message::user("on"))); continue }
+                    "edit" => Action::on(ActionKind::Change, ["a.rs"]),
+                    line => Action::command(line),
+                };
+                let call = ToolCall::new(number.to_string(), "t", Map::new()).doing(action);
+                messages.push(Arc::new(Message::new(Role::Assistant, vec![Part::ToolCall(call)])));
+                messages.push(Arc::new(Message::results(vec![ToolResult::new(number.to_string(), success, OUTPUTS[output])])));
+            }
+            let mut ledger = Ledger::new();
+            for message in &messages {
+                ledger.append(message);
+            }
+            prop_assert_eq!(ledger.facts(), Facts::gather(&messages));
+            let turns = turn::turns(&messages);
+            for long in [0, 40] {
+                prop_assert_eq!(ledger.anchors(&messages, &turns, &[3], long), anchor::find(&messages, &turns, &[3], long));
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Which lines of an output are near what the session is about.
+//!
+//! A file that the user named, a line near a name that the user said, and a line near names that the assistant uses in its
+//! calls are needed several times as often as the rest of what was read.
+
+use crate::index::{BlockKind, Index, ItemKind};
+use crate::value;
+
+/// Lines of a file that the user named.
+const NAMED_FILE: f32 = 2.5;
+/// Lines near a name that the user said.
+const NEAR_PROMPTED: f32 = 2.5;
+/// What each near line with a name from a call adds, and how many of them count.
+const NEAR_CALLED: f32 = 0.3;
+const MOST_CALLED: u32 = 4;
+/// How many lines away is near.
+const REACH: usize = 5;
+
+/// Multiplies the factors of the lines of what reading tools printed by how near they are.
+pub(crate) fn weigh(index: &Index, factors: &mut [f32]) {
+    let frequent = value::frequent(index);
+    let mut near: Vec<(bool, bool)> = Vec::new();
+    for (number, block) in index.blocks.iter().enumerate() {
+        if block.kind != BlockKind::Read || block.lines.is_empty() || factors[block.lines.start as usize] == 0.0 {
+            continue;
+        }
+        near.clear();
+        near.extend(block.lines.clone().map(|line| {
+            let mut said = (false, false);
+            for &id in index.items_of(line as usize) {
+                let item = &index.items[id as usize];
+                if item.kind == ItemKind::Name && item.messages <= frequent {
+                    said.0 |= item.prompted;
+                    said.1 |= item.calls > 0;
+                }
+            }
+            said
+        }));
+        let file = if index.is_named_by_user(number) {
+            NAMED_FILE
+        } else {
+            1.0
+        };
+        let (mut prompted, mut called) = (0_u32, 0_u32);
+        for &(p, c) in near.iter().take(REACH) {
+            prompted += u32::from(p);
+            called += u32::from(c);
+        }
+        for at in 0..near.len() {
+            if let Some(&(p, c)) = near.get(at + REACH) {
+                prompted += u32::from(p);
+                called += u32::from(c);
+            }
+            if let Some(&(p, c)) = at.checked_sub(REACH + 1).map(|gone| &near[gone]) {
+                prompted -= u32::from(p);
+                called -= u32::from(c);
+            }
+            let said = if prompted > 0 { NEAR_PROMPTED } else { 1.0 };
+            let used = 1.0 + NEAR_CALLED * called.min(MOST_CALLED) as f32;
+            factors[block.lines.start as usize + at] *= file * said * used;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What each thing in a history is worth: a guess that the assistant will need it again from memory.
+//!
+//! The classes and their sizes come from counting, over recorded conversations of several agents, how often a thing of a
+//! class was written by the assistant later without having been shown again (`docs/measurements.md`). Only ratios
+//! matter, and they are coarse: halving or doubling any of them changes recall by about a point.
+
+use crate::index::{Index, Item, ItemKind, NONE};
+
+/// By kind of item: a name, a pair of names, a line (or two neighbouring lines).
+type ByKind = [f32; 3];
+
+/// Said in a call, and in what a file still holds.
+const CALLED_LIVE: ByKind = [5.6, 5.6, 5.6];
+/// Said in a call, and printed by no tool: what the assistant made up itself.
+const CALLED_ONLY: ByKind = [5.0, 8.0, 8.0];
+/// Said in a call, and read from a file that was changed since.
+const CALLED_STALE: ByKind = [1.4, 1.4, 1.4];
+/// Said in a call, and printed by a command or a search.
+const CALLED_PRINTED: ByKind = [2.5, 1.5, 1.5];
+/// Read from a file that was not changed since: the unit of this scale.
+const LIVE: ByKind = [1.0, 1.0, 1.0];
+/// Read from a file that was changed since: it was used already, or is wrong by now.
+const STALE: ByKind = [0.2, 0.12, 0.12];
+/// Printed by a command.
+const COMMAND: ByKind = [0.14, 0.08, 0.07];
+/// Printed by a search.
+const SEARCH: ByKind = [0.2, 0.12, 0.02];
+/// Printed by another tool.
+const OTHER: ByKind = [0.1, 0.1, 0.03];
+/// In the assistant's own words.
+const ANSWERED: ByKind = [0.9, 0.4, 0.04];
+/// In the assistant's own words as well as elsewhere.
+const ALSO_ANSWERED: f32 = 1.6;
+/// In the user's words.
+const PROMPTED: ByKind = [0.7, 1.5, 0.6];
+/// How the value grows with the number of calls and of results that have the thing.
+const CALLS_EXPONENT: f32 = 0.3;
+const RESULTS_EXPONENT: f32 = 0.4;
+/// The value falls with the distance `d` in tokens as `(1 + d / 1000)^-0.25`.
+const DISTANCE: f32 = 1_000.0;
+const DISTANCE_EXPONENT: f32 = -0.25;
+/// A name in more than this share of the messages is known anyway. Short conversations have no such names.
+const FREQUENT: f32 = 0.3;
+const FREQUENT_FROM: u32 = 10;
+/// What the lines of a conversation are worth together, beside its names and its pairs of names, which are worth 1 each.
+const LINES: f32 = 1.4;
+
+/// The most messages that a name may stand in and still be worth something.
+pub(crate) fn frequent(index: &Index) -> u16 {
+    if index.messages < FREQUENT_FROM {
+        return u16::MAX;
+    }
+    (index.messages as f32 * FREQUENT).min(f32::from(u16::MAX)) as u16
+}
+
+/// The value of each item, each kind of items scaled to the same sum.
+pub(crate) fn values(index: &Index) -> Vec<f32> {
+    let frequent = frequent(index);
+    let stale: Vec<bool> = (0..index.blocks.len()).map(|block| index.is_stale(block)).collect();
+    let curves = Curves::new(index.position);
+    let mut sums = [0.0_f64; 4];
+    let mut values: Vec<f32> = index
+        .items
+        .iter()
+        .map(|item| {
+            if item.kind == ItemKind::Name && item.messages > frequent {
+                return 0.0;
+            }
+            let value = class(item, &stale) * curves.of(item, index.position);
+            sums[item.kind as usize] += f64::from(value);
+            value
+        })
+        .collect();
+    let share = [1.0, 1.0, LINES, LINES];
+    let scale: [f32; 4] = std::array::from_fn(|kind| {
+        if sums[kind] > 0.0 {
+            share[kind] / sums[kind] as f32
+        } else {
+            0.0
+        }
+    });
+    for (value, item) in values.iter_mut().zip(&index.items) {
+        *value *= scale[item.kind as usize];
+    }
+    values
+}
+
+fn class(item: &Item, stale: &[bool]) -> f32 {
+    let kind = (item.kind as usize).min(2);
+    let read = item.read != NONE;
+    let live = read && !stale[item.read as usize];
+    let table = match (item.calls > 0, live, read) {
+        (true, true, _) => CALLED_LIVE,
+        (true, _, true) => CALLED_STALE,
+        (true, ..) if item.results > 0 => CALLED_PRINTED,
+        (true, ..) => CALLED_ONLY,
+        (false, true, _) => LIVE,
+        (false, _, true) => STALE,
+        _ if item.from_command => COMMAND,
+        _ if item.from_search => SEARCH,
+        _ if item.results > 0 => OTHER,
+        _ => [0.0; 3],
+    };
+    let mut value = table[kind];
+    if item.answered {
+        let elsewhere = item.results > 0 || item.calls > 0;
+        value = value.max(ANSWERED[kind]) * if elsewhere { ALSO_ANSWERED } else { 1.0 };
+    }
+    if item.prompted {
+        value = value.max(PROMPTED[kind]);
+    }
+    value
+}
+
+/// The powers that the values need, as tables: there are millions of items.
+struct Curves {
+    calls: [f32; 64],
+    results: [f32; 64],
+    /// By distance, in steps of one part in [`STEPS`] of the whole.
+    distance: Vec<f32>,
+    per_token: f32,
+}
+
+const STEPS: usize = 4_096;
+
+impl Curves {
+    fn new(position: u32) -> Self {
+        // The steps are even in the square root of the distance: fine where the curve is steep.
+        let longest = (position as f32).sqrt().max(1.0);
+        let distance = (0..=STEPS)
+            .map(|step| {
+                let root = step as f32 * longest / STEPS as f32;
+                (1.0 + root * root / DISTANCE).powf(DISTANCE_EXPONENT)
+            })
+            .collect();
+        let power = |exponent: f32| std::array::from_fn(|count| (count.max(1) as f32).powf(exponent));
+        Curves {
+            calls: power(CALLS_EXPONENT),
+            results: power(RESULTS_EXPONENT),
+            distance,
+            per_token: STEPS as f32 / longest,
+        }
+    }
+
+    fn of(&self, item: &Item, end: u32) -> f32 {
+        let distance = (end - item.position.min(end)) as f32;
+        let step = (distance.sqrt() * self.per_token) as usize;
+        self.calls[usize::from(item.calls).min(63)]
+            * self.results[usize::from(item.results).min(63)]
+            * self.distance[step.min(STEPS)]
+    }
+}
