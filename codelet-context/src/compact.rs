@@ -136,8 +136,11 @@ const KEPT_SHARE: f64 = 0.15;
 const OUTPUT_SHARE: f64 = 0.05;
 /// The share of a budget that the parameters of the kept calls may take before they are shortened.
 const CALLS_SHARE: f64 = 0.5;
-/// The share of a budget that prompts and what stands at the head may take before the longest of them are shortened.
+/// The share of a budget that prompts may take before the longest of them are shortened.
 const PROMPTS_SHARE: f64 = 0.2;
+/// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
+/// they are cut only where they would leave too little room for anything else.
+const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget, and the most bytes, for the facts that the summary begins with.
 const FACTS_SHARE: f64 = 0.1;
 const FACTS_BYTES: usize = 8_000;
@@ -213,19 +216,19 @@ pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
     if let Cow::Owned(valid) = &mended.history {
         compaction.fates = fates_before(history, valid, compaction.fates);
     }
-    compaction.strategies.add(pairing::NAME, mended.count);
-    if mended.count.hits > 0 {
-        compaction.warnings.push(Warning::Mended {
-            places: mended.count.hits,
-        });
-        compaction.changed = true;
-    }
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
     if matches!(options.target, Target::Window(_)) && compaction.changed && saved < MODEST_SAVING {
         compaction.warnings.push(Warning::SmallSaving {
             before: before.tokens,
             after: compaction.after.tokens,
         });
+    }
+    compaction.strategies.add(pairing::NAME, mended.count);
+    if mended.count.hits > 0 {
+        compaction.warnings.push(Warning::Mended {
+            places: mended.count.hits,
+        });
+        compaction.changed = true;
     }
     compaction
 }
@@ -423,7 +426,9 @@ impl<'a> Work<'a> {
         for (index, message) in messages.iter().enumerate() {
             let head = index <= first_prompt;
             drafts.extend(Draft::of(index, message, |part| {
-                index >= start || stands(message.role, part, head)
+                // What `pairing` said to mend the end is said anew where it is needed.
+                let notice = matches!(part, Part::Text(text) if text.origin == Origin::Notice);
+                !notice && (index >= start || stands(message.role, part, head))
             }));
         }
         draft::drop_foreign_results(&mut drafts);
@@ -474,13 +479,17 @@ impl<'a> Work<'a> {
             return;
         }
         draft::shorten(drafts, Class::Results, share(budget, OUTPUT_SHARE), &mut self.archive);
-        for (class, part) in [(Class::Calls, CALLS_SHARE), (Class::Prompts, PROMPTS_SHARE)] {
+        for (class, part) in [
+            (Class::Calls, CALLS_SHARE),
+            (Class::Standing, STANDING_SHARE),
+            (Class::Prompts, PROMPTS_SHARE),
+        ] {
             let cap = draft::fair_cap(draft::weights(drafts, class), share(budget, part));
             draft::shorten(drafts, class, cap, &mut self.archive);
         }
     }
 
-    /// Shortens further until everything fits: outputs first, prompts and what stands always last. Whether it does.
+    /// Shortens further until everything fits: outputs first, what stands always late, prompts last. Whether it does.
     fn squeeze(&mut self, drafts: &mut [Draft], room: Tokens) -> bool {
         for class in Class::ALL {
             // Markers have a size of their own, so the first cap may not suffice.
@@ -807,17 +816,28 @@ impl Size {
 
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Warning::SmallSaving { before, after } => {
-                write!(f, "only {before} → {after} tokens: less than 60 % smaller")
-            }
-            Warning::OverBudget { budget, smallest } => {
+        let shown = |number: u64| cut::grouped(number as usize);
+        match *self {
+            Warning::SmallSaving { before, after } => write!(
+                f,
+                "only {} → {} tokens: less than 60% smaller",
+                shown(before),
+                shown(after)
+            ),
+            Warning::OverBudget { budget, smallest } => write!(
+                f,
+                "{} tokens cannot hold what must be kept; the smallest possible budget is {}",
+                shown(budget),
+                shown(smallest)
+            ),
+            Warning::Mended { places: 1 } => write!(f, "the conversation was not valid in 1 place and was mended"),
+            Warning::Mended { places } => {
                 write!(
                     f,
-                    "{budget} tokens cannot hold what must be kept; the smallest possible budget is {smallest}"
+                    "the conversation was not valid in {} places and was mended",
+                    shown(places)
                 )
             }
-            Warning::Mended { places } => write!(f, "the conversation was not valid in {places} places and was mended"),
         }
     }
 }

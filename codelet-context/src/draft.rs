@@ -62,10 +62,10 @@ pub(crate) enum Class {
     Calls,
     /// The assistant's words, and its thinking where no vendor checks it.
     Answers,
-    /// The user's words, and what a harness put beside them.
-    Prompts,
-    /// The system prompt and reminders.
+    /// The system prompt, reminders, and what a harness put beside the user's words.
     Standing,
+    /// The user's words.
+    Prompts,
 }
 
 impl Class {
@@ -73,8 +73,8 @@ impl Class {
         Class::Results,
         Class::Calls,
         Class::Answers,
-        Class::Prompts,
         Class::Standing,
+        Class::Prompts,
     ];
 
     fn of(role: Role, part: &Part) -> Option<Class> {
@@ -83,7 +83,7 @@ impl Class {
             Part::ToolCall(_) => Some(Class::Calls),
             Part::Text(text) => Some(match (role, text.origin) {
                 (Role::Assistant, _) => Class::Answers,
-                (Role::User, Origin::Own | Origin::Injected | Origin::Summary | Origin::Notice) => Class::Prompts,
+                (Role::User, Origin::Own | Origin::Summary | Origin::Notice) => Class::Prompts,
                 _ => Class::Standing,
             }),
             Part::Image(_) if role == Role::Assistant => Some(Class::Answers),

@@ -286,7 +286,13 @@ impl Index {
     ) -> Option<(u64, usize)> {
         let shown = text[start..end].trim_end();
         let bytes = shown.as_bytes();
-        let prefix = if numbered { number_prefix(bytes) } else { 0 };
+        // Behind the number of a blank line stands nothing but the sign that was trimmed.
+        let prefix = if numbered {
+            number_prefix(&text.as_bytes()[start..end])
+        } else {
+            0
+        };
+        let prefix = prefix.min(bytes.len());
         if shown[prefix..].trim_start().is_empty() {
             return previous;
         }

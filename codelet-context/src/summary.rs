@@ -30,6 +30,8 @@ const ITEM: usize = 200;
 const SAID: usize = 160;
 /// Lines of a text that are looked at for one that means something.
 const LINES: usize = 100;
+/// Blocks in tags before a prompt that are passed over.
+const BLOCKS: usize = 8;
 /// What stands for the outcomes that have no room.
 const NOT_TOLD: &str = "earlier turns not told of: ";
 /// Files of one turn that are counted.
@@ -316,7 +318,13 @@ fn answers<'a>(questions: &'a str, answer: &'a str) -> Vec<(&'a str, &'a str)> {
 
 fn add_goal(page: &mut Page, story: &Story<'_>, width: usize) {
     let words = |turn: &Turn| prompt(story.messages, turn.0.clone());
-    let first = story.turns.iter().position(|turn| words(turn).is_some());
+    // A command such as `/model` sets no goal, if anything else was said.
+    let is_goal = |words: &String| !words.starts_with('/') || words.contains(' ');
+    let first = story
+        .turns
+        .iter()
+        .position(|turn| words(turn).as_ref().is_some_and(is_goal))
+        .or_else(|| story.turns.iter().position(|turn| words(turn).is_some()));
     let last = story.turns.iter().rposition(|turn| words(turn).is_some());
     for (at, (name, turn)) in [("Goal", first), ("Latest prompt", last.filter(|_| last != first))]
         .into_iter()
@@ -589,10 +597,31 @@ fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<String> {
     let prompts = messages[range]
         .iter()
         .take_while(|message| message.role != Role::Assistant);
-    let texts = prompts
+    let texts: Vec<&str> = prompts
         .filter(|message| message.is_prompt())
-        .flat_map(|message| own_texts(message));
-    texts.filter_map(gist).next()
+        .flat_map(|message| own_texts(message))
+        .collect();
+    let besides = texts.iter().find_map(|text| gist(behind_blocks(text)));
+    besides.or_else(|| texts.iter().find_map(|text| gist(text)))
+}
+
+/// What a text says behind the blocks in tags that some recorders put before the user's words.
+fn behind_blocks(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    for _ in 0..BLOCKS {
+        let name = rest
+            .strip_prefix('<')
+            .and_then(|rest| rest.get(..rest.find(['>', '\n'])?));
+        let is_name = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_');
+        let Some(name) = name.filter(|name| !name.is_empty() && name.bytes().all(is_name)) else {
+            break;
+        };
+        let Some((_, behind)) = rest.split_once(&format!("</{name}>")) else {
+            break;
+        };
+        rest = behind.trim_start();
+    }
+    rest
 }
 
 /// What the model says first.
@@ -627,7 +656,12 @@ fn gist(text: &str) -> Option<String> {
 /// A line without the signs before it, if it has words besides them. A line that begins with a tag, or stands in
 /// brackets, is a harness's.
 fn meaning(line: &str) -> Option<&str> {
-    let line = line.trim().trim_start_matches(['#', '>', '-', '*', '=', '`', '"', ' ']);
+    let mut line = line.trim().trim_start_matches(['#', '>', '-', '*', '=', ' ']);
+    // A quotation that ends stays whole.
+    while let Some(rest) = line.strip_prefix(['`', '"']).filter(|rest| !rest.contains(&line[..1])) {
+        line = rest;
+    }
+    line = line.trim_start_matches("```").trim_start();
     let is_tag = line.starts_with('<') || line.starts_with('[') && line.ends_with(']');
     (!is_tag && line.chars().filter(|c| c.is_alphanumeric()).take(2).count() == 2).then_some(line)
 }
@@ -860,6 +894,31 @@ mod tests {
               - committed \"Comments survive\"
             - \"now the printer\": edited printer.rs; tests failed",
         );
+    }
+
+    #[test]
+    fn the_goal_is_what_the_user_said_and_not_what_a_harness_put_before_it() {
+        let goal = |prompt: &str| {
+            let told = told(&format!("user: {prompt}"), usize::MAX, &[], anchor::LONG_TURN, 10_000);
+            told.lines().nth(1).map(str::to_owned)
+        };
+        let expected = Some(String::from("Goal: \"mend the parser\""));
+        assert_eq!(
+            goal("<system-reminder>⏎# Be brief⏎</system-reminder>⏎mend the parser"),
+            expected
+        );
+        assert_eq!(goal("<note>a</note><date>b</date>mend the parser"), expected);
+        assert_eq!(goal("<task>⏎mend the parser⏎</task>"), expected);
+        assert_eq!(goal("<task>⏎mend the parser"), expected);
+        assert_eq!(goal("/model\n        user: mend the parser"), expected);
+        assert_eq!(goal("/model"), Some(String::from("Goal: \"/model\"")));
+    }
+
+    #[test]
+    fn a_quotation_that_ends_stays_whole() {
+        assert_eq!(meaning("`main` is protected"), Some("`main` is protected"));
+        assert_eq!(meaning("\"left open"), Some("left open"));
+        assert_eq!(meaning("- ```rust"), Some("rust"));
     }
 
     #[test]

@@ -102,10 +102,11 @@ impl<'a> Converter<'a> {
                 system.extend(parts);
                 continue;
             }
+            // A message of nothing but answers ends the reply as well: what the model said next, it said knowing them.
+            flush(&mut answers, &mut out);
             if parts.is_empty() {
                 continue;
             }
-            flush(&mut answers, &mut out);
             // Only OpenAI has system messages within a conversation.
             let inline = is_system && matches!(self.to, Format::Openai | Format::Responses);
             let mut message = fit(if inline { Role::System } else { Role::User }, parts);

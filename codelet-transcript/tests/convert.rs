@@ -289,6 +289,36 @@ fn a_call_and_its_answer_survive_every_conversion() {
 }
 
 #[test]
+fn each_reply_stands_behind_the_answers_that_it_knew() {
+    let call = |id: &str| Part::ToolCall(ToolCall::new(id, "read", Default::default()));
+    let answer = |id: &str| Message::results(vec![ToolResult::new(id, Some(true), "text")]);
+    let reply = |id: &str| Message::new(Role::Assistant, vec![Part::text("I see."), call(id)]);
+    let messages = vec![
+        Message::user("look"),
+        reply("a"),
+        answer("a"),
+        reply("b"),
+        answer("b"),
+        Message::assistant("done"),
+    ];
+    let document = document(Format::Corpus, messages);
+    for vendor in VENDORS {
+        let request: Value = serde_json::from_str(&write(&document, vendor).unwrap()).unwrap();
+        let entries = match vendor {
+            Format::Anthropic => anthropic(&request),
+            Format::Openai => openai(&request),
+            Format::Responses => responses(&request),
+            _ => gemini(&request),
+        };
+        let calls = entries.iter().filter_map(|entry| match entry {
+            Entry::Assistant(calls) if !calls.is_empty() => Some(calls.len()),
+            _ => None,
+        });
+        assert_eq!(calls.collect::<Vec<_>>(), [1, 1], "{vendor}: {request}");
+    }
+}
+
+#[test]
 fn thinking_goes_only_to_the_vendor_that_made_it() {
     let thinking = |marks: Value| {
         let Value::Object(marks) = marks else { panic!() };

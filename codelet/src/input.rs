@@ -85,11 +85,13 @@ impl Input {
     ///
     /// # Errors
     /// When it is none in this form.
-    pub fn parse(self, from: Option<Format>) -> Result<Document, Failure> {
-        let document = codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, error))?;
-        // The conversation is in the document now; what it was read from need not stay beside it.
-        drop(self.bytes);
-        Ok(document)
+    pub fn parse(&self, from: Option<Format>) -> Result<Document, Failure> {
+        codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, error))
+    }
+
+    /// The name, without the bytes.
+    pub fn into_name(self) -> String {
+        self.name
     }
 }
 

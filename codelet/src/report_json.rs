@@ -2,20 +2,10 @@
 
 use codelet_context::compact::{Compaction, Size};
 use codelet_context::inspect::{Inspection, Item, Kind, Share, Superseding};
+use codelet_context::strategy::PIPELINE;
 use codelet_transcript::Format;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-
-/// All strategies, in the order in which they run; a report names each, also where it found nothing.
-const STRATEGIES: [&str; 7] = [
-    "thinking_prune",
-    "tool_call_dedup",
-    "dedup",
-    "snippet",
-    "lingua",
-    "streaming_llm",
-    "pairing",
-];
 
 /// The report of a compaction. `ratio` is the share of the tokens that was saved.
 pub fn compaction(format: Format, done: &Compaction, warnings: &[String], elapsed: Duration) -> Value {
@@ -28,12 +18,14 @@ pub fn compaction(format: Format, done: &Compaction, warnings: &[String], elapse
             "description": anchor.description,
         })
     });
-    let strategies: Map<String, Value> = STRATEGIES
+    // Each is named, also where it found nothing.
+    let strategies: Map<String, Value> = PIPELINE
         .iter()
-        .map(|&name| {
-            let count = done.strategies.per_strategy.get(name).copied().unwrap_or_default();
+        .map(|strategy| {
+            let count = done.strategies.per_strategy.get(strategy.name).copied();
+            let count = count.unwrap_or_default();
             (
-                name.to_owned(),
+                strategy.name.to_owned(),
                 json!({"hits": count.hits, "bytes_saved": count.bytes_saved}),
             )
         })

@@ -312,3 +312,68 @@ fn a_small_budget_is_kept_or_the_smallest_possible_one_is_told() {
         assert_eq!(told, stderr(&output).contains("smallest"));
     }
 }
+
+#[test]
+fn what_needs_no_compaction_is_given_back_byte_for_byte() {
+    let text = serde_json::to_string_pretty(&request(2)).unwrap();
+    for input in [text.clone(), text.replace('\n', "\r\n") + "\n\n"] {
+        let output = run_with(&["compact", "--budget", "1M"], input.as_bytes());
+        ended(&output, 0);
+        assert!(stderr(&output).starts_with("Nothing to compact"), "{}", stderr(&output));
+        assert_eq!(stdout(&output), input);
+    }
+    // Asked for another form, or read with a mark that no JSON has, it is written anew.
+    let other = run_with(&["compact", "--budget", "1M", "--to", "openai"], text.as_bytes());
+    assert_eq!(json(stdout(&other))["messages"][0]["role"], "system");
+    let marked = run_with(&["compact", "--budget", "1M"], format!("\u{feff}{text}").as_bytes());
+    assert_eq!(json(stdout(&marked)), request(2));
+}
+
+#[test]
+fn what_was_wrong_with_a_conversation_is_told() {
+    let text = r#"{"messages":[{"role":"user","content":"go"},
+        {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Read","input":{}}]},
+        {"role":"user","content":"and?"},
+        {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Read","input":{}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"text"}]}]}"#;
+    let output = run_with(&["compact", "--budget", "1M"], text.as_bytes());
+    ended(&output, 0);
+    for words in [
+        "was mended",
+        "message 2: Call \"a\" is not answered directly before this",
+        "message 3: The id \"a\" was used before",
+    ] {
+        assert!(stderr(&output).contains(words), "{words}: {}", stderr(&output));
+    }
+    assert_eq!(stderr(&output).lines().count(), 2, "{}", stderr(&output));
+}
+
+#[test]
+fn the_numbers_of_blank_lines_are_not_quoted() {
+    let mut request = request(1);
+    let listing: String = (1..400)
+        .map(|line| match line % 2 {
+            0 => format!("{line:>6}\t\n"),
+            _ => format!("{line:>6}\tpub fn part_{line}() -> u32 {{ {} }}\n", line * 7),
+        })
+        .collect();
+    request["messages"][2]["content"][0]["content"] = Value::from(listing);
+    let output = run_with(
+        &["compact", "--budget", "1500", "--to", "shape"],
+        request.to_string().as_bytes(),
+    );
+    ended(&output, 0);
+    assert!(stdout(&output).contains("pub fn part_"), "{}", stdout(&output));
+    let json_output = run_with(&["compact", "--budget", "1500"], request.to_string().as_bytes());
+    let result = json(stdout(&json_output));
+    let summary = result["messages"].as_array().unwrap().iter().rev();
+    let texts = summary.flat_map(|message| message["content"].as_array().cloned().unwrap_or_default());
+    let texts: Vec<String> = texts
+        .filter_map(|block| block["text"].as_str().map(str::to_owned))
+        .collect();
+    let quoted = texts.iter().find(|text| text.contains("pub fn part_")).unwrap();
+    assert!(
+        !quoted.lines().any(|line| line.trim().parse::<u32>().is_ok()),
+        "{quoted}"
+    );
+}

@@ -9,19 +9,29 @@ use crate::output::{Output, is_same_file};
 use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
 use crate::report_json;
-use codelet_context::compact::{Compaction, Target, compact};
+use codelet_context::compact::{Compaction, Target, Warning, compact};
 use codelet_context::history::History;
-use codelet_context::message::Message;
+use codelet_context::message::{Message, Origin, Part};
 use codelet_context::recall::Archive;
+use codelet_context::validate::{Vendor, validate};
+use codelet_context::view::View;
 use codelet_transcript::{Document, Format};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How the notice begins.
 const DONE: &str = "Context compacted:";
 /// How much of an anchor's description the notice quotes, in columns.
 const QUOTE: usize = 60;
+/// How much is quoted of what is wrong with a conversation, in columns.
+const SENTENCE: usize = 120;
+/// Kinds of faults of a conversation that are told of.
+const KINDS: usize = 4;
+/// Nobody wants it back.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads, compacts, writes.
 ///
@@ -36,11 +46,14 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         clean(&input.name),
         paint::bytes(input.bytes.len() as u64)
     ));
-    let name = input.name.clone();
     let mut document = input.parse(args.from.0)?;
     let format = document.format;
     let own = Some(format).filter(|format| format.is_written());
     let to = args.to.or(own).unwrap_or(Format::Anthropic);
+    let Input { name, bytes } = input;
+    // What is left as it is, is given back byte for byte; else the text need not stay beside what was read from it.
+    let original =
+        (to == format && document.warnings.is_empty() && !bytes.starts_with(BYTE_ORDER_MARK)).then_some(bytes);
 
     progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
     let began = Instant::now();
@@ -48,7 +61,8 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     let target = target(args);
     let done = compact(&history, target);
     let elapsed = began.elapsed();
-    let warnings = told_warnings(&name, &document.warnings, done.warnings.iter());
+    let told = done.warnings.iter().map(|warning| words(warning, &history));
+    let warnings = told_warnings(&name, &document.warnings, told);
     drop(progress);
 
     // The result comes last: it may replace the input, which must not be lost if anything else fails.
@@ -60,8 +74,13 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         place.write(|out| writeln!(out, "{report:#}"))?;
     }
     if let Some(place) = &places.result {
-        let text = written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?;
-        place.write(|out| write_text(&text, out))?;
+        match original.filter(|_| shows_all(&history, &done)) {
+            Some(bytes) => place.write(|out| out.write_all(&bytes))?,
+            None => {
+                let text = written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?;
+                place.write(|out| write_text(&text, out))?;
+            }
+        }
     }
     if args.explain {
         let look = if places.picture == Picture::Stdout {
@@ -156,6 +175,52 @@ fn target(args: &Compact) -> Target {
     }
 }
 
+/// Whether the view is the history, message for message.
+fn shows_all(history: &History, done: &Compaction) -> bool {
+    let (all, shown) = (history.messages(), &done.view.messages);
+    all.len() == shown.len() && all.iter().zip(shown).all(|(old, new)| Arc::ptr_eq(old, new))
+}
+
+/// A warning in words; where the conversation was mended, with what was wrong.
+fn words(warning: &Warning, history: &History) -> String {
+    match warning {
+        Warning::Mended { .. } => format!("{warning}{}", what_was_wrong(history)),
+        _ => warning.to_string(),
+    }
+}
+
+/// What some vendor would have refused, one example of each kind.
+fn what_was_wrong(history: &History) -> String {
+    let view = View {
+        messages: history.messages().to_vec(),
+        archive: Archive::default(),
+    };
+    let mut kinds: Vec<(String, BTreeSet<usize>, String)> = Vec::new();
+    for vendor in Vendor::ALL {
+        for found in validate(&view, vendor) {
+            // Sentences of a kind differ in what they quote and count.
+            let quotes = found.sentence.split('"').step_by(2);
+            let kind: String = quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit()).collect();
+            match kinds.iter_mut().find(|(other, ..)| *other == kind) {
+                Some((_, places, _)) => drop(places.insert(found.message)),
+                None => kinds.push((kind, BTreeSet::from([found.message]), found.sentence)),
+            }
+        }
+    }
+    // How it ends is mended without a word if nothing else is wrong.
+    kinds.retain(|(_, _, sentence)| !sentence.starts_with("The conversation ends"));
+    let shown = kinds.iter().take(KINDS).map(|(_, places, sentence)| {
+        let first = places.first().copied().unwrap_or(0);
+        let more = match places.len() {
+            0 | 1 => String::new(),
+            count => format!(" (and {} more)", number(count as u64 - 1)),
+        };
+        let sentence = clip(&clean(sentence.trim_end_matches('.')), SENTENCE);
+        format!("; message {}: {sentence}{more}", number(first as u64))
+    });
+    shown.collect()
+}
+
 /// The document with what is left of its messages. Messages share their texts with the history, so this copies little.
 fn written(mut document: Document, done: &Compaction, to: Format) -> Result<String, codelet_transcript::WriteError> {
     document.messages = done
@@ -187,6 +252,13 @@ fn write_removed(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether more was done than to mend what was not valid.
+fn is_summarised(done: &Compaction) -> bool {
+    let is_summary = |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Summary);
+    let mut parts = done.view.messages.iter().flat_map(|message| &message.parts);
+    done.changed && parts.any(is_summary)
+}
+
 /// One line that says what was done.
 fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> String {
     let took = if elapsed < Duration::from_millis(1) {
@@ -195,7 +267,7 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
         format!("{} ms", number(elapsed.as_millis() as u64))
     };
     let before = number(done.before.tokens);
-    if !done.changed {
+    if !is_summarised(done) {
         let why = match target {
             Target::Budget(budget) if done.before.tokens <= budget => {
                 format!("within the budget of {}", number(budget))
@@ -203,8 +275,9 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
             Target::Window(window) => format!("in a window of {}", number(window)),
             _ => format!("in {}", count(done.turns.total, "turn")),
         };
+        let mended = if done.changed { " · mended" } else { "" };
         return format!(
-            "{} {before} tokens {why} · {took}",
+            "{} {before} tokens {why}{mended} · {took}",
             look.ink(Ink::Green, "Nothing to compact:")
         );
     }
@@ -241,6 +314,7 @@ mod tests {
     use super::*;
     use codelet_context::anchor::{Anchor, AnchorKind};
     use codelet_context::compact::{Size, TurnCount};
+    use codelet_context::message::Role;
 
     #[test]
     fn the_notice_has_the_figures_on_one_line() {
@@ -256,6 +330,14 @@ mod tests {
             "Nothing to compact: 182,300 tokens within the budget of 200,000 · under 1 ms"
         );
         done.changed = true;
+        assert!(
+            notice(&look, Target::Select, &done, took)
+                .starts_with("Nothing to compact: 182,300 tokens in 0 turns · mended")
+        );
+        let summary = Part::text_from(Origin::Summary, "Summary");
+        done.view
+            .messages
+            .push(Arc::new(Message::new(Role::User, vec![summary])));
         done.after.tokens = 41_900;
         done.turns = TurnCount {
             total: 15,

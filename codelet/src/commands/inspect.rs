@@ -8,11 +8,10 @@ use crate::output::Output;
 use crate::paint::{self, Ink, Look, clean, clip, clip_path, count, fit, number, percent};
 use crate::progress::Progress;
 use crate::report_json;
-use codelet_context::anchor::Anchor;
-use codelet_context::compact::{Target, compact};
 use codelet_context::history::History;
 use codelet_context::inspect::{self, Inspection, Item, Kind, Place, Superseding, TurnShare};
 use codelet_context::tokens::{Tokens, estimate_bytes};
+use codelet_context::turn;
 use codelet_transcript::{Document, Format};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -38,12 +37,13 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
         clean(&input.name),
         paint::bytes(input.bytes.len() as u64)
     ));
-    let name = input.name.clone();
     let mut document = input.parse(args.from.0)?;
+    // The conversation is in the document now; what it was read from need not stay beside it.
+    let name = input.into_name();
     let history: History = std::mem::take(&mut document.messages).into_iter().collect();
     let beside = tool_definitions(&document);
     let largest = if args.json { JSON_LARGEST } else { LINES };
-    let anchors: Vec<Anchor> = compact(&history, Target::Select).anchor.into_iter().collect();
+    let anchors = history.anchors(&turn::turns(history.messages()), &[]);
     let found = inspect::inspect(history.messages(), &anchors, largest);
     let none: [&str; 0] = [];
     let warnings = told_warnings(&name, &document.warnings, none.iter());
