@@ -17,14 +17,17 @@ use crate::message::{Message, Origin, Part, Role};
 use crate::pack::{self, Task, Use};
 use crate::policy::{CompactionConfig, Pressure};
 use crate::recall::{Archive, Handle};
+use crate::reminder;
 use crate::select::{self, Kept};
 use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
 use crate::summary::{self, Story};
+use crate::summary_request::Failure;
 use crate::tokens::{self, PART_TOKENS, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How small a compaction is to make the conversation.
@@ -100,6 +103,15 @@ pub enum Warning {
         /// The least that is possible.
         smallest: Tokens,
     },
+    /// The conversation is still close to the occupancy at which the next compaction is due.
+    StillClose {
+        /// Tokens after.
+        after: Tokens,
+        /// The occupancy that triggers a compaction.
+        trigger: Tokens,
+    },
+    /// The summary is the template's, because the model's is none.
+    NotWritten(Failure),
     /// The conversation was not valid, and was mended on the way (orphans, duplicate ids and the like).
     Mended {
         /// How many places.
@@ -142,7 +154,7 @@ const PROMPTS_SHARE: f64 = 0.2;
 /// they are cut only where they would leave too little room for anything else.
 const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget, and the most bytes, for the facts that the summary begins with.
-const FACTS_SHARE: f64 = 0.1;
+const FACTS_SHARE: f64 = 0.07;
 const FACTS_BYTES: usize = 8_000;
 /// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
 const DIGEST_SHARE: f64 = 0.1;
@@ -177,6 +189,8 @@ pub struct Options<'a> {
     pub written: Option<&'a str>,
     /// What is shown now, if that is not the whole history; the saving is measured against it.
     pub shown: Option<Size>,
+    /// What earlier compactions removed: it stays under the handles that it has, and the view's archive holds it too.
+    pub archive: Option<&'a Archive>,
 }
 
 impl Options<'_> {
@@ -188,6 +202,7 @@ impl Options<'_> {
             notes: &[],
             written: None,
             shown: None,
+            archive: None,
         }
     }
 }
@@ -195,7 +210,7 @@ impl Options<'_> {
 /// Compacts a conversation; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| Size::of(history.messages()));
-    let mended = mend(history);
+    let mended = mend(history, options.archive);
     let mut work = Work::new(&mended.history, options);
     work.archive = mended.view.archive.clone();
     let untouched = work.untouched(&mended.view);
@@ -268,10 +283,10 @@ struct Mended<'a> {
     count: StrategyCount,
 }
 
-fn mend(history: &History) -> Mended<'_> {
+fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
     let mut view = View {
         messages: history.messages().to_vec(),
-        archive: Archive::default(),
+        archive: archive.cloned().unwrap_or_default(),
     };
     let count = strategy::pair(&mut view);
     let same = view.messages.len() >= history.messages().len()
@@ -330,6 +345,8 @@ struct Work<'a> {
     options: &'a Options<'a>,
     turns: Vec<Turn>,
     anchors: Vec<Anchor>,
+    /// What the user pinned, with the calls or results that belong to it.
+    pinned: Vec<Range<usize>>,
     archive: Archive,
     strategies: StrategyStats,
 }
@@ -343,6 +360,7 @@ impl<'a> Work<'a> {
             options,
             turns,
             anchors,
+            pinned: pinned(history.messages(), options.pins),
             archive: Archive::default(),
             strategies: StrategyStats::default(),
         }
@@ -419,20 +437,50 @@ impl<'a> Work<'a> {
     }
 
     /// The messages that are kept: what stands always before `start`, and everything from there on.
-    fn select(&self, start: usize) -> Vec<Draft> {
+    fn select(&mut self, start: usize) -> Vec<Draft> {
         let messages = self.history.messages();
         let first_prompt = self.turns.first().map_or(0, |turn| turn.0.start);
         let mut drafts = Vec::new();
         for (index, message) in messages.iter().enumerate() {
             let head = index <= first_prompt;
-            drafts.extend(Draft::of(index, message, |part| {
+            let pinned = self.pinned.iter().any(|range| range.contains(&index));
+            let draft = Draft::of(index, message, |part| {
                 // What `pairing` said to mend the end is said anew where it is needed.
                 let notice = matches!(part, Part::Text(text) if text.origin == Origin::Notice);
-                !notice && (index >= start || stands(message.role, part, head))
-            }));
+                !notice && (index >= start || pinned || stands(message.role, part, head))
+            });
+            drafts.extend(draft.map(|draft| Draft { pinned, ..draft }));
         }
         draft::drop_foreign_results(&mut drafts);
+        self.settle_reminders(&mut drafts);
         drafts
+    }
+
+    /// Leaves one reminder of each kind, so that those which are superseded take no room.
+    fn settle_reminders(&mut self, drafts: &mut Vec<Draft>) {
+        let messages = self.history.messages();
+        let mut settlement = reminder::settlement(messages);
+        if settlement.gone.is_empty() && settlement.replaced.is_empty() {
+            return;
+        }
+        for draft in drafts.iter_mut() {
+            let places = draft.parts.iter().map(|&part| (draft.source, part as usize));
+            let stays: Vec<bool> = places.clone().map(|place| !settlement.gone.contains(&place)).collect();
+            for (place, part) in places.zip(&mut draft.message.parts) {
+                if let Some(text) = settlement.replaced.remove(&place) {
+                    draft::archive_part(part, "", &mut self.archive);
+                    *part = Part::Text(text);
+                }
+            }
+            if stays.contains(&false) {
+                let mut stay = stays.iter();
+                draft.parts.retain(|_| stay.next() == Some(&true));
+                let mut stay = stays.iter();
+                draft.message.parts.retain(|_| stay.next() == Some(&true));
+                draft.message.bare = false;
+            }
+        }
+        drafts.retain(|draft| !draft.parts.is_empty());
     }
 
     /// Runs the strategies that do not change which messages there are.
@@ -441,7 +489,7 @@ impl<'a> Work<'a> {
             messages: Vec::new(),
             archive: std::mem::take(&mut self.archive),
         };
-        let kept = drafts.iter_mut().filter(|draft| draft.source >= start);
+        let kept = drafts.iter_mut().filter(|draft| draft.source >= start && !draft.pinned);
         view.messages = kept.map(|draft| Arc::new(draft.message.clone())).collect();
         let limits = strategy::Limits::default();
         for name in ["thinking_prune", "tool_call_dedup", "dedup", "snippet", "lingua"] {
@@ -452,7 +500,7 @@ impl<'a> Work<'a> {
         }
         for (draft, new) in drafts
             .iter_mut()
-            .filter(|draft| draft.source >= start)
+            .filter(|draft| draft.source >= start && !draft.pinned)
             .zip(view.messages)
         {
             let new = Arc::unwrap_or_clone(new);
@@ -478,33 +526,40 @@ impl<'a> Work<'a> {
         if whole.saturating_add(overhead(drafts)) <= share(budget, KEPT_SHARE + PROMPTS_SHARE) {
             return;
         }
-        draft::shorten(drafts, Class::Results, share(budget, OUTPUT_SHARE), &mut self.archive);
+        // What is pinned is shortened only where nothing else helps.
+        let free = |drafts: &mut [Draft], class, cap, archive: &mut Archive| {
+            draft::shorten(drafts.iter_mut().filter(|draft| !draft.pinned), class, cap, archive);
+        };
+        free(drafts, Class::Results, share(budget, OUTPUT_SHARE), &mut self.archive);
         for (class, part) in [
             (Class::Calls, CALLS_SHARE),
             (Class::Standing, STANDING_SHARE),
             (Class::Prompts, PROMPTS_SHARE),
         ] {
-            let cap = draft::fair_cap(draft::weights(drafts, class), share(budget, part));
-            draft::shorten(drafts, class, cap, &mut self.archive);
+            let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
+            free(drafts, class, cap, &mut self.archive);
         }
     }
 
     /// Shortens further until everything fits: outputs first, what stands always late, prompts last. Whether it does.
     fn squeeze(&mut self, drafts: &mut [Draft], room: Tokens) -> bool {
-        for class in Class::ALL {
+        // What is pinned is shortened when the rest is as short as it can be, and still before prompts.
+        let free = Class::ALL[..3].iter().map(|&class| (class, false));
+        for (class, pinned) in free.chain(Class::ALL.map(|class| (class, true))) {
+            let may = |draft: &&mut Draft| pinned || !draft.pinned;
             // Markers have a size of their own, so the first cap may not suffice.
             for tighter in 0..4 {
                 let whole: Tokens = drafts.iter().map(Draft::estimate).sum();
                 if whole <= room {
                     return true;
                 }
-                let weights = draft::weights(drafts, class);
+                let weights = draft::weights(drafts.iter().filter(|draft| pinned || !draft.pinned), class);
                 let excess = (whole - room) << tighter;
                 let left = weights.iter().sum::<Tokens>().saturating_sub(excess);
                 let cap = draft::fair_cap(weights, left);
-                draft::shorten(drafts, class, cap, &mut self.archive);
+                draft::shorten(drafts.iter_mut().filter(may), class, cap, &mut self.archive);
             }
-            draft::shorten(drafts, class, 0, &mut self.archive);
+            draft::shorten(drafts.iter_mut().filter(may), class, 0, &mut self.archive);
         }
         drafts.iter().map(Draft::estimate).sum::<Tokens>() <= room
     }
@@ -585,43 +640,25 @@ impl<'a> Work<'a> {
             None => FACTS_BYTES,
         };
         if let Some(written) = self.options.written {
-            let end = written.floor_char_boundary(bytes.saturating_sub(1));
-            return written[..end].trim_end().to_owned();
+            // The model was not told what is pinned, so the engine says it.
+            let mut text = summary::tell_pins(self.options.notes, most);
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            let end = written.floor_char_boundary(bytes.saturating_sub(text.len() + 1));
+            text.push_str(written[..end].trim_end());
+            return text;
         }
         let facts = self.history.facts();
-        let pinned: Vec<&str> = self
-            .options
-            .notes
-            .iter()
-            .copied()
-            .chain(self.pinned_texts(start))
-            .collect();
         let story = Story {
             messages: self.history.messages(),
             turns: &self.turns,
             until: start,
             facts: &facts,
             anchors: &self.anchors,
-            pins: &pinned,
+            pins: self.options.notes,
         };
         summary::tell(&story, most)
-    }
-
-    /// The texts of pinned messages that are no longer shown; prompts are.
-    fn pinned_texts(&self, start: usize) -> impl Iterator<Item = &str> {
-        let pinned = self.options.pins.iter().filter(move |&&pin| pin < start);
-        pinned
-            .filter_map(|&pin| self.history.messages().get(pin))
-            .flat_map(|message| {
-                message.parts.iter().flat_map(move |part| {
-                    let texts: Vec<&str> = match part {
-                        Part::Text(text) if message.role == Role::Assistant => vec![text.body.as_str()],
-                        Part::ToolResult(result) => result.texts().map(|text| text.body.as_str()).collect(),
-                        _ => Vec::new(),
-                    };
-                    texts
-                })
-            })
     }
 
     /// Which blocks are shown, and which may give lines to the digest.
@@ -763,6 +800,37 @@ fn overhead(drafts: &[Draft]) -> Tokens {
         .sum()
 }
 
+/// The pinned messages as ranges in order: each with the rest of its step's calls and results, which are one unit.
+fn pinned(messages: &[Arc<Message>], pins: &[usize]) -> Vec<Range<usize>> {
+    let is_results = |at: usize| {
+        messages
+            .get(at)
+            .is_some_and(|message| message.tool_results().next().is_some())
+    };
+    let mut pins: Vec<usize> = pins.iter().copied().filter(|&pin| pin < messages.len()).collect();
+    pins.sort_unstable();
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for pin in pins {
+        if ranges.last().is_some_and(|range| range.contains(&pin)) {
+            continue;
+        }
+        let mut start = pin;
+        while start > 0 && is_results(start) {
+            start -= 1;
+        }
+        let mut end = pin + 1;
+        if messages[start].calls().next().is_some() {
+            while is_results(end) {
+                end += 1;
+            }
+        } else {
+            start = pin;
+        }
+        ranges.push(start..end);
+    }
+    ranges
+}
+
 /// What always stays: the system prompt, reminders, the user's words, and what a harness put at the head.
 fn stands(role: Role, part: &Part, head: bool) -> bool {
     match (role, part) {
@@ -817,27 +885,32 @@ impl Size {
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = |number: u64| cut::grouped(number as usize);
-        match *self {
+        match self {
             Warning::SmallSaving { before, after } => write!(
                 f,
                 "only {} → {} tokens: less than 60% smaller",
-                shown(before),
-                shown(after)
+                shown(*before),
+                shown(*after)
             ),
             Warning::OverBudget { budget, smallest } => write!(
                 f,
                 "{} tokens cannot hold what must be kept; the smallest possible budget is {}",
-                shown(budget),
-                shown(smallest)
+                shown(*budget),
+                shown(*smallest)
             ),
+            Warning::StillClose { after, trigger } => write!(
+                f,
+                "{} tokens are left and {} trigger the next compaction: it is not far",
+                shown(*after),
+                shown(*trigger)
+            ),
+            Warning::NotWritten(failure) => write!(f, "{failure}; the summary is made without a model"),
             Warning::Mended { places: 1 } => write!(f, "the conversation was not valid in 1 place and was mended"),
-            Warning::Mended { places } => {
-                write!(
-                    f,
-                    "the conversation was not valid in {} places and was mended",
-                    shown(places)
-                )
-            }
+            Warning::Mended { places } => write!(
+                f,
+                "the conversation was not valid in {} places and was mended",
+                shown(*places)
+            ),
         }
     }
 }

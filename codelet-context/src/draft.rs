@@ -25,6 +25,8 @@ pub(crate) struct Draft {
     /// For each part: the part of that message.
     pub parts: Vec<u32>,
     pub message: Message,
+    /// The user pinned it.
+    pub pinned: bool,
 }
 
 impl Draft {
@@ -45,6 +47,7 @@ impl Draft {
             source,
             parts,
             message: kept,
+            pinned: false,
         })
     }
 
@@ -95,7 +98,12 @@ impl Class {
 }
 
 /// Shortens the parts of a class to at most `cap` tokens each, as far as markers allow. What is cut goes into the archive.
-pub(crate) fn shorten(drafts: &mut [Draft], class: Class, cap: Tokens, archive: &mut Archive) {
+pub(crate) fn shorten<'a>(
+    drafts: impl IntoIterator<Item = &'a mut Draft>,
+    class: Class,
+    cap: Tokens,
+    archive: &mut Archive,
+) {
     for draft in drafts {
         let role = draft.message.role;
         for part in &mut draft.message.parts {
@@ -107,9 +115,9 @@ pub(crate) fn shorten(drafts: &mut [Draft], class: Class, cap: Tokens, archive: 
 }
 
 /// What the parts of a class weigh, each of them.
-pub(crate) fn weights(drafts: &[Draft], class: Class) -> Vec<Tokens> {
+pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Vec<Tokens> {
     let parts = drafts
-        .iter()
+        .into_iter()
         .flat_map(|draft| draft.message.parts.iter().map(|part| (draft.message.role, part)));
     parts
         .filter(|(role, part)| Class::of(*role, part) == Some(class))

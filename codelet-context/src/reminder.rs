@@ -2,6 +2,7 @@
 
 use crate::message::{Message, Origin, Part, ReminderKind, Role, Text};
 use crate::view::View;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The name of the tag that a reminder stands in.
@@ -137,6 +138,41 @@ pub fn settle(view: &mut View) {
             settle_before_prompt(view, &places, text);
         }
     }
+}
+
+/// What an edit point leaves of the reminders, before anything is moved: which go, and which get another text.
+#[derive(Default)]
+pub(crate) struct Settlement {
+    /// Message and part of those that are superseded.
+    pub gone: HashSet<(usize, usize)>,
+    /// Message and part of those in whose place the current text stands from now on.
+    pub replaced: HashMap<(usize, usize), Text>,
+}
+
+/// What [`settle`] would make of these messages, but for the places of those that stand before the newest prompt. For
+/// who rebuilds a view: what is superseded must not take room from what is not.
+pub(crate) fn settlement(messages: &[Arc<Message>]) -> Settlement {
+    let mut settlement = Settlement::default();
+    for kind in ReminderKind::ALL {
+        let mut places = places(messages, kind);
+        let Some(&(message, part)) = places.last() else {
+            continue;
+        };
+        let Some(text) = reminder(&messages[message].parts[part], kind) else {
+            continue;
+        };
+        if kind.is_at_head() {
+            let first = places.remove(0);
+            let text = without_note(text, kind);
+            if messages[first.0].parts[first.1] != Part::Text(text.clone()) {
+                settlement.replaced.insert(first, text);
+            }
+        } else {
+            places.pop();
+        }
+        settlement.gone.extend(places);
+    }
+    settlement
 }
 
 fn places(messages: &[Arc<Message>], kind: ReminderKind) -> Vec<(usize, usize)> {

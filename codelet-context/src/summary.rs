@@ -85,6 +85,14 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     page.write()
 }
 
+/// What the user pinned, and nothing else, in at most `bytes` bytes.
+pub(crate) fn tell_pins(pins: &[&str], bytes: usize) -> String {
+    let mut page = Page::new(bytes);
+    add_pins(&mut page, pins, bytes);
+    lengthen_pins(&mut page, pins);
+    page.write()
+}
+
 /// What a line is about, in the order in which they stand.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Topic {

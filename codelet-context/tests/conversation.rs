@@ -1,0 +1,685 @@
+//! The session's conversation: what is promised of appending, compacting, taking back, pinning and reading back.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use codelet_context::body::Body;
+use codelet_context::conversation::{Conversation, Refusal, Report, Signals};
+use codelet_context::message::{Message, Origin, Part, ReminderKind, Role, Text};
+use codelet_context::pin::Pin;
+use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::reminder;
+use codelet_context::summary_request::Answer;
+use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
+use codelet_context::view::View;
+use common::{answers, assert_valid, prompts, read, result, run, says};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+const ASKED: Signals = Signals {
+    is_asked: true,
+    is_cold: false,
+    is_rent_due: false,
+};
+
+/// About so many bytes of output, unlike any other.
+fn output(seed: usize, bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 80);
+    let mut number = seed as u64;
+    while text.len() < bytes {
+        number = number
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!(
+            "src/part_{:x}.rs:{}: let field_{:x} = load({});\n",
+            number >> 52,
+            number % 977,
+            number >> 40,
+            number % 71
+        ));
+    }
+    text
+}
+
+fn step(number: usize, bytes: usize) -> [Message; 2] {
+    let id = format!("call_{number}");
+    [
+        says(vec![read(&id, &format!("src/file_{number}.rs"))]),
+        answers(vec![result(&id, output(number, bytes))]),
+    ]
+}
+
+/// Steps of one prompt.
+fn conversation(steps: usize, bytes: usize, window: Tokens) -> Conversation {
+    let mut messages = vec![Message::system("Be brief."), Message::user("Make the parser faster.")];
+    messages.extend((0..steps).flat_map(|number| step(number, bytes)));
+    Conversation::of(messages, CompactionConfig::new(window), 0)
+}
+
+fn shown(conversation: &Conversation) -> Vec<Arc<Message>> {
+    conversation.view().messages.clone()
+}
+
+fn says_somewhere(conversation: &Conversation, words: &str) -> bool {
+    format!("{:?}", conversation.view().messages).contains(words)
+}
+
+fn summary(conversation: &Conversation) -> String {
+    let parts = conversation.view().messages.iter().flat_map(|message| &message.parts);
+    let texts = parts.filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Summary => Some(text.body.to_string()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Every text and parameter of the history, which is all that a handle may stand for.
+fn said(messages: &[Arc<Message>]) -> HashSet<String> {
+    fn add(part: &Part, all: &mut HashSet<String>) {
+        match part {
+            Part::Text(text) => drop(all.insert(text.body.to_string())),
+            Part::Thinking(thinking) => drop(all.insert(thinking.body.to_string())),
+            Part::Image(image) => drop(all.insert(image.data.to_string())),
+            Part::ToolCall(call) => drop(all.insert(call.parameters.json().to_string())),
+            Part::ToolResult(result) => {
+                all.extend(result.error.iter().map(Body::to_string));
+                result.output.iter().for_each(|part| add(part, all));
+            }
+            Part::Opaque(opaque) => drop(all.insert(opaque.value.to_string())),
+        }
+    }
+    let mut all = HashSet::new();
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    parts.for_each(|part| add(part, &mut all));
+    all
+}
+
+/// The handles that a view shows: those of cuts, and those that the summary names.
+fn handles(messages: &[Arc<Message>]) -> HashSet<String> {
+    fn named(text: &Text, all: &mut HashSet<String>) {
+        all.extend(text.cut.iter().map(|handle| handle.to_string()));
+    }
+    let mut all = HashSet::new();
+    for part in messages.iter().flat_map(|message| &message.parts) {
+        match part {
+            Part::Text(text) => named(text, &mut all),
+            Part::ToolCall(call) => all.extend(call.cut.iter().map(|handle| handle.to_string())),
+            Part::ToolResult(result) => result.texts().for_each(|text| named(text, &mut all)),
+            _ => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn between_edit_points_the_view_only_grows_at_its_end() {
+    let mut conversation = conversation(30, 4_000, 20_000);
+    conversation.compact(Reason::Full).unwrap();
+    let mut before = shown(&conversation);
+    for number in 100..120 {
+        for message in step(number, 500) {
+            conversation.append(message);
+            let after = shown(&conversation);
+            assert_eq!(after.len(), before.len() + 1);
+            assert!(before.iter().zip(&after).all(|(a, b)| Arc::ptr_eq(a, b)));
+            before = after;
+        }
+        conversation.decide(Signals::default());
+        conversation.state("a model", 0);
+    }
+}
+
+#[test]
+fn a_view_after_undo_is_the_view_before_and_what_came_since() {
+    let mut conversation = conversation(40, 4_000, 20_000);
+    let before = shown(&conversation);
+    conversation.compact(Reason::Full).unwrap();
+    let between = step(100, 4_000);
+    between.iter().for_each(|message| conversation.append(message.clone()));
+    let middle = shown(&conversation);
+    conversation.compact_to(3_000, Reason::Asked).unwrap();
+    conversation.append(Message::assistant("done"));
+
+    assert!(conversation.undo_compact());
+    let done = Arc::new(Message::assistant("done"));
+    assert_eq!(shown(&conversation), [middle, vec![done.clone()]].concat());
+    assert!(conversation.undo_compact());
+    let since = between.into_iter().map(Arc::new).chain([done]).collect();
+    assert_eq!(shown(&conversation), [before, since].concat());
+    assert_eq!(shown(&conversation), conversation.history().messages());
+    assert!(!conversation.undo_compact(), "there is nothing left to take back");
+    assert!(conversation.edits().iter().all(|edit| edit.is_undone));
+}
+
+#[test]
+fn a_handle_that_was_shown_is_answered_after_every_later_compaction_and_undo() {
+    let mut conversation = conversation(30, 6_000, 20_000);
+    let mut ever = HashSet::new();
+    for round in 0..3 {
+        conversation.compact_to(4_000 - 900 * round, Reason::Asked).unwrap();
+        ever.extend(handles(&conversation.view().messages));
+        step(200 + round as usize, 6_000)
+            .into_iter()
+            .for_each(|message| conversation.append(message));
+    }
+    while conversation.undo_compact() {}
+    let said = said(conversation.history().messages());
+    assert!(!ever.is_empty());
+    for handle in ever {
+        let whole = conversation.recall(&handle, None).unwrap();
+        assert!(said.contains(whole), "{handle}");
+        assert_eq!(conversation.recall(&handle, Some(2..7)), Some(&whole[2..7]));
+    }
+    assert_eq!(conversation.recall("nobody", None), None);
+}
+
+#[test]
+fn what_was_removed_says_which_compaction_removed_it_and_why() {
+    let mut conversation = conversation(30, 6_000, 20_000);
+    conversation.compact(Reason::Full).unwrap();
+    let number = conversation.history().messages().len();
+    let first = output(0, 6_000);
+    let (handle, _) = conversation
+        .archive()
+        .iter()
+        .find(|(_, removed)| removed.body.as_str() == first)
+        .unwrap();
+    let handle = handle.to_string();
+    conversation.append(Message::assistant("on"));
+    conversation.compact_to(2_000, Reason::Asked).unwrap();
+    let why = conversation.why(&handle).unwrap();
+    let (compaction, edit) = why.edit.unwrap();
+    assert_eq!((compaction, edit.reason, edit.at), (1, Reason::Full, number));
+    assert_eq!(&*why.removed.tool, "Read");
+    let kept = conversation.keep(&Body::new("a long output"), "Bash", "bounded");
+    assert_eq!(conversation.why(kept.as_str()).unwrap().edit, None);
+    assert_eq!(conversation.recall(kept.as_str(), Some(2..6)), Some("long"));
+}
+
+#[test]
+fn pins_survive_three_compactions_word_for_word() {
+    let mut conversation = conversation(4, 300, 60_000);
+    let pinned_result = conversation.history().messages().len() - 1;
+    conversation.append(Message::assistant(
+        "The key is: never call flush() twice.\nNot even in tests.",
+    ));
+    let pinned_answer = conversation.history().messages().len() - 1;
+    assert!(conversation.pin(Pin::Message(pinned_result)));
+    assert!(conversation.pin(Pin::Message(pinned_answer)));
+    assert!(conversation.pin(Pin::Text("tabs, not spaces".into())));
+    assert!(!conversation.pin(Pin::Message(usize::MAX)), "there is no such message");
+    for round in 0..3 {
+        for number in 0..40 {
+            step(1_000 * (round + 1) + number, 4_000)
+                .into_iter()
+                .for_each(|message| conversation.append(message));
+        }
+        let notice = match round {
+            1 => conversation.compact_with_answer(Reason::Asked, Answer::Complete("1. Main goal: speed".into())),
+            _ => conversation.compact(Reason::Full),
+        };
+        assert!(notice.unwrap().changed);
+        for index in [pinned_result, pinned_answer] {
+            let message = &conversation.history().messages()[index];
+            assert!(
+                conversation.view().messages.contains(message),
+                "round {round}: {message:?}"
+            );
+        }
+        assert!(summary(&conversation).contains("tabs, not spaces"), "round {round}");
+        assert_valid(conversation.view());
+    }
+    assert_eq!(conversation.pins().len(), 3);
+    assert!(conversation.unpin(&Pin::Message(pinned_answer)));
+    step(9_000, 9_000)
+        .into_iter()
+        .for_each(|message| conversation.append(message));
+    conversation.compact(Reason::Full).unwrap();
+    let message = &conversation.history().messages()[pinned_answer];
+    assert!(!conversation.view().messages.contains(message));
+}
+
+#[test]
+fn pins_larger_than_the_target_are_shortened_with_a_handle() {
+    let mut conversation = conversation(10, 40_000, 30_000);
+    for index in 3..20 {
+        conversation.pin(Pin::Message(index));
+    }
+    let notice = conversation.compact(Reason::Full).unwrap();
+    assert!(notice.after <= conversation.config().target(), "{notice}");
+    assert!(!handles(&conversation.view().messages).is_empty());
+    let results = conversation
+        .view()
+        .messages
+        .iter()
+        .flat_map(|message| message.tool_results());
+    assert_eq!(results.count(), 10, "each of them is still there");
+    assert_valid(conversation.view());
+}
+
+#[test]
+fn three_compactions_over_a_growing_conversation_keep_the_facts_of_its_first_part() {
+    let mut conversation = conversation(0, 0, 40_000);
+    let mut number = 0;
+    conversation.append(says(vec![run("first", "cargo test --test grammar")]));
+    conversation.append(answers(vec![result("first", "test result: ok. 7 passed; 0 failed")]));
+    let target = conversation.config().target();
+    for _ in 0..3 {
+        while conversation.decide(Signals::default()).is_none() {
+            for message in step(number, 9_000) {
+                conversation.append(message);
+            }
+            number += 1;
+        }
+        let notice = conversation.compact(Reason::Full).unwrap();
+        assert!(notice.after <= target && notice.warnings.is_empty(), "{notice}");
+        assert!(says_somewhere(&conversation, "Make the parser faster."));
+        let summary = summary(&conversation);
+        assert!(summary.contains("cargo test --test grammar"), "{summary}");
+        assert_eq!(
+            summary.matches("Summary of the earlier part").count(),
+            1,
+            "no summary of a summary"
+        );
+        assert!(summary.contains("file_0.rs"), "{summary}");
+        let own = |message: &Arc<Message>| {
+            message
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Summary | Origin::Notice)))
+        };
+        assert!(
+            !conversation.history().messages().iter().any(own),
+            "the engine never reads its own words"
+        );
+    }
+    assert_eq!(conversation.edits().len(), 3);
+}
+
+#[test]
+fn a_session_of_one_prompt_and_300_steps_never_passes_its_window() {
+    for (window, reserved, most) in [(32_000, 4_000, 120), (200_000, 8_000, 16)] {
+        let config = CompactionConfig::new(window).reserving(reserved);
+        let mut conversation = Conversation::new(config, 1_500);
+        conversation.append(Message::system("Be brief."));
+        conversation.append(Message::user("Make the parser faster."));
+        let mut after_last: Vec<Arc<Message>> = Vec::new();
+        for number in 0..300 {
+            if let Some(reason) = conversation.decide(Signals::default()) {
+                let notice = conversation.compact(reason).unwrap();
+                assert!(notice.changed, "{notice}");
+                assert!(notice.after <= conversation.config().target(), "{notice}");
+                assert_valid(conversation.view());
+            } else {
+                let view = shown(&conversation);
+                assert!(view.starts_with(&after_last));
+            }
+            after_last = shown(&conversation);
+            assert_eq!(
+                conversation.decide(Signals::default()),
+                None,
+                "step {number}: one is enough"
+            );
+            let state = conversation.state("a model", 0);
+            assert!(state.percent_used <= 100.0, "step {number}: {state:?}");
+            // A vendor whose tokens are smaller than the estimate has it, most of them cached.
+            let prompt = (conversation.shown().tokens + 1_500) * 5 / 4;
+            let [call, results] = step(number, 20_000);
+            let usage = Usage::from_inclusive(prompt, prompt * 9 / 10, 30);
+            conversation.replied(
+                call,
+                Report {
+                    usage,
+                    reasoning: 0,
+                    is_whole: true,
+                },
+            );
+            conversation.append(results);
+        }
+        let count = conversation.edits().len();
+        assert!(
+            (1..=most).contains(&count),
+            "{count} compactions in a window of {window}"
+        );
+    }
+}
+
+#[test]
+fn the_figures_after_a_compaction_are_an_estimate_on_the_basis_of_the_notice() {
+    let mut conversation = conversation(30, 6_000, 30_000);
+    let report = Report {
+        usage: Usage::from_inclusive(60_000, 50_000, 100),
+        reasoning: 10,
+        is_whole: true,
+    };
+    conversation.replied(Message::assistant("well"), report);
+    let notice = conversation.compact(Reason::Full).unwrap();
+    let tokens = conversation.tokens();
+    assert!(tokens.is_estimate() && tokens.cache_is_stale());
+    assert_eq!((tokens.input(), tokens.cache_read()), (notice.after, 50_000));
+    assert_eq!(tokens.billed(), report.usage);
+    assert_eq!(conversation.state("a model", 0).current, notice.after);
+    let words = notice.took(Duration::from_millis(3)).to_string();
+    assert!(
+        words.starts_with("Context compacted: ") && words.ends_with(" · kept 1 turn · 3 ms · /undo-compact"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_user_who_asks_in_a_small_conversation_is_told_that_there_is_nothing_to_do() {
+    let mut conversation = conversation(2, 100, 200_000);
+    let before = shown(&conversation);
+    assert_eq!(conversation.decide(Signals::default()), None);
+    assert_eq!(conversation.decide(ASKED), Some(Reason::Asked));
+    let notice = conversation.compact(Reason::Asked).unwrap();
+    assert!(
+        !notice.changed && notice.to_string().starts_with("Nothing to compact:"),
+        "{notice}"
+    );
+    assert_eq!(shown(&conversation), before);
+    assert!(!conversation.undo_compact());
+}
+
+#[test]
+fn what_cannot_be_made_to_fit_ends_in_a_clear_error_and_never_in_a_loop() {
+    let mut messages = vec![Message::system("s".repeat(400))];
+    for number in 0..600 {
+        messages.push(Message::user(format!("Prompt number {number}.")));
+        messages.push(Message::assistant("ok"));
+    }
+    let mut conversation = Conversation::of(messages, CompactionConfig::new(2_000), 0);
+    let mut refusal = None;
+    let mut tries = 0;
+    while let Some(reason) = conversation.decide(Signals::default()) {
+        tries += 1;
+        assert!(tries <= 3, "a loop");
+        match conversation.compact(reason) {
+            Ok(notice) => assert!(!notice.warnings.is_empty(), "{notice}"),
+            Err(error) => {
+                refusal = Some(error);
+                break;
+            }
+        }
+    }
+    assert!(matches!(refusal, Some(Refusal::Stuck(_))), "{refusal:?}");
+    let before = shown(&conversation);
+    assert!(matches!(conversation.compact(Reason::Full), Err(Refusal::Stuck(_))));
+    assert_eq!(shown(&conversation), before);
+    conversation.configure(CompactionConfig::new(200_000));
+    assert_eq!(
+        conversation.decide(Signals::default()),
+        None,
+        "a larger window mends it"
+    );
+}
+
+#[test]
+fn a_provider_that_refuses_again_and_again_ends_in_an_error() {
+    for named in [None, Some(100_000)] {
+        let mut conversation = conversation(60, 6_000, 200_000);
+        let mut last = Tokens::MAX;
+        let mut requests = 0;
+        let error = loop {
+            requests += 1;
+            assert!(requests <= 5, "a loop");
+            conversation.refused(named);
+            assert_eq!(conversation.decide(Signals::default()), Some(Reason::Refused));
+            match conversation.compact(Reason::Refused) {
+                Ok(notice) => assert!(notice.after < last, "each try is smaller: {notice}"),
+                Err(error) => break error,
+            }
+            last = conversation.state("a model", 0).current;
+        };
+        assert!(matches!(error, Refusal::Stuck(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_compaction_waits_for_answers_that_may_still_come() {
+    let mut conversation = conversation(30, 6_000, 20_000);
+    let calls = says(vec![run("a", "ls"), run("b", "pwd")]);
+    conversation.append(calls);
+    conversation.append(answers(vec![result("b", "/")]));
+    let before = shown(&conversation);
+    assert_eq!(conversation.compact(Reason::Full), Err(Refusal::OpenCalls(1)));
+    assert_eq!(shown(&conversation), before);
+    conversation.append(answers(vec![result("a", "src")]));
+    assert!(conversation.compact(Reason::Full).unwrap().changed);
+    assert_valid(conversation.view());
+}
+
+#[test]
+fn a_prompt_ends_the_wait_for_answers() {
+    let mut conversation = conversation(30, 6_000, 20_000);
+    conversation.append(says(vec![run("a", "ls")]));
+    conversation.append(Message::user("stop"));
+    conversation.compact(Reason::Full).unwrap();
+    assert_valid(conversation.view());
+}
+
+#[test]
+fn a_model_written_summary_is_used_and_a_failed_one_is_replaced_and_told() {
+    let table = [
+        (Answer::Complete("1. Main goal: a faster parser".into()), None),
+        (Answer::Complete("  ".into()), Some("the model's summary was empty")),
+        (Answer::Cut("1. Main".into()), Some("cut at")),
+        (Answer::Failed("status 500".into()), Some("status 500")),
+    ];
+    for (answer, told) in table {
+        let mut conversation = conversation(40, 4_000, 30_000);
+        let request = conversation.summary_request();
+        assert!(
+            request.messages.starts_with(&conversation.view().messages),
+            "it reads the cache"
+        );
+        let notice = conversation.compact_with_answer(Reason::Full, answer).unwrap();
+        let words = notice.to_string();
+        let summary = summary(&conversation);
+        assert_eq!(summary.contains("1. Main goal: a faster parser"), told.is_none());
+        assert_eq!(summary.contains("## Context"), told.is_some());
+        match told {
+            Some(told) => assert!(words.contains(told), "{words}"),
+            None => assert!(!words.contains("warning"), "{words}"),
+        }
+        assert_valid(conversation.view());
+    }
+}
+
+#[test]
+fn superseded_reminders_leave_the_view_at_an_edit_point_and_not_before() {
+    let mut conversation = Conversation::new(CompactionConfig::new(60_000), 0);
+    conversation.append(Message::system("Be brief."));
+    for turn in 0..30 {
+        let status = format!("on branch work, {turn} files changed\n{}", "M src/lib.rs\n".repeat(100));
+        let rules = if turn < 20 { "be good" } else { "be kind" };
+        let contents = [
+            (ReminderKind::Instructions, rules),
+            (ReminderKind::GitStatus, status.as_str()),
+        ];
+        if let Some(message) = reminder::update(&conversation.view().messages, &contents) {
+            conversation.append(message);
+        }
+        conversation.append(Message::user(format!("Prompt {turn}.")));
+        step(turn, 5_000)
+            .into_iter()
+            .for_each(|message| conversation.append(message));
+        conversation.append(Message::assistant("done"));
+    }
+    let reminders = |conversation: &Conversation| {
+        let parts = conversation.view().messages.iter().flat_map(|message| &message.parts);
+        let reminders = parts.filter_map(|part| match part {
+            Part::Text(text) if matches!(text.origin, Origin::Reminder(_)) => Some(text.body.to_string()),
+            _ => None,
+        });
+        reminders.collect::<Vec<_>>()
+    };
+    assert_eq!(reminders(&conversation).len(), 32);
+    conversation.compact(Reason::Full).unwrap();
+    let left = reminders(&conversation);
+    assert_eq!(left.len(), 2, "{left:#?}");
+    assert!(left[0].contains("be kind") && !left[0].contains("note="));
+    assert!(left[1].contains("29 files changed"));
+    assert_eq!(prompts(conversation.view()).len(), 30);
+    assert!(
+        conversation
+            .archive()
+            .iter()
+            .any(|(_, removed)| removed.body.as_str().contains("be good"))
+    );
+    assert_valid(conversation.view());
+}
+
+#[test]
+fn the_last_message_of_a_compacted_view_is_never_the_assistants() {
+    let mut conversation = conversation(30, 6_000, 20_000);
+    conversation.append(Message::assistant("All done."));
+    conversation.compact(Reason::Asked).unwrap();
+    assert_eq!(conversation.view().messages.last().unwrap().role, Role::User);
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Append(usize),
+    Compact(Tokens),
+    Select,
+    Answer,
+    Undo,
+    Pin(usize),
+    PinText(String),
+    Unpin(usize),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => (1..12usize).prop_map(Op::Append),
+        4 => prop_oneof![0..200u64, 200..6_000u64, 6_000..60_000u64].prop_map(Op::Compact),
+        1 => Just(Op::Select),
+        1 => Just(Op::Answer),
+        3 => Just(Op::Undo),
+        2 => (0..80usize).prop_map(Op::Pin),
+        1 => "[a-z ]{0,40}".prop_map(Op::PinText),
+        1 => (0..4usize).prop_map(Op::Unpin),
+    ]
+}
+
+/// What the test itself knows: the views that undo must bring back.
+struct Expected {
+    before: Vec<(Vec<Arc<Message>>, usize)>,
+}
+
+fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_valid: bool) {
+    let mut conversation = Conversation::new(CompactionConfig::new(20_000), 100);
+    let mut left = source.iter().cloned();
+    let mut expected = Expected { before: Vec::new() };
+    let mut ever: HashSet<String> = HashSet::new();
+    for op in ops {
+        let before = shown(&conversation);
+        let edits = conversation.edits().len();
+        let mut compacted =
+            |conversation: &mut Conversation, done: Result<codelet_context::notice::Notice, Refusal>| match done {
+                Ok(notice) if notice.changed => {
+                    assert!(notice.after < notice.before);
+                    assert_eq!(conversation.edits().len(), edits + 1);
+                    expected
+                        .before
+                        .push((before.clone(), conversation.view().messages.len()));
+                    assert_valid(conversation.view());
+                    assert_eq!(conversation.tokens().input(), notice.after);
+                }
+                _ => {
+                    assert_eq!(shown(conversation), before, "what changed nothing changed nothing");
+                    assert_eq!(conversation.edits().len(), edits);
+                }
+            };
+        match op {
+            Op::Append(count) => {
+                let more: Vec<_> = left.by_ref().take(count).collect();
+                more.iter().for_each(|message| conversation.append(message.clone()));
+                assert_eq!(shown(&conversation), [before, more].concat());
+            }
+            Op::Compact(tokens) => {
+                let done = conversation.compact_to(tokens, Reason::Asked);
+                compacted(&mut conversation, done);
+            }
+            Op::Select => {
+                let done = conversation.compact(Reason::Asked);
+                compacted(&mut conversation, done);
+            }
+            Op::Answer => {
+                let answer = Answer::Complete("1. Main goal: none".into());
+                let done = conversation.compact_with_answer(Reason::Cold, answer);
+                compacted(&mut conversation, done);
+            }
+            Op::Undo => match expected.before.pop() {
+                Some((old, end)) => {
+                    assert!(conversation.undo_compact());
+                    assert_eq!(shown(&conversation), [old, before[end..].to_vec()].concat());
+                }
+                None => assert!(!conversation.undo_compact()),
+            },
+            Op::Pin(index) => {
+                let may = index < conversation.history().messages().len()
+                    && !conversation.pins().contains(&Pin::Message(index));
+                assert_eq!(conversation.pin(Pin::Message(index)), may);
+            }
+            Op::PinText(text) => drop(conversation.pin(Pin::Text(text))),
+            Op::Unpin(number) => {
+                if let Some(pin) = conversation.pins().get(number).cloned() {
+                    assert!(conversation.unpin(&pin));
+                }
+            }
+        }
+        if is_valid && !has_open_calls(&conversation) {
+            assert_valid(conversation.view());
+        }
+        let tokens: Tokens = codelet_context::compact::Size::of(&conversation.view().messages).tokens;
+        assert_eq!(conversation.shown().tokens, tokens);
+        ever.extend(handles(&conversation.view().messages));
+        let said = said(conversation.history().messages());
+        for handle in &ever {
+            let whole = conversation.recall(handle, None);
+            assert!(whole.is_some_and(|whole| !is_valid || said.contains(whole)), "{handle}");
+        }
+        assert_eq!(
+            count_prompts(&conversation.view().messages),
+            count_prompts(conversation.history().messages()),
+            "prompts survive"
+        );
+    }
+}
+
+fn has_open_calls(conversation: &Conversation) -> bool {
+    conversation
+        .history()
+        .messages()
+        .last()
+        .is_some_and(|message| message.calls().next().is_some())
+}
+
+fn count_prompts(messages: &[Arc<Message>]) -> usize {
+    let view = View {
+        messages: messages.to_vec(),
+        ..View::default()
+    };
+    prompts(&view).len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn whatever_is_done_to_a_session_its_promises_hold(source in common::session(), ops in prop::collection::vec(op(), 1..25)) {
+        keeps_its_promises(&source.messages, ops, true);
+    }
+
+    #[test]
+    fn whatever_is_done_to_a_broken_conversation_its_promises_hold(
+        source in common::anything(), ops in prop::collection::vec(op(), 1..25),
+    ) {
+        keeps_its_promises(&source.messages, ops, false);
+    }
+}
