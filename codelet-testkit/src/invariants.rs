@@ -1,5 +1,5 @@
-//! What every compaction and every run of the strategies must keep, whatever the conversation. Property tests and fuzzers
-//! ask the same questions; a broken promise comes back as a sentence.
+//! What every reader, every compaction and every run of the strategies must keep, whatever the input. Property tests and
+//! fuzzers ask the same questions; a broken promise comes back as a sentence.
 
 use codelet_context::compact::{Compaction, Target, Warning, compact};
 use codelet_context::history::History;
@@ -9,7 +9,7 @@ use codelet_context::strategy::{self, apply_all};
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
-use codelet_transcript::shape;
+use codelet_transcript::{Format, read, shape, write};
 use std::collections::HashSet;
 
 /// A promise, kept or broken.
@@ -17,6 +17,57 @@ pub type Kept = Result<(), String>;
 
 /// What mending one place of a broken conversation may cost: an answer for a call, or a word for a blank.
 const MENDING_TOKENS: Tokens = 64;
+
+/// The forms that are written as well as read.
+const WRITTEN: [Format; 4] = [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini];
+
+/// Reads bytes in a form, or in the one that they show: they are refused, or a conversation that is told one line a
+/// message, and that each form which is written reads again as it was written.
+///
+/// # Errors
+/// The first promise that is broken.
+pub fn is_read_or_refused(bytes: &[u8], format: Option<Format>) -> Kept {
+    let Ok(document) = read(bytes, format) else {
+        return Ok(());
+    };
+    for message in &document.messages {
+        let line = shape::line(message, 80);
+        ensure(!line.contains('\n'), || {
+            format!("a message takes several lines: {line}")
+        })?;
+    }
+    for format in WRITTEN {
+        let written = write(&document, format).map_err(|error| error.to_string())?;
+        let again = read(written.as_bytes(), Some(format))
+            .map_err(|error| format!("{format} does not read what it wrote: {error}\n{written}"))?;
+        let twice = write(&again, format).map_err(|error| error.to_string())?;
+        ensure(written == twice, || {
+            format!("{format} was written as\n{written}\nand then as\n{twice}")
+        })?;
+    }
+    Ok(())
+}
+
+/// Puts a conversation through all that the engine does: compactions from gentle to impossible, and the strategies.
+///
+/// # Errors
+/// The first promise that is broken.
+pub fn goes_through_everything(messages: &[Message]) -> Kept {
+    let tokens: Tokens = messages.iter().map(estimate_message).sum();
+    let targets = [
+        Target::Select,
+        Target::Window(tokens),
+        Target::Budget(tokens / 3),
+        Target::Budget(tokens / 20),
+        Target::Budget(0),
+    ];
+    for target in targets {
+        let told = |sentence| format!("{target:?}: {sentence}");
+        keeps_its_promises(messages, target).map_err(told)?;
+        can_be_compacted_again(messages, target).map_err(told)?;
+    }
+    strategies_keep_their_promises(messages)
+}
 
 /// Compacts, and asks everything that can be asked of one compaction.
 ///

@@ -2,43 +2,44 @@
 
 use codelet_context::compact::Target;
 use codelet_testkit::{Kept, conversation_from_bytes, invariants};
-use codelet_transcript::{Format, read, shape, write};
-
-/// The forms that are written as well as read.
-const WRITTEN: [Format; 4] = [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini];
+use codelet_transcript::{Format, read, shape};
 
 /// Any bytes are read or refused; what was read is shown on one line a message, and what a form writes it reads again.
 pub fn reads(bytes: &[u8], format: Option<Format>) {
-    let Ok(document) = read(bytes, format) else { return };
-    for message in &document.messages {
-        assert!(!shape::line(message, 80).contains('\n'));
-    }
-    for format in WRITTEN {
-        let written = write(&document, format).expect("this form is written");
-        let again = read(written.as_bytes(), Some(format)).expect("what a form writes it reads");
-        let twice = write(&again, format).expect("this form is written");
-        assert!(
-            written == twice,
-            "{format:?} was written as {written} and then as {twice}"
-        );
-    }
+    keep(invariants::is_read_or_refused(bytes, format));
+}
+
+/// Whatever a file holds goes through the engine: texts, names and parameters that no plan would make.
+pub fn compacts_files(bytes: &[u8]) {
+    let Some((&[kind, size], rest)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let Ok(document) = read(rest, None) else { return };
+    let target = target(kind, size);
+    keep(invariants::keeps_its_promises(&document.messages, target));
+    keep(invariants::can_be_compacted_again(&document.messages, target));
+    keep(invariants::strategies_keep_their_promises(&document.messages));
 }
 
 /// Any conversation keeps the promises of a compaction.
 pub fn compacts(bytes: &[u8]) {
-    // The first two bytes are the target, so that a fuzzer can find the budget at which something breaks.
     let Some((&[kind, size], rest)) = bytes.split_first_chunk() else {
         return;
     };
-    let tokens = u64::from(size) * u64::from(size) + u64::from(size);
-    let target = match kind % 8 {
-        0 => Target::Select,
-        1 => Target::Window(tokens),
-        _ => Target::Budget(tokens),
-    };
+    let target = target(kind, size);
     let messages = conversation_from_bytes(rest);
     keep(invariants::keeps_its_promises(&messages, target));
     keep(invariants::can_be_compacted_again(&messages, target));
+}
+
+/// What the first two bytes ask for, so that a fuzzer can find the budget at which something breaks.
+fn target(kind: u8, size: u8) -> Target {
+    let tokens = u64::from(size) * u64::from(size) + u64::from(size);
+    match kind % 8 {
+        0 => Target::Select,
+        1 => Target::Window(tokens),
+        _ => Target::Budget(tokens),
+    }
 }
 
 /// Any conversation keeps the promises of the strategies.

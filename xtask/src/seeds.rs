@@ -20,6 +20,9 @@ const READERS: &[&str] = &[
     "read_swe_agent",
     "read_corpus",
 ];
+/// Fuzz targets that read a file behind the two bytes of a target: a budget of 930 tokens.
+const FILES: &[&str] = &["compact_file"];
+const BUDGET: [u8; 2] = [2, 30];
 /// Fuzz targets that take a conversation spelt in bytes.
 const CONVERSATIONS: &[&str] = &["compact", "apply_all"];
 /// A larger seed would slow every input made from it.
@@ -29,7 +32,7 @@ const MOST: u64 = 64 << 10;
 pub fn write(root: &Path) -> Result<String, Vec<String>> {
     let mut written = 0;
     let io = |error: std::io::Error| vec![format!("fuzz/corpus: {error}")];
-    for target in READERS {
+    for target in READERS.iter().chain(FILES) {
         let folder = root.join("fuzz/corpus").join(target);
         std::fs::create_dir_all(&folder).map_err(io)?;
         for entry in std::fs::read_dir(root.join("fixtures")).map_err(io)? {
@@ -37,7 +40,11 @@ pub fn write(root: &Path) -> Result<String, Vec<String>> {
             let meta = entry.metadata().map_err(io)?;
             let is_text = entry.path().extension().is_some_and(|kind| kind == "md");
             if meta.is_file() && meta.len() <= MOST && !is_text {
-                std::fs::copy(entry.path(), folder.join(entry.file_name())).map_err(io)?;
+                let mut seed = std::fs::read(entry.path()).map_err(io)?;
+                if FILES.contains(target) {
+                    seed.splice(0..0, BUDGET);
+                }
+                std::fs::write(folder.join(entry.file_name()), seed).map_err(io)?;
                 written += 1;
             }
         }

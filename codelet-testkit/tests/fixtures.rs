@@ -1,0 +1,70 @@
+//! Every fixture goes through everything: all readers and writers, compactions from gentle to impossible, the strategies.
+#![allow(clippy::unwrap_used)]
+
+use codelet_context::message::Message;
+use codelet_testkit::{invariants, workspace};
+use codelet_transcript::{Format, read, shape};
+use std::path::PathBuf;
+
+/// All fixtures, by name.
+fn fixtures() -> Vec<(String, Vec<u8>)> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(workspace().join("fixtures"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && path.extension().is_none_or(|kind| kind != "md"))
+        .collect();
+    paths.sort();
+    let named = |path: PathBuf| {
+        (
+            path.file_name().unwrap().to_string_lossy().into_owned(),
+            std::fs::read(path).unwrap(),
+        )
+    };
+    paths.into_iter().map(named).collect()
+}
+
+/// The conversation of a fixture; what no reader takes has none.
+fn conversation(name: &str, bytes: &[u8]) -> Vec<Message> {
+    if name.ends_with(".shape") {
+        return shape::parse(std::str::from_utf8(bytes).unwrap()).unwrap();
+    }
+    read(bytes, None).map_or(Vec::new(), |document| document.messages)
+}
+
+#[test]
+fn every_fixture_is_read_or_refused_in_every_form_and_written_as_it_was_read() {
+    let forms = Format::ALL.iter().filter(|form| form.is_read()).copied().map(Some);
+    let forms: Vec<Option<Format>> = forms.chain([None]).collect();
+    for (name, bytes) in fixtures() {
+        for &form in &forms {
+            if let Err(sentence) = invariants::is_read_or_refused(&bytes, form) {
+                panic!("{name} as {form:?}: {sentence}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_fixture_keeps_the_promises_of_compaction_and_strategies() {
+    let mut conversations = 0;
+    for (name, bytes) in fixtures() {
+        let messages = conversation(&name, &bytes);
+        conversations += usize::from(!messages.is_empty());
+        if let Err(sentence) = invariants::goes_through_everything(&messages) {
+            panic!("{name}: {sentence}");
+        }
+    }
+    assert!(conversations >= 15, "{conversations}");
+}
+
+#[test]
+fn every_fixture_has_its_row() {
+    let rows = ["README.md", "by-hand.md"].map(|list| {
+        let path = workspace().join("fixtures").join(list);
+        std::fs::read_to_string(path).unwrap_or_default()
+    });
+    for (name, _) in fixtures() {
+        let cell = format!("| `{name}` |");
+        assert!(rows.iter().any(|list| list.contains(&cell)), "{name} has no row");
+    }
+}

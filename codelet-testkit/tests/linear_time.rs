@@ -1,0 +1,319 @@
+//! Hostile sizes take time in proportion to their bytes: one line of a megabyte, nesting, very many tiny pieces.
+
+use codelet_context::compact::{Target, compact};
+use codelet_context::history::History;
+use codelet_context::message::{
+    Action, ActionKind, Extra, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult,
+};
+use codelet_context::strategy::apply_all;
+use codelet_context::view::View;
+use codelet_transcript::shape;
+use serde_json::{Map, Value, json};
+use std::time::{Duration, Instant};
+
+/// What is quadratic takes minutes at these sizes, what is linear takes a second at most in a test build.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Puts a conversation through the engine, and fails where that takes too long.
+#[track_caller]
+fn is_done_in_time(what: &str, messages: &[Message]) {
+    let mut steps = Vec::new();
+    let mut start = Instant::now();
+    let mut done = |step: &'static str| {
+        steps.push((step, start.elapsed()));
+        start = Instant::now();
+    };
+    let history: History = messages.iter().cloned().collect();
+    done("append");
+    for (step, target) in [
+        ("select", Target::Select),
+        ("budget 20,000", Target::Budget(20_000)),
+        ("budget 0", Target::Budget(0)),
+    ] {
+        compact(&history, target);
+        done(step);
+    }
+    let mut view = View::new(messages.to_vec());
+    apply_all(&mut view);
+    done("strategies");
+    let _ = shape::write(messages);
+    done("shape");
+    if std::env::var_os("CODELET_TIMES").is_some() {
+        eprintln!("{what}: {steps:?}");
+    }
+    assert!(steps.iter().all(|(_, took)| *took < LONGEST), "{what}: {steps:?}");
+}
+
+fn call(id: &str, tool: &str, parameters: Value) -> ToolCall {
+    let parameters = match parameters {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    ToolCall::new(id, tool, parameters)
+}
+
+fn calls(calls: Vec<ToolCall>) -> Message {
+    Message::new(Role::Assistant, calls.into_iter().map(Part::ToolCall).collect())
+}
+
+fn answered(call: ToolCall, output: &str) -> [Message; 2] {
+    let id = call.id.clone();
+    [
+        calls(vec![call]),
+        Message::results(vec![ToolResult::new(id, Some(true), output)]),
+    ]
+}
+
+const MEGABYTE: usize = 1 << 20;
+
+#[test]
+fn one_line_of_a_megabyte() {
+    for (what, line) in [
+        ("letters", "x".repeat(MEGABYTE)),
+        ("blanks", " ".repeat(MEGABYTE)),
+        ("words", "word ".repeat(MEGABYTE / 5)),
+        ("commas", ",".repeat(MEGABYTE)),
+        ("slashes", "/".repeat(MEGABYTE)),
+        ("a path", "a/".repeat(MEGABYTE / 2)),
+        ("names", (0..MEGABYTE / 8).map(|n| format!("n_{n} ")).collect()),
+        ("digits", "1".repeat(MEGABYTE)),
+        ("returns", "\r".repeat(MEGABYTE)),
+        ("progress", "\r 12% done".repeat(MEGABYTE / 10)),
+        ("escapes", "\x1b[".repeat(MEGABYTE / 2)),
+        ("titles", "\x1b]0;".repeat(MEGABYTE / 4)),
+        ("brackets", "[".repeat(MEGABYTE)),
+        ("quotes", "\"'`".repeat(MEGABYTE / 3)),
+        ("dots", ".".repeat(MEGABYTE)),
+        ("dashes", "-".repeat(MEGABYTE)),
+        ("substitutions", "$(".repeat(MEGABYTE / 2)),
+        ("pipes", "cat a | ".repeat(MEGABYTE / 8)),
+        ("ands", "cargo test && ".repeat(MEGABYTE / 14)),
+        ("here documents", "cat <<A ".repeat(MEGABYTE / 8)),
+        ("braces", "{a,b}".repeat(MEGABYTE / 5)),
+        ("wide letters", "ß→🦀".repeat(MEGABYTE / 9)),
+        ("passed", "test passed 1 failed ".repeat(MEGABYTE / 21)),
+    ] {
+        let mut messages = vec![Message::user("look at this"), Message::user(line.as_str())];
+        messages.extend(answered(
+            call("a", "Bash", json!({ "command": line })).doing(Action::command(line.as_str())),
+            &line,
+        ));
+        let read = Action::on(ActionKind::Read, [line.as_str()]);
+        messages.extend(answered(
+            call("b", "Read", json!({ "file_path": line })).doing(read),
+            &line,
+        ));
+        messages.push(Message::new(Role::Assistant, vec![Part::text(line.as_str())]));
+        messages.push(Message::user("and now?"));
+        is_done_in_time(what, &messages);
+    }
+}
+
+#[test]
+fn a_megabyte_of_short_lines() {
+    for (what, line) in [
+        ("line breaks", "\n"),
+        ("letters", "a\n"),
+        ("passes", "test a ... ok\n"),
+        ("begun", "   Compiling a v1.0.0\n"),
+        ("failures", "error[E0001]: no\n  --> a.rs:1:1\n"),
+        ("returns", "\r\n"),
+        ("numbered", "  12\t\n"),
+        ("prompts", "$ cargo test\n"),
+        ("here documents", "cat <<A\n"),
+        ("boxes", "- [ ] open\n"),
+        ("fences", "```\n"),
+        ("headers", "[x]\n"),
+        ("diffs", "-a\n+b\n"),
+    ] {
+        let text = line.repeat(MEGABYTE / line.len());
+        let mut messages = vec![Message::user("look at this"), Message::user(text.as_str())];
+        messages.extend(answered(
+            call("a", "Bash", json!({ "command": text })).doing(Action::command(text.as_str())),
+            &text,
+        ));
+        messages.extend(answered(
+            call("b", "Bash", json!({ "command": "cargo test" })).doing(Action::command("cargo test")),
+            &text,
+        ));
+        messages.push(Message::new(Role::Assistant, vec![Part::text(text.as_str())]));
+        messages.push(Message::user("and now?"));
+        is_done_in_time(what, &messages);
+    }
+}
+
+#[test]
+fn very_many_tiny_messages() {
+    const MANY: usize = 100_000;
+    let prompts: Vec<Message> = (0..MANY).map(|n| Message::user(format!("p{n}"))).collect();
+    is_done_in_time("prompts", &prompts);
+    let talk = |n: usize| match n % 2 {
+        0 => Message::user("a"),
+        _ => Message::new(Role::Assistant, vec![Part::text("b")]),
+    };
+    is_done_in_time("turns", &(0..MANY).map(talk).collect::<Vec<_>>());
+    let reads = |n: usize| {
+        let read = Action::on(ActionKind::Read, ["a.rs"]);
+        answered(
+            call(&format!("c{n}"), "Read", json!({ "file_path": "a.rs" })).doing(read),
+            "x",
+        )
+    };
+    let steps = |step: &dyn Fn(usize) -> [Message; 2]| {
+        let mut messages = vec![Message::user("go")];
+        messages.extend((0..MANY / 2).flat_map(step));
+        messages
+    };
+    is_done_in_time("steps of one prompt", &steps(&reads));
+    let tests = |n: usize| {
+        let test = Action::command("cargo test");
+        answered(
+            call(&format!("c{n}"), "Bash", json!({ "command": "cargo test" })).doing(test),
+            "test result: ok. 1 passed",
+        )
+    };
+    is_done_in_time("test runs", &steps(&tests));
+    let edits = |n: usize| {
+        let file = format!("src/f{n}.rs");
+        let edit = Action::on(ActionKind::Change, [file.as_str()]);
+        answered(
+            call(
+                &format!("c{n}"),
+                "Edit",
+                json!({ "file_path": file, "old_string": "a" }),
+            )
+            .doing(edit),
+            "done",
+        )
+    };
+    is_done_in_time("edited files", &steps(&edits));
+    let todos = |n: usize| {
+        let todo = json!({ "todos": [{ "content": format!("t{n}"), "status": "pending" }] });
+        answered(
+            call(&format!("c{n}"), "TodoWrite", todo).doing(Action::on(ActionKind::Todo, [])),
+            "ok",
+        )
+    };
+    is_done_in_time("plans", &steps(&todos));
+    let reused = |_: usize| answered(call("same", "Read", json!({})), "x");
+    is_done_in_time("one id", &steps(&reused));
+    let orphans: Vec<Message> = (0..MANY)
+        .map(|n| Message::results(vec![ToolResult::new(format!("o{}", n % 7), Some(true), "x")]))
+        .collect();
+    is_done_in_time("orphans", &orphans);
+    let open: Vec<Message> = (0..MANY)
+        .map(|n| calls(vec![call("x", &format!("t{n}"), json!({}))]))
+        .collect();
+    is_done_in_time("calls without answers", &open);
+    let empty: Vec<Message> = (0..MANY)
+        .map(|n| Message::new([Role::User, Role::Assistant, Role::System][n % 3], Vec::new()))
+        .collect();
+    is_done_in_time("empty messages", &empty);
+    let systems: Vec<Message> = (0..MANY)
+        .map(|n| Message::new(Role::System, vec![Part::text(format!("s{n}"))]))
+        .collect();
+    is_done_in_time("system messages", &systems);
+    let summaries: Vec<Message> = (0..MANY)
+        .map(|n| {
+            Message::new(
+                Role::User,
+                vec![Part::text_from(Origin::Summary, format!("Files: f{n}.rs"))],
+            )
+        })
+        .collect();
+    is_done_in_time("summaries", &summaries);
+    let thoughts: Vec<Message> = (0..MANY)
+        .map(|n| {
+            let thinking = Thinking {
+                body: format!("t{n}").into(),
+                signature: Some("s".into()),
+                redacted: None,
+                extra: Extra::default(),
+            };
+            Message::new(Role::Assistant, vec![Part::Thinking(thinking)])
+        })
+        .collect();
+    is_done_in_time("thoughts", &thoughts);
+}
+
+#[test]
+fn very_many_parts_in_one_message() {
+    const MANY: usize = 100_000;
+    let names: Vec<String> = (0..MANY).map(|n| format!("c{n}")).collect();
+    let asked = calls(
+        names
+            .iter()
+            .map(|id| call(id, "Read", json!({ "file_path": id })))
+            .collect(),
+    );
+    let results = |ids: &mut dyn Iterator<Item = &String>| {
+        Message::results(ids.map(|id| ToolResult::new(id.as_str(), Some(true), "x")).collect())
+    };
+    let go = Message::user("go");
+    is_done_in_time("calls", &[go.clone(), asked.clone()]);
+    is_done_in_time("answers", &[go.clone(), asked.clone(), results(&mut names.iter())]);
+    is_done_in_time(
+        "answers backwards",
+        &[go.clone(), asked.clone(), results(&mut names.iter().rev())],
+    );
+    is_done_in_time("answers first", &[go.clone(), results(&mut names.iter()), asked]);
+    let twins = calls(names.iter().map(|_| call("twin", "Read", json!({}))).collect());
+    let same = Message::results(names.iter().map(|_| ToolResult::new("twin", Some(true), "x")).collect());
+    is_done_in_time("twins", &[go.clone(), twins, same]);
+    let texts = names.iter().map(|name| Part::text(name.as_str())).collect();
+    is_done_in_time("texts", &[go.clone(), Message::new(Role::Assistant, texts)]);
+    let mut output = ToolResult::new("a", Some(true), "");
+    output.output = names.iter().map(|name| Part::text(name.as_str())).collect();
+    output.bare = false;
+    is_done_in_time(
+        "blocks of an answer",
+        &[
+            go,
+            calls(vec![call("a", "Read", json!({}))]),
+            Message::results(vec![output]),
+        ],
+    );
+}
+
+#[test]
+fn parameters_of_every_shape() {
+    let go = Message::user("go");
+    let edits: Vec<Value> = (0..30_000)
+        .map(|n| json!({ "old_string": format!("a{n}"), "new_string": "b" }))
+        .collect();
+    let edit = || Action::on(ActionKind::Change, ["a.rs"]);
+    let many = call("a", "MultiEdit", json!({ "file_path": "a.rs", "edits": edits })).doing(edit());
+    let fields: Map<String, Value> = (0..30_000).map(|n| (format!("f{n}"), json!(n))).collect();
+    let wide = call("b", "Any", Value::Object(fields));
+    let mut deep = json!("x");
+    for _ in 0..120 {
+        deep = json!([deep, { "a": "y" }]);
+    }
+    let deep = call("c", "Any", json!({ "deep": deep }));
+    let paths: Vec<String> = (0..30_000).map(|n| format!("src/f{n}.rs")).collect();
+    let paths = call("d", "Read", json!({ "paths": paths }))
+        .doing(Action::on(ActionKind::Read, paths.iter().map(String::as_str)));
+    let patch = format!(
+        "*** Begin Patch\n*** Update File: a.rs\n{}",
+        "-old line of it\n".repeat(30_000)
+    );
+    let patch = call("e", "apply_patch", json!({ "input": patch })).doing(edit());
+    let todos: Vec<Value> = (0..30_000)
+        .map(|n| json!({ "content": format!("t{n}"), "status": "pending" }))
+        .collect();
+    let todos = call("f", "TodoWrite", json!({ "todos": todos })).doing(Action::on(ActionKind::Todo, []));
+    for (what, one) in [
+        ("edits", many),
+        ("fields", wide),
+        ("nesting", deep),
+        ("paths", paths),
+        ("patch", patch),
+        ("plan", todos),
+    ] {
+        let mut messages = vec![go.clone()];
+        messages.extend(answered(one.clone(), "done"));
+        messages.push(Message::user("and now?"));
+        messages.extend(answered(ToolCall { id: "z".into(), ..one }, "done"));
+        is_done_in_time(what, &messages);
+    }
+}
