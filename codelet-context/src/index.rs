@@ -4,15 +4,17 @@
 //! weighs and chooses.
 
 use crate::body::Body;
-use crate::hash;
+use crate::hash::{self, ByHash};
+use crate::items::{ItemKind, Items, Sighting};
 use crate::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall};
 use crate::names::{self, Name};
 use crate::tokens;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
+
+pub use crate::items::NONE;
 
 /// Where a block of text comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +53,8 @@ pub struct Block {
     pub text: Body,
     /// Its lines in the index.
     pub lines: Range<u32>,
+    /// Estimated tokens of the history up to here.
+    pub position: u32,
     /// For a call and for its output: the file that it reads or changes, or 0.
     pub path: u64,
     /// The first line is the file that the call reads or changes.
@@ -66,72 +70,13 @@ pub struct Line {
     pub bytes: u16,
     /// How many of them are a line number in front of the line itself.
     pub prefix: u8,
+    /// It begins with a bracket, as a header would.
+    pub bracket: bool,
     /// Where its items begin; they end where the next line's begin.
     pub items: u32,
     /// The item that stands for this line after the one before it, or [`NONE`].
     pub after: u32,
 }
-
-/// No item.
-pub const NONE: u32 = u32::MAX;
-
-/// The kinds of things that are remembered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ItemKind {
-    /// A name.
-    Name,
-    /// Two names that follow each other.
-    Pair,
-    /// A whole line.
-    Line,
-    /// Two lines that follow each other.
-    LinePair,
-}
-
-/// What is known of a thing that occurs in the history.
-#[derive(Clone, Copy, Debug)]
-pub struct Item {
-    pub kind: ItemKind,
-    /// The user said it.
-    pub prompted: bool,
-    /// The assistant said it in its own words.
-    pub answered: bool,
-    /// Blocks of parameters that have it.
-    pub calls: u16,
-    /// Blocks of output that have it.
-    pub results: u16,
-    /// Messages that have it.
-    pub messages: u16,
-    /// Position of the newest block that has it.
-    pub position: u32,
-    /// The newest block that has it, to count each block once.
-    block: u32,
-    /// The newest message that has it.
-    message: u32,
-    /// The newest output of a reading tool that has it, or [`NONE`].
-    pub read: u32,
-    /// A command printed it.
-    pub from_command: bool,
-    /// A search printed it.
-    pub from_search: bool,
-}
-
-#[derive(Clone, Default)]
-struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = hash::bytes(bytes);
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-type ByHash = HashMap<u64, u32, BuildHasherDefault<Identity>>;
 
 /// Lines longer than this are cut, in bytes.
 const LONGEST_LINE: usize = 420;
@@ -151,19 +96,26 @@ pub struct Index {
     pub lines: Vec<Line>,
     /// The items of all lines, one after the other.
     pub line_items: Vec<u32>,
-    pub items: Vec<Item>,
-    ids: ByHash,
+    pub items: Items,
     /// The newest call with this id that has no answer yet.
     open: HashMap<Arc<str>, (u32, Action)>,
     /// The last component of each path, as a name.
-    names_of_paths: HashMap<u64, u64, BuildHasherDefault<Identity>>,
+    names_of_paths: ByHash<u64>,
     /// The newest block whose call changed a file.
-    changed: ByHash,
+    changed: ByHash<u32>,
     /// Messages indexed so far.
     pub messages: u32,
     /// Estimated tokens so far.
     pub position: u32,
+    /// The first block of the message that is being taken in.
+    first_block: u32,
     names: Vec<Name>,
+    /// What the lines of the block that is being taken in have.
+    seen: Vec<Sighting>,
+    /// … and its pairs of lines, with the lines that they end at.
+    neighbours: Vec<Sighting>,
+    ends: Vec<u32>,
+    pair_ids: Vec<u32>,
     removed: Vec<Range<usize>>,
     patch: bool,
 }
@@ -171,6 +123,7 @@ pub struct Index {
 impl Index {
     /// Takes in the next message.
     pub fn append(&mut self, message: &Message) {
+        self.first_block = self.blocks.len() as u32;
         for (number, part) in message.parts.iter().enumerate() {
             let estimate = u32::try_from(tokens::estimate_part(part)).unwrap_or(u32::MAX);
             self.position = self.position.saturating_add(estimate);
@@ -246,6 +199,7 @@ impl Index {
             call,
             text: text.clone(),
             lines: first..first,
+            position: self.position,
             path,
             subject: false,
         });
@@ -272,6 +226,7 @@ impl Index {
         if let Some(block) = self.blocks.last_mut() {
             block.lines = first..last;
         }
+        self.count();
     }
 
     /// Takes in one line; returns its hash and length for the next, if it is more than white space.
@@ -300,94 +255,56 @@ impl Index {
             && (self.removed.iter().any(|range| range.contains(&start)) || self.patch && bytes.first() == Some(&b'-'));
         let line_kind = if removed { BlockKind::Other } else { kind };
         let (norm, length) = normal_hash(&bytes[prefix + diff_sign(&bytes[prefix..])..]);
-        let items = self.line_items.len() as u32;
-        let mut names = std::mem::take(&mut self.names);
-        names.clear();
-        names::scan(&bytes[prefix..], &mut names);
-        for (i, name) in names.iter().enumerate() {
-            self.item(kind, ItemKind::Name, name.hash);
-            if let Some(before) = i.checked_sub(1).map(|i| names[i])
+        let items = (self.line_items.len() + self.seen.len()) as u32;
+        let see = |kind, place, hash| Sighting { hash, kind, place };
+        self.names.clear();
+        names::scan(&bytes[prefix..], &mut self.names);
+        let mut before: Option<Name> = None;
+        for &name in &self.names {
+            self.seen.push(see(ItemKind::Name, kind, name.hash));
+            if let Some(before) = before
                 && before.hash != name.hash
                 && name.at - before.at <= PAIR_DISTANCE
             {
-                let (a, b) = if before.hash < name.hash {
-                    (before.hash, name.hash)
-                } else {
-                    (name.hash, before.hash)
-                };
-                self.item(line_kind, ItemKind::Pair, hash::pair(a, b));
+                let (a, b) = (before.hash.min(name.hash), before.hash.max(name.hash));
+                self.seen.push(see(ItemKind::Pair, line_kind, hash::pair(a, b)));
             }
+            before = Some(name);
         }
-        self.names = names;
         if LINE_BYTES.contains(&length) {
-            self.item(line_kind, ItemKind::Line, hash::pair(norm, 3));
+            self.seen.push(see(ItemKind::Line, line_kind, hash::pair(norm, 3)));
         }
-        let after = match previous {
-            Some((before, before_length)) if before_length + length >= LINE_PAIR_BYTES => {
-                self.count(line_kind, ItemKind::LinePair, hash::pair(hash::pair(before, norm), 4))
-            }
-            _ => NONE,
-        };
+        if let Some((before, before_length)) = previous
+            && before_length + length >= LINE_PAIR_BYTES
+        {
+            let both = hash::pair(hash::pair(before, norm), 4);
+            self.neighbours.push(see(ItemKind::LinePair, line_kind, both));
+            self.ends.push(self.lines.len() as u32);
+        }
         self.lines.push(Line {
             start: start as u32,
             bytes: bytes.len() as u16,
             prefix: prefix as u8,
+            bracket: bytes[prefix] == b'[',
             items,
-            after,
+            after: NONE,
         });
         Some((norm, length))
     }
 
-    fn item(&mut self, kind: BlockKind, item: ItemKind, hash: u64) {
-        let id = self.count(kind, item, hash);
-        self.line_items.push(id);
-    }
-
-    fn count(&mut self, block_kind: BlockKind, kind: ItemKind, hash: u64) -> u32 {
-        let block = self.blocks.len() as u32;
-        let next = self.items.len() as u32;
-        let id = *self.ids.entry(hash).or_insert(next);
-        if id == next {
-            self.items.push(Item {
-                kind,
-                prompted: false,
-                answered: false,
-                calls: 0,
-                results: 0,
-                messages: 0,
-                position: 0,
-                block: NONE,
-                message: NONE,
-                read: NONE,
-                from_command: false,
-                from_search: false,
-            });
+    /// Counts what the lines of the newest block have.
+    fn count(&mut self) {
+        let block = (self.blocks.len() - 1) as u32;
+        let first = self.first_block;
+        self.items.count(&self.seen, block, first, &mut self.line_items);
+        self.items.count(&self.neighbours, block, first, &mut self.pair_ids);
+        for (&line, &id) in self.ends.iter().zip(&self.pair_ids) {
+            self.lines[line as usize].after = id;
         }
-        let item = &mut self.items[id as usize];
-        if item.block != block {
-            item.block = block;
-            item.position = self.position;
-            match block_kind {
-                BlockKind::Prompt => item.prompted = true,
-                BlockKind::Answer => item.answered = true,
-                BlockKind::Call => item.calls = item.calls.saturating_add(1),
-                BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other => {
-                    item.results = item.results.saturating_add(1);
-                    match block_kind {
-                        BlockKind::Read => item.read = block - 1,
-                        BlockKind::Command => item.from_command = true,
-                        BlockKind::Search => item.from_search = true,
-                        _ => {}
-                    }
-                }
-                BlockKind::Injected | BlockKind::Thinking => {}
-            }
-            if item.message != self.messages {
-                item.message = self.messages;
-                item.messages = item.messages.saturating_add(1);
-            }
-        }
-        id
+        self.seen.clear();
+        self.neighbours.clear();
+        self.ends.clear();
+        self.pair_ids.clear();
     }
 
     /// Whether what this block shows of a file is no longer so: the file was changed later.
@@ -398,9 +315,11 @@ impl Index {
 
     /// Whether the user has named the file that this block shows.
     pub fn is_named_by_user(&self, block: usize) -> bool {
-        self.names_of_paths
-            .get(&self.blocks[block].path)
-            .is_some_and(|name| self.ids.get(name).is_some_and(|&id| self.items[id as usize].prompted))
+        self.names_of_paths.get(&self.blocks[block].path).is_some_and(|name| {
+            self.items
+                .find(*name)
+                .is_some_and(|id| self.items[id as usize].is_prompted())
+        })
     }
 
     /// The items of a line.
@@ -527,11 +446,24 @@ fn diff_sign(line: &[u8]) -> usize {
 
 /// Hash and length of a line with its white space collapsed.
 fn normal_hash(line: &[u8]) -> (u64, usize) {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let start = line.iter().position(|byte| !is_space(byte)).unwrap_or(line.len());
+    let line = &line[start..];
+    // Most lines have single spaces only, and are their own normal form.
+    let odd = line.iter().filter(|byte| matches!(byte, b'\t' | b'\r')).count()
+        + line
+            .iter()
+            .zip(line.iter().skip(1))
+            .filter(|&(a, b)| (*a == b' ') & (*b == b' '))
+            .count();
+    if odd == 0 && line.len() <= LONGEST_LINE && line.last() != Some(&b' ') {
+        return (hash::bytes(line), line.len());
+    }
     let mut buffer = [0_u8; LONGEST_LINE + 4];
     let mut length = 0;
     let mut space = false;
     for &byte in line {
-        if byte == b' ' || byte == b'\t' || byte == b'\r' {
+        if is_space(&byte) {
             space = length > 0;
             continue;
         }

@@ -122,20 +122,46 @@ fn is_name(word: &[u8]) -> bool {
     if word.len() < 3 || word.len() > 80 {
         return false;
     }
-    let digits = word.iter().filter(|b| b.is_ascii_digit()).count();
-    if digits == word.len() {
-        return digits >= 3;
+    let mut seen = 0;
+    let mut before = 0;
+    let mut camel = false;
+    for &byte in word {
+        let shape = SHAPE[byte as usize];
+        camel |= (before == LOWER) & (shape == UPPER);
+        seen |= shape;
+        before = shape;
     }
-    if word.len() < 4 {
-        return false;
+    if seen == DIGIT {
+        return true;
     }
-    word.len() >= 12
-        || digits > 0
-        || word[1..word.len() - 1].contains(&b'_')
-        || word
-            .windows(2)
-            .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
+    word.len() >= 4
+        && (word.len() >= 12
+            || camel
+            || seen & DIGIT != 0
+            || seen & UNDERSCORE != 0 && word[1..word.len() - 1].contains(&b'_'))
 }
+
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const UNDERSCORE: u8 = 8;
+
+/// What each byte of a word says about it.
+const SHAPE: [u8; 256] = {
+    let mut shape = [16; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        shape[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            _ => 16,
+        };
+        byte += 1;
+    }
+    shape
+};
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@
 //! needs no re-ordering when a line becomes cheaper because its neighbour was taken.
 
 use crate::index::{BlockKind, Index, NONE};
+use crate::passes::Passes;
 use crate::{relevance, value};
 
 /// What a block may be used for.
@@ -45,7 +46,7 @@ pub(crate) const LIST_BYTES: u32 = 6;
 /// A line with no chosen neighbour is charged this much more than its bytes: scattered lines cannot be read.
 const LONELY_BYTES: f32 = 20.0;
 /// What the assistant put into calls is worth more, line by line, than what tools printed.
-const CALL_FACTOR: f32 = 2.0;
+const CALL_FACTOR: f32 = 3.0;
 /// Outputs that are no live look at a file are worth less, line by line.
 const OUTPUT_FACTOR: f32 = 0.5;
 /// A path is worth more than its names say: it is what the next call will need, letter for letter.
@@ -65,8 +66,8 @@ pub(crate) fn choose(task: &Task<'_>) -> Vec<bool> {
 struct Packer<'a> {
     task: &'a Task<'a>,
     index: &'a Index,
+    /// What each item is worth; nothing once a line that has it is in the view.
     values: Vec<f32>,
-    covered: Vec<bool>,
     taken: Vec<bool>,
     /// For each line: its block.
     block_of: Vec<u32>,
@@ -79,6 +80,14 @@ struct Packer<'a> {
     /// What a byte of text is worth by itself.
     per_byte: f32,
     left: i64,
+    /// For each line: no density of it is ever higher.
+    bounds: Vec<f32>,
+    /// … and none is higher than this until something near it is taken, see [`Packer::wake`].
+    most: Vec<f32>,
+    passes: Passes,
+    /// For each unit and each block: the first and the next block of the unit, or [`NONE`].
+    first_block: Vec<u32>,
+    next_block: Vec<u32>,
 }
 
 impl<'a> Packer<'a> {
@@ -89,7 +98,6 @@ impl<'a> Packer<'a> {
             task,
             index,
             values: value::values(index),
-            covered: vec![false; index.items.len()],
             taken: vec![false; lines],
             block_of: vec![0; lines],
             factors: vec![0.0; lines],
@@ -97,25 +105,29 @@ impl<'a> Packer<'a> {
             opened: vec![false; task.units.len()],
             per_byte: 0.0,
             left: task.bytes as i64,
+            bounds: Vec::new(),
+            most: Vec::new(),
+            passes: Passes::default(),
+            first_block: vec![NONE; task.units.len()],
+            next_block: vec![NONE; index.blocks.len()],
         };
         let mut bytes = 0_u64;
         for (number, (block, &usage)) in index.blocks.iter().zip(task.uses).enumerate() {
-            for line in block.lines.clone() {
-                let line = line as usize;
-                packer.block_of[line] = number as u32;
-                match usage {
-                    Use::Shown => packer.cover(line),
-                    Use::Choose => {
-                        packer.factors[line] = match block.kind {
-                            BlockKind::Call => CALL_FACTOR,
-                            BlockKind::Read if index.is_stale(number) => OUTPUT_FACTOR,
-                            BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
-                            _ => 1.0,
-                        };
-                        bytes += u64::from(index.lines[line].bytes);
-                    }
-                }
+            let lines = block.lines.start as usize..block.lines.end as usize;
+            packer.block_of[lines.clone()].fill(number as u32);
+            if usage == Use::Shown {
+                lines.for_each(|line| packer.cover(line));
+                continue;
             }
+            packer.factors[lines.clone()].fill(match block.kind {
+                BlockKind::Call => CALL_FACTOR,
+                BlockKind::Read if index.is_stale(number) => OUTPUT_FACTOR,
+                BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
+                _ => 1.0,
+            });
+            bytes += index.lines[lines].iter().map(|line| u64::from(line.bytes)).sum::<u64>();
+            let unit = task.unit_of[number] as usize;
+            packer.next_block[number] = std::mem::replace(&mut packer.first_block[unit], number as u32);
         }
         packer.per_byte = if bytes > 0 { 1.0 / bytes as f32 } else { 0.0 };
         relevance::weigh(index, &mut packer.factors);
@@ -140,52 +152,97 @@ impl<'a> Packer<'a> {
         }
     }
 
+    /// Takes the best lines, pass by pass.
+    ///
+    /// A density only falls while other lines cover its items, unless something near is taken. So a line sleeps until the
+    /// threshold is down to the last density that it had, and is looked at a few times instead of once in each pass.
     fn fill(&mut self) {
-        let mut bounds = vec![0.0_f32; self.taken.len()];
-        let mut top = 0.0_f32;
-        for (line, bound) in bounds.iter_mut().enumerate() {
-            if self.factors[line] > 0.0 {
-                *bound = self.bound(line);
-                top = top.max(*bound);
-            }
-        }
-        let mut open: Vec<u32> = (0..bounds.len() as u32)
-            .filter(|&line| bounds[line as usize] > 0.0)
-            .collect();
-        let mut threshold = top;
-        while self.left > i64::from(GAP_BYTES) && threshold > top * LOWEST && !open.is_empty() {
-            threshold *= FALL;
+        self.bounds = self.bounds();
+        self.most.clone_from(&self.bounds);
+        let top = self.bounds.iter().copied().fold(0.0, f32::max);
+        self.passes = Passes::new(&self.most, top, FALL, LOWEST);
+        while self.left > i64::from(GAP_BYTES)
+            && let Some(threshold) = self.passes.next_pass()
+        {
             // From new to old: a line that is taken makes the one before it cheaper.
-            for &line in open.iter().rev() {
+            while let Some(line) = self.passes.next_line() {
                 let line = line as usize;
-                if bounds[line] < threshold || self.taken[line] {
+                if self.most[line] < threshold || self.taken[line] {
                     continue;
                 }
                 let (density, bytes) = self.density(line);
-                if density >= threshold && i64::from(bytes) <= self.left {
+                if density < threshold {
+                    self.most[line] = self.most[line].min(density);
+                    self.passes.sleep(line as u32, self.most[line]);
+                } else if i64::from(bytes) <= self.left {
                     self.take(line, bytes);
                 }
+                // What does not fit now never does, unless something near is taken.
             }
-            open.retain(|&line| !self.taken[line as usize]);
+        }
+    }
+
+    /// For each line that may be chosen: no density of it is higher, whatever is taken.
+    fn bounds(&self) -> Vec<f32> {
+        let mut bounds = vec![0.0; self.taken.len()];
+        for (number, block) in self.index.blocks.iter().enumerate() {
+            if self.task.uses[number] != Use::Choose {
+                continue;
+            }
+            let first = self.first_gain(number);
+            for line in block.lines.clone() {
+                if self.factors[line as usize] > 0.0 {
+                    bounds[line as usize] = self.bound(line as usize, first);
+                }
+            }
+        }
+        bounds
+    }
+
+    /// What the command says that stands before the lines of this block.
+    fn first_gain(&self, block: usize) -> f32 {
+        match self.task.units[self.task.unit_of[block] as usize].first {
+            NONE => 0.0,
+            first => self.gain(first as usize),
+        }
+    }
+
+    /// Something near a line was taken: it may cost less now.
+    fn wake(&mut self, line: usize) {
+        if self.taken[line] || self.bounds[line] <= 0.0 {
+            return;
+        }
+        self.most[line] = self.bounds[line];
+        self.passes.wake(line as u32, self.most[line]);
+    }
+
+    fn wake_beside(&mut self, line: usize) {
+        if let Some(above) = line.checked_sub(1) {
+            self.wake(above);
+        }
+        if line + 1 < self.taken.len() {
+            self.wake(line + 1);
+        }
+    }
+
+    fn wake_unit(&mut self, unit: usize) {
+        let mut block = self.first_block[unit];
+        while let Some(range) = self.index.blocks.get(block as usize).map(|block| block.lines.clone()) {
+            range.for_each(|line| self.wake(line as usize));
+            block = self.next_block[block as usize];
         }
     }
 
     fn gain(&self, line: usize) -> f32 {
         let mut gain = 0.0;
         for &item in self.index.items_of(line) {
-            if !self.covered[item as usize] {
-                gain += self.values[item as usize];
-            }
+            gain += self.values[item as usize];
         }
         gain
     }
 
     fn value_of(&self, item: u32) -> f32 {
-        if item == NONE || self.covered[item as usize] {
-            0.0
-        } else {
-            self.values[item as usize]
-        }
+        if item == NONE { 0.0 } else { self.values[item as usize] }
     }
 
     /// The item for this line and the one after it.
@@ -197,18 +254,14 @@ impl<'a> Packer<'a> {
     fn shown_bytes(&self, line: usize) -> u32 {
         let info = &self.index.lines[line];
         // Room for the space in front of what looks like a header.
-        let text = self.index.blocks[self.block_of[line] as usize].text.as_str().as_bytes();
-        let escaped = text[info.start as usize + usize::from(info.prefix)] == b'[';
-        u32::from(info.bytes) - u32::from(info.prefix) + 1 + u32::from(escaped)
+        u32::from(info.bytes) - u32::from(info.prefix) + 1 + u32::from(info.bracket)
     }
 
-    /// No later density of this line is higher.
-    fn bound(&self, line: usize) -> f32 {
+    /// No later density of this line is higher; `first` is what the command before it says.
+    fn bound(&self, line: usize, first: f32) -> f32 {
         let bytes = self.shown_bytes(line);
         let pairs = self.value_of(self.index.lines[line].after) + self.value_of(self.pair_below(line));
         let gain = self.gain(line) + pairs + self.per_byte * bytes as f32;
-        let first = self.task.units[self.task.unit_of[self.block_of[line] as usize] as usize].first;
-        let first = if first == NONE { 0.0 } else { self.gain(first as usize) };
         gain.max(gain + first) * self.factors[line] / bytes.saturating_sub(GAP_BYTES).max(1) as f32
     }
 
@@ -272,29 +325,37 @@ impl<'a> Packer<'a> {
         self.cover(line);
         let block = self.block_of[line];
         let unit = self.task.unit_of[block as usize] as usize;
+        let first = self.task.units[unit].first;
+        let mut cheaper = first == line as u32;
         if !self.is_path[line] && !self.opened[unit] && !self.is_listed(block as usize, unit) {
             self.opened[unit] = true;
+            cheaper = true;
         }
-        let first = self.task.units[unit].first;
         if !self.is_path[line] && first != NONE && !self.taken[first as usize] {
             self.taken[first as usize] = true;
             self.cover(first as usize);
+            self.wake_beside(first as usize);
+            cheaper = true;
+        }
+        self.wake_beside(line);
+        if cheaper {
+            self.wake_unit(unit);
         }
     }
 
     /// The items of a line are in the view now, and its pairs with the neighbours that are there too.
     fn cover(&mut self, line: usize) {
         for &item in self.index.items_of(line) {
-            self.covered[item as usize] = true;
+            self.values[item as usize] = 0.0;
         }
         let shown = self.task.uses[self.block_of[line] as usize] == Use::Shown;
         let after = self.index.lines[line].after;
         if after != NONE && (shown || self.is_taken_beside(line, line.checked_sub(1))) {
-            self.covered[after as usize] = true;
+            self.values[after as usize] = 0.0;
         }
         let below = self.pair_below(line);
         if below != NONE && !shown && self.is_taken_beside(line, Some(line + 1)) {
-            self.covered[below as usize] = true;
+            self.values[below as usize] = 0.0;
         }
     }
 }

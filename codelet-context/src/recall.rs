@@ -1,8 +1,8 @@
 //! Handles: the short names under which removed content is read back, and the archive that keeps it.
 
 use crate::body::Body;
-use crate::hash;
-use std::collections::BTreeMap;
+use crate::hash::{self, ByHash};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -52,57 +52,75 @@ pub struct Removed {
 }
 
 /// Keeps what left the view, by handle. Cloning shares the texts.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Archive(BTreeMap<Handle, Removed>);
+#[derive(Clone, Debug, Default)]
+pub struct Archive {
+    kept: Vec<(Handle, Removed)>,
+    by_handle: HashMap<Handle, u32>,
+    /// The first thing kept with this hash of its bytes.
+    by_hash: ByHash<u32>,
+}
+
+impl PartialEq for Archive {
+    /// Whether the same is kept, in whatever order it came.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(handle, removed): &(Handle, Removed)| other.get(handle.as_str()) == Some(removed);
+        self.len() == other.len() && self.kept.iter().all(same)
+    }
+}
 
 impl Archive {
     /// Keeps a text and returns its handle. The same text from the same tool is kept once.
     pub fn keep(&mut self, body: &Body, tool: &str, reason: &'static str) -> Handle {
+        if let Some(&at) = self.by_hash.get(&body.hash())
+            && let (handle, removed) = &self.kept[at as usize]
+            && removed.body == *body
+        {
+            return handle.clone();
+        }
         let full = spell(body.hash());
         for length in LENGTH..=full.len() {
-            let handle = Handle(Arc::from(&full[..length]));
-            match self.0.get(&handle) {
-                Some(other) if other.body != *body => continue,
-                Some(_) => {}
-                None => {
-                    self.0.insert(
-                        handle.clone(),
-                        Removed {
-                            body: body.clone(),
-                            tool: Arc::from(tool),
-                            reason,
-                        },
-                    );
-                }
+            match self.get(&full[..length]) {
+                Some(other) if other.body != *body => {}
+                _ => return self.keep_as(Handle::new(&full[..length]), body, tool, reason),
             }
-            return handle;
         }
         // Two texts with the same 64-bit hash: number them.
         let mut number = 1;
         loop {
             let handle = Handle(Arc::from(format!("{full}{number}")));
-            match self.0.get(&handle) {
+            match self.get(handle.as_str()) {
                 Some(other) if other.body != *body => number += 1,
-                Some(_) => return handle,
-                None => {
-                    let tool = Arc::from(tool);
-                    self.0.insert(
-                        handle.clone(),
-                        Removed {
-                            body: body.clone(),
-                            tool,
-                            reason,
-                        },
-                    );
-                    return handle;
-                }
+                _ => return self.keep_as(handle, body, tool, reason),
             }
         }
     }
 
+    /// Keeps a text under a handle unless that is done already.
+    fn keep_as(&mut self, handle: Handle, body: &Body, tool: &str, reason: &'static str) -> Handle {
+        if self.get(handle.as_str()).is_none() {
+            // Most things come from a few tools in turn: their names are shared.
+            let recent = self.kept.iter().rev().take(8).map(|(_, removed)| &removed.tool);
+            let tool = recent
+                .into_iter()
+                .find(|name| ***name == *tool)
+                .map_or_else(|| Arc::from(tool), Arc::clone);
+            let body = body.clone();
+            self.insert(handle.clone(), Removed { body, tool, reason });
+        }
+        handle
+    }
+
+    fn insert(&mut self, handle: Handle, removed: Removed) {
+        let at = self.kept.len() as u32;
+        self.by_handle.insert(handle.clone(), at);
+        self.by_hash.entry(removed.body.hash()).or_insert(at);
+        self.kept.push((handle, removed));
+    }
+
     /// What is kept under a handle.
     pub fn get(&self, handle: &str) -> Option<&Removed> {
-        self.0.get(handle)
+        let at = *self.by_handle.get(handle)?;
+        self.kept.get(at as usize).map(|(_, removed)| removed)
     }
 
     /// The original bytes under a handle, or the given range of them. A range beyond the end is shortened to what is
@@ -117,23 +135,27 @@ impl Archive {
 
     /// Everything kept, in the order of handles.
     pub fn iter(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
-        self.0.iter()
+        let mut all: Vec<_> = self.kept.iter().map(|(handle, removed)| (handle, removed)).collect();
+        all.sort_unstable_by_key(|(handle, _)| *handle);
+        all.into_iter()
     }
 
     /// How many things are kept.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.kept.len()
     }
 
     /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.kept.is_empty()
     }
 
     /// Takes over what another archive keeps.
     pub fn merge(&mut self, other: &Archive) {
-        for (handle, removed) in &other.0 {
-            self.0.entry(handle.clone()).or_insert_with(|| removed.clone());
+        for (handle, removed) in other.iter() {
+            if self.get(handle.as_str()).is_none() {
+                self.insert(handle.clone(), removed.clone());
+            }
         }
     }
 }

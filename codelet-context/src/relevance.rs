@@ -3,7 +3,8 @@
 //! A file that the user named, a line near a name that the user said, and a line near names that the assistant uses in its
 //! calls are needed several times as often as the rest of what was read.
 
-use crate::index::{BlockKind, Index, ItemKind};
+use crate::index::{BlockKind, Index};
+use crate::items::ItemKind;
 use crate::value;
 
 /// Lines of a file that the user named.
@@ -19,6 +20,15 @@ const REACH: usize = 5;
 /// Multiplies the factors of the lines of what reading tools printed by how near they are.
 pub(crate) fn weigh(index: &Index, factors: &mut [f32]) {
     let frequent = value::frequent(index);
+    // Small enough to stay near: what a line has is spread over all items.
+    let said_of: Vec<(bool, bool)> = index
+        .items
+        .iter()
+        .map(|item| {
+            let is_rare = item.kind == ItemKind::Name && item.messages <= frequent;
+            (is_rare && item.is_prompted(), is_rare && item.calls > 0)
+        })
+        .collect();
     let mut near: Vec<(bool, bool)> = Vec::new();
     for (number, block) in index.blocks.iter().enumerate() {
         if block.kind != BlockKind::Read || block.lines.is_empty() || factors[block.lines.start as usize] == 0.0 {
@@ -28,11 +38,9 @@ pub(crate) fn weigh(index: &Index, factors: &mut [f32]) {
         near.extend(block.lines.clone().map(|line| {
             let mut said = (false, false);
             for &id in index.items_of(line as usize) {
-                let item = &index.items[id as usize];
-                if item.kind == ItemKind::Name && item.messages <= frequent {
-                    said.0 |= item.prompted;
-                    said.1 |= item.calls > 0;
-                }
+                let (prompted, called) = said_of[id as usize];
+                said.0 |= prompted;
+                said.1 |= called;
             }
             said
         }));

@@ -4,7 +4,8 @@
 //! class was written by the assistant later without having been shown again (`docs/measurements.md`). Only ratios
 //! matter, and they are coarse: halving or doubling any of them changes recall by about a point.
 
-use crate::index::{Index, Item, ItemKind, NONE};
+use crate::index::{Index, NONE};
+use crate::items::{Item, ItemKind};
 
 /// By kind of item: a name, a pair of names, a line (or two neighbouring lines).
 type ByKind = [f32; 3];
@@ -34,7 +35,7 @@ const ALSO_ANSWERED: f32 = 1.6;
 /// In the user's words.
 const PROMPTED: ByKind = [0.7, 1.5, 0.6];
 /// How the value grows with the number of calls and of results that have the thing.
-const CALLS_EXPONENT: f32 = 0.3;
+const CALLS_EXPONENT: f32 = 0.45;
 const RESULTS_EXPONENT: f32 = 0.4;
 /// The value falls with the distance `d` in tokens as `(1 + d / 1000)^-0.25`.
 const DISTANCE: f32 = 1_000.0;
@@ -58,6 +59,11 @@ pub(crate) fn values(index: &Index) -> Vec<f32> {
     let frequent = frequent(index);
     let stale: Vec<bool> = (0..index.blocks.len()).map(|block| index.is_stale(block)).collect();
     let curves = Curves::new(index.position);
+    let distances: Vec<f32> = index
+        .blocks
+        .iter()
+        .map(|block| curves.of_distance(index.position - block.position))
+        .collect();
     let mut sums = [0.0_f64; 4];
     let mut values: Vec<f32> = index
         .items
@@ -66,7 +72,8 @@ pub(crate) fn values(index: &Index) -> Vec<f32> {
             if item.kind == ItemKind::Name && item.messages > frequent {
                 return 0.0;
             }
-            let value = class(item, &stale) * curves.of(item, index.position);
+            let distance = distances[item.block as usize];
+            let value = class(item, &stale) * curves.of(item, distance);
             sums[item.kind as usize] += f64::from(value);
             value
         })
@@ -79,7 +86,7 @@ pub(crate) fn values(index: &Index) -> Vec<f32> {
             0.0
         }
     });
-    for (value, item) in values.iter_mut().zip(&index.items) {
+    for (value, item) in values.iter_mut().zip(index.items.iter()) {
         *value *= scale[item.kind as usize];
     }
     values
@@ -96,17 +103,17 @@ fn class(item: &Item, stale: &[bool]) -> f32 {
         (true, ..) => CALLED_ONLY,
         (false, true, _) => LIVE,
         (false, _, true) => STALE,
-        _ if item.from_command => COMMAND,
-        _ if item.from_search => SEARCH,
+        _ if item.is_from_command() => COMMAND,
+        _ if item.is_from_search() => SEARCH,
         _ if item.results > 0 => OTHER,
         _ => [0.0; 3],
     };
     let mut value = table[kind];
-    if item.answered {
+    if item.is_answered() {
         let elsewhere = item.results > 0 || item.calls > 0;
         value = value.max(ANSWERED[kind]) * if elsewhere { ALSO_ANSWERED } else { 1.0 };
     }
-    if item.prompted {
+    if item.is_prompted() {
         value = value.max(PROMPTED[kind]);
     }
     value
@@ -142,11 +149,12 @@ impl Curves {
         }
     }
 
-    fn of(&self, item: &Item, end: u32) -> f32 {
-        let distance = (end - item.position.min(end)) as f32;
-        let step = (distance.sqrt() * self.per_token) as usize;
-        self.calls[usize::from(item.calls).min(63)]
-            * self.results[usize::from(item.results).min(63)]
-            * self.distance[step.min(STEPS)]
+    fn of_distance(&self, tokens: u32) -> f32 {
+        let step = ((tokens as f32).sqrt() * self.per_token) as usize;
+        self.distance[step.min(STEPS)]
+    }
+
+    fn of(&self, item: &Item, distance: f32) -> f32 {
+        self.calls[usize::from(item.calls).min(63)] * self.results[usize::from(item.results).min(63)] * distance
     }
 }

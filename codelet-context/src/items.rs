@@ -1,0 +1,212 @@
+//! The things that occur in a history, each known by its hash, with what is known of it.
+
+use crate::index::BlockKind;
+
+/// No item.
+pub const NONE: u32 = u32::MAX;
+
+/// The kinds of things that are remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum ItemKind {
+    /// A name.
+    Name,
+    /// Two names that follow each other.
+    Pair,
+    /// A whole line.
+    Line,
+    /// Two lines that follow each other.
+    LinePair,
+}
+
+/// What is known of a thing that occurs in the history. There are several hundred thousand in a long one, so it is small.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    hash: u64,
+    /// The newest block that has it.
+    pub block: u32,
+    /// The newest output of a reading tool that has it, or [`NONE`].
+    pub read: u32,
+    /// Blocks of parameters that have it.
+    pub calls: u16,
+    /// Blocks of output that have it.
+    pub results: u16,
+    /// Messages that have it.
+    pub messages: u16,
+    pub kind: ItemKind,
+    marks: u8,
+}
+
+const PROMPTED: u8 = 1;
+const ANSWERED: u8 = 2;
+const FROM_COMMAND: u8 = 4;
+const FROM_SEARCH: u8 = 8;
+
+impl Item {
+    /// The user said it.
+    pub fn is_prompted(&self) -> bool {
+        self.marks & PROMPTED != 0
+    }
+
+    /// The assistant said it in its own words.
+    pub fn is_answered(&self) -> bool {
+        self.marks & ANSWERED != 0
+    }
+
+    /// A command printed it.
+    pub fn is_from_command(&self) -> bool {
+        self.marks & FROM_COMMAND != 0
+    }
+
+    /// A search printed it.
+    pub fn is_from_search(&self) -> bool {
+        self.marks & FROM_SEARCH != 0
+    }
+
+    /// Counts a block that has it, and its message unless `counted` tells that this message was counted with another block.
+    fn see(&mut self, block: u32, kind: BlockKind, counted: bool) {
+        self.block = block;
+        match kind {
+            BlockKind::Prompt => self.marks |= PROMPTED,
+            BlockKind::Answer => self.marks |= ANSWERED,
+            BlockKind::Call => self.calls = self.calls.saturating_add(1),
+            BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other => {
+                self.results = self.results.saturating_add(1);
+                match kind {
+                    BlockKind::Read => self.read = block,
+                    BlockKind::Command => self.marks |= FROM_COMMAND,
+                    BlockKind::Search => self.marks |= FROM_SEARCH,
+                    _ => {}
+                }
+            }
+            BlockKind::Injected | BlockKind::Thinking => {}
+        }
+        if !counted {
+            self.messages = self.messages.saturating_add(1);
+        }
+    }
+}
+
+/// A thing in the block that is being taken in, not counted yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting {
+    pub hash: u64,
+    pub kind: ItemKind,
+    /// What it counts as.
+    pub place: BlockKind,
+}
+
+/// So many sightings are looked up side by side: most of the time goes into waiting for memory.
+const BATCH: usize = 64;
+
+/// All items, by number and by hash.
+#[derive(Clone, Default)]
+pub struct Items {
+    items: Vec<Item>,
+    /// Numbers of items or [`NONE`], each at the first free place from its hash on. Never more than half full.
+    slots: Vec<u32>,
+}
+
+impl std::ops::Deref for Items {
+    type Target = [Item];
+
+    fn deref(&self) -> &[Item] {
+        &self.items
+    }
+}
+
+impl Items {
+    /// The number of the item with this hash.
+    pub fn find(&self, hash: u64) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let id = self.slots[self.place(hash)];
+        (id != NONE).then_some(id)
+    }
+
+    /// Counts what was seen in a block, and appends the numbers of the items to `ids`. `first` is the first block of the
+    /// message.
+    pub fn count(&mut self, seen: &[Sighting], block: u32, first: u32, ids: &mut Vec<u32>) {
+        for batch in seen.chunks(BATCH) {
+            self.reserve(batch.len());
+            let mask = self.slots.len() - 1;
+            let mut likely = [NONE; BATCH];
+            for (id, sighting) in likely.iter_mut().zip(batch) {
+                *id = self.slots[sighting.hash as usize & mask];
+            }
+            for (id, sighting) in likely.iter_mut().zip(batch) {
+                if self
+                    .items
+                    .get(*id as usize)
+                    .is_none_or(|item| item.hash != sighting.hash)
+                {
+                    *id = NONE;
+                }
+            }
+            for (&id, sighting) in likely.iter().zip(batch) {
+                let id = if id == NONE {
+                    self.find_or_add(sighting.hash, sighting.kind)
+                } else {
+                    id
+                };
+                let item = &mut self.items[id as usize];
+                if item.block != block {
+                    let counted = item.block != NONE && item.block >= first;
+                    item.see(block, sighting.place, counted);
+                }
+                ids.push(id);
+            }
+        }
+    }
+
+    fn find_or_add(&mut self, hash: u64, kind: ItemKind) -> u32 {
+        let place = self.place(hash);
+        if self.slots[place] == NONE {
+            self.slots[place] = self.items.len() as u32;
+            self.items.push(Item {
+                hash,
+                block: NONE,
+                read: NONE,
+                calls: 0,
+                results: 0,
+                messages: 0,
+                kind,
+                marks: 0,
+            });
+        }
+        self.slots[place]
+    }
+
+    /// Where the number of the item with this hash is, or would be. There is always a free place.
+    fn place(&self, hash: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            match self.items.get(self.slots[at] as usize) {
+                Some(item) if item.hash != hash => at = (at + 1) & mask,
+                _ => return at,
+            }
+        }
+    }
+
+    /// Makes room for this many more.
+    fn reserve(&mut self, more: usize) {
+        let wanted = (self.items.len() + more) * 2;
+        if wanted <= self.slots.len() {
+            return;
+        }
+        let size = wanted.next_power_of_two().max(1_024);
+        // The old places go first, so that old and new are never in memory together.
+        self.slots = Vec::new();
+        self.slots = vec![NONE; size];
+        let mask = size - 1;
+        for (id, item) in self.items.iter().enumerate() {
+            let mut at = item.hash as usize & mask;
+            while self.slots[at] != NONE {
+                at = (at + 1) & mask;
+            }
+            self.slots[at] = id as u32;
+        }
+    }
+}
