@@ -98,7 +98,7 @@ fn said(messages: &[Arc<Message>]) -> HashSet<String> {
     all
 }
 
-/// The handles that a view shows: those of cuts, and those that the summary names.
+/// The handles of everything that a view shows cut.
 fn handles(messages: &[Arc<Message>]) -> HashSet<String> {
     fn named(text: &Text, all: &mut HashSet<String>) {
         all.extend(text.cut.iter().map(|handle| handle.to_string()));
