@@ -468,7 +468,7 @@ impl<'a> Work<'a> {
             let stays: Vec<bool> = places.clone().map(|place| !settlement.gone.contains(&place)).collect();
             for (place, part) in places.zip(&mut draft.message.parts) {
                 if let Some(text) = settlement.replaced.remove(&place) {
-                    draft::archive_part(part, "", &mut self.archive);
+                    draft::archive_part(part, "reminder", &mut self.archive);
                     *part = Part::Text(text);
                 }
             }

@@ -310,7 +310,7 @@ pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
     drafts.retain(|draft| !draft.message.parts.is_empty());
 }
 
-/// Keeps everything of a message that the view does not show.
+/// Keeps everything of a part that the view does not show; `tool` is what a result came from, or empty.
 pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
     let mut keep = |body: &Body, tool: &str| {
         if !body.is_empty() {
@@ -318,7 +318,7 @@ pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
         }
     };
     match part {
-        Part::Text(text) => keep(&text.body, "text"),
+        Part::Text(text) => keep(&text.body, if tool.is_empty() { "text" } else { tool }),
         Part::Thinking(thinking) => keep(&thinking.body, "thinking"),
         Part::Image(image) => keep(&image.data, "image"),
         Part::ToolCall(call) => keep(call.parameters.json(), &call.tool),

@@ -1,4 +1,51 @@
 //! The context engine: keeps a conversation with a model small, valid and faithful, without asking a model.
+//!
+//! A [`Conversation`](conversation::Conversation) holds the [`History`](history::History), which is everything that was
+//! said and only grows, and the [`View`](view::View), which is what would be sent. Between edit points the view grows at
+//! its end only, so a provider's cache can be read. At an edit point the view is built anew from the history: prompts,
+//! pins and recent work stay, the rest is told in a summary, and whatever was removed can be read back under a handle.
+//!
+//! What it leaves out: it knows no clock, no files, no network and no environment, and it calls no model. It answers
+//! whether to compact ([`policy`]); the caller acts. A summary that a model is to write is returned as a request
+//! ([`summary_request`]). Reading and writing the forms of vendors and agents is another crate's.
+//!
+//! Where to read next: [`message`] for what a conversation is made of, [`compact`] for the pipeline, [`strategy`] for the
+//! rewrites in it, [`validate`] for the rules that every view keeps, [`conversation`] for a session.
+//!
+//! ```
+//! use codelet_context::conversation::{Conversation, Signals};
+//! use codelet_context::message::{Message, Part, Role, ToolCall, ToolResult};
+//! use codelet_context::policy::CompactionConfig;
+//! use codelet_context::validate::{Vendor, validate};
+//!
+//! let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
+//! conversation.append(Message::user("Find out why the parser is slow."));
+//! let mut steps = 0;
+//! let reason = loop {
+//!     if let Some(reason) = conversation.decide(Signals::default()) {
+//!         break reason;
+//!     }
+//!     let id = format!("call_{steps}");
+//!     let call = ToolCall::new(id.as_str(), "profile", Default::default());
+//!     conversation.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+//!     let output = format!("run {steps}: most time is spent in skip_blank()\n").repeat(40);
+//!     conversation.append(Message::results(vec![ToolResult::new(id, Some(true), output)]));
+//!     steps += 1;
+//! };
+//! let before = conversation.view().messages.clone();
+//!
+//! let notice = conversation.compact(reason)?;
+//!
+//! assert!(notice.to_string().starts_with("Context compacted: "));
+//! assert!(notice.after <= conversation.config().target());
+//! assert!(Vendor::ALL.iter().all(|&vendor| validate(conversation.view(), vendor).is_empty()));
+//! let (handle, removed) = conversation.archive().iter().next().expect("something was removed");
+//! assert_eq!(conversation.recall(handle.as_str(), None), Some(removed.body.as_str()));
+//!
+//! assert!(conversation.undo_compact());
+//! assert_eq!(conversation.view().messages, before);
+//! # Ok::<(), codelet_context::conversation::Refusal>(())
+//! ```
 
 pub mod anchor;
 pub mod body;
