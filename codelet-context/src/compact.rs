@@ -690,7 +690,7 @@ impl<'a> Work<'a> {
                 if let Part::ToolCall(call) = part {
                     tools.insert(&call.id, &call.tool);
                 }
-                if draft.is_none_or(|draft| !draft.parts.contains(&(number as u32))) {
+                if draft.is_none_or(|draft| draft.parts.binary_search(&(number as u32)).is_err()) {
                     let tool = match part {
                         Part::ToolResult(result) => tools.get(&*result.call_id).copied().unwrap_or("tool"),
                         _ => "",

@@ -22,7 +22,7 @@ const FEWEST_BYTES: usize = 640;
 pub(crate) struct Draft {
     /// The message of the history that it comes from.
     pub source: usize,
-    /// For each part: the part of that message.
+    /// For each part: the part of that message, ascending.
     pub parts: Vec<u32>,
     pub message: Message,
     /// The user pinned it.
@@ -266,25 +266,22 @@ fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
 pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive) -> (u64, u64) {
     let (mut hits, mut bytes) = (0, 0);
     for draft in drafts.iter_mut() {
-        let mut at = 0;
-        let parts = &mut draft.parts;
+        let mut left = Vec::new();
+        let mut sources = draft.parts.iter();
         draft.message.parts.retain(|part| {
-            let free = match part {
-                Part::Thinking(thinking) if !thinking.is_bound() => {
-                    archive.keep(&thinking.body, "thinking", REASON);
-                    hits += 1;
-                    bytes += thinking.body.len() as u64;
-                    true
-                }
-                _ => false,
-            };
-            if free {
-                parts.remove(at);
-            } else {
-                at += 1;
+            let source = sources.next();
+            if let Part::Thinking(thinking) = part
+                && !thinking.is_bound()
+            {
+                archive.keep(&thinking.body, "thinking", REASON);
+                hits += 1;
+                bytes += thinking.body.len() as u64;
+                return false;
             }
-            !free
+            left.extend(source);
+            true
         });
+        draft.parts = left;
     }
     drafts.retain(|draft| !draft.message.parts.is_empty());
     (hits, bytes)

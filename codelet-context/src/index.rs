@@ -251,8 +251,7 @@ impl Index {
         if shown[prefix..].trim_start().is_empty() {
             return previous;
         }
-        let removed = kind == BlockKind::Call
-            && (self.removed.iter().any(|range| range.contains(&start)) || self.patch && bytes.first() == Some(&b'-'));
+        let removed = kind == BlockKind::Call && (self.is_removed(start) || self.patch && bytes.first() == Some(&b'-'));
         let line_kind = if removed { BlockKind::Other } else { kind };
         let (norm, length) = normal_hash(&bytes[prefix + diff_sign(&bytes[prefix..])..]);
         let items = (self.line_items.len() + self.seen.len()) as u32;
@@ -290,6 +289,12 @@ impl Index {
             after: NONE,
         });
         Some((norm, length))
+    }
+
+    /// Whether the call takes away what begins here. Its ranges are in order and apart.
+    fn is_removed(&self, start: usize) -> bool {
+        let next = self.removed.partition_point(|range| range.end <= start);
+        self.removed.get(next).is_some_and(|range| range.start <= start)
     }
 
     /// Counts what the lines of the newest block have.

@@ -110,14 +110,13 @@ fn joins(joint: &Joint, message: &Message, role: Role, part: &Part) -> bool {
     }
 }
 
-/// Calls join what the assistant said before, words join thinking, results join results.
+/// Calls join what the assistant said before, words join thinking, results join results. The part just before decides: a
+/// message may have very many.
 pub(super) fn usually_joins(parts: &[Part], part: &Part) -> bool {
     match part {
         Part::ToolCall(_) => !parts.is_empty(),
-        Part::Text(text) if text.origin == Origin::Own => {
-            !parts.is_empty() && parts.iter().all(|p| matches!(p, Part::Thinking(_)))
-        }
-        Part::ToolResult(_) => !parts.is_empty() && parts.iter().all(|p| matches!(p, Part::ToolResult(_))),
+        Part::Text(text) if text.origin == Origin::Own => matches!(parts.last(), Some(Part::Thinking(_))),
+        Part::ToolResult(_) => matches!(parts.last(), Some(Part::ToolResult(_))),
         _ => false,
     }
 }
