@@ -918,7 +918,10 @@ mod tests {
         assert_eq!(goal("<note>a</note><date>b</date>mend the parser"), expected);
         assert_eq!(goal("<task>⏎mend the parser⏎</task>"), expected);
         assert_eq!(goal("<task>⏎mend the parser"), expected);
-        assert_eq!(goal("/model\n        user: mend the parser"), expected);
+        assert_eq!(
+            goal("/model\n        The model is set.\n        user: mend the parser"),
+            expected
+        );
         assert_eq!(goal("/model"), Some(String::from("Goal: \"/model\"")));
     }
 
