@@ -26,7 +26,10 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
 /// The conversation of a fixture; what no reader takes has none.
 fn conversation(name: &str, bytes: &[u8]) -> Vec<Message> {
     if name.ends_with(".shape") {
-        return shape::parse(std::str::from_utf8(bytes).unwrap()).unwrap();
+        let text = std::str::from_utf8(bytes).unwrap();
+        let messages = shape::parse(text).unwrap();
+        assert_eq!(shape::exact(&messages), text, "{name} is written as it stands");
+        return messages;
     }
     read(bytes, None).map_or(Vec::new(), |document| document.messages)
 }

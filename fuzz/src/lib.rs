@@ -15,9 +15,10 @@ pub fn compacts_files(bytes: &[u8]) {
         return;
     };
     let Ok(document) = read(rest, None) else { return };
-    let target = target(kind, size);
-    keep(invariants::keeps_its_promises(&document.messages, target));
-    keep(invariants::can_be_compacted_again(&document.messages, target));
+    keep(invariants::keeps_its_promises_twice(
+        &document.messages,
+        target(kind, size),
+    ));
     keep(invariants::strategies_keep_their_promises(&document.messages));
 }
 
@@ -26,10 +27,8 @@ pub fn compacts(bytes: &[u8]) {
     let Some((&[kind, size], rest)) = bytes.split_first_chunk() else {
         return;
     };
-    let target = target(kind, size);
     let messages = conversation_from_bytes(rest);
-    keep(invariants::keeps_its_promises(&messages, target));
-    keep(invariants::can_be_compacted_again(&messages, target));
+    keep(invariants::keeps_its_promises_twice(&messages, target(kind, size)));
 }
 
 /// What the first two bytes ask for, so that a fuzzer can find the budget at which something breaks.
