@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(lines.len(), 3);
         assert_eq!(
             lines[1],
-            "warning: only 182,300 → 100,000 tokens: less than 60 % smaller"
+            "warning: only 182,300 → 100,000 tokens: less than 60% smaller"
         );
     }
 
