@@ -4,7 +4,7 @@
 //! What does not fit is left out by need: what the user pinned, what is left to do and what is broken come first, what was
 //! achieved long ago comes last.
 //!
-//! Words of the conversation are quoted on one line each and made harmless, see [`harmless`]: every line of the summary
+//! Words of the conversation are quoted on one line each and made harmless, see `harmless`: every line of the summary
 //! begins with words of its own, so no quoted text can pose as a heading, and no quoted text holds a tag of a harness, a
 //! marker of something cut, or a character that is not seen.
 
