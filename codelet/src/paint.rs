@@ -228,15 +228,7 @@ pub fn flow(parts: impl IntoIterator<Item = (usize, String)>, separator: &str, c
 
 /// `182300` as `182,300`.
 pub fn number(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    codelet_context::cut::grouped(usize::try_from(value).unwrap_or(usize::MAX))
 }
 
 /// A number with its noun: `1 turn`, `1,200 turns`.

@@ -12,6 +12,7 @@ use crate::report_json;
 use codelet_context::compact::{Compaction, Target, Warning, compact};
 use codelet_context::history::History;
 use codelet_context::message::{Message, Origin, Part};
+use codelet_context::notice::smaller;
 use codelet_context::recall::Archive;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
@@ -297,16 +298,6 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
     let columns = if look.terminal { look.width } else { usize::MAX };
     let parts = parts.into_iter().map(|part| (paint::width(&part), part));
     paint::flow(parts, " · ", columns, "  ").replacen(DONE, &look.ink(Ink::Green, DONE), 1)
-}
-
-/// `77% smaller`; rounded towards less, so that nothing is promised.
-fn smaller(before: u64, after: u64) -> String {
-    let saved = before.saturating_sub(after);
-    match u128::from(saved) * 100 / u128::from(before.max(1)) {
-        0 if saved > 0 => "less than 1% smaller".to_owned(),
-        0 => "no smaller".to_owned(),
-        percent => format!("{percent}% smaller"),
-    }
 }
 
 #[cfg(test)]
