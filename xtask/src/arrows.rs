@@ -20,6 +20,11 @@ const ARROWS: &[Arrow] = &[
         why: "formats turn text into the engine's messages and back",
     },
     Arrow {
+        from: "codelet-agent",
+        to: "codelet-context",
+        why: "the loop holds a conversation",
+    },
+    Arrow {
         from: "codelet",
         to: "codelet-context",
         why: "the binary compacts",

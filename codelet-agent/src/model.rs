@@ -1,0 +1,196 @@
+//! The model, as the loop sees it: one request, a stream of what comes, and exact usage.
+
+use codelet_context::message::Message;
+use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
+use futures_util::stream::BoxStream;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A model that can be asked. Each call is one request: nothing is retried, compacted or repaired behind it.
+pub trait Model: Send + Sync {
+    /// What is known of the model.
+    fn profile(&self) -> &Profile;
+
+    /// Sends one request. Dropping the stream closes the connection; what was [reported](Delta::Billed) until then counts.
+    ///
+    /// The stream ends after [`Delta::Done`] or after the first error.
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>>;
+}
+
+/// What is known of a model.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// `vendor/model`, as the user names it.
+    pub name: String,
+    /// Its limit, in tokens.
+    pub window: Tokens,
+    /// The longest answer that it gives, in tokens.
+    pub max_output: Tokens,
+    /// Whether it takes pictures.
+    pub sees_images: bool,
+    /// What it costs; none where nobody knows.
+    pub price: Option<Price>,
+    /// No catalogue lists it: the figures are safe guesses.
+    pub is_unknown: bool,
+}
+
+/// Prices in US dollars per million tokens.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Price {
+    /// Prompt tokens that no cache was involved in.
+    pub input: f64,
+    /// Tokens of the answer, thinking included.
+    pub output: f64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: f64,
+    /// Prompt tokens written to a cache that lives five minutes (or as long as the vendor's only one does).
+    pub cache_write: f64,
+    /// Prompt tokens written to a cache that lives an hour.
+    pub cache_write_1h: f64,
+}
+
+impl Price {
+    /// The dollars that a request cost.
+    pub fn of(&self, billed: &Billed) -> f64 {
+        let usage = billed.usage;
+        let write_1h = billed.write_1h.min(usage.cache_write);
+        let dollars = usage.fresh as f64 * self.input
+            + usage.output as f64 * self.output
+            + usage.cache_read as f64 * self.cache_read
+            + (usage.cache_write - write_1h) as f64 * self.cache_write
+            + write_1h as f64 * self.cache_write_1h;
+        dollars / 1_000_000.0
+    }
+}
+
+/// A tool, as the model is told of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it does and when to use it, in a few lines.
+    pub description: Arc<str>,
+    /// The parameters as a JSON schema, an object; its keys are always sent in this order.
+    pub parameters: Value,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What is sent, the system prompt first.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools that may be called, the same in each request of a session.
+    pub tools: Arc<[ToolSpec]>,
+    /// The most that the answer may be, in tokens; none leaves it to the profile.
+    pub max_output: Option<Tokens>,
+    /// Messages before this one are likely to be gone or changed after the next edit point, those from it on are not:
+    /// a cache mark here lets the next edit be read from the cache up to it.
+    pub edge: Option<usize>,
+    /// Names the session, for vendors that route requests of one session to one cache.
+    pub session: Arc<str>,
+}
+
+/// What comes from a model while it answers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Delta {
+    /// More of the answer's words.
+    Text(String),
+    /// More of the thinking, where the vendor shows it.
+    Thinking(String),
+    /// A tool call begins; its parameters are on their way.
+    Call {
+        /// The tool's name.
+        tool: String,
+    },
+    /// The counts that the vendor has reported so far. The last one stands; nothing is summed.
+    Billed(Billed),
+    /// The whole answer; nothing comes after it.
+    Done(Reply),
+}
+
+/// What a request cost, as reported by the vendor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Billed {
+    /// The four counts.
+    pub usage: Usage,
+    /// The part of `usage.cache_write` that went to a cache that lives an hour.
+    pub write_1h: Tokens,
+    /// The part of `usage.output` that was thinking.
+    pub reasoning: Tokens,
+}
+
+/// A whole answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reply {
+    /// The assistant's message, with everything that the vendor needs back. A call whose parameters were cut has none of
+    /// them; see [`Stop::OutputLimit`] and `broken`.
+    pub message: Message,
+    /// Why the model stopped.
+    pub stop: Stop,
+    /// Ids of calls in the message whose parameters were no whole JSON object; they are never run.
+    pub broken: Vec<Arc<str>>,
+    /// What the request cost.
+    pub billed: Billed,
+}
+
+/// Why a model stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// It has said what it had to say, or waits for its tools.
+    Finished,
+    /// The answer ran into its limit; the end is missing.
+    OutputLimit,
+    /// The vendor paused a long turn; the same conversation is to be sent again with the answer so far.
+    Paused,
+    /// The model or the vendor's filter declined to answer, in its words.
+    Declined(String),
+}
+
+/// Why there is no answer. Each carries what the vendor said, without any key.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The request does not fit into the window.
+    #[error("the request is too long for the model: {said}")]
+    TooLong {
+        /// The limit that the vendor names, in tokens.
+        limit: Option<Tokens>,
+        /// Its words.
+        said: String,
+    },
+    /// The vendor is overloaded, limits the rate, or failed on its side.
+    #[error("the provider is busy: {said}")]
+    Busy {
+        /// When it wants to be asked again.
+        retry_after: Option<Duration>,
+        /// Its words.
+        said: String,
+    },
+    /// The connection failed, was cut, or went silent.
+    #[error("the connection to the provider failed: {said}")]
+    Cut {
+        /// What happened.
+        said: String,
+        /// A part of the answer had come before, so the provider is there.
+        had_begun: bool,
+    },
+    /// The key is missing, wrong, or may not do this.
+    #[error("the provider does not accept the credentials: {said}")]
+    Credentials {
+        /// The vendor's words.
+        said: String,
+    },
+    /// The vendor does not take the request: an unknown model, a field that it does not know, a policy.
+    #[error("the provider refused the request: {said}")]
+    Refused {
+        /// The vendor's words.
+        said: String,
+    },
+    /// The answer makes no sense: not what the wire says.
+    #[error("the provider's answer could not be read: {said}")]
+    Garbled {
+        /// What was wrong.
+        said: String,
+    },
+}

@@ -1,0 +1,394 @@
+//! What tools may do, and who says so.
+
+use crate::tool::Need;
+use futures_util::future::{self, BoxFuture};
+use std::fmt;
+
+/// How far the tools may go without being asked about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
+pub enum Permission {
+    /// They look, and change nothing.
+    Read,
+    /// They also change files in the workspace, and run the commands that a pattern allows.
+    #[default]
+    Edit,
+    /// They do whatever the user could.
+    All,
+}
+
+impl Permission {
+    /// All of them, from the narrowest on.
+    pub const ALL: [Permission; 3] = [Permission::Read, Permission::Edit, Permission::All];
+
+    /// The name in settings and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Permission::Read => "read",
+            Permission::Edit => "edit",
+            Permission::All => "all",
+        }
+    }
+
+    /// The permission of that name.
+    pub fn from_name(name: &str) -> Option<Permission> {
+        Permission::ALL.into_iter().find(|permission| permission.name() == name)
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Says whether a call may be made.
+pub trait Gate: Send + Sync {
+    /// Judges one call. It may take as long as a person takes to answer.
+    fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict>;
+}
+
+/// What is asked of a gate.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The call in one line.
+    pub description: &'a str,
+    /// What it needs.
+    pub needs: &'a [Need],
+}
+
+/// What a gate says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It may.
+    Yes,
+    /// It may not, for this reason, which the model is told.
+    No(String),
+}
+
+/// A gate that decides by rules alone, for runs that nobody watches.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rules {
+    /// How far the tools may go.
+    pub permission: Permission,
+    /// Command lines that may be run under [`Permission::Edit`]; see [`allows`].
+    pub allow: Vec<String>,
+}
+
+impl Rules {
+    /// What speaks against one need; nothing if it may.
+    pub fn objection(&self, need: &Need) -> Option<String> {
+        match (self.permission, need) {
+            (Permission::All, _) => None,
+            (_, Need::Read { path, is_inside }) => (!is_inside).then(|| {
+                let path = path.display();
+                format!("{path} is outside the workspace, and looking there needs the permission `all`")
+            }),
+            (Permission::Read, Need::Change { .. }) => {
+                Some("this session only looks (permission `read`): no file may be changed".to_owned())
+            }
+            (Permission::Edit, Need::Change { path, is_inside, .. }) => (!is_inside).then(|| {
+                let path = path.display();
+                format!("{path} is outside the workspace, and changing it needs the permission `all`")
+            }),
+            (Permission::Read, Need::Run { .. }) => {
+                Some("this session only looks (permission `read`): no command may be run".to_owned())
+            }
+            (Permission::Edit, Need::Run { command }) => {
+                if self.allow.iter().any(|pattern| pattern == "*") || allows(&self.allow, command) {
+                    None
+                } else {
+                    Some(self.command_objection())
+                }
+            }
+        }
+    }
+
+    fn command_objection(&self) -> String {
+        match self.allow.as_slice() {
+            [] => {
+                "commands need the permission `all`, or a pattern that allows them; none is given. Use the other tools"
+                    .to_owned()
+            }
+            patterns => format!(
+                "this command matches none of the allowed patterns ({}). Each command of a line must match one, and \
+                 redirections, substitutions and background jobs match none",
+                patterns.join(", ")
+            ),
+        }
+    }
+}
+
+impl Gate for Rules {
+    fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
+        let objection = asked.needs.iter().find_map(|need| self.objection(need));
+        Box::pin(future::ready(objection.map_or(Verdict::Yes, Verdict::No)))
+    }
+}
+
+/// Whether every command of a line matches one of the patterns. A pattern is compared word by word, where `*` stands for any
+/// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo`, `cargo test -p x`, not `cargo-x`.
+///
+/// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
+/// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
+/// before a command, and quotes that do not close.
+pub fn allows(patterns: &[String], line: &str) -> bool {
+    let Some(commands) = split(line) else { return false };
+    !commands.is_empty()
+        && commands
+            .iter()
+            .all(|words| patterns.iter().any(|pattern| matches(pattern, words)))
+}
+
+fn matches(pattern: &str, words: &[String]) -> bool {
+    let parts: Vec<&str> = pattern.split_whitespace().collect();
+    let (parts, is_open) = match parts.split_last() {
+        Some((&"*", rest)) if !rest.is_empty() => (rest, true),
+        _ => (&parts[..], false),
+    };
+    !parts.is_empty()
+        && words.len() >= parts.len()
+        && (is_open || words.len() == parts.len())
+        && parts.iter().zip(words).all(|(part, word)| fits(part, word))
+}
+
+/// Whether a word fits a pattern in which `*` stands for any text. Linear but for the number of stars.
+fn fits(pattern: &str, word: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| word.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// The commands of a line, as words without their quotes; `None` where a part of it cannot be judged.
+fn split(line: &str) -> Option<Vec<Vec<String>>> {
+    let mut commands = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        inner => word.push(inner),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '"' => break,
+                        '$' | '`' => return None,
+                        '\\' => word.push(chars.next()?),
+                        inner => word.push(inner),
+                    }
+                }
+            }
+            '\\' => match chars.next()? {
+                '\n' => {}
+                next => word.get_or_insert_default().push(next),
+            },
+            '$' | '`' | '(' | ')' | '{' | '}' | '<' | '!' => return None,
+            '#' if word.is_none() => return None,
+            '>' => {
+                // Only `2>&1` and `>/dev/null` say nothing new.
+                let is_of_errors = matches!(word.as_deref(), Some("2" | "1" | "&"));
+                let target: String = redirection(&mut chars)?;
+                match target.as_str() {
+                    "&1" | "&2" | "/dev/null" => {}
+                    _ => return None,
+                }
+                if is_of_errors {
+                    word = None;
+                }
+            }
+            '&' => {
+                if chars.next() != Some('&') {
+                    return None;
+                }
+                end(&mut commands, &mut words, &mut word)?;
+            }
+            '|' => {
+                let _ = chars.next_if_eq(&'|');
+                end(&mut commands, &mut words, &mut word)?;
+            }
+            ';' | '\n' => {
+                if end(&mut commands, &mut words, &mut word).is_none() && c == ';' {
+                    return None;
+                }
+            }
+            c if c.is_whitespace() => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    // A line may end in `;` or a line end, so nothing need stand there.
+    let _ = end(&mut commands, &mut words, &mut word);
+    Some(commands)
+}
+
+fn redirection(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
+    while chars.next_if_eq(&' ').is_some() {}
+    let mut target = String::new();
+    while let Some(c) = chars.next_if(|c| c.is_alphanumeric() || matches!(c, '&' | '/' | '.' | '-' | '_')) {
+        target.push(c);
+    }
+    match chars.peek() {
+        None => Some(target),
+        Some(c) if c.is_whitespace() || matches!(c, ';' | '|') => Some(target),
+        Some(_) => None,
+    }
+}
+
+/// A command ends here; `None` if there is none, or it begins with an assignment.
+fn end(commands: &mut Vec<Vec<String>>, words: &mut Vec<String>, word: &mut Option<String>) -> Option<()> {
+    words.extend(word.take());
+    let command = std::mem::take(words);
+    if command.first()?.contains('=') {
+        // It may set what the command means by other words; kept as a command that no pattern without `=` fits.
+        commands.push(vec![String::new()]);
+        return Some(());
+    }
+    commands.push(command);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn may(patterns: &[&str], line: &str) -> bool {
+        allows(&patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(), line)
+    }
+
+    #[test]
+    fn a_pattern_allows_the_command_and_its_arguments_and_nothing_else() {
+        for line in [
+            "cargo",
+            "cargo test",
+            "cargo test -p 'a b' && cargo fmt",
+            "cargo test 2>&1 | tail -n 5",
+            "cargo test >/dev/null 2>&1",
+            "cargo build;\ncargo test",
+            "cargo build;",
+            "\"cargo\" test \\\n --all",
+        ] {
+            assert!(may(&["cargo *", "tail *"], line), "{line}");
+        }
+        for line in [
+            "",
+            "rm -rf /",
+            "cargo-x",
+            "cargo test; rm -rf /",
+            "cargo test\nrm x",
+            "cargo test | sh",
+            "cargo test && rm x",
+            "cargo test || rm x",
+            "cargo test & rm x",
+            "cargo $(rm x)",
+            "cargo `rm x`",
+            "cargo \"$(rm x)\"",
+            "cargo <(rm x)",
+            "cargo test > src/main.rs",
+            "cargo test >> x",
+            "cargo test >&out",
+            "(cargo test)",
+            "{ cargo test; }",
+            "! cargo test",
+            "RUSTC=rm cargo test",
+            "PATH=. cargo test",
+            "cargo 'test",
+            "cargo \\",
+            "cargo test # and\n rm x",
+            "; cargo test",
+            "cargo test ;; cargo",
+        ] {
+            assert!(!may(&["cargo *", "tail *"], line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_star_in_a_word_stays_in_the_word() {
+        assert!(may(&["git log --*"], "git log --oneline"));
+        assert!(!may(&["git log --*"], "git log --oneline x"));
+        assert!(may(&["npm run test:*"], "npm run test:unit"));
+        assert!(may(&["./x*y*z"], "./x-y-y-z"));
+        assert!(!may(&["./x*y*z"], "./xz"));
+        assert!(!may(&["ab*ba"], "aba"));
+        assert!(!may(&["*"], "anything goes"));
+    }
+
+    #[test]
+    fn each_permission_allows_what_the_narrower_ones_do_and_more() {
+        let path = std::path::PathBuf::from("/x");
+        let needs = [
+            Need::Read {
+                path: path.clone(),
+                is_inside: true,
+            },
+            Need::Read {
+                path: path.clone(),
+                is_inside: false,
+            },
+            Need::Change {
+                path: path.clone(),
+                is_inside: true,
+                diff: String::new(),
+            },
+            Need::Change {
+                path,
+                is_inside: false,
+                diff: String::new(),
+            },
+            Need::Run {
+                command: "cargo test".to_owned(),
+            },
+        ];
+        let verdicts = |permission, allow: &[&str]| -> String {
+            let allow = allow.iter().map(|&p| p.to_owned()).collect();
+            let rules = Rules { permission, allow };
+            needs
+                .iter()
+                .map(|need| if rules.objection(need).is_none() { '+' } else { '-' })
+                .collect()
+        };
+        assert_eq!(verdicts(Permission::Read, &["*"]), "+----");
+        assert_eq!(verdicts(Permission::Edit, &[]), "+-+--");
+        assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+-+");
+        assert_eq!(verdicts(Permission::All, &[]), "+++++");
+    }
+
+    proptest! {
+        /// Whatever stands behind an allowed command, a forbidden word is never the first of a command that runs.
+        #[test]
+        fn no_line_hides_a_second_command(line in "[a-z \"'\\\\;|&<>$`(){}=#\n!*?~-]{0,40}") {
+            let judged = may(&["cargo *"], &format!("cargo {line}"));
+            if judged {
+                let commands = split(&format!("cargo {line}")).unwrap();
+                prop_assert!(commands.iter().all(|words| words[0] == "cargo"));
+            }
+        }
+
+        #[test]
+        fn any_line_is_judged_without_a_panic(line in ".{0,60}", pattern in ".{0,20}") {
+            let _ = allows(&[pattern], &line);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What the loop asks of the world around it to tell the model: files of instructions, the machine, the repository.
+
+use std::path::{Path, PathBuf};
+
+/// Answers questions about the world; the loop itself opens nothing.
+pub trait Surroundings: Send + Sync {
+    /// The file's text, at most `limit` bytes of it, and the size of the whole; `None` where there is no such file or it
+    /// is no text.
+    fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)>;
+
+    /// Where the session works: the directory, the repository's root (the directory itself where there is none), and the
+    /// user's own folder of instructions.
+    fn places(&self) -> Places;
+
+    /// Platform, architecture, shell and date, one `name: value` a line.
+    fn environment(&self) -> String;
+
+    /// Branch and changed files, bounded; `None` outside a repository.
+    fn git_status(&self) -> Option<String>;
+}
+
+/// Where the session works.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Places {
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The root of the repository that it belongs to.
+    pub root: PathBuf,
+    /// Folders with the user's own instructions, for example `~/.config/codelet` and `~/.claude`.
+    pub own: Vec<PathBuf>,
+    /// The user's home, for `@~/…` imports.
+    pub home: Option<PathBuf>,
+}

@@ -1,0 +1,138 @@
+//! Tools, as the loop sees them: what they are called, what they do in the engine's notions, what they need, and the call.
+
+use crate::interrupt::Interrupt;
+use crate::model::ToolSpec;
+use codelet_context::body::Body;
+use codelet_context::conversation::Conversation;
+use codelet_context::message::{Action, Image, Parameters};
+use futures_util::future::BoxFuture;
+use std::path::PathBuf;
+use tokio::sync::mpsc;
+
+/// Something that the model can ask for.
+pub trait Tool: Send + Sync {
+    /// What the model is told of it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// What a call does, in the engine's notions.
+    fn action(&self, parameters: &Parameters) -> Action;
+
+    /// Whether calls only look, so that several may run at once.
+    fn is_read_only(&self) -> bool;
+
+    /// What a call has to be permitted to do. Paths are resolved through links first.
+    ///
+    /// # Errors
+    /// When the parameters make no sense; the text is the answer to the model.
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String>;
+
+    /// One line that tells a person what a call does, such as `src/main.rs` or `cargo test`.
+    fn describe(&self, parameters: &Parameters) -> String;
+
+    /// Makes the call. A failure is an answer too. Returns soon after [`Call::interrupt`] fires, with whatever it started
+    /// ended.
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output>;
+}
+
+/// What a call needs to be permitted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// To look at a file or folder.
+    Read {
+        /// Where, resolved.
+        path: PathBuf,
+        /// Whether that is inside the workspace.
+        is_inside: bool,
+    },
+    /// To create, alter or overwrite a file.
+    Change {
+        /// Where, resolved.
+        path: PathBuf,
+        /// Whether that is inside the workspace.
+        is_inside: bool,
+        /// What changes, for a person to judge: a unified diff, or empty.
+        diff: String,
+    },
+    /// To run a command line.
+    Run {
+        /// The command line.
+        command: String,
+    },
+}
+
+/// One call.
+pub struct Call<'a> {
+    /// What the tool is called with.
+    pub parameters: &'a Parameters,
+    /// The conversation as it stands: what was removed from it can be read back.
+    pub conversation: &'a Conversation,
+    /// Where output may be shown while the tool runs.
+    pub live: Live,
+    /// Fires when the user interrupts.
+    pub interrupt: Interrupt,
+}
+
+/// What a tool answers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Output {
+    /// Whether it did what it was asked to.
+    pub success: bool,
+    /// What it printed or found: as much as is worth keeping (at most [`MOST`] bytes). The loop shows the model a bounded
+    /// part of it and keeps the whole behind a handle.
+    pub text: Body,
+    /// Bytes that were printed between the head and the tail of `text` and are lost.
+    pub lost: u64,
+    /// Pictures.
+    pub images: Vec<Image>,
+}
+
+/// The most of one output that is kept in memory, in bytes.
+pub const MOST: usize = 10 * 1024 * 1024;
+
+impl Output {
+    /// It worked.
+    pub fn success(text: impl Into<Body>) -> Self {
+        Output {
+            success: true,
+            text: text.into(),
+            lost: 0,
+            images: Vec::new(),
+        }
+    }
+
+    /// It did not, for this reason.
+    pub fn failure(text: impl Into<Body>) -> Self {
+        Output {
+            success: false,
+            ..Output::success(text)
+        }
+    }
+}
+
+/// Shows output while a tool runs. It never blocks and never grows: what nobody takes in time is not shown.
+#[derive(Clone, Debug)]
+pub struct Live(Option<mpsc::Sender<String>>);
+
+/// The most that is shown at once, in bytes.
+const GLIMPSE: usize = 4096;
+
+impl Live {
+    /// Into this channel.
+    pub fn new(channel: mpsc::Sender<String>) -> Self {
+        Live(Some(channel))
+    }
+
+    /// Nobody looks.
+    pub fn none() -> Self {
+        Live(None)
+    }
+
+    /// Shows more output, the end of it where it is long.
+    pub fn show(&self, text: &str) {
+        if let Some(channel) = &self.0 {
+            let from = text.ceil_char_boundary(text.len().saturating_sub(GLIMPSE));
+            // A full channel means that nobody keeps up with looking; the whole is in the answer.
+            let _ = channel.try_send(text[from..].to_owned());
+        }
+    }
+}
