@@ -36,6 +36,25 @@ pub struct Profile {
     pub is_unknown: bool,
 }
 
+/// The window of a model that nobody knows, in tokens: the smallest that current hosted models have.
+pub const SAFE_WINDOW: Tokens = 128_000;
+/// The output limit of a model that nobody knows, in tokens.
+pub const SAFE_OUTPUT: Tokens = 8_192;
+
+impl Profile {
+    /// Safe guesses for a model that no catalogue lists.
+    pub fn unknown(name: &str) -> Self {
+        Profile {
+            name: name.to_owned(),
+            window: SAFE_WINDOW,
+            max_output: SAFE_OUTPUT,
+            sees_images: false,
+            price: None,
+            is_unknown: true,
+        }
+    }
+}
+
 /// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Price {
@@ -85,8 +104,8 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// The most that the answer may be, in tokens; none leaves it to the profile.
     pub max_output: Option<Tokens>,
-    /// Messages before this one are likely to be gone or changed after the next edit point, those from it on are not:
-    /// a cache mark here lets the next edit be read from the cache up to it.
+    /// How many of the messages the last request held, where they still stand as they were. A cache mark at this edge
+    /// finds them in the cache however much was appended since.
     pub edge: Option<usize>,
     /// Names the session, for vendors that route requests of one session to one cache.
     pub session: Arc<str>,

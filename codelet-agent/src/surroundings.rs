@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 /// Answers questions about the world; the loop itself opens nothing.
 pub trait Surroundings: Send + Sync {
+    /// The true name of a file, through all links; `None` where there is none.
+    fn resolve(&self, path: &Path) -> Option<PathBuf>;
+
     /// The file's text, at most `limit` bytes of it, and the size of the whole; `None` where there is no such file or it
     /// is no text.
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)>;
@@ -30,4 +33,30 @@ pub struct Places {
     pub own: Vec<PathBuf>,
     /// The user's home, for `@~/…` imports.
     pub home: Option<PathBuf>,
+}
+
+/// A world in which there is nothing to be found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn resolve(&self, _: &Path) -> Option<PathBuf> {
+        None
+    }
+
+    fn text(&self, _: &Path, _: usize) -> Option<(String, u64)> {
+        None
+    }
+
+    fn places(&self) -> Places {
+        Places::default()
+    }
+
+    fn environment(&self) -> String {
+        "nothing is known of it".to_owned()
+    }
+
+    fn git_status(&self) -> Option<String> {
+        None
+    }
 }

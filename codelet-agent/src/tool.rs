@@ -7,6 +7,7 @@ use codelet_context::conversation::Conversation;
 use codelet_context::message::{Action, Image, Parameters};
 use futures_util::future::BoxFuture;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Something that the model can ask for.
@@ -111,15 +112,18 @@ impl Output {
 
 /// Shows output while a tool runs. It never blocks and never grows: what nobody takes in time is not shown.
 #[derive(Clone, Debug)]
-pub struct Live(Option<mpsc::Sender<String>>);
+pub struct Live(Option<(Arc<str>, mpsc::Sender<Printed>)>);
+
+/// What a running tool printed: the call's id and the text.
+pub type Printed = (Arc<str>, String);
 
 /// The most that is shown at once, in bytes.
 const GLIMPSE: usize = 4096;
 
 impl Live {
-    /// Into this channel.
-    pub fn new(channel: mpsc::Sender<String>) -> Self {
-        Live(Some(channel))
+    /// The output of the call with this id, into this channel.
+    pub fn new(id: Arc<str>, channel: mpsc::Sender<Printed>) -> Self {
+        Live(Some((id, channel)))
     }
 
     /// Nobody looks.
@@ -129,10 +133,10 @@ impl Live {
 
     /// Shows more output, the end of it where it is long.
     pub fn show(&self, text: &str) {
-        if let Some(channel) = &self.0 {
+        if let Some((id, channel)) = &self.0 {
             let from = text.ceil_char_boundary(text.len().saturating_sub(GLIMPSE));
             // A full channel means that nobody keeps up with looking; the whole is in the answer.
-            let _ = channel.try_send(text[from..].to_owned());
+            let _ = channel.try_send((id.clone(), text[from..].to_owned()));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::body::Body;
 use crate::compact::{self, Options, Size, Target, Warning};
+use crate::cut;
 use crate::history::History;
 use crate::message::{Message, Role};
 use crate::notice::Notice;
@@ -432,6 +433,15 @@ impl Conversation {
         true
     }
 
+    /// Goes back to how this conversation was when `earlier` was cloned from it. What was billed since stays billed, what
+    /// a provider has taught of its limit stays learned, and everything that was ever removed can still be read back.
+    pub fn restore(&mut self, earlier: Conversation) {
+        let later = std::mem::replace(self, earlier);
+        self.tracker.keep_bill(&later.tracker);
+        self.config = later.config;
+        self.view.archive.merge(&later.view.archive);
+    }
+
     /// Every edit point so far, oldest first.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
@@ -465,6 +475,13 @@ impl Conversation {
     /// before it was appended, for example.
     pub fn keep(&mut self, body: &Body, tool: &str, reason: &'static str) -> Handle {
         self.view.archive.keep(body, tool, reason)
+    }
+
+    /// A tool's output as it is to be appended: cut in the middle to at most `head` and `tail` bytes, with the whole kept
+    /// under the handle that stands between them. `None` where it is short enough.
+    pub fn bounded(&mut self, output: &Body, (head, tail): (usize, usize), tool: &str) -> Option<(Body, Handle)> {
+        let what = format!("{tool} output");
+        cut::in_the_middle(output, (head, tail), &what, "bounded", &mut self.view.archive)
     }
 
     /// The original bytes of something removed, or a range of them; see [`Archive::recall`]. Every handle that was ever

@@ -53,6 +53,12 @@ impl TokenTracker {
         self.cache_is_stale = true;
     }
 
+    /// Takes over the bill of another state of the same session: what was billed stays billed, whatever is taken back.
+    pub(crate) fn keep_bill(&mut self, later: &TokenTracker) {
+        self.billed = later.billed;
+        self.requests = later.requests;
+    }
+
     /// The whole prompt of the last request, cached parts included.
     pub fn input(&self) -> Tokens {
         self.input

@@ -1,0 +1,52 @@
+//! What a session has cost.
+
+use crate::model::{Billed, Price};
+use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
+
+/// What a session has cost so far. It only grows.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Bill {
+    /// The four counts, all requests together.
+    pub usage: Usage,
+    /// The part of the cache writes that lives an hour.
+    pub write_1h: Tokens,
+    /// The part of the output that was thinking.
+    pub reasoning: Tokens,
+    /// Requests that were billed.
+    pub requests: u64,
+    /// US dollars, for the requests of models with a known price.
+    pub dollars: f64,
+    /// Requests of models whose price nobody knows.
+    pub unpriced: u64,
+}
+
+impl Bill {
+    /// Adds a request; returns what it cost in dollars, where the price is known.
+    pub fn add(&mut self, billed: &Billed, price: Option<&Price>) -> Option<f64> {
+        let usage = billed.usage;
+        self.usage = Usage {
+            fresh: self.usage.fresh.saturating_add(usage.fresh),
+            cache_read: self.usage.cache_read.saturating_add(usage.cache_read),
+            cache_write: self.usage.cache_write.saturating_add(usage.cache_write),
+            output: self.usage.output.saturating_add(usage.output),
+        };
+        self.write_1h = self.write_1h.saturating_add(billed.write_1h);
+        self.reasoning = self.reasoning.saturating_add(billed.reasoning);
+        self.requests += 1;
+        let dollars = price.map(|price| price.of(billed));
+        match dollars {
+            Some(dollars) => self.dollars += dollars,
+            None => self.unpriced += 1,
+        }
+        dollars
+    }
+
+    /// The share of all prompts that was read from the cache, 0 to 1.
+    pub fn hit_share(&self) -> f64 {
+        match self.usage.prompt() {
+            0 => 0.0,
+            prompt => self.usage.cache_read as f64 / prompt as f64,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A compaction between two requests, with the engine's summary or with one that the model writes.
+
+use crate::ask::{self, Asked};
+use crate::driver::{account, report};
+use crate::event::{Event, Listen};
+use crate::interrupt::Interrupt;
+use crate::model::{ModelError, Request, Stop};
+use crate::run::words;
+use crate::session::{Session, SummaryBy};
+use codelet_context::conversation::Refusal;
+use codelet_context::policy::Reason;
+use codelet_context::summary_request::{Answer, Tries, accept};
+use tokio::time::Instant;
+
+/// Compacts, and tells the listener what came of it. Where that fails, the conversation stands as it was.
+pub(crate) async fn compact(
+    session: &mut Session,
+    reason: Reason,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> Result<(), Refusal> {
+    let answer = match session.settings.summary {
+        SummaryBy::Template => None,
+        // The request would be refused as the last one was.
+        SummaryBy::Model if reason == Reason::Refused => Some(Answer::TooLong),
+        SummaryBy::Model => Some(written(session, interrupt, listener).await),
+    };
+    let began = Instant::now();
+    let came = match answer {
+        None => session.conversation.compact(reason),
+        Some(answer) => session.conversation.compact_with_answer(reason, answer),
+    };
+    match came {
+        Ok(notice) => {
+            let notice = notice.took(began.elapsed());
+            listener.on(Event::Compacted { reason, notice });
+            Ok(())
+        }
+        Err(refusal) => {
+            listener.on(Event::Notice(refusal.to_string()));
+            Err(refusal)
+        }
+    }
+}
+
+/// Asks the model for a summary, three times at most. The request extends what the session has sent, so that it is read
+/// from the cache.
+async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
+    let mut tries = Tries::new();
+    let mut last = Answer::Interrupted;
+    while let Some(delay) = tries.next_delay() {
+        tokio::select! {
+            biased;
+            () = interrupt.thrown() => return Answer::Interrupted,
+            () = tokio::time::sleep(delay) => {}
+        }
+        last = once(session, interrupt, listener).await;
+        match accept(last.clone()) {
+            Ok(_) => break,
+            Err(failure) => tries.failed(&failure),
+        }
+    }
+    last
+}
+
+async fn once(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
+    let summary = session.conversation.summary_request();
+    let request = Request {
+        edge: session.sent.map(|(held, _)| held),
+        messages: summary.messages,
+        tools: session.specs.clone(),
+        max_output: Some(summary.max_output),
+        session: session.settings.id.as_str().into(),
+    };
+    let (answer, billed) = match ask::stream(session, request, interrupt, listener, false).await {
+        Asked::Answered(reply) => {
+            let text = words(&reply.message);
+            let answer = match &reply.stop {
+                Stop::Finished => Answer::Complete(text),
+                Stop::OutputLimit | Stop::Paused => Answer::Cut(text),
+                Stop::Declined(said) => Answer::Failed(said.clone()),
+            };
+            (answer, Some(reply.billed))
+        }
+        Asked::Failed(ModelError::TooLong { .. }, billed) => (Answer::TooLong, billed),
+        Asked::Failed(error, billed) => (Answer::Failed(error.to_string()), billed),
+        Asked::Interrupted { billed, .. } => (Answer::Interrupted, billed),
+    };
+    if let Some(billed) = billed {
+        account(session, &billed, listener);
+        session.conversation.reported(report(&billed, false));
+    }
+    answer
+}

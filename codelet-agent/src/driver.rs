@@ -1,0 +1,166 @@
+//! The driver: does what the run says comes next, waits for it, and tells the run and the listener what came of it.
+
+use crate::ask::{self, Asked};
+use crate::compaction;
+use crate::event::{Event, Listen};
+use crate::interrupt::Interrupt;
+use crate::model::{Billed, ModelError, Reply};
+use crate::run::{Ending, Run, Step, Taken};
+use crate::session::Session;
+use crate::step;
+use codelet_context::conversation::{Report, Signals};
+use codelet_context::message::{Message, Origin, Part, Role};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the user's side says when the end of an answer is missing.
+const GO_ON: &str = "The answer above was cut at the output limit. Go on exactly where it ends; repeat nothing.";
+/// What stands behind the words of an answer that the user interrupted.
+const INTERRUPTED: &str = "[interrupted by the user]";
+
+/// Carries a prompt that was appended to its end.
+pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+    let spent_before = session.bill.dollars;
+    let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
+    let ending = loop {
+        if interrupt.is_thrown() {
+            break Ending::Interrupted;
+        }
+        let spent = session.bill.dollars - spent_before;
+        match run.next(&session.conversation, Signals::default(), spent) {
+            Step::Compact(reason) => {
+                let came = compaction::compact(session, reason, interrupt, listener).await;
+                run.on_compacted(reason, came.as_ref().map(|_| ()));
+            }
+            Step::Wait { cause, wait, next_try } => {
+                if !wait_for(&cause, wait, next_try, interrupt, listener).await {
+                    break Ending::Interrupted;
+                }
+                run.on_waited();
+            }
+            Step::Ask => {
+                let config = session.conversation.config();
+                listener.on(Event::Asking {
+                    step: run.steps() + 1,
+                    occupancy: session.conversation.state("", 0).current,
+                    limit: config.limit(),
+                });
+                match ask::ask(session, interrupt, listener).await {
+                    Asked::Answered(reply) => take(session, &mut run, *reply, listener),
+                    Asked::Failed(error, billed) => fail(session, &mut run, error, billed, listener),
+                    Asked::Interrupted { text, billed } => {
+                        keep_what_was_said(session, text, billed, listener);
+                        break Ending::Interrupted;
+                    }
+                }
+            }
+            Step::CallTools(calls) => {
+                let is_whole = step::call_tools(session, &mut run, &calls, interrupt, listener).await;
+                run.on_results();
+                if !is_whole {
+                    break Ending::Interrupted;
+                }
+            }
+            Step::Finish(ending) => break ending,
+        }
+    };
+    listener.on(Event::Over(ending.clone()));
+    ending
+}
+
+/// Appends an answer with what it cost.
+fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut dyn Listen) {
+    account(session, &reply.billed, listener);
+    step::prepare_calls(session, &mut reply);
+    let report = report(&reply.billed, true);
+    match run.on_reply(&reply) {
+        Taken::Append => session.conversation.replied(reply.message, report),
+        Taken::AppendAndGoOn => {
+            session.conversation.replied(reply.message, report);
+            let words = Part::text_from(Origin::Notice, GO_ON);
+            session.conversation.append(Message::new(Role::User, vec![words]));
+        }
+        Taken::Drop => session.conversation.reported(report),
+    }
+    session.broken = reply.broken;
+}
+
+fn fail(session: &mut Session, run: &mut Run, error: ModelError, billed: Option<Billed>, listener: &mut dyn Listen) {
+    if let Some(billed) = billed {
+        account(session, &billed, listener);
+        session.conversation.reported(report(&billed, false));
+    }
+    if let ModelError::TooLong { limit, .. } = &error {
+        session.conversation.refused(*limit);
+        let window = session.conversation.config().window();
+        listener.on(Event::Notice(match limit {
+            Some(_) => format!("the provider's limit is {window} tokens; compacting to fit"),
+            None => format!("the provider says that the request is too long; compacting to fit below {window} tokens"),
+        }));
+    }
+    run.on_error(error, fastrand::f64());
+}
+
+/// The words that the user saw stay; what was begun beside them does not.
+fn keep_what_was_said(session: &mut Session, text: String, billed: Option<Billed>, listener: &mut dyn Listen) {
+    if let Some(billed) = &billed {
+        account(session, billed, listener);
+    }
+    let report = report(&billed.unwrap_or_default(), false);
+    if text.trim().is_empty() {
+        session.conversation.reported(report);
+    } else {
+        let parts = vec![Part::text(text), Part::text_from(Origin::Notice, INTERRUPTED)];
+        let said = Message::new(Role::Assistant, parts);
+        session.conversation.replied(said, report);
+    }
+}
+
+/// Puts a request on the bill.
+pub(crate) fn account(session: &mut Session, billed: &Billed, listener: &mut dyn Listen) {
+    let price = session.parts.model.profile().price;
+    let cost = session.bill.add(billed, price.as_ref());
+    listener.on(Event::Billed { billed: *billed, cost });
+}
+
+/// A request's counts, as the conversation takes them.
+pub(crate) fn report(billed: &Billed, is_whole: bool) -> Report {
+    Report {
+        usage: billed.usage,
+        reasoning: billed.reasoning,
+        is_whole,
+    }
+}
+
+/// Waits, telling how much longer once a second; says no when the user interrupts.
+async fn wait_for(
+    cause: &str,
+    wait: Duration,
+    next_try: u32,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> bool {
+    listener.on(Event::Void);
+    let mut left = wait;
+    loop {
+        listener.on(Event::Waiting {
+            cause: cause.to_owned(),
+            left,
+            next_try,
+        });
+        if left.is_zero() {
+            return true;
+        }
+        let second = left.min(Duration::from_secs(1));
+        tokio::select! {
+            biased;
+            () = interrupt.thrown() => return false,
+            () = tokio::time::sleep(second) => left -= second,
+        }
+    }
+}
+
+/// What is sent: the view as it stands.
+pub(crate) fn messages(session: &Session) -> Vec<Arc<Message>> {
+    session.conversation.view().messages.clone()
+}

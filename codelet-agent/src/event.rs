@@ -1,0 +1,104 @@
+//! What happens in a run, for every front end that listens.
+
+use crate::model::Billed;
+use crate::run::Ending;
+use codelet_context::notice::Notice;
+use codelet_context::policy::Reason;
+use codelet_context::tokens::Tokens;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Something that happened. Texts of the model and of tools are as they came: whoever shows them makes them harmless.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A request goes out.
+    Asking {
+        /// The step, counted from 1 in each run.
+        step: u32,
+        /// What the request is believed to occupy of the window.
+        occupancy: Tokens,
+        /// What it may occupy.
+        limit: Tokens,
+    },
+    /// More of the answer's words.
+    Text(String),
+    /// More of the thinking.
+    Thinking(String),
+    /// The model begins to call this tool.
+    Calling {
+        /// The tool.
+        tool: String,
+    },
+    /// The answer so far is void: the request is made again.
+    Void,
+    /// A request is through, or was interrupted: what it cost, in tokens and, where prices are known, dollars.
+    Billed {
+        /// The counts.
+        billed: Billed,
+        /// Dollars.
+        cost: Option<f64>,
+    },
+    /// The run waits before it asks again; comes once a second.
+    Waiting {
+        /// Why.
+        cause: String,
+        /// How much longer.
+        left: Duration,
+        /// Which try comes next, counted from 2.
+        next_try: u32,
+    },
+    /// A tool begins.
+    ToolStarted {
+        /// The call's id.
+        id: Arc<str>,
+        /// The tool.
+        tool: Arc<str>,
+        /// The call in one line.
+        description: String,
+    },
+    /// A tool that runs has printed this.
+    ToolPrinted {
+        /// The call's id.
+        id: Arc<str>,
+        /// The newest of it; some may have been left out.
+        text: String,
+    },
+    /// A tool has answered.
+    ToolFinished {
+        /// The call's id.
+        id: Arc<str>,
+        /// The tool.
+        tool: Arc<str>,
+        /// Whether it did what it was asked to.
+        success: bool,
+        /// How much it printed, in bytes, before anything was cut.
+        bytes: u64,
+        /// How long it took.
+        elapsed: Duration,
+        /// What the model is shown of it.
+        shown: String,
+    },
+    /// The conversation was compacted, or there was nothing to compact.
+    Compacted {
+        /// Why.
+        reason: Reason,
+        /// What came of it.
+        notice: Notice,
+    },
+    /// Something that the user should know.
+    Notice(String),
+    /// The run is over.
+    Over(Ending),
+}
+
+/// Whoever listens.
+pub trait Listen: Send {
+    /// Takes an event. It must not block: the run waits for it.
+    fn on(&mut self, event: Event);
+}
+
+impl<F: FnMut(Event) + Send> Listen for F {
+    fn on(&mut self, event: Event) {
+        self(event);
+    }
+}

@@ -1,0 +1,335 @@
+//! The user's and the project's standing instructions: which files, in which order, and what they import.
+
+use crate::surroundings::{Places, Surroundings};
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+/// The names under which instructions are kept, in each folder.
+const NAMES: [&str; 2] = ["CLAUDE.md", "AGENTS.md"];
+/// How deep imports may go.
+const LEVELS: usize = 5;
+/// The most of all instructions together, in bytes: about 10,000 tokens, which every request carries.
+const MOST: usize = 40_000;
+/// The most files, so that a crowd of small ones ends too.
+const MOST_FILES: usize = 100;
+
+/// Instructions as gathered.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Instructions {
+    /// The text for the model; empty where there are none.
+    pub text: String,
+    /// What the user should know: what was left out, and why.
+    pub notices: Vec<String>,
+}
+
+/// Gathers the instructions: the user's own first, then from the repository's root down to the working directory, so that
+/// what is nearer to the work stands later. `@path` in a line, outside of code, brings in another file in the place
+/// behind the file that names it.
+///
+/// A project's files import only from within the repository: who is made to read a foreign repository's instructions must
+/// not have own files sent away by them.
+pub fn gather(world: &dyn Surroundings) -> Instructions {
+    let places = world.places();
+    let mut gathering = Gathering {
+        world,
+        places: &places,
+        seen: HashSet::new(),
+        found: Instructions::default(),
+        left: MOST,
+    };
+    for folder in &places.own {
+        gathering.folder(folder, "the user's own instructions", None);
+    }
+    for folder in way_down(&places) {
+        gathering.folder(&folder, "instructions of the project", Some(&places.root));
+    }
+    gathering.found
+}
+
+/// The folders from the repository's root to the working directory.
+fn way_down(places: &Places) -> Vec<PathBuf> {
+    let within = places
+        .directory
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&places.root));
+    let mut folders: Vec<PathBuf> = within.map(Path::to_path_buf).collect();
+    if folders.is_empty() {
+        folders.push(places.directory.clone());
+    }
+    folders.reverse();
+    folders
+}
+
+struct Gathering<'a> {
+    world: &'a dyn Surroundings,
+    places: &'a Places,
+    /// What was read, by its true name: nothing is read twice, so nothing goes round.
+    seen: HashSet<PathBuf>,
+    found: Instructions,
+    left: usize,
+}
+
+impl Gathering<'_> {
+    fn folder(&mut self, folder: &Path, whose: &str, within: Option<&Path>) {
+        for name in NAMES {
+            self.file(&folder.join(name), whose, within, 0);
+        }
+    }
+
+    fn file(&mut self, path: &Path, whose: &str, within: Option<&Path>, level: usize) {
+        let Some(path) = self.world.resolve(path) else { return };
+        if let Some(root) = within
+            && !path.starts_with(root)
+        {
+            let path = path.display();
+            self.found.notices.push(format!(
+                "instructions: {path} was not read, it is outside of the project"
+            ));
+            return;
+        }
+        if self.seen.len() >= MOST_FILES || !self.seen.insert(path.clone()) {
+            return;
+        }
+        if self.left == 0 {
+            let path = path.display();
+            self.found.notices.push(format!(
+                "instructions: {path} was left out, there are more than {MOST} bytes of them"
+            ));
+            return;
+        }
+        let Some((text, size)) = self.world.text(&path, self.left) else {
+            return;
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        if size > self.left as u64 {
+            let (path, left) = (path.display(), self.left);
+            self.found.notices.push(format!(
+                "instructions: only the first {left} of {size} bytes of {path} were taken"
+            ));
+        }
+        self.left -= text.len().min(self.left);
+        if !self.found.text.is_empty() {
+            self.found.text.push_str("\n\n");
+        }
+        self.found
+            .text
+            .push_str(&format!("{} ({whose}):\n\n{text}", path.display()));
+        if level < LEVELS {
+            for import in imports(text) {
+                if let Some(target) = self.target(&path, &import) {
+                    self.file(&target, &format!("imported by {}", path.display()), within, level + 1);
+                }
+            }
+        } else if let Some(import) = imports(text).first() {
+            let path = path.display();
+            self.found.notices.push(format!(
+                "instructions: @{import} in {path} was not read, imports go {LEVELS} levels deep"
+            ));
+        }
+    }
+
+    fn target(&self, file: &Path, import: &str) -> Option<PathBuf> {
+        match import.strip_prefix("~/") {
+            Some(rest) => Some(self.places.home.as_ref()?.join(rest)),
+            None => Some(file.parent()?.join(import)),
+        }
+    }
+}
+
+/// The paths that a text imports: words that begin with `@` and look like a path, outside of code.
+fn imports(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let start = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => found.extend(outside_code(line).filter_map(import).map(str::to_owned)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The words of a line that do not stand between backticks.
+fn outside_code(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').step_by(2).flat_map(str::split_whitespace)
+}
+
+fn import(word: &str) -> Option<&str> {
+    let path = word.strip_prefix('@')?.trim_end_matches([',', ';', ':', ')', '!', '?']);
+    let path = path.strip_suffix('.').unwrap_or(path);
+    // `@name` is somebody's name, and `a@b` an address; a path has a folder or an ending.
+    let looks_like_a_path = path.contains('/') || Path::new(path).extension().is_some();
+    let is_sane = !path.is_empty()
+        && path.len() < 1024
+        && Path::new(path)
+            .components()
+            .all(|part| !matches!(part, Component::Prefix(_)));
+    (looks_like_a_path && is_sane && !path.contains('@')).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// A world of these files; a path resolves by its dots alone.
+    struct World(BTreeMap<PathBuf, String>, Places);
+
+    impl Surroundings for World {
+        fn resolve(&self, path: &Path) -> Option<PathBuf> {
+            let mut clean = PathBuf::new();
+            for part in path.components() {
+                match part {
+                    Component::ParentDir => {
+                        clean.pop();
+                    }
+                    Component::CurDir => {}
+                    other => clean.push(other),
+                }
+            }
+            self.0.contains_key(&clean).then_some(clean)
+        }
+        fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)> {
+            let text = self.0.get(path)?;
+            let end = text.floor_char_boundary(limit);
+            Some((text[..end].to_owned(), text.len() as u64))
+        }
+        fn places(&self) -> Places {
+            self.1.clone()
+        }
+        fn environment(&self) -> String {
+            String::new()
+        }
+        fn git_status(&self) -> Option<String> {
+            None
+        }
+    }
+
+    fn world(files: &[(&str, &str)]) -> World {
+        let files = files
+            .iter()
+            .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()));
+        World(
+            files.collect(),
+            Places {
+                directory: "/repo/app".into(),
+                root: "/repo".into(),
+                own: vec!["/home/ann/.codelet".into()],
+                home: Some("/home/ann".into()),
+            },
+        )
+    }
+
+    /// The files in the order in which they were taken.
+    fn order(instructions: &Instructions) -> Vec<&str> {
+        let heads = instructions.text.lines().filter(|line| line.ends_with("):"));
+        heads.map(|line| line.split_once(" (").unwrap().0).collect()
+    }
+
+    #[test]
+    fn the_users_own_come_first_and_the_nearest_last() {
+        let world = world(&[
+            ("/repo/app/AGENTS.md", "app"),
+            ("/repo/CLAUDE.md", "root"),
+            ("/repo/AGENTS.md", "root too"),
+            ("/CLAUDE.md", "above the repository"),
+            ("/home/ann/.codelet/CLAUDE.md", "own"),
+        ]);
+        assert_eq!(
+            order(&gather(&world)),
+            [
+                "/home/ann/.codelet/CLAUDE.md",
+                "/repo/CLAUDE.md",
+                "/repo/AGENTS.md",
+                "/repo/app/AGENTS.md"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_import_stands_behind_who_names_it_and_only_once() {
+        let world = world(&[
+            (
+                "/repo/CLAUDE.md",
+                "See @docs/a.md, mail ann@example.org or @ann, `@docs/no.md`\n```\n@docs/no.md\n```",
+            ),
+            ("/repo/docs/a.md", "And @b.md and @../CLAUDE.md."),
+            ("/repo/docs/b.md", "Back to @a.md"),
+            ("/repo/docs/no.md", "never"),
+            ("/repo/app/CLAUDE.md", "@../docs/b.md"),
+        ]);
+        let found = gather(&world);
+        assert_eq!(
+            order(&found),
+            [
+                "/repo/CLAUDE.md",
+                "/repo/docs/a.md",
+                "/repo/docs/b.md",
+                "/repo/app/CLAUDE.md"
+            ]
+        );
+        assert!(found.notices.is_empty(), "{:?}", found.notices);
+    }
+
+    #[test]
+    fn a_project_cannot_have_the_users_own_files_read() {
+        let world = world(&[
+            ("/repo/CLAUDE.md", "@~/.ssh/id.txt @../home/ann/b.md"),
+            ("/home/ann/.ssh/id.txt", "secret"),
+            ("/home/ann/b.md", "secret"),
+            ("/home/ann/.codelet/CLAUDE.md", "@~/b.md"),
+        ]);
+        let found = gather(&world);
+        assert_eq!(
+            order(&found),
+            ["/home/ann/.codelet/CLAUDE.md", "/home/ann/b.md", "/repo/CLAUDE.md"]
+        );
+        assert_eq!(found.notices.len(), 2, "{:?}", found.notices);
+        assert_eq!(found.text.matches("secret").count(), 1);
+    }
+
+    #[test]
+    fn imports_go_five_levels_deep_and_no_further() {
+        let names: Vec<String> = (0..8).map(|n| format!("/repo/{n}.md")).collect();
+        let texts: Vec<String> = (0..8).map(|n| format!("@{}.md", n + 1)).collect();
+        let mut files: Vec<(&str, &str)> = names
+            .iter()
+            .map(String::as_str)
+            .zip(texts.iter().map(String::as_str))
+            .collect();
+        files.push(("/repo/CLAUDE.md", "@0.md"));
+        let found = gather(&world(&files));
+        assert_eq!(order(&found).last(), Some(&"/repo/4.md"));
+        assert_eq!(found.notices.len(), 1);
+    }
+
+    #[test]
+    fn more_than_fits_is_cut_and_said() {
+        let long = "x ".repeat(MOST);
+        let found = gather(&world(&[("/repo/CLAUDE.md", &long), ("/repo/AGENTS.md", "more")]));
+        assert!(found.text.len() < MOST + 200);
+        assert_eq!(found.notices.len(), 2, "{:?}", found.notices);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_files_say_gathering_ends_within_its_bound(
+            texts in prop::collection::vec("(@[a-d/.~`]{1,6} |[a-z`~\n ]{1,4}){0,30}", 1..6)
+        ) {
+            let names = ["/repo/CLAUDE.md", "/repo/a.md", "/repo/b", "/repo/app/AGENTS.md", "/home/ann/a.md"];
+            let files: Vec<_> = names.iter().zip(&texts).map(|(name, text)| (*name, text.as_str())).collect();
+            let found = gather(&world(&files));
+            prop_assert!(found.text.len() <= MOST + 200 * MOST_FILES);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! When a failed request is tried again, and how long to wait before it.
+
+use crate::model::ModelError;
+use std::time::Duration;
+
+/// How long a session waits for a provider that cannot answer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Patience {
+    /// All waits of one request together.
+    pub total: Duration,
+    /// How often a provider that never answered in this session is tried again: a wrong address answers no better later.
+    pub stranger_tries: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience {
+            total: Duration::from_secs(120),
+            stranger_tries: 2,
+        }
+    }
+}
+
+/// The first wait where the provider names none; each further one is twice as long.
+const FIRST: Duration = Duration::from_millis(500);
+/// No wait that the provider does not ask for is longer.
+const LONGEST: Duration = Duration::from_secs(30);
+/// An answer that could not be read is asked for again so often; a server that garbles always does.
+const GARBLED_TRIES: u32 = 2;
+
+/// The failures of one request so far.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Retries {
+    made: u32,
+    waited: Duration,
+}
+
+impl Retries {
+    /// How long to wait before the next try, or `None` when there is to be none. `jitter`, from 0 to 1, spreads the waits of
+    /// many sessions. `is_known` says that the provider has answered before in this session.
+    pub fn after(&mut self, error: &ModelError, patience: &Patience, is_known: bool, jitter: f64) -> Option<Duration> {
+        let wait = match error {
+            ModelError::Busy { retry_after, .. } => match retry_after {
+                // Asked for in words: neither shortened nor spread below what was said.
+                Some(asked) => *asked + FIRST.mul_f64(jitter.clamp(0.0, 1.0)),
+                None => self.backoff(self.made, jitter),
+            },
+            ModelError::Cut { had_begun: true, .. } => match self.made {
+                0 => Duration::ZERO,
+                made => self.backoff(made - 1, jitter),
+            },
+            ModelError::Cut { .. } => {
+                if !is_known && self.made >= patience.stranger_tries {
+                    return None;
+                }
+                self.backoff(self.made, jitter)
+            }
+            ModelError::Garbled { .. } => {
+                if self.made >= GARBLED_TRIES {
+                    return None;
+                }
+                self.backoff(self.made, jitter)
+            }
+            ModelError::TooLong { .. } | ModelError::Credentials { .. } | ModelError::Refused { .. } => return None,
+        };
+        let waited = self.waited.saturating_add(wait);
+        if waited > patience.total || self.made >= MOST {
+            return None;
+        }
+        self.made += 1;
+        self.waited = waited;
+        Some(wait)
+    }
+
+    /// How many tries were granted.
+    pub fn made(&self) -> u32 {
+        self.made
+    }
+
+    /// Between half of the doubled wait and the whole of it.
+    fn backoff(&self, doublings: u32, jitter: f64) -> Duration {
+        let whole = FIRST.saturating_mul(1 << doublings.min(10)).min(LONGEST);
+        whole.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
+    }
+}
+
+/// A stream that is cut at once, again and again, costs money each time.
+const MOST: u32 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUSY: ModelError = ModelError::Busy {
+        retry_after: None,
+        said: String::new(),
+    };
+
+    fn waits(error: &ModelError, is_known: bool) -> Vec<u128> {
+        let mut retries = Retries::default();
+        std::iter::from_fn(|| retries.after(error, &Patience::default(), is_known, 1.0))
+            .map(|wait| wait.as_millis())
+            .collect()
+    }
+
+    #[test]
+    fn waits_double_up_to_half_a_minute_and_end_after_two() {
+        let waits = waits(&BUSY, true);
+        assert_eq!(waits[..7], [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
+        assert_eq!(waits.len(), 8);
+        assert!(waits.iter().sum::<u128>() <= 120_000);
+    }
+
+    #[test]
+    fn what_the_provider_asks_for_is_waited_in_full_or_not_at_all() {
+        let asked = |seconds| ModelError::Busy {
+            retry_after: Some(Duration::from_secs(seconds)),
+            said: String::new(),
+        };
+        let mut retries = Retries::default();
+        let wait = retries.after(&asked(17), &Patience::default(), true, 0.0);
+        assert_eq!(wait, Some(Duration::from_secs(17)));
+        assert_eq!(retries.after(&asked(300), &Patience::default(), true, 0.0), None);
+    }
+
+    #[test]
+    fn a_cut_stream_is_asked_for_again_at_once_and_then_more_slowly() {
+        let cut = ModelError::Cut {
+            said: String::new(),
+            had_begun: true,
+        };
+        let waits = waits(&cut, true);
+        assert_eq!(waits[..3], [0, 500, 1_000]);
+        assert!(waits.len() <= MOST as usize);
+    }
+
+    #[test]
+    fn a_provider_that_never_answered_is_given_up_soon() {
+        let unreachable = ModelError::Cut {
+            said: String::new(),
+            had_begun: false,
+        };
+        assert_eq!(waits(&unreachable, false).len(), 2);
+        assert_eq!(waits(&unreachable, true).len(), 8);
+    }
+
+    #[test]
+    fn what_another_try_cannot_mend_is_not_tried() {
+        for error in [
+            ModelError::TooLong {
+                limit: None,
+                said: String::new(),
+            },
+            ModelError::Credentials { said: String::new() },
+            ModelError::Refused { said: String::new() },
+        ] {
+            assert!(waits(&error, true).is_empty());
+        }
+        assert_eq!(waits(&ModelError::Garbled { said: String::new() }, true).len(), 2);
+    }
+
+    #[test]
+    fn jitter_only_shortens_and_never_below_half() {
+        for jitter in [-1.0, 0.0, 0.3, 1.0, 9.0, f64::NAN] {
+            let wait = Retries::default().after(&BUSY, &Patience::default(), true, jitter);
+            assert!(wait >= Some(FIRST / 2) && wait <= Some(FIRST), "{wait:?}");
+        }
+    }
+}

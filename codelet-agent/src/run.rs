@@ -1,0 +1,319 @@
+//! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
+//! does it and tells what came of it.
+
+use crate::model::{ModelError, Reply, Stop};
+use crate::retry::{Patience, Retries};
+use crate::tally::{Finding, Tally};
+use codelet_context::conversation::{Conversation, Refusal, Signals};
+use codelet_context::message::{Message, Part, ToolCall};
+use codelet_context::policy::Reason;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What bounds a run.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Limits {
+    /// The most steps.
+    pub max_steps: Option<u32>,
+    /// The most that it may cost, in US dollars. It ends with the first request that passes this.
+    pub max_cost: Option<f64>,
+    /// How long to wait for a provider.
+    pub patience: Patience,
+}
+
+/// What comes next.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Step {
+    /// Compact, for this reason.
+    Compact(Reason),
+    /// Wait so long, then ask again.
+    Wait {
+        /// What failed.
+        cause: String,
+        /// How long.
+        wait: Duration,
+        /// Which try comes next, counted from 2.
+        next_try: u32,
+    },
+    /// Ask the model.
+    Ask,
+    /// Run these tools and append their answers.
+    CallTools(Vec<ToolCall>),
+    /// It is over.
+    Finish(Ending),
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ending {
+    /// With the model's last words.
+    Answered(String),
+    /// The model declined, in its words or the vendor's.
+    Declined(String),
+    /// The most steps were made.
+    StepLimit(u32),
+    /// The most dollars were spent.
+    CostLimit(f64),
+    /// The same call failed again and again.
+    Loop {
+        /// The tool.
+        tool: Arc<str>,
+        /// How often.
+        count: u32,
+    },
+    /// The model said nothing, or its answer did not end within the output limit, however often it was asked.
+    NoAnswer(String),
+    /// The provider gave no answer.
+    Provider(ModelError),
+    /// The conversation cannot be made to fit.
+    TooLong(String),
+    /// The user interrupted.
+    Interrupted,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Answered(_) => f.write_str("answered"),
+            Ending::Declined(said) => write!(f, "the model declined to answer: {said}"),
+            Ending::StepLimit(steps) => write!(f, "stopped after {steps} steps, the most that were allowed"),
+            Ending::CostLimit(dollars) => write!(f, "stopped: {dollars:.4} dollars were spent, the limit is reached"),
+            Ending::Loop { tool, count } => {
+                write!(
+                    f,
+                    "stopped: the same call of {tool} failed {count} times and nothing changed in between"
+                )
+            }
+            Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
+            Ending::Provider(error) => error.fmt(f),
+            Ending::TooLong(why) => f.write_str(why),
+            Ending::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+/// What a reply means for the conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// The reply is appended.
+    Append,
+    /// It is appended, and behind it the user's side says that its end is missing.
+    AppendAndGoOn,
+    /// It holds nothing, so nothing is appended.
+    Drop,
+}
+
+/// An answer that ran into the output limit is continued so often.
+const CONTINUATIONS: u32 = 3;
+/// An empty answer is asked for again so often.
+const EMPTY_TRIES: u32 = 2;
+
+#[derive(Clone, PartialEq, Debug)]
+enum Phase {
+    Ask,
+    Wait(String, Duration),
+    Tools(Vec<ToolCall>),
+    Over(Ending),
+}
+
+/// A run, from its prompt to its end.
+#[derive(Clone, Debug)]
+pub struct Run {
+    limits: Limits,
+    phase: Phase,
+    steps: u32,
+    retries: Retries,
+    tally: Tally,
+    empties: u32,
+    continuations: u32,
+    /// The words of an answer whose end was missing so far.
+    begun: String,
+    /// A reason that was acted upon already, until something is appended: acting again would come to the same.
+    acted: bool,
+    is_known: bool,
+}
+
+impl Run {
+    /// A run that begins. `is_known` says that the provider has answered before in this session.
+    pub fn new(limits: Limits, is_known: bool) -> Self {
+        Run {
+            limits,
+            phase: Phase::Ask,
+            steps: 0,
+            retries: Retries::default(),
+            tally: Tally::default(),
+            empties: 0,
+            continuations: 0,
+            begun: String::new(),
+            acted: false,
+            is_known,
+        }
+    }
+
+    /// How many requests were answered or are being made.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// What comes next. `spent` is what the session has cost since the run began, in dollars.
+    pub fn next(&self, conversation: &Conversation, signals: Signals, spent: f64) -> Step {
+        match &self.phase {
+            Phase::Over(ending) => Step::Finish(ending.clone()),
+            Phase::Tools(calls) => Step::CallTools(calls.clone()),
+            Phase::Wait(cause, wait) => Step::Wait {
+                cause: cause.clone(),
+                wait: *wait,
+                next_try: self.retries.made() + 1,
+            },
+            Phase::Ask => self.before_asking(conversation, signals, spent),
+        }
+    }
+
+    /// The one place where it is decided whether to compact: before every request, also in the middle of a turn.
+    fn before_asking(&self, conversation: &Conversation, signals: Signals, spent: f64) -> Step {
+        if let Some(most) = self.limits.max_steps.filter(|&most| self.steps >= most) {
+            return Step::Finish(Ending::StepLimit(most));
+        }
+        if self.limits.max_cost.is_some_and(|most| spent >= most) {
+            return Step::Finish(Ending::CostLimit(spent));
+        }
+        match conversation.decide(signals) {
+            Some(reason) if !self.acted || reason == Reason::Refused => Step::Compact(reason),
+            _ => Step::Ask,
+        }
+    }
+
+    /// A compaction was tried.
+    pub fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
+        self.acted = true;
+        if let Err(refusal) = came
+            && reason.is_forced()
+        {
+            self.phase = Phase::Over(Ending::TooLong(refusal.to_string()));
+        }
+    }
+
+    /// The wait is over.
+    pub fn on_waited(&mut self) {
+        self.phase = Phase::Ask;
+    }
+
+    /// The model has answered.
+    pub fn on_reply(&mut self, reply: &Reply) -> Taken {
+        self.is_known = true;
+        self.retries = Retries::default();
+        self.steps += 1;
+        let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
+        let words = words(&reply.message);
+        if let Stop::Declined(said) = &reply.stop {
+            let said = if said.trim().is_empty() {
+                words.clone()
+            } else {
+                said.clone()
+            };
+            self.phase = Phase::Over(Ending::Declined(said));
+            return self.appended(!words.trim().is_empty());
+        }
+        if !calls.is_empty() {
+            (self.empties, self.continuations) = (0, 0);
+            self.begun.clear();
+            self.phase = Phase::Tools(calls);
+            return self.appended(true);
+        }
+        match reply.stop {
+            Stop::OutputLimit => self.cut_short(&words),
+            Stop::Paused if !reply.message.parts.is_empty() => {
+                self.begun.push_str(&words);
+                self.phase = Phase::Ask;
+                self.appended(true)
+            }
+            _ if words.trim().is_empty() && self.begun.is_empty() => self.empty("its answer was empty"),
+            _ => {
+                self.begun.push_str(&words);
+                self.phase = Phase::Over(Ending::Answered(std::mem::take(&mut self.begun)));
+                self.appended(!words.trim().is_empty())
+            }
+        }
+    }
+
+    fn appended(&mut self, is_appended: bool) -> Taken {
+        self.acted &= !is_appended;
+        if is_appended { Taken::Append } else { Taken::Drop }
+    }
+
+    fn cut_short(&mut self, words: &str) -> Taken {
+        if words.trim().is_empty() {
+            return self.empty("the answer ran into the output limit before its first word");
+        }
+        self.begun.push_str(words);
+        self.acted = false;
+        if self.continuations >= CONTINUATIONS {
+            let why = format!(
+                "it did not end within the output limit, {} requests in a row",
+                CONTINUATIONS + 1
+            );
+            self.phase = Phase::Over(Ending::NoAnswer(why));
+            return Taken::Append;
+        }
+        self.continuations += 1;
+        self.phase = Phase::Ask;
+        Taken::AppendAndGoOn
+    }
+
+    fn empty(&mut self, why: &str) -> Taken {
+        self.empties += 1;
+        self.phase = if self.empties > EMPTY_TRIES {
+            Phase::Over(Ending::NoAnswer(format!("{why}, {} times in a row", self.empties)))
+        } else {
+            Phase::Ask
+        };
+        Taken::Drop
+    }
+
+    /// There was no answer. Says whether the conversation was refused as too long, so that it is told so.
+    pub fn on_error(&mut self, error: ModelError, jitter: f64) {
+        if let ModelError::TooLong { .. } = error {
+            // The conversation has been told; it decides to compact, or that it cannot.
+            self.phase = Phase::Ask;
+            self.acted = false;
+            return;
+        }
+        self.phase = match self.retries.after(&error, &self.limits.patience, self.is_known, jitter) {
+            Some(wait) => Phase::Wait(error.to_string(), wait),
+            None => Phase::Over(Ending::Provider(error)),
+        };
+    }
+
+    /// A tool has answered. What is returned is to be told to the model with the answer.
+    pub fn on_result(&mut self, call: &ToolCall, success: bool, changes: bool) -> Option<String> {
+        match self.tally.take(call, success, changes) {
+            Finding::Fine => None,
+            Finding::Tell(count) => Some(format!(
+                "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."
+            )),
+            Finding::Stop(count) => {
+                let tool = call.tool.clone();
+                self.phase = Phase::Over(Ending::Loop { tool, count });
+                None
+            }
+        }
+    }
+
+    /// All tools of the step have answered, and the answers are appended.
+    pub fn on_results(&mut self) {
+        self.acted = false;
+        if !matches!(self.phase, Phase::Over(_)) {
+            self.phase = Phase::Ask;
+        }
+    }
+}
+
+/// The words of an answer.
+pub(crate) fn words(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}

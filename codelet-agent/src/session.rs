@@ -1,0 +1,229 @@
+//! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
+
+use crate::bill::Bill;
+use crate::driver;
+use crate::event::Listen;
+use crate::instructions;
+use crate::interrupt::Interrupt;
+use crate::model::{Model, ToolSpec};
+use crate::permission::Gate;
+use crate::run::{Ending, Limits};
+use crate::surroundings::Surroundings;
+use crate::tool::Tool;
+use codelet_context::conversation::Conversation;
+use codelet_context::message::{Image, Message, Part, ReminderKind, Role};
+use codelet_context::policy::CompactionConfig;
+use codelet_context::reminder;
+use codelet_context::tokens::{Tokens, estimate_bytes};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The system prompt of every session.
+pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
+/// The most that an answer is asked to be, in tokens: room for a large file, and far below any window.
+const MOST_OUTPUT: Tokens = 32_000;
+/// An answer takes at most one part in so many of the window, so that a small one holds a conversation too.
+const OUTPUT_SHARE: Tokens = 4;
+
+/// How a session works.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settings {
+    /// What bounds each run.
+    pub limits: Limits,
+    /// Who writes the summary at a compaction.
+    pub summary: SummaryBy,
+    /// Text behind the system prompt.
+    pub append_system: Option<String>,
+    /// The session's name towards a provider: requests of one session go to one cache.
+    pub id: String,
+}
+
+/// Who writes the summary at a compaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SummaryBy {
+    /// The engine, from the facts: at once, and it cannot fail.
+    #[default]
+    Template,
+    /// The model; where it fails, the engine.
+    Model,
+}
+
+/// What the user says.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Prompt {
+    /// The words.
+    pub text: String,
+    /// Pictures beside them.
+    pub images: Vec<Image>,
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Self {
+        Prompt {
+            text: text.to_owned(),
+            images: Vec::new(),
+        }
+    }
+}
+
+/// Everything that a session is made of.
+pub struct Parts {
+    /// Who is asked.
+    pub model: Box<dyn Model>,
+    /// What it may use.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Who permits.
+    pub gate: Arc<dyn Gate>,
+    /// The world around.
+    pub world: Arc<dyn Surroundings>,
+}
+
+/// A session in memory, for the life of the process.
+pub struct Session {
+    pub(crate) conversation: Conversation,
+    pub(crate) parts: Parts,
+    pub(crate) specs: Arc<[ToolSpec]>,
+    pub(crate) settings: Settings,
+    pub(crate) bill: Bill,
+    /// How many messages the last request held, and at which edit point that was.
+    pub(crate) sent: Option<(usize, usize)>,
+    /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
+    pub(crate) call_ids: HashSet<Arc<str>>,
+    /// Calls of the last reply whose parameters were cut.
+    pub(crate) broken: Vec<Arc<str>>,
+    /// How things stood before the last prompt, while its run was interrupted.
+    paused: Option<(Box<Conversation>, Prompt)>,
+}
+
+impl Session {
+    /// A session in which nothing was said.
+    pub fn new(parts: Parts, settings: Settings) -> Self {
+        let specs: Arc<[ToolSpec]> = parts.tools.iter().map(|tool| tool.spec().clone()).collect();
+        let profile = parts.model.profile();
+        let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
+        let mut conversation = Conversation::new(config, weight(&specs));
+        let system = match &settings.append_system {
+            Some(more) => format!("{SYSTEM_PROMPT}\n{more}"),
+            None => SYSTEM_PROMPT.to_owned(),
+        };
+        conversation.append(Message::system(system));
+        Session {
+            conversation,
+            parts,
+            specs,
+            settings,
+            bill: Bill::default(),
+            sent: None,
+            call_ids: HashSet::new(),
+            broken: Vec::new(),
+            paused: None,
+        }
+    }
+
+    /// The conversation.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// The conversation, to pin, undo or compact between two runs.
+    pub fn conversation_mut(&mut self) -> &mut Conversation {
+        &mut self.conversation
+    }
+
+    /// What the session has cost.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
+    }
+
+    /// The model that is asked.
+    pub fn model(&self) -> &dyn Model {
+        &*self.parts.model
+    }
+
+    /// The tools, as the model is told of them.
+    pub fn tools(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    /// The most that one answer is asked to be, in tokens.
+    pub fn most_output(&self) -> Tokens {
+        most_output(
+            self.conversation.config().window(),
+            self.parts.model.profile().max_output,
+        )
+    }
+
+    /// Another model from here on. Where it binds thinking, that of the earlier model is not sent to it.
+    pub fn change_model(&mut self, model: Box<dyn Model>) {
+        let profile = model.profile();
+        let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
+        self.conversation.configure(config);
+        self.parts.model = model;
+        self.sent = None;
+    }
+
+    /// Whether the last run was interrupted, so that [`resume`](Self::resume) has something to go back to.
+    pub fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Takes a prompt and carries it to its end, or until `interrupt` is thrown.
+    pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+        let before = Box::new(self.conversation.clone());
+        self.remind(listener);
+        let mut parts = vec![Part::text(prompt.text.as_str())];
+        parts.extend(prompt.images.iter().cloned().map(Part::Image));
+        self.conversation.append(Message::new(Role::User, parts));
+        let ending = driver::drive(self, interrupt, listener).await;
+        self.paused = (ending == Ending::Interrupted).then_some((before, prompt));
+        ending
+    }
+
+    /// Restores what stood before the interrupted prompt and sends that prompt again; `None` where nothing was
+    /// interrupted.
+    pub async fn resume(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
+        let (before, prompt) = self.paused.take()?;
+        self.conversation.restore(*before);
+        self.sent = None;
+        Some(self.prompt(prompt, interrupt, listener).await)
+    }
+
+    /// Gathers what the model is to know beside the conversation. What is as it was changes no byte.
+    fn remind(&mut self, listener: &mut dyn Listen) {
+        let world = &*self.parts.world;
+        let instructions = instructions::gather(world);
+        for notice in instructions.notices {
+            listener.on(crate::event::Event::Notice(notice));
+        }
+        let environment = world.environment();
+        let git_status = world.git_status();
+        let state = self.conversation.state(&self.parts.model.profile().name, 0);
+        let token_status = format!(
+            "{} of {} tokens of the window are in use ({:.0} %).",
+            state.current, state.capacity, state.percent_used
+        );
+        let mut contents: Vec<(ReminderKind, &str)> = Vec::new();
+        if !instructions.text.is_empty() {
+            contents.push((ReminderKind::Instructions, &instructions.text));
+        }
+        contents.push((ReminderKind::Environment, &environment));
+        contents.extend(git_status.as_deref().map(|status| (ReminderKind::GitStatus, status)));
+        contents.push((ReminderKind::TokenStatus, &token_status));
+        if let Some(message) = reminder::update(&self.conversation.view().messages, &contents) {
+            self.conversation.append(message);
+        }
+    }
+}
+
+/// The most that an answer is asked to be, in tokens, by a model with this window and this limit.
+fn most_output(window: Tokens, limit: Tokens) -> Tokens {
+    limit.min(MOST_OUTPUT).min(window / OUTPUT_SHARE).max(1)
+}
+
+/// What the tools' definitions weigh in each request, in estimated tokens.
+fn weight(specs: &[ToolSpec]) -> Tokens {
+    let bytes = specs
+        .iter()
+        .map(|spec| spec.name.len() + spec.description.len() + spec.parameters.to_string().len());
+    estimate_bytes(bytes.sum())
+}

@@ -1,0 +1,281 @@
+//! The tools of one step: permitted, run, bounded and answered in the order of the calls.
+
+use crate::event::{Event, Listen};
+use crate::interrupt::Interrupt;
+use crate::model::Reply;
+use crate::permission::{Asked, Verdict};
+use crate::run::Run;
+use crate::session::{Parts, Session};
+use crate::tool::{Call, Live, Output, Tool};
+use codelet_context::body::Body;
+use codelet_context::conversation::Conversation;
+use codelet_context::message::{ActionKind, Message, Origin, Part, Text, ToolCall, ToolResult};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use futures_util::{FutureExt as _, future};
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// The most of one output that the model is shown, in bytes; the whole is kept behind a handle.
+pub const SHOWN: usize = 32 * 1024;
+/// One output takes at most one part in so many of the window, and all of a step together one in [`STEP_SHARE`].
+const OUTPUT_SHARE: usize = 8;
+const STEP_SHARE: usize = 3;
+/// No output is shown in less than this, in bytes.
+const LEAST_SHOWN: usize = 1024;
+/// Bytes of a token, as the engine estimates.
+const BYTES_PER_TOKEN: usize = 4;
+/// What an open call is answered when the user interrupts.
+const INTERRUPTED: &str = "[interrupted by the user]";
+/// How long tools may take to end what they started once the user has interrupted.
+const GRACE: Duration = Duration::from_millis(80);
+/// Glimpses of running tools that wait to be shown.
+const GLIMPSES: usize = 64;
+
+/// Gives each call the engine's notion of what it does, and an id of its own where the provider reuses one.
+pub(crate) fn prepare_calls(session: &mut Session, reply: &mut Reply) {
+    for part in &mut reply.message.parts {
+        let Part::ToolCall(call) = part else { continue };
+        if call.id.is_empty() || session.call_ids.contains(&call.id) {
+            let id = fresh_id(session.call_ids.len(), |id| session.call_ids.contains(id));
+            for broken in reply.broken.iter_mut().filter(|broken| **broken == call.id) {
+                *broken = id.clone();
+            }
+            call.id = id;
+        }
+        session.call_ids.insert(call.id.clone());
+        if let Some(tool) = find(&session.parts, &call.tool) {
+            call.action = tool.action(&call.parameters);
+        }
+    }
+}
+
+fn fresh_id(from: usize, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
+    let mut number = from;
+    loop {
+        let id = format!("call_{number}");
+        if !is_taken(&id) {
+            return id.into();
+        }
+        number += 1;
+    }
+}
+
+fn find<'a>(parts: &'a Parts, name: &str) -> Option<&'a Arc<dyn Tool>> {
+    parts.tools.iter().find(|tool| *tool.spec().name == *name)
+}
+
+/// Runs the tools and appends their answers. Says no if the user interrupted; every call has its answer all the same.
+pub(crate) async fn call_tools(
+    session: &mut Session,
+    run: &mut Run,
+    calls: &[ToolCall],
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> bool {
+    let mut outputs: Vec<Option<Output>> = vec![None; calls.len()];
+    let mut at = 0;
+    while at < calls.len() && !interrupt.is_thrown() {
+        let batch = batch(session, &calls[at..]);
+        run_batch(session, &calls[at..at + batch], &mut outputs[at..], interrupt, listener).await;
+        at += batch;
+    }
+    let bound = bound(session.conversation.config().window() as usize, &outputs);
+    let mut results = Vec::with_capacity(calls.len());
+    for (call, output) in calls.iter().zip(outputs) {
+        let was_run = output.is_some();
+        let output = output.unwrap_or_else(|| Output::failure(INTERRUPTED));
+        let changes = !find(&session.parts, &call.tool).is_some_and(|tool| tool.is_read_only());
+        let note = if was_run {
+            run.on_result(call, output.success, changes)
+        } else {
+            None
+        };
+        results.push(answer(&mut session.conversation, call, output, bound, note));
+    }
+    session.conversation.append(Message::results(results));
+    session.broken.clear();
+    !interrupt.is_thrown()
+}
+
+/// How many calls run at once: those that only look, as far as the next one that does more.
+fn batch(session: &Session, calls: &[ToolCall]) -> usize {
+    let only_looks = |call: &ToolCall| find(&session.parts, &call.tool).is_none_or(|tool| tool.is_read_only());
+    calls.iter().take_while(|call| only_looks(call)).count().max(1)
+}
+
+async fn run_batch(
+    session: &Session,
+    calls: &[ToolCall],
+    outputs: &mut [Option<Output>],
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) {
+    let (glimpses, mut shown) = mpsc::channel(GLIMPSES);
+    let mut running: FuturesUnordered<_> = calls
+        .iter()
+        .enumerate()
+        .map(|(at, call)| {
+            let tool = find(&session.parts, &call.tool);
+            listener.on(Event::ToolStarted {
+                id: call.id.clone(),
+                tool: call.tool.clone(),
+                description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+            });
+            let live = Live::new(call.id.clone(), glimpses.clone());
+            let is_broken = session.broken.contains(&call.id);
+            let began = Instant::now();
+            call_one(
+                &session.parts,
+                &session.conversation,
+                call,
+                is_broken,
+                live,
+                interrupt.clone(),
+            )
+            .map(move |output| (at, began.elapsed(), output))
+        })
+        .collect();
+    let grace = async {
+        interrupt.thrown().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::pin!(grace);
+    loop {
+        tokio::select! {
+            biased;
+            Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
+            finished = running.next() => {
+                let Some((at, elapsed, output)) = finished else { return };
+                listener.on(Event::ToolFinished {
+                    id: calls[at].id.clone(),
+                    tool: calls[at].tool.clone(),
+                    success: output.success,
+                    bytes: output.text.len() as u64 + output.lost,
+                    elapsed,
+                    shown: output.text.as_str().to_owned(),
+                });
+                outputs[at] = Some(output);
+            }
+            () = &mut grace => return,
+        }
+    }
+}
+
+/// One call, from the question whether it may be made to its answer.
+async fn call_one(
+    parts: &Parts,
+    conversation: &Conversation,
+    call: &ToolCall,
+    is_broken: bool,
+    live: Live,
+    interrupt: Interrupt,
+) -> Output {
+    let Some(tool) = find(parts, &call.tool) else {
+        let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
+        let (name, names) = (codelet_context::cut::plain_name(&call.tool), names.join(", "));
+        return Output::failure(format!("There is no tool {name}. The tools are: {names}."));
+    };
+    if is_broken {
+        return Output::failure(
+            "The parameters of this call were cut off or are no JSON object, so it was not made. Make it again; where it \
+             is long, in smaller parts.",
+        );
+    }
+    let needs = match tool.needs(&call.parameters) {
+        Ok(needs) => needs,
+        Err(why) => return Output::failure(why),
+    };
+    let description = tool.describe(&call.parameters);
+    let asked = Asked {
+        tool: &call.tool,
+        description: &description,
+        needs: &needs,
+    };
+    if let Verdict::No(why) = parts.gate.judge(asked).await {
+        return Output::failure(format!("Refused: {why}."));
+    }
+    let call = Call {
+        parameters: &call.parameters,
+        conversation,
+        live,
+        interrupt,
+    };
+    // A tool that panics must neither take the session with it nor leave its call open.
+    let made = future::lazy(|_| tool.call(call)).then(|made| made);
+    match AssertUnwindSafe(made).catch_unwind().await {
+        Ok(output) => output,
+        Err(panic) => Output::failure(format!("The tool broke down: {}.", panic_words(&*panic))),
+    }
+}
+
+fn panic_words(panic: &(dyn Any + Send)) -> &str {
+    let words = panic.downcast_ref::<&str>().copied();
+    words
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("it gave no reason")
+}
+
+/// The most bytes that one output of a step is shown in.
+fn bound(window: usize, outputs: &[Option<Output>]) -> usize {
+    let bytes = window.saturating_mul(BYTES_PER_TOKEN);
+    let one = SHOWN.min(bytes / OUTPUT_SHARE);
+    // Many long outputs share what a step may take; short ones leave their part to the others.
+    let mut sizes: Vec<usize> = outputs
+        .iter()
+        .flatten()
+        .map(|output| output.text.len().min(one))
+        .collect();
+    sizes.sort_unstable();
+    let mut left = bytes / STEP_SHARE;
+    let mut bound = one;
+    for (done, size) in sizes.iter().enumerate() {
+        let share = left / (sizes.len() - done);
+        if *size > share {
+            bound = share;
+            break;
+        }
+        left -= size;
+    }
+    bound.max(LEAST_SHOWN)
+}
+
+fn answer(
+    conversation: &mut Conversation,
+    call: &ToolCall,
+    output: Output,
+    bound: usize,
+    note: Option<String>,
+) -> ToolResult {
+    let whole = if output.text.is_blank() && output.images.is_empty() {
+        // Vendors refuse blank text, and a model reads silence as a fault.
+        Body::new("(no output)")
+    } else {
+        output.text
+    };
+    // What was asked for to be shown whole is not cut again behind the same handle.
+    let cut = if whole.len() > bound && call.action.kind != ActionKind::Todo {
+        conversation.bounded(&whole, (bound * 2 / 3, bound / 3), &call.tool)
+    } else {
+        None
+    };
+    let (body, handle) = match cut {
+        Some((body, handle)) => (body, Some(handle)),
+        None => (whole, None),
+    };
+    let mut shown = Vec::new();
+    if !body.is_blank() {
+        let mut text = Text::new(body, Origin::Own);
+        text.cut = handle;
+        shown.push(Part::Text(text));
+    }
+    shown.extend(output.images.into_iter().map(Part::Image));
+    shown.extend(note.map(|note| Part::text_from(Origin::Notice, note)));
+    let mut result = ToolResult::new(call.id.clone(), Some(output.success), "");
+    result.bare = matches!(shown.as_slice(), [Part::Text(_)]);
+    result.output = shown;
+    result
+}
