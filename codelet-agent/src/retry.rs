@@ -42,7 +42,7 @@ impl Retries {
         let wait = match error {
             ModelError::Busy { retry_after, .. } => match retry_after {
                 // Asked for in words: neither shortened nor spread below what was said.
-                Some(asked) => *asked + FIRST.mul_f64(jitter.clamp(0.0, 1.0)),
+                Some(asked) => asked.saturating_add(FIRST.mul_f64(share(jitter))),
                 None => self.backoff(self.made, jitter),
             },
             ModelError::Cut { had_begun: true, .. } => match self.made {
@@ -80,8 +80,13 @@ impl Retries {
     /// Between half of the doubled wait and the whole of it.
     fn backoff(&self, doublings: u32, jitter: f64) -> Duration {
         let whole = FIRST.saturating_mul(1 << doublings.min(10)).min(LONGEST);
-        whole.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
+        whole.mul_f64(0.5 + share(jitter) / 2.0)
     }
+}
+
+/// A share from 0 to 1, whatever was given.
+fn share(jitter: f64) -> f64 {
+    if jitter.is_nan() { 1.0 } else { jitter.clamp(0.0, 1.0) }
 }
 
 /// A stream that is cut at once, again and again, costs money each time.

@@ -1,0 +1,225 @@
+//! A session with a scripted model and small tools, for the tests of the loop.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use codelet_agent::event::Event;
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::{Billed, ModelError, Price, Profile, Reply, Request, Stop, ToolSpec};
+use codelet_agent::permission::{Permission, Rules};
+use codelet_agent::run::Ending;
+use codelet_agent::scripted::Scripted;
+use codelet_agent::session::{Parts, Prompt, Session, Settings};
+use codelet_agent::surroundings::Nowhere;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
+use codelet_context::usage::Usage;
+use codelet_context::validate::{Vendor, validate};
+use codelet_context::view::View;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// A tool that does what its first parameter says, so that a test reads as a script.
+pub struct Does {
+    spec: ToolSpec,
+    only_looks: bool,
+}
+
+impl Does {
+    pub fn named(name: &str, only_looks: bool) -> Arc<dyn Tool> {
+        let spec = ToolSpec {
+            name: name.into(),
+            description: "Does what it is told.".into(),
+            parameters: json!({"type": "object", "properties": {"what": {"type": "string"}}}),
+        };
+        Arc::new(Does { spec, only_looks })
+    }
+}
+
+impl Tool for Does {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+    fn action(&self, _: &Parameters) -> Action {
+        let kind = if self.only_looks {
+            ActionKind::Read
+        } else {
+            ActionKind::Change
+        };
+        Action::on(kind, ["a.rs"])
+    }
+    fn is_read_only(&self) -> bool {
+        self.only_looks
+    }
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        match parameters.str("what") {
+            None => Err("`what` is missing".to_owned()),
+            Some("run") => Ok(vec![Need::Run {
+                command: "rm -rf /".to_owned(),
+            }]),
+            Some(_) => Ok(Vec::new()),
+        }
+    }
+    fn describe(&self, parameters: &Parameters) -> String {
+        parameters.str("what").unwrap_or_default().to_owned()
+    }
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let what = call.parameters.str("what").unwrap_or_default();
+            match what.split_once(' ').unwrap_or((what, "")) {
+                ("panic", why) => panic!("{why}"),
+                ("fail", why) => Output::failure(why),
+                ("hang", _) => std::future::pending().await,
+                ("wait", _) => {
+                    call.interrupt.thrown().await;
+                    Output::failure("ended early")
+                }
+                ("print", bytes) => Output::success("0123456789abcde\n".repeat(bytes.parse::<usize>().unwrap() / 16)),
+                ("recall", handle) => match call.conversation.recall(handle, None) {
+                    Some(text) => Output::success(text),
+                    None => Output::failure("nothing is kept under this handle"),
+                },
+                _ => Output::success(what),
+            }
+        })
+    }
+}
+
+pub fn profile(window: u64) -> Profile {
+    Profile {
+        name: "scripted/one".to_owned(),
+        window,
+        max_output: window / 10,
+        sees_images: false,
+        price: Some(Price {
+            input: 1.0,
+            output: 10.0,
+            cache_read: 0.1,
+            cache_write: 1.25,
+            cache_write_1h: 2.0,
+        }),
+        is_unknown: false,
+    }
+}
+
+pub fn says(text: &str) -> Result<Reply, ModelError> {
+    Ok(Reply::of(Message::assistant(text)))
+}
+
+/// A reply that calls the tool of that name once for each thing to do.
+pub fn calls(tool: &str, whats: &[&str]) -> Result<Reply, ModelError> {
+    let parts = whats.iter().enumerate().map(|(at, what)| {
+        let parameters = json!({ "what": what }).as_object().cloned().unwrap();
+        Part::ToolCall(ToolCall::new(format!("call_{at}"), tool, parameters))
+    });
+    Ok(Reply::of(Message::new(Role::Assistant, parts.collect())))
+}
+
+pub fn stopped(text: &str, stop: Stop) -> Result<Reply, ModelError> {
+    let mut reply = Reply::of(if text.is_empty() {
+        Message::new(Role::Assistant, Vec::new())
+    } else {
+        Message::assistant(text)
+    });
+    reply.stop = stop;
+    Ok(reply)
+}
+
+pub fn costing(reply: Result<Reply, ModelError>, prompt: u64, output: u64) -> Result<Reply, ModelError> {
+    reply.map(|mut reply| {
+        reply.billed = Billed {
+            usage: Usage::from_exclusive(prompt, 0, 0, output),
+            ..Billed::default()
+        };
+        reply
+    })
+}
+
+/// A session, what it has asked so far, and what its listener heard.
+pub struct Stage {
+    pub session: Session,
+    pub requests: Arc<Mutex<Vec<Request>>>,
+    pub heard: Vec<Event>,
+    pub interrupt: Interrupt,
+}
+
+impl Stage {
+    pub fn of(model: Scripted, settings: Settings) -> Self {
+        let requests = model.requests();
+        let parts = Parts {
+            model: Box::new(model),
+            tools: vec![Does::named("Look", true), Does::named("Do", false)],
+            gate: Arc::new(Rules {
+                permission: Permission::Edit,
+                allow: Vec::new(),
+            }),
+            world: Arc::new(Nowhere),
+        };
+        Stage {
+            session: Session::new(parts, settings),
+            requests,
+            heard: Vec::new(),
+            interrupt: Interrupt::new(),
+        }
+    }
+
+    pub fn scripted(answers: impl IntoIterator<Item = Result<Reply, ModelError>>) -> Self {
+        Stage::of(Scripted::new(profile(200_000), answers), Settings::default())
+    }
+
+    pub async fn prompt(&mut self, text: &str) -> Ending {
+        let heard = &mut self.heard;
+        let listener = &mut |event: Event| heard.push(event);
+        self.session.prompt(Prompt::from(text), &self.interrupt, listener).await
+    }
+
+    pub async fn resume(&mut self) -> Option<Ending> {
+        let heard = &mut self.heard;
+        self.session
+            .resume(&Interrupt::new(), &mut |event: Event| heard.push(event))
+            .await
+    }
+
+    /// The messages of a request behind the system prompt and the reminders.
+    pub fn asked(&self, number: usize) -> Vec<Arc<Message>> {
+        let requests = self.requests.lock().unwrap();
+        let is_head = |message: &Arc<Message>| message.role == Role::System || is_reminders(message);
+        requests[number]
+            .messages
+            .iter()
+            .filter(|message| !is_head(message))
+            .cloned()
+            .collect()
+    }
+
+    pub fn count(&self) -> usize {
+        self.requests.lock().unwrap().len()
+    }
+
+    /// Checks that each request is valid for every vendor, and how many do not extend the one before.
+    pub fn check_requests(&self) -> usize {
+        let requests = self.requests.lock().unwrap();
+        for request in requests.iter() {
+            let view = View {
+                messages: request.messages.clone(),
+                ..View::default()
+            };
+            for vendor in Vendor::ALL {
+                assert_eq!(validate(&view, vendor), [], "{vendor:?}");
+            }
+        }
+        requests
+            .windows(2)
+            .filter(|pair| !pair[1].messages.starts_with(&pair[0].messages))
+            .count()
+    }
+}
+
+fn is_reminders(message: &Message) -> bool {
+    use codelet_context::message::Origin;
+    let is_reminder = |part: &Part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Reminder(_)));
+    message.parts.iter().all(is_reminder)
+}
+
+pub fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}

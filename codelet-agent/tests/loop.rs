@@ -1,0 +1,586 @@
+//! The loop: what is asked, in which order, and what stands in the conversation when something goes wrong.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use codelet_agent::event::Event;
+use codelet_agent::model::{ModelError, Reply, Stop};
+use codelet_agent::run::{Ending, Limits};
+use codelet_agent::scripted::Scripted;
+use codelet_agent::session::{Settings, SummaryBy};
+use codelet_context::message::{Message, Part, Role};
+use codelet_context::policy::Reason;
+use codelet_testkit::assert_shape;
+use common::{Stage, calls, costing, profile, says, stopped};
+use std::time::Duration;
+
+fn shape(stage: &Stage, number: usize, expected: &str) {
+    let messages = stage.asked(number);
+    assert_shape(messages.iter().map(|message| &**message), expected);
+}
+
+fn busy(after: Option<u64>) -> Result<Reply, ModelError> {
+    Err(ModelError::Busy {
+        retry_after: after.map(Duration::from_secs),
+        said: "overloaded".to_owned(),
+    })
+}
+
+fn cut() -> Result<Reply, ModelError> {
+    Err(ModelError::Cut {
+        said: "connection reset".to_owned(),
+        had_begun: true,
+    })
+}
+
+#[tokio::test]
+async fn tools_run_until_the_model_has_answered() {
+    let mut stage = Stage::scripted([calls("Look", &["a", "b"]), calls("Do", &["c"]), says("Done.")]);
+    assert_eq!(stage.prompt("Look at it.").await, Ending::Answered("Done.".to_owned()));
+    let conversation = stage.session.conversation();
+    let texts: Vec<String> = conversation
+        .view()
+        .messages
+        .iter()
+        .flat_map(|message| {
+            message
+                .tool_results()
+                .map(|result| result.texts().map(|t| t.body.as_str().to_owned()).collect())
+        })
+        .collect();
+    assert_eq!(texts, ["a", "b", "c"]);
+    assert_eq!(stage.check_requests(), 0);
+}
+
+#[tokio::test]
+async fn ids_that_a_provider_uses_again_become_unique() {
+    let mut stage = Stage::scripted([calls("Look", &["a", "b"]), calls("Look", &["c", "d"]), says("Done.")]);
+    stage.prompt("Look.").await;
+    let messages = &stage.session.conversation().view().messages;
+    let ids: Vec<_> = messages
+        .iter()
+        .flat_map(|m| m.calls().map(|call| call.id.clone()))
+        .collect();
+    let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+    assert_eq!((ids.len(), distinct.len()), (4, 4));
+    stage.check_requests();
+}
+
+#[tokio::test]
+async fn whatever_a_call_comes_to_it_has_an_answer() {
+    let mut reply = calls("Do", &["panic out of paper", "run", "fail no luck", "fine"]).unwrap();
+    let unknown = calls("Fly", &["high"]).unwrap().message.parts;
+    let missing = Part::ToolCall(codelet_context::message::ToolCall::new("m", "Do", Default::default()));
+    reply.message.parts.extend(unknown);
+    reply.message.parts.push(missing);
+    let broken = codelet_context::message::ToolCall::new("broken", "Do", Default::default());
+    reply.message.parts.push(Part::ToolCall(broken));
+    reply.broken = vec!["broken".into()];
+    let mut stage = Stage::scripted([Ok(reply), says("Done.")]);
+    assert_eq!(stage.prompt("Try.").await, Ending::Answered("Done.".to_owned()));
+    let last = stage.asked(1).pop().unwrap();
+    let answers: Vec<(bool, String)> = last
+        .tool_results()
+        .map(|result| {
+            (
+                result.success.unwrap(),
+                result.texts().next().unwrap().body.as_str().to_owned(),
+            )
+        })
+        .collect();
+    assert_eq!(answers[0], (false, "The tool broke down: out of paper.".to_owned()));
+    assert!(answers[1].1.starts_with("Refused: commands need"), "{answers:?}");
+    assert_eq!(answers[2], (false, "no luck".to_owned()));
+    assert_eq!(answers[3], (true, "fine".to_owned()));
+    assert_eq!(answers[4].1, "There is no tool Fly. The tools are: Look, Do.");
+    assert_eq!(answers[5].1, "`what` is missing");
+    assert!(
+        answers[6].1.starts_with("The parameters of this call were cut off"),
+        "{answers:?}"
+    );
+    stage.check_requests();
+}
+
+#[tokio::test]
+async fn an_interrupted_call_gets_an_answer_and_finished_ones_keep_theirs() {
+    let mut stage = Stage::scripted([calls("Look", &["quick", "wait"]), says("never")]);
+    let interrupt = stage.interrupt.clone();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolFinished { .. }) {
+            interrupt.throw();
+        }
+    };
+    let ending = stage.session.prompt("Go.".into(), &stage.interrupt, &mut hear).await;
+    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(stage.count(), 1);
+    let messages = &stage.session.conversation().view().messages;
+    let answers: Vec<_> = messages
+        .last()
+        .unwrap()
+        .tool_results()
+        .map(|r| r.texts().next().unwrap().body.clone())
+        .collect();
+    assert_eq!(answers[0].as_str(), "quick");
+    assert_eq!(answers[1].as_str(), "ended early");
+    assert!(stage.session.is_paused());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_does_not_heed_an_interruption_is_left_behind() {
+    let mut stage = Stage::scripted([calls("Do", &["hang", "never begun"])]);
+    let interrupt = stage.interrupt.clone();
+    let began = tokio::time::Instant::now();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.throw();
+        }
+    };
+    assert_eq!(
+        stage.session.prompt("Go.".into(), &stage.interrupt, &mut hear).await,
+        Ending::Interrupted
+    );
+    assert!(began.elapsed() < Duration::from_millis(100), "{:?}", began.elapsed());
+    let messages = &stage.session.conversation().view().messages;
+    let answers: Vec<_> = messages
+        .last()
+        .unwrap()
+        .tool_results()
+        .map(|r| r.texts().next().unwrap().body.clone())
+        .collect();
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.as_str() == "[interrupted by the user]")
+    );
+    assert_eq!(answers.len(), 2);
+}
+
+#[tokio::test]
+async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
+    let mut stage = Stage::scripted([
+        costing(says("Hello."), 100, 10),
+        costing(calls("Do", &["wait"]), 200, 20),
+        costing(says("Done."), 300, 30),
+    ]);
+    stage.prompt("Hello?").await;
+    let before = stage.session.conversation().view().messages.clone();
+    let interrupt = stage.interrupt.clone();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.throw();
+        }
+    };
+    stage.session.prompt("Work.".into(), &stage.interrupt, &mut hear).await;
+    assert!(stage.session.conversation().view().messages.len() > before.len() + 1);
+    assert_eq!(stage.resume().await, Some(Ending::Answered("Done.".to_owned())));
+    let after = &stage.session.conversation().view().messages;
+    assert_eq!(after[..before.len()], before[..]);
+    shape(
+        &stage,
+        2,
+        "user: Hello?
+         assistant: Hello.
+         user: Work.",
+    );
+    // What was billed for the part that was taken back stays billed.
+    assert_eq!(stage.session.bill().usage.prompt(), 600);
+    assert_eq!(stage.session.conversation().tokens().billed().prompt(), 600);
+    assert!(!stage.session.is_paused());
+}
+
+#[tokio::test]
+async fn any_other_text_carries_on_from_where_things_stand() {
+    let mut stage = Stage::scripted([calls("Do", &["wait"]), says("Fine.")]);
+    let interrupt = stage.interrupt.clone();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.throw();
+        }
+    };
+    stage.session.prompt("Work.".into(), &stage.interrupt, &mut hear).await;
+    stage.interrupt = Default::default();
+    assert_eq!(
+        stage.prompt("Do this instead.").await,
+        Ending::Answered("Fine.".to_owned())
+    );
+    let asked = stage.asked(1);
+    assert_eq!(asked.len(), 4);
+    assert_eq!(stage.check_requests(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_provider_is_asked_again_after_the_wait_that_it_names() {
+    let mut stage = Stage::scripted([busy(Some(7)), busy(None), says("At last.")]);
+    let began = tokio::time::Instant::now();
+    assert_eq!(stage.prompt("Hello?").await, Ending::Answered("At last.".to_owned()));
+    assert!(began.elapsed() >= Duration::from_secs(7) && began.elapsed() < Duration::from_secs(9));
+    let told: Vec<u64> = stage
+        .heard
+        .iter()
+        .filter_map(|event| match event {
+            Event::Waiting { left, next_try: 2, .. } => Some(left.as_secs()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told[..8], [7, 6, 5, 4, 3, 2, 1, 0]);
+    assert_eq!(stage.check_requests(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn patience_ends_after_two_minutes() {
+    let mut stage = Stage::of(Scripted::by(profile(200_000), |_| busy(None)), Settings::default());
+    let began = tokio::time::Instant::now();
+    let Ending::Provider(ModelError::Busy { .. }) = stage.prompt("Hello?").await else {
+        panic!("{:?}", stage.heard.last());
+    };
+    assert!(began.elapsed() <= Duration::from_secs(120));
+    assert!(stage.count() >= 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interruption_ends_a_wait() {
+    let mut stage = Stage::scripted([busy(Some(60))]);
+    let interrupt = stage.interrupt.clone();
+    let began = tokio::time::Instant::now();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::Waiting { .. }) {
+            interrupt.throw();
+        }
+    };
+    assert_eq!(
+        stage.session.prompt("Go.".into(), &stage.interrupt, &mut hear).await,
+        Ending::Interrupted
+    );
+    assert!(began.elapsed() < Duration::from_millis(100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_stream_leaves_nothing_behind() {
+    let mut stage = Stage::scripted([cut(), cut(), says("Whole.")]);
+    stage.prompt("Tell me.").await;
+    shape(&stage, 2, "user: Tell me.");
+    assert_eq!(stage.check_requests(), 0);
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_asked_for_again_and_never_taken_for_one() {
+    let mut stage = Stage::scripted([
+        stopped("", Stop::Finished),
+        stopped(" \n", Stop::Finished),
+        says("Here."),
+    ]);
+    assert_eq!(stage.prompt("Well?").await, Ending::Answered("Here.".to_owned()));
+    shape(&stage, 2, "user: Well?");
+    let mut stage = Stage::scripted((0..9).map(|_| stopped("", Stop::Finished)));
+    assert!(matches!(stage.prompt("Well?").await, Ending::NoAnswer(_)));
+    assert_eq!(stage.count(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_that_ran_into_the_limit_is_continued_and_given_whole() {
+    let mut stage = Stage::scripted([stopped("One, two,", Stop::OutputLimit), says(" three.")]);
+    assert_eq!(
+        stage.prompt("Count.").await,
+        Ending::Answered("One, two, three.".to_owned())
+    );
+    assert_eq!(stage.asked(1).len(), 3);
+    assert_eq!(stage.check_requests(), 0);
+    let mut stage = Stage::scripted((0..9).map(|_| stopped("more and", Stop::OutputLimit)));
+    assert!(matches!(stage.prompt("Count.").await, Ending::NoAnswer(_)));
+    assert_eq!(stage.count(), 4);
+}
+
+#[tokio::test]
+async fn a_paused_turn_is_sent_again_with_what_came_so_far() {
+    let mut stage = Stage::scripted([stopped("Searching. ", Stop::Paused), says("Found.")]);
+    assert_eq!(
+        stage.prompt("Search.").await,
+        Ending::Answered("Searching. Found.".to_owned())
+    );
+    assert_eq!(stage.asked(1).last().unwrap().role, Role::Assistant);
+}
+
+#[tokio::test]
+async fn a_model_that_declines_ends_the_run_in_its_words() {
+    let mut stage = Stage::scripted([stopped("", Stop::Declined("not this".to_owned()))]);
+    assert_eq!(stage.prompt("Do evil.").await, Ending::Declined("not this".to_owned()));
+}
+
+#[tokio::test]
+async fn the_same_failing_call_is_told_of_and_then_stopped() {
+    let mut stage = Stage::of(
+        Scripted::by(profile(200_000), |_| calls("Do", &["fail again"])),
+        Settings::default(),
+    );
+    let ending = stage.prompt("Edit it.").await;
+    assert_eq!(
+        ending,
+        Ending::Loop {
+            tool: "Do".into(),
+            count: 6
+        }
+    );
+    assert_eq!(stage.count(), 6);
+    let told = stage.asked(3).pop().unwrap();
+    let words: Vec<_> = told
+        .tool_results()
+        .next()
+        .unwrap()
+        .texts()
+        .map(|t| t.body.as_str().to_owned())
+        .collect();
+    assert!(
+        words[1].starts_with("This very call has now failed 3 times"),
+        "{words:?}"
+    );
+    // The sixth answer stands in the conversation too.
+    let last = stage.session.conversation().view().messages.last().unwrap().clone();
+    assert_eq!(last.tool_results().count(), 1);
+}
+
+#[tokio::test]
+async fn steps_and_dollars_are_bounded() {
+    let forever = || Scripted::by(profile(200_000), |_| costing(calls("Do", &["x"]), 1_000_000, 0));
+    let mut settings = Settings::default();
+    settings.limits.max_steps = Some(3);
+    let mut stage = Stage::of(forever(), settings.clone());
+    assert_eq!(stage.prompt("Go.").await, Ending::StepLimit(3));
+    assert_eq!(stage.count(), 3);
+    settings.limits = Limits {
+        max_cost: Some(1.5),
+        ..Limits::default()
+    };
+    let mut stage = Stage::of(forever(), settings);
+    assert_eq!(stage.prompt("Go.").await, Ending::CostLimit(2.0));
+    // The limit is of each run.
+    assert_eq!(stage.prompt("Go on.").await, Ending::CostLimit(2.0));
+}
+
+#[tokio::test]
+async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {
+    let mut step = 0;
+    let model = Scripted::by(profile(30_000), move |request| {
+        step += 1;
+        let tokens: u64 = request
+            .messages
+            .iter()
+            .map(|m| codelet_context::tokens::estimate_message(m))
+            .sum();
+        // The limit is enforced: a request that does not fit is refused.
+        if tokens > 30_000 {
+            return Err(ModelError::TooLong {
+                limit: Some(30_000),
+                said: format!("{tokens} tokens"),
+            });
+        }
+        match step {
+            120 => costing(says("Done."), tokens, 5),
+            _ => costing(calls("Look", &[&format!("print {}", 9_000 + step)]), tokens, 30),
+        }
+    });
+    let mut stage = Stage::of(model, Settings::default());
+    assert_eq!(
+        stage.prompt("Read everything.").await,
+        Ending::Answered("Done.".to_owned())
+    );
+    assert_eq!(stage.count(), 120);
+    let compactions: Vec<Reason> = stage
+        .heard
+        .iter()
+        .filter_map(|event| match event {
+            Event::Compacted { reason, notice } => {
+                assert!(notice.changed);
+                Some(*reason)
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(
+        compactions.len() >= 5 && compactions.iter().all(|reason| *reason == Reason::Full),
+        "{compactions:?}"
+    );
+    // Every request extends the one before it, but at the edit points.
+    assert_eq!(stage.check_requests(), compactions.len());
+    // What was removed can be read back.
+    let conversation = stage.session.conversation();
+    let (handle, removed) = conversation.archive().iter().next().unwrap();
+    assert_eq!(conversation.recall(handle.as_str(), None), Some(removed.body.as_str()));
+}
+
+#[tokio::test]
+async fn a_provider_whose_limit_is_smaller_than_believed_teaches_it() {
+    for names_it in [true, false] {
+        let mut step = 0;
+        let model = Scripted::by(profile(1_000_000), move |request| {
+            step += 1;
+            let tokens: u64 = request
+                .messages
+                .iter()
+                .map(|m| codelet_context::tokens::estimate_message(m))
+                .sum();
+            if tokens > 20_000 {
+                let limit = names_it.then_some(20_000);
+                return Err(ModelError::TooLong {
+                    limit,
+                    said: "too long".to_owned(),
+                });
+            }
+            match step {
+                60.. => says("Done."),
+                _ => calls("Look", &[&format!("print {}", 8_000 + step)]),
+            }
+        });
+        let mut stage = Stage::of(model, Settings::default());
+        assert_eq!(
+            stage.prompt("Read.").await,
+            Ending::Answered("Done.".to_owned()),
+            "{names_it}"
+        );
+        let refused = stage.heard.iter().filter(|event| {
+            matches!(
+                event,
+                Event::Compacted {
+                    reason: Reason::Refused,
+                    ..
+                }
+            )
+        });
+        assert!((1..=6).contains(&refused.count()), "{names_it}");
+        stage.check_requests();
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_can_never_fit_ends_with_a_clear_error_and_no_loop() {
+    let model = Scripted::by(profile(200_000), |_| {
+        Err(ModelError::TooLong {
+            limit: Some(100),
+            said: "too long".to_owned(),
+        })
+    });
+    let mut stage = Stage::of(model, Settings::default());
+    let ending = stage.prompt("Hello?").await;
+    assert!(matches!(ending, Ending::TooLong(_)), "{ending:?}");
+    assert!(stage.count() <= 5, "{}", stage.count());
+}
+
+#[tokio::test]
+async fn long_output_is_shown_in_part_and_can_be_recalled() {
+    let mut stage = Stage::scripted([calls("Look", &["print 100000"]), says("Done.")]);
+    stage.prompt("Look.").await;
+    let result = stage.asked(1).pop().unwrap();
+    let text = result.tool_results().next().unwrap().texts().next().unwrap().clone();
+    assert!(text.body.len() <= 33_000, "{}", text.body.len());
+    let handle = text.cut.unwrap();
+    let whole = stage.session.conversation().recall(handle.as_str(), None).unwrap();
+    assert_eq!(whole.len(), 100_000);
+}
+
+#[tokio::test]
+async fn twenty_long_results_of_one_step_share_what_a_step_may_take() {
+    let whats: Vec<String> = (0..20).map(|n| format!("print {}", 60_000 + n * 16)).collect();
+    let whats: Vec<&str> = whats.iter().map(String::as_str).collect();
+    let mut stage = Stage::of(
+        Scripted::new(profile(60_000), [calls("Look", &whats), says("Done.")]),
+        Settings::default(),
+    );
+    assert_eq!(stage.prompt("Look.").await, Ending::Answered("Done.".to_owned()));
+    let shown: usize = stage
+        .session
+        .conversation()
+        .history()
+        .messages()
+        .iter()
+        .flat_map(|m| {
+            m.tool_results()
+                .flat_map(|r| r.texts().map(|t| t.body.len()))
+                .collect::<Vec<_>>()
+        })
+        .sum();
+    assert!(shown <= 60_000 * 4 / 3 + 20 * 200, "{shown}");
+    stage.check_requests();
+}
+
+/// A script that answers requests for a summary in its own way, and otherwise works until the window is full.
+fn with_summary(summary: impl Fn() -> Result<Reply, ModelError> + Send + 'static) -> Stage {
+    let mut step = 0;
+    let model = Scripted::by(profile(30_000), move |request| {
+        if request.max_output == Some(codelet_context::summary_request::MAX_OUTPUT) {
+            return summary();
+        }
+        step += 1;
+        match step {
+            20 => says("Done."),
+            _ => calls("Look", &[&format!("print {}", 9_000 + step)]),
+        }
+    });
+    let settings = Settings {
+        summary: SummaryBy::Model,
+        ..Settings::default()
+    };
+    Stage::of(model, settings)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_the_model_wrote_is_used() {
+    let mut stage = with_summary(|| says("We are counting sheep."));
+    assert_eq!(stage.prompt("Read.").await, Ending::Answered("Done.".to_owned()));
+    let shown = |message: &Message| {
+        message
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::Text(t) if t.body.as_str().contains("counting sheep")))
+    };
+    assert!(
+        stage
+            .session
+            .conversation()
+            .view()
+            .messages
+            .iter()
+            .any(|message| shown(message))
+    );
+    // The request for it extends the one before, so that it is read from the cache.
+    let requests = stage.requests.lock().unwrap();
+    let at = requests.iter().position(|r| r.max_output == Some(1_024)).unwrap();
+    assert!(requests[at].messages.starts_with(&requests[at - 1].messages));
+    assert_eq!(requests[at].tools, requests[at - 1].tools);
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
+    let ways: [fn() -> Result<Reply, ModelError>; 5] = [
+        || busy(None),
+        || {
+            Err(ModelError::TooLong {
+                limit: None,
+                said: "no".to_owned(),
+            })
+        },
+        || stopped("", Stop::Finished),
+        || stopped("half a", Stop::OutputLimit),
+        cut,
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        let mut stage = with_summary(way);
+        assert_eq!(
+            stage.prompt("Read.").await,
+            Ending::Answered("Done.".to_owned()),
+            "{number}"
+        );
+        let told = stage.heard.iter().any(|event| match event {
+            Event::Compacted { notice, .. } => notice.changed && notice.to_string().contains("summary"),
+            _ => false,
+        });
+        assert!(
+            told,
+            "{number}: {:?}",
+            stage
+                .heard
+                .iter()
+                .filter(|e| matches!(e, Event::Compacted { .. }))
+                .collect::<Vec<_>>()
+        );
+        stage.check_requests();
+    }
+}
