@@ -6,6 +6,7 @@
 //! - [`conversation_from_bytes`] spells conversations in a fuzzer's bytes.
 //! - [`session`] makes long, plausible sessions for benchmarks; [`larder_session`] is the bundled one, told by hand.
 //! - [`invariants`] asks of a compaction what every compaction must keep.
+//! - `server` (behind the feature of that name) plays a provider on loopback: paced, cut, refused and checked.
 //! - [`corpus()`] finds the recorded conversations, [`fixture`] reads a fixture.
 
 mod bytes;
@@ -18,6 +19,8 @@ mod prng;
 mod project;
 pub mod request;
 mod scribe;
+#[cfg(feature = "server")]
+pub mod server;
 mod session;
 mod story;
 pub mod words;

@@ -1,0 +1,51 @@
+//! A provider on loopback: a scripted model behind the real protocols of four vendors, for tests of what talks to them.
+//!
+//! It sends what the vendors send, breaks where it is told to, enforces a window, holds every request against the vendor's
+//! rules, reports usage from a cache that follows the vendor's rules, and records everything. It does not know the code
+//! under test: nothing here is shared with the crates that speak to providers.
+//!
+//! - [`Server`] and [`Behaviour`] start it; [`Reply`] says what is answered, [`Fault`] what goes wrong, [`Gate`] when.
+//! - [`Record`] tells what happened; [`Request`] what was asked.
+//! - [`Window`], [`CacheRules`] and [`Clock`] are its rules; [`Wire`] and [`Dialect`] how it talks.
+//!
+//! ```
+//! use codelet_testkit::server::{Behaviour, Fault, Reply, Server, Window, Wire};
+//! use serde_json::json;
+//!
+//! let behaviour = Behaviour::replies([
+//!     Reply::call("Read", json!({ "path": "a.rs" })),
+//!     Reply::text("Half of a sen").failing(Fault::Cut(3)),
+//!     Reply::text("It is done."),
+//! ]);
+//! let server = Server::start(Wire::Anthropic, behaviour.window(Window::of(200_000)));
+//! // Point the client at `server.base()`, let it work, and look at what it sent.
+//! assert!(server.base().starts_with("http://127.0.0.1:"));
+//! assert_eq!(server.record().faults(), "");
+//! ```
+
+mod behaviour;
+mod cache;
+mod check;
+mod fault;
+mod gate;
+mod http;
+mod plan;
+mod record;
+mod request;
+mod script;
+mod segment;
+mod serve;
+mod window;
+mod wire;
+
+pub use behaviour::Behaviour;
+pub use cache::{CacheRules, Clock};
+pub use fault::{Fault, Refusal, RetryAfter, Trouble};
+pub use gate::Gate;
+pub use record::{BODIES, End, Exchange, Growth, Record};
+pub use request::{Message, Part, Request, Speaker, View};
+pub use script::{Billed, FRAGMENT, Reply, Said, Stop};
+pub use segment::{Place, Ttl};
+pub use serve::{PATIENCE, Server, block_on};
+pub use window::Window;
+pub use wire::{Dialect, Frame, Wire};

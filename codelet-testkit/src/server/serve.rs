@@ -1,0 +1,455 @@
+//! The server itself: a thread of its own, a loopback port, and one task for each connection.
+
+use super::behaviour::{Behaviour, Rules, Script};
+use super::cache::{Asked as Wanted, Cache};
+use super::check::{Sent, check};
+use super::fault::{Fault, Refusal};
+use super::gate::Place as Stand;
+use super::http;
+use super::plan::{Last, Plan};
+use super::record::{End, Exchange, Record};
+use super::request::Request;
+use super::script::{Billed, Reply, Said};
+use super::segment::{Place, chain, segments};
+use super::window::tokens;
+use super::wire::{Envelope, Wire, hash};
+use serde_json::json;
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{oneshot, watch};
+
+/// How long [`Server::until`] waits before it gives up, so that a test that hangs says where.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A provider on loopback. It runs on a thread of its own, so tests that block may use it as well as asynchronous ones,
+/// and stops when it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    state: Arc<State>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts a server on a free port of loopback. It takes connections when this returns.
+    pub fn start(wire: Wire, behaviour: Behaviour) -> Server {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a test may have a runtime");
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+        let listener = listener.expect("loopback has a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let state = Arc::new(State::new(wire, behaviour));
+        let (stop, stopped) = oneshot::channel();
+        let own = state.clone();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = accept(listener, own) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Server {
+            address,
+            state,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    /// `http://127.0.0.1:PORT`, without a path.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The base of the paths as the vendor names it: with `/v1` for OpenAI's wires, the bare address for the others.
+    pub fn base(&self) -> String {
+        match self.state.wire {
+            Wire::Chat | Wire::Responses => format!("{}/v1", self.url()),
+            Wire::Anthropic | Wire::Gemini => self.url(),
+        }
+    }
+
+    /// Everything that happened so far.
+    pub fn record(&self) -> Record {
+        self.state.record().clone()
+    }
+
+    /// Waits until the record is as asked: a request has come, a frame was sent, a client has left.
+    ///
+    /// # Panics
+    /// After [`PATIENCE`], with the record's exchanges. Needs a runtime with time; tests that block use
+    /// [`Server::wait_until`].
+    pub async fn until(&self, holds: impl Fn(&Record) -> bool) {
+        let mut changed = self.state.changed.subscribe();
+        let wait = async {
+            while !holds(&self.state.record()) {
+                // The sender lives in the state, so the channel cannot close.
+                let _ = changed.changed().await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
+            let record = self.state.record();
+            let ends: Vec<_> = record
+                .exchanges
+                .iter()
+                .map(|exchange| (exchange.frames, exchange.end))
+                .collect();
+            panic!(
+                "after {PATIENCE:?} the record is not as asked; frames and ends: {ends:?}\n{}",
+                record.faults()
+            );
+        }
+    }
+
+    /// [`Server::until`] for tests that block.
+    pub fn wait_until(&self, holds: impl Fn(&Record) -> bool) {
+        block_on(self.until(holds));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Waits for a future on this thread, for tests that are not asynchronous.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    runtime.expect("a test may have a runtime").block_on(future)
+}
+
+struct State {
+    wire: Wire,
+    rules: Rules,
+    inner: Mutex<Inner>,
+    record: Mutex<Record>,
+    changed: watch::Sender<()>,
+}
+
+struct Inner {
+    script: Script,
+    cache: Cache,
+    sent: Sent,
+    answered: usize,
+}
+
+/// An answer on its way, and what is noted when it has gone out.
+struct Answer {
+    number: usize,
+    plan: Plan,
+    reply: Reply,
+    sent: Sent,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn accept(listener: TcpListener, state: Arc<State>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        // Each frame is a packet of its own.
+        let _ = stream.set_nodelay(true);
+        tokio::spawn(serve(stream, state.clone()));
+    }
+}
+
+async fn serve(mut stream: TcpStream, state: Arc<State>) {
+    let mut ahead = Vec::new();
+    while let Ok(Some(asked)) = http::read(&mut stream, &mut ahead).await {
+        if asked.method == "POST" && state.wire.takes(&asked.path) {
+            let answer = state.answer(asked);
+            if !deliver(&mut stream, &mut ahead, &state, answer).await {
+                break;
+            }
+        } else {
+            let (status, body) = state.other(&asked);
+            lock(&state.record).others.push((asked.method, asked.path, status));
+            state.changed.send_replace(());
+            if stream.write_all(&http::whole(status, &[], &body)).await.is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// Writes an answer; whether the connection takes another request.
+async fn deliver(stream: &mut TcpStream, ahead: &mut Vec<u8>, state: &State, answer: Answer) -> bool {
+    let number = answer.number;
+    let (mut reader, mut writer) = stream.split();
+    let last = tokio::select! {
+        biased;
+        last = write(&mut writer, state, answer) => last.ok(),
+        () = http::gone(&mut reader, ahead) => None,
+    };
+    let now = Instant::now();
+    state.note(number, |exchange| {
+        exchange.end = match (last, exchange.status) {
+            (None, _) => End::ClientLeft(now),
+            (Some(Last::Close | Last::Wait), _) => End::Cut(now),
+            (Some(Last::Complete), Some(200)) => End::Finished(now),
+            (Some(Last::Complete), _) => End::Refused(now),
+        }
+    });
+    if last == Some(Last::Close) {
+        let _ = stream.shutdown().await;
+    }
+    last == Some(Last::Complete)
+}
+
+async fn write<W>(writer: &mut W, state: &State, answer: Answer) -> std::io::Result<Last>
+where
+    W: AsyncWriteExt + Unpin,
+{
+    let Answer {
+        number,
+        plan,
+        reply,
+        sent,
+    } = answer;
+    pass(&reply, Stand::BeforeHead).await;
+    if plan.head.is_empty() && plan.last == Last::Wait {
+        return std::future::pending().await;
+    }
+    writer.write_all(&plan.head).await?;
+    state.note(number, |exchange| exchange.status = plan.status);
+    pass(&reply, Stand::After(0)).await;
+    let streams = !plan.frames.is_empty() || plan.head.ends_with(b"chunked\r\n\r\n");
+    for (index, frame) in plan.frames.iter().enumerate() {
+        if index + 1 == plan.frames.len() && plan.last == Last::Complete && plan.half.is_empty() {
+            // The client may act on the last frame before this task goes on.
+            lock(&state.inner).sent.add(&sent);
+        }
+        write_paced(writer, frame, &reply).await?;
+        state.note(number, |exchange| exchange.frames = index + 1);
+        pass(&reply, Stand::After(index + 1)).await;
+    }
+    if !plan.half.is_empty() {
+        writer.write_all(&http::chunk(&plan.half)).await?;
+    }
+    match plan.last {
+        Last::Complete if streams => writer.write_all(http::LAST_CHUNK).await?,
+        Last::Complete => lock(&state.inner).sent.add(&sent),
+        Last::Close => {}
+        Last::Wait => std::future::pending().await,
+    }
+    Ok(plan.last)
+}
+
+async fn write_paced<W>(writer: &mut W, frame: &[u8], reply: &Reply) -> std::io::Result<()>
+where
+    W: AsyncWriteExt + Unpin,
+{
+    let piece = if reply.drip == 0 { frame.len() } else { reply.drip };
+    for bytes in frame.chunks(piece.max(1)) {
+        if !reply.pace.is_zero() {
+            tokio::time::sleep(reply.pace).await;
+        }
+        writer.write_all(&http::chunk(bytes)).await?;
+        // A client that has left is noticed between two frames, also in a stream that never waits.
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+async fn pass(reply: &Reply, place: Stand) {
+    for gate in &reply.gates {
+        gate.pass(place).await;
+    }
+}
+
+impl State {
+    fn new(wire: Wire, behaviour: Behaviour) -> Self {
+        let Behaviour { script, rules } = behaviour;
+        State {
+            wire,
+            rules,
+            inner: Mutex::new(Inner {
+                script,
+                cache: Cache::default(),
+                sent: Sent::default(),
+                answered: 0,
+            }),
+            record: Mutex::new(Record::default()),
+            changed: watch::Sender::new(()),
+        }
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        lock(&self.record)
+    }
+
+    fn note(&self, number: usize, change: impl FnOnce(&mut Exchange)) {
+        if let Some(exchange) = self.record().exchanges.get_mut(number) {
+            change(exchange);
+        }
+        self.changed.send_replace(());
+    }
+
+    /// What is asked beside the model: the list of models.
+    fn other(&self, asked: &http::Asked) -> (u16, String) {
+        let path = asked.path.split('?').next().unwrap_or_default();
+        if asked.method != "GET" || path != "/v1/models" {
+            let envelope = self.envelope(0, "", Billed::default());
+            let refusal = Refusal::status(404);
+            return (404, self.wire.refusal(envelope.dialect, &refusal, path, None));
+        }
+        let models = self.rules.models.iter().map(|name| {
+            let mut model = match self.wire {
+                Wire::Anthropic => {
+                    json!({ "type": "model", "id": name, "display_name": name, "created_at": "2025-09-29T00:00:00Z" })
+                }
+                _ => json!({ "id": name, "object": "model", "created": 1_763_769_600, "owned_by": "system" }),
+            };
+            if let Some(window) = self.rules.listed_window {
+                model["meta"] =
+                    json!({ "n_ctx": window, "n_ctx_train": window, "n_embd": 576, "n_params": 134_515_008 });
+            }
+            model
+        });
+        let list = json!({ "object": "list", "data": models.collect::<Vec<_>>(), "has_more": false });
+        (200, list.to_string())
+    }
+
+    fn envelope<'a>(&self, number: usize, model: &'a str, usage: Billed) -> Envelope<'a> {
+        Envelope {
+            dialect: self.rules.dialect,
+            number,
+            model,
+            usage,
+            wants_usage: false,
+            wants_sealed: false,
+        }
+    }
+
+    /// Reads a request, holds it against the rules, asks the script, and records.
+    fn answer(&self, asked: http::Asked) -> Answer {
+        let mut inner = lock(&self.inner);
+        let mut record = self.record();
+        let request = Request {
+            wire: self.wire,
+            number: record.exchanges.len(),
+            answered: inner.answered,
+            path: asked.path,
+            headers: asked.headers,
+            body: asked.body.into(),
+            parsed: OnceLock::new(),
+        };
+        let segments = segments(self.wire, &request.body);
+        let chain = chain(&segments);
+        let places: Vec<Place> = segments.iter().map(|segment| segment.place).collect();
+        let (growth, extends) = record.compare(&chain, &places);
+        let weight = segments.iter().map(|segment| segment.weight).sum();
+        let prompt = tokens(weight, self.rules.factor);
+        let head = hash(&chain[..places.iter().take_while(|place| **place <= Place::System).count()]);
+
+        let view = request.view();
+        let mut envelope = self.envelope(request.number, &view.model, Billed::default());
+        envelope.wants_usage = request.json()["stream_options"]["include_usage"] == true;
+        envelope.wants_sealed = request.json()["include"]
+            .as_array()
+            .is_some_and(|include| include.iter().any(|entry| entry == "reasoning.encrypted_content"));
+        let bound = self.rules.binds_thinking.then_some(head);
+        let broken = check(&request, &segments, &inner.sent, bound);
+
+        let output = view.max_output.unwrap_or(0);
+        let window = self.rules.window;
+        let too_long = window.and_then(|window| window.refusal(self.wire, self.rules.dialect, prompt, output));
+        let wanted = Wanted {
+            wire: self.wire,
+            model: &view.model,
+            settings: settings(&request),
+            segments: &segments,
+            chain: &chain,
+            factor: self.rules.factor,
+        };
+        let mut usage = Billed::default();
+        let mut sent = Sent::default();
+        let mut reply = Reply::new();
+        let plan = if let (true, Some(rule)) = (self.rules.checks, broken.first()) {
+            Plan::refusal(self.wire, &envelope, &Refusal::status(400), Some(rule))
+        } else if let Some(body) = too_long {
+            Plan::refusal(self.wire, &envelope, &Refusal::status(400).body(body), None)
+        } else {
+            match inner.script.next(&request) {
+                Err(trouble) => {
+                    record.troubles.push(trouble.clone());
+                    Plan::refusal(self.wire, &envelope, &Refusal::status(400), Some(&trouble))
+                }
+                Ok(said) => {
+                    reply = said;
+                    inner.answered += 1;
+                    let now = self.rules.clock.now();
+                    let look = inner.cache.look(&self.rules.cache, &wanted, now);
+                    if !matches!(reply.fault, Some(Fault::Refuse(_) | Fault::Silence | Fault::HangUp)) {
+                        inner.cache.keep(&look, now);
+                        usage = reply
+                            .usage
+                            .unwrap_or_else(|| spoken(look.usage, &reply, self.rules.factor));
+                    }
+                    envelope.usage = usage;
+                    sent.note(self.wire, &reply, &envelope, head);
+                    Plan::reply(self.wire, &envelope, &reply, view.streams)
+                }
+            }
+        };
+        let number = request.number;
+        record.add(Exchange {
+            request: request.light(),
+            arrived: Instant::now(),
+            growth,
+            extends,
+            tokens: prompt,
+            usage,
+            broken,
+            status: None,
+            frames: 0,
+            end: End::Open,
+            chain: chain.into(),
+        });
+        drop(record);
+        self.changed.send_replace(());
+        Answer {
+            number,
+            plan,
+            reply,
+            sent,
+        }
+    }
+}
+
+/// The settings with which cached messages stand and fall: the choice of tools, thinking, whether there are pictures.
+fn settings(request: &Request) -> u64 {
+    let json = request.json();
+    let pictures = request.holds("image/");
+    hash(&(json["tool_choice"].to_string(), json["thinking"].to_string(), pictures))
+}
+
+/// The bill with the reply's own tokens.
+fn spoken(prompt: Billed, reply: &Reply, factor: f64) -> Billed {
+    let (mut said, mut thought) = (0, 0);
+    for part in &reply.parts {
+        match part {
+            Said::Text(text) => said += text.len(),
+            Said::Thinking(text) => thought += text.len(),
+            Said::Redacted => thought += super::wire::UNSEEN.len(),
+            Said::Call { tool, arguments, .. } => said += tool.len() + arguments.len(),
+        }
+    }
+    let reasoning = tokens(thought as u64, factor);
+    Billed {
+        output: tokens(said as u64, factor) + reasoning,
+        reasoning,
+        ..prompt
+    }
+}
