@@ -25,6 +25,21 @@ const ARROWS: &[Arrow] = &[
         why: "the loop holds a conversation",
     },
     Arrow {
+        from: "codelet-providers",
+        to: "codelet-agent",
+        why: "a provider is the loop's model",
+    },
+    Arrow {
+        from: "codelet-providers",
+        to: "codelet-context",
+        why: "requests and replies are messages with usage",
+    },
+    Arrow {
+        from: "codelet-providers",
+        to: "codelet-transcript",
+        why: "a vendor's JSON is written and read by the formats",
+    },
+    Arrow {
         from: "codelet",
         to: "codelet-context",
         why: "the binary compacts",

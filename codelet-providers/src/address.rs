@@ -1,0 +1,204 @@
+//! Addresses and headers: where a request goes, and what says who sends it.
+
+use crate::choice::ConnectError;
+use crate::secret::Secret;
+use crate::vendor::Wire;
+use rig_core::http_client::{HeaderMap, HeaderValue};
+use rig_reqwest::reqwest::Url;
+
+/// What a user may have copied behind an address from a page of documentation.
+const ENDINGS: &[&[&str]] = &[
+    &["chat", "completions"],
+    &["responses"],
+    &["messages"],
+    &["models"],
+    &["completions"],
+];
+
+/// The version of the Messages interface that is spoken.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// The address below which everything of a server is: as given, without an ending that names one thing, and with the
+/// version that the wire's paths begin with.
+pub(crate) fn base(given: &str, wire: Wire) -> Result<Url, ConnectError> {
+    let wrong = |why: &str| ConnectError::BaseUrl {
+        // A password may stand before the host.
+        url: given.rsplit('@').next().unwrap_or_default().to_owned(),
+        why: why.to_owned(),
+    };
+    let mut url = Url::parse(given.trim()).map_err(|error| wrong(&error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(wrong("it begins with http:// or https:// and a host"));
+    }
+    url.set_fragment(None);
+    let mut path: Vec<String> = url
+        .path_segments()
+        .into_iter()
+        .flatten()
+        .filter(|segment| !segment.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if let Some(ending) = ENDINGS.iter().find(|ending| {
+        path.iter()
+            .rev()
+            .zip(ending.iter().rev())
+            .filter(|(a, b)| a == *b)
+            .count()
+            == ending.len()
+    }) {
+        path.truncate(path.len() - ending.len());
+    }
+    let is_versioned = path.last().is_some_and(|last| is_version(last));
+    match wire {
+        Wire::Anthropic if !is_versioned => path.push("v1".to_owned()),
+        Wire::Responses | Wire::Chat if path.is_empty() => path.push("v1".to_owned()),
+        Wire::Gemini if !is_versioned => path.push("v1beta".to_owned()),
+        _ => {}
+    }
+    url.set_path(&path.join("/"));
+    Ok(url)
+}
+
+/// `v1`, `v1beta`, `v4`.
+fn is_version(segment: &str) -> bool {
+    segment
+        .strip_prefix('v')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The address of something below the base.
+pub(crate) fn below(base: &Url, path: &[&str]) -> Url {
+    let mut url = base.clone();
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(path);
+    }
+    url
+}
+
+/// The address that answers with a stream.
+pub(crate) fn endpoint(base: &Url, wire: Wire, model: &str) -> Url {
+    match wire {
+        Wire::Anthropic => below(base, &["messages"]),
+        Wire::Responses => below(base, &["responses"]),
+        Wire::Chat => below(base, &["chat", "completions"]),
+        Wire::Gemini => {
+            let model = model.strip_prefix("models/").unwrap_or(model);
+            let mut url = below(base, &["models", &format!("{model}:streamGenerateContent")]);
+            url.query_pairs_mut().append_pair("alt", "sse");
+            url
+        }
+    }
+}
+
+/// Whether a server is on the user's own machine.
+pub(crate) fn is_own_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback = host
+        .parse::<std::net::IpAddr>()
+        .is_ok_and(|address| address.is_loopback());
+    is_loopback || host == "localhost" || host.ends_with(".localhost")
+}
+
+/// The headers of every request; none when the key is no text that a header can carry.
+pub(crate) fn headers(wire: Wire, key: Option<&Secret>) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    headers.insert("accept", HeaderValue::from_static("text/event-stream"));
+    if wire == Wire::Anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+    }
+    if let Some(key) = key {
+        let (name, value) = match wire {
+            Wire::Anthropic => ("x-api-key", key.expose().to_owned()),
+            Wire::Gemini => ("x-goog-api-key", key.expose().to_owned()),
+            Wire::Responses | Wire::Chat => ("authorization", format!("Bearer {}", key.expose())),
+        };
+        let mut value = HeaderValue::from_str(&value).ok()?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Some(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(given: &str, wire: Wire) -> String {
+        endpoint(&base(given, wire).unwrap(), wire, "m").to_string()
+    }
+
+    #[test]
+    fn an_address_leads_to_the_same_place_however_it_is_written() {
+        for (wire, given, expected) in [
+            (Wire::Anthropic, "https://h", "https://h/v1/messages"),
+            (Wire::Anthropic, "https://h/", "https://h/v1/messages"),
+            (Wire::Anthropic, "https://h/v1/", "https://h/v1/messages"),
+            (Wire::Anthropic, "https://h/v1/messages", "https://h/v1/messages"),
+            (
+                Wire::Anthropic,
+                "https://h/anthropic",
+                "https://h/anthropic/v1/messages",
+            ),
+            (
+                Wire::Chat,
+                "http://127.0.0.1:8080",
+                "http://127.0.0.1:8080/v1/chat/completions",
+            ),
+            (
+                Wire::Chat,
+                "http://127.0.0.1:8080/v1//",
+                "http://127.0.0.1:8080/v1/chat/completions",
+            ),
+            (
+                Wire::Chat,
+                "https://h/v1/chat/completions/",
+                "https://h/v1/chat/completions",
+            ),
+            (
+                Wire::Chat,
+                "https://h/api/coding/paas/v4",
+                "https://h/api/coding/paas/v4/chat/completions",
+            ),
+            (
+                Wire::Chat,
+                "https://h/openai?api-version=9",
+                "https://h/openai/chat/completions?api-version=9",
+            ),
+            (Wire::Responses, "https://h/v1", "https://h/v1/responses"),
+            (
+                Wire::Gemini,
+                "https://h",
+                "https://h/v1beta/models/m:streamGenerateContent?alt=sse",
+            ),
+            (
+                Wire::Gemini,
+                "https://h/v1beta/",
+                "https://h/v1beta/models/m:streamGenerateContent?alt=sse",
+            ),
+        ] {
+            assert_eq!(at(given, wire), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_told_without_its_password() {
+        for given in ["h:8080", "ftp://h", "http://", "", "/v1", "user:secret@h"] {
+            let error = base(given, Wire::Chat).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_address_makes_it_panic(given in "(https?://)?[a-z0-9.:/@?#%é\\[\\]-]{0,40}") {
+            for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
+                if let Ok(base) = base(&given, wire) {
+                    let _ = endpoint(&base, wire, &given);
+                    let _ = is_own_machine(&base);
+                }
+            }
+        }
+    }
+}

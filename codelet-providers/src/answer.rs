@@ -1,0 +1,68 @@
+//! A whole reply as the engine's message, with everything that the vendor needs back.
+
+use crate::body::format;
+use crate::frames::Whole;
+use crate::vendor::Wire;
+use codelet_agent::model::{Billed, ModelError, Reply, Stop};
+use codelet_context::message::{Message, Part, Role};
+use codelet_transcript::read;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Reads a reply that came in the vendor's own form. `history` is what was sent: an id that occurs in it, as some servers
+/// count anew in each reply, is made another.
+pub(crate) fn reply(whole: Whole, wire: Wire, history: &[Arc<Message>], billed: Billed) -> Result<Reply, ModelError> {
+    let json = Value::Array(whole.list).to_string();
+    let document = read(json.as_bytes(), Some(format(wire))).map_err(|error| ModelError::Garbled {
+        said: format!("the reply is not what the wire says: {error}"),
+    })?;
+    let mut messages = document
+        .messages
+        .into_iter()
+        .filter(|message| message.role == Role::Assistant);
+    let mut message = messages
+        .next()
+        .unwrap_or_else(|| Message::new(Role::Assistant, Vec::new()));
+    for more in messages {
+        message.parts.extend(more.parts);
+    }
+    let ids = unique_ids(&mut message, history);
+    let broken = whole
+        .broken
+        .into_iter()
+        .filter_map(|call| ids.get(call).cloned())
+        .collect();
+    Ok(Reply {
+        message,
+        stop: whole.stop.unwrap_or(Stop::Finished),
+        broken,
+        billed,
+    })
+}
+
+/// Gives each call an id that no other has; the ids in the order of the calls.
+fn unique_ids(message: &mut Message, history: &[Arc<Message>]) -> Vec<Arc<str>> {
+    if message.calls().next().is_none() {
+        return Vec::new();
+    }
+    let used: HashSet<&str> = history
+        .iter()
+        .flat_map(|message| message.calls())
+        .map(|call| &*call.id)
+        .collect();
+    let mut own: Vec<Arc<str>> = Vec::new();
+    for part in &mut message.parts {
+        let Part::ToolCall(call) = part else { continue };
+        let is_free = |id: &str| !id.is_empty() && !used.contains(id) && !own.iter().any(|own| **own == *id);
+        if !is_free(&call.id) {
+            let stem = if call.id.is_empty() { "call" } else { &*call.id };
+            let fresh = (used.len() + own.len() + 1..)
+                .map(|number| format!("{stem}-{number}"))
+                .find(|id| is_free(id));
+            call.id = fresh.expect("numbers do not run out").into();
+        }
+        own.push(call.id.clone());
+    }
+    own
+}

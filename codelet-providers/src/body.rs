@@ -1,0 +1,352 @@
+//! The body of a request: settings around the conversation, which the formats write as it came.
+
+use crate::catalogue::Thinks;
+use crate::marks::{self, Lifetime};
+use crate::vendor::Wire;
+use codelet_agent::model::{Request, ToolSpec};
+use codelet_context::message::{Message, Part, Role};
+use codelet_context::tokens::Tokens;
+use codelet_transcript::{Document, Format, write};
+use serde_json::{Map, Value, json};
+
+/// What a model that sees no pictures is told instead of one.
+const UNSEEN: &str = "[an image, left out: this model sees none]";
+/// What stands in an answer whose pictures follow it, where a vendor takes none within answers.
+const BELOW: &str = "[an image, shown below]";
+
+/// How much a model is to think.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Thinking {
+    /// As the vendor does by default; a model that decides itself how much is let to.
+    #[default]
+    Usual,
+    /// Not at all, where that can be asked for.
+    Off,
+    /// With an effort in the vendor's words: `low`, `medium`, `high` and others.
+    Effort(String),
+    /// With up to so many tokens.
+    Budget(Tokens),
+}
+
+/// Everything that a request says beside the conversation; the same for a whole session.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub wire: Wire,
+    /// The vendor's own name of the model.
+    pub model: String,
+    pub vendor: &'static str,
+    pub max_output: Tokens,
+    pub sees_images: bool,
+    pub thinks: Thinks,
+    pub thinking: Thinking,
+    pub shows_thinking: bool,
+    pub lifetime: Lifetime,
+}
+
+impl Settings {
+    /// The request in the vendor's form.
+    pub(crate) fn body(&self, request: &Request) -> String {
+        let (mut messages, edge) = self.messages(request);
+        let marks_tools = match self.carries() {
+            Some(carries) => marks::place(&mut messages, edge, self.lifetime, carries),
+            None => false,
+        };
+        let mut tools = tools(&request.tools, self.wire);
+        if marks_tools
+            && self.wire == Wire::Anthropic
+            && let Some(Value::Object(last)) = tools.last_mut()
+        {
+            last.insert("cache_control".to_owned(), self.lifetime.mark());
+        }
+        let max_output = request.max_output.unwrap_or(self.max_output).max(1);
+        let envelope = match self.wire {
+            Wire::Anthropic => self.anthropic(tools, max_output),
+            Wire::Chat => self.chat(tools, max_output, request),
+            Wire::Responses => self.responses(tools, max_output, request),
+            Wire::Gemini => self.gemini(tools, max_output),
+        };
+        let document = Document {
+            format: format(self.wire),
+            messages,
+            envelope,
+            warnings: Vec::new(),
+        };
+        write(&document, document.format).expect("all four forms of a request are written")
+    }
+
+    /// What can carry a mark for the cache; none where the vendor takes no marks.
+    fn carries(&self) -> Option<fn(&Part) -> bool> {
+        match self.wire {
+            Wire::Anthropic => Some(marks::is_block),
+            Wire::Chat if self.vendor == "openrouter" && self.model.starts_with("anthropic/") => Some(marks::is_words),
+            _ => None,
+        }
+    }
+
+    /// The messages as the wire takes them, and where the edge is among them. Texts are shared, not copied.
+    fn messages(&self, request: &Request) -> (Vec<Message>, Option<usize>) {
+        let mut out: Vec<Message> = Vec::with_capacity(request.messages.len());
+        let mut edge = None;
+        for (index, message) in request.messages.iter().enumerate() {
+            if request.edge == Some(index) {
+                edge = Some(out.len());
+            }
+            let mut message = Message::clone(message);
+            if message.role == Role::System {
+                match out.last_mut() {
+                    Some(last) if last.role == Role::System => {
+                        last.parts.append(&mut message.parts);
+                        continue;
+                    }
+                    // Only the first can stand beside the conversation, and two vendors have no other place for one.
+                    Some(_) if matches!(self.wire, Wire::Anthropic | Wire::Gemini) => message.role = Role::User,
+                    _ => {}
+                }
+            }
+            self.pictures(&mut message);
+            // A system prompt that is one text would be written as a plain string, which Gemini does not take.
+            message.bare &= self.wire != Wire::Gemini;
+            if self.carries().is_some() {
+                // Only a list of parts can carry a mark; a text that was one stays one when the mark has moved on.
+                message.bare = false;
+                if self.wire == Wire::Chat {
+                    self.results_in_parts(&mut message);
+                }
+            }
+            out.push(message);
+        }
+        if request.edge == Some(request.messages.len()) {
+            edge = Some(out.len());
+        }
+        (out, edge)
+    }
+
+    fn results_in_parts(&self, message: &mut Message) {
+        for part in &mut message.parts {
+            if let Part::ToolResult(result) = part {
+                result.bare &= result.output.is_empty();
+            }
+        }
+    }
+
+    /// Pictures only where they are seen, and within answers only where the vendor takes them there.
+    fn pictures(&self, message: &mut Message) {
+        let has_picture = |part: &Part| match part {
+            Part::Image(_) => true,
+            Part::ToolResult(result) => result.output.iter().any(|part| matches!(part, Part::Image(_))),
+            _ => false,
+        };
+        let stays_within = matches!(self.wire, Wire::Anthropic | Wire::Responses);
+        if !message.parts.iter().any(has_picture) || (self.sees_images && stays_within) {
+            return;
+        }
+        let mut below = Vec::new();
+        for part in &mut message.parts {
+            match part {
+                Part::Image(_) if !self.sees_images => *part = Part::text(UNSEEN),
+                Part::ToolResult(result) => {
+                    for inner in &mut result.output {
+                        if matches!(inner, Part::Image(_)) {
+                            let words = if self.sees_images { BELOW } else { UNSEEN };
+                            below.push(std::mem::replace(inner, Part::text(words)));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if self.sees_images {
+            message.parts.extend(below);
+        }
+    }
+
+    fn anthropic(&self, tools: Vec<Value>, max_output: Tokens) -> Map<String, Value> {
+        let mut fields = begin(&[("model", json!(self.model)), ("stream", json!(true))]);
+        put_tools(&mut fields, tools);
+        places(&mut fields, &["system", "messages"]);
+        fields.insert("max_tokens".to_owned(), json!(max_output));
+        let mut thinking = match (&self.thinking, self.thinks) {
+            (Thinking::Off, Thinks::Adaptive | Thinks::Budget) => Some(json!({"type": "disabled"})),
+            (Thinking::Usual | Thinking::Effort(_), Thinks::Adaptive) => Some(json!({"type": "adaptive"})),
+            (Thinking::Budget(_), Thinks::Adaptive) => Some(json!({"type": "adaptive"})),
+            // A budget has to leave room for an answer, and 1,024 is the least that is taken.
+            (Thinking::Budget(tokens), Thinks::Budget) if max_output > 1_024 => {
+                Some(json!({"type": "enabled", "budget_tokens": (*tokens).clamp(1_024, max_output - 1)}))
+            }
+            (Thinking::Effort(effort), Thinks::Budget) if max_output > 1_024 => {
+                let tokens = budget(effort).clamp(1_024, max_output - 1);
+                Some(json!({"type": "enabled", "budget_tokens": tokens}))
+            }
+            _ => None,
+        };
+        if let (Some(Value::Object(thinking)), true) =
+            (&mut thinking, self.shows_thinking && self.thinks == Thinks::Adaptive)
+            && thinking["type"] != "disabled"
+        {
+            thinking.insert("display".to_owned(), json!("summarized"));
+        }
+        put(&mut fields, "thinking", thinking);
+        if let (Thinking::Effort(effort), Thinks::Adaptive) = (&self.thinking, self.thinks) {
+            fields.insert("output_config".to_owned(), json!({ "effort": effort }));
+        }
+        fields
+    }
+
+    fn chat(&self, tools: Vec<Value>, max_output: Tokens, request: &Request) -> Map<String, Value> {
+        let mut fields = begin(&[
+            ("model", json!(self.model)),
+            ("stream", json!(true)),
+            ("stream_options", json!({"include_usage": true})),
+        ]);
+        put_tools(&mut fields, tools);
+        places(&mut fields, &["messages"]);
+        let limit = if self.vendor == "openai" {
+            "max_completion_tokens"
+        } else {
+            "max_tokens"
+        };
+        fields.insert(limit.to_owned(), json!(max_output));
+        match (&self.thinking, self.vendor) {
+            (Thinking::Usual, _) => {}
+            (Thinking::Effort(effort), "openrouter") => {
+                put(&mut fields, "reasoning", Some(json!({ "effort": effort })))
+            }
+            (Thinking::Budget(tokens), "openrouter") => {
+                put(&mut fields, "reasoning", Some(json!({ "max_tokens": tokens })))
+            }
+            (Thinking::Off, "openrouter") => put(&mut fields, "reasoning", Some(json!({ "enabled": false }))),
+            (Thinking::Off, "deepseek") => put(&mut fields, "thinking", Some(json!({ "type": "disabled" }))),
+            (Thinking::Off, "openai") => put(&mut fields, "reasoning_effort", Some(json!("none"))),
+            (Thinking::Effort(effort), _) => put(&mut fields, "reasoning_effort", Some(json!(effort))),
+            (Thinking::Budget(_) | Thinking::Off, _) => {}
+        }
+        self.put_session(&mut fields, request);
+        fields
+    }
+
+    fn responses(&self, tools: Vec<Value>, max_output: Tokens, request: &Request) -> Map<String, Value> {
+        let mut fields = begin(&[
+            ("model", json!(self.model)),
+            ("stream", json!(true)),
+            // The conversation is here, not with the vendor.
+            ("store", json!(false)),
+        ]);
+        put_tools(&mut fields, tools);
+        places(&mut fields, &["instructions", "input"]);
+        fields.insert("max_output_tokens".to_owned(), json!(max_output));
+        if self.thinks != Thinks::Never {
+            if self.vendor == "openai" {
+                fields.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+            }
+            let mut reasoning = Map::new();
+            match &self.thinking {
+                Thinking::Effort(effort) => put(&mut reasoning, "effort", Some(json!(effort))),
+                Thinking::Off => put(&mut reasoning, "effort", Some(json!("none"))),
+                Thinking::Usual | Thinking::Budget(_) => {}
+            }
+            put(&mut reasoning, "summary", self.shows_thinking.then(|| json!("auto")));
+            put(
+                &mut fields,
+                "reasoning",
+                (!reasoning.is_empty()).then_some(Value::Object(reasoning)),
+            );
+        }
+        self.put_session(&mut fields, request);
+        fields
+    }
+
+    fn gemini(&self, tools: Vec<Value>, max_output: Tokens) -> Map<String, Value> {
+        let mut fields = Map::new();
+        if !tools.is_empty() {
+            fields.insert("tools".to_owned(), json!([{ "functionDeclarations": tools }]));
+        }
+        places(&mut fields, &["systemInstruction", "contents"]);
+        let mut config = begin(&[("maxOutputTokens", json!(max_output))]);
+        let mut thinking = Map::new();
+        match (&self.thinking, self.thinks) {
+            (Thinking::Effort(effort), Thinks::Level) => put(&mut thinking, "thinkingLevel", Some(json!(effort))),
+            (Thinking::Effort(effort), Thinks::Budget) => {
+                put(&mut thinking, "thinkingBudget", Some(json!(budget(effort))))
+            }
+            (Thinking::Budget(tokens), Thinks::Budget) => put(&mut thinking, "thinkingBudget", Some(json!(tokens))),
+            (Thinking::Off, Thinks::Budget) => put(&mut thinking, "thinkingBudget", Some(json!(0))),
+            _ => {}
+        }
+        if self.shows_thinking && self.thinks != Thinks::Never {
+            thinking.insert("includeThoughts".to_owned(), json!(true));
+        }
+        put(
+            &mut config,
+            "thinkingConfig",
+            (!thinking.is_empty()).then_some(Value::Object(thinking)),
+        );
+        fields.insert("generationConfig".to_owned(), Value::Object(config));
+        fields
+    }
+
+    /// Names the session to a vendor that brings requests of one session to one cache. It takes 64 letters.
+    fn put_session(&self, fields: &mut Map<String, Value>, request: &Request) {
+        if self.vendor == "openai" && !request.session.is_empty() {
+            let session: String = request.session.chars().take(64).collect();
+            fields.insert("prompt_cache_key".to_owned(), Value::from(session));
+        }
+    }
+}
+
+/// The form that a wire's conversations are written in.
+pub(crate) fn format(wire: Wire) -> Format {
+    match wire {
+        Wire::Anthropic => Format::Anthropic,
+        Wire::Chat => Format::Openai,
+        Wire::Responses => Format::Responses,
+        Wire::Gemini => Format::Gemini,
+    }
+}
+
+/// An effort in tokens, for models that are given a number.
+fn budget(effort: &str) -> Tokens {
+    match effort {
+        "minimal" | "low" => 2_048,
+        "medium" => 8_192,
+        "high" => 16_384,
+        _ => 24_576,
+    }
+}
+
+fn begin(fields: &[(&str, Value)]) -> Map<String, Value> {
+    fields
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
+}
+
+fn put(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        fields.insert(name.to_owned(), value);
+    }
+}
+
+/// Where the conversation comes. What can change from request to request stands behind it.
+fn places(fields: &mut Map<String, Value>, names: &[&str]) {
+    fields.extend(names.iter().map(|name| ((*name).to_owned(), Value::Null)));
+}
+
+fn put_tools(fields: &mut Map<String, Value>, tools: Vec<Value>) {
+    put(fields, "tools", (!tools.is_empty()).then_some(Value::Array(tools)));
+}
+
+fn tools(specs: &[ToolSpec], wire: Wire) -> Vec<Value> {
+    let one = |spec: &ToolSpec| {
+        let (name, description, parameters) = (&*spec.name, &*spec.description, &spec.parameters);
+        match wire {
+            Wire::Anthropic => json!({"name": name, "description": description, "input_schema": parameters}),
+            Wire::Gemini => json!({"name": name, "description": description, "parametersJsonSchema": parameters}),
+            Wire::Chat => json!({"type": "function",
+                "function": {"name": name, "description": description, "parameters": parameters}}),
+            // Strict is the default here and takes only a part of what a schema can say.
+            Wire::Responses => json!({"type": "function", "name": name, "description": description,
+                "parameters": parameters, "strict": false}),
+        }
+    };
+    specs.iter().map(one).collect()
+}

@@ -1,0 +1,172 @@
+//! What is known of the vendors' models: windows, longest answers, prices, and how they are asked to think.
+//!
+//! The figures are dated data (`catalogue.tsv`); whoever knows better overrides them in a [`Choice`](crate::Choice).
+
+use codelet_agent::model::Price;
+use codelet_context::tokens::Tokens;
+
+const TABLE: &str = include_str!("catalogue.tsv");
+
+/// The window of a model that nobody lists, in tokens: what the smallest current models of every vendor have.
+pub(crate) const UNKNOWN_WINDOW: Tokens = 128_000;
+
+/// A model that the catalogue lists.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Known {
+    /// Whose interface it is asked through.
+    pub vendor: &'static str,
+    /// The vendor's own name of the model.
+    pub model: &'static str,
+    /// Its limit, in tokens.
+    pub window: Tokens,
+    /// The longest answer that it can give, in tokens.
+    pub max_output: Tokens,
+    /// Whether it takes pictures.
+    pub sees_images: bool,
+    /// What it costs; none where nobody says.
+    pub price: Option<Price>,
+    /// The names under which users keep the vendor's key, the usual one first.
+    pub keys: &'static [&'static str],
+    pub(crate) thinks: Thinks,
+}
+
+/// How a model is asked to think.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Thinks {
+    /// Not at all.
+    Never,
+    /// As much as it finds right; an effort may be named.
+    Adaptive,
+    /// Within a number of tokens.
+    Budget,
+    /// With an effort, by default or as named.
+    Effort,
+    /// With an effort in Gemini's words.
+    Level,
+}
+
+/// All models that are listed, by vendor and name.
+pub fn known() -> impl Iterator<Item = Known> {
+    TABLE.lines().filter_map(row)
+}
+
+/// The model that a vendor serves under this name. A dated snapshot (`…-20251001`, `…-2025-08-07`) that is not listed
+/// itself has the figures of the model that it is of.
+pub fn find(vendor: &str, model: &str) -> Option<Known> {
+    let exact = |model: &str| known().find(|known| known.vendor == vendor && known.model == model);
+    exact(model).or_else(|| exact(undated(model)?))
+}
+
+fn row(line: &'static str) -> Option<Known> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let mut fields = line.split('\t');
+    let vendor = fields.next()?;
+    let model = fields.next()?;
+    let window = fields.next()?.parse().ok()?;
+    let max_output = fields.next()?.parse().ok()?;
+    let sees_images = fields.next()? == "images";
+    let thinks = match fields.next()? {
+        "adaptive" => Thinks::Adaptive,
+        "budget" => Thinks::Budget,
+        "effort" => Thinks::Effort,
+        "level" => Thinks::Level,
+        _ => Thinks::Never,
+    };
+    let mut dollars = || fields.next()?.parse::<f64>().ok();
+    let price = (dollars(), dollars(), dollars(), dollars(), dollars());
+    let price = match price {
+        (Some(input), Some(output), Some(cache_read), Some(cache_write), Some(cache_write_1h)) => Some(Price {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+        }),
+        _ => None,
+    };
+    Some(Known {
+        vendor,
+        model,
+        window,
+        max_output,
+        sees_images,
+        price,
+        keys: crate::vendor::find(vendor)?.keys,
+        thinks,
+    })
+}
+
+/// The name without a date at its end.
+fn undated(model: &str) -> Option<&str> {
+    let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (rest, last) = model.rsplit_once('-')?;
+    if is_number(last, 8) {
+        return Some(rest);
+    }
+    let (rest, month) = rest.rsplit_once('-')?;
+    let (rest, year) = rest.rsplit_once('-')?;
+    (is_number(last, 2) && is_number(month, 2) && is_number(year, 4)).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_a_model_with_sane_figures() {
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#')).count();
+        let all: Vec<Known> = known().collect();
+        assert_eq!(all.len(), lines);
+        for model in &all {
+            assert!((1_000..=20_000_000).contains(&model.window), "{model:?}");
+            assert!(model.max_output <= model.window, "{model:?}");
+            if let Some(price) = model.price {
+                assert!(price.cache_read <= price.input.max(0.0) + 1e-9, "{model:?}");
+                assert!((0.0..1_000.0).contains(&price.output), "{model:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_agrees_with_the_catalogue_of_the_client_library() {
+        let library = rig_core::catalog::Catalog::builtin();
+        for model in known() {
+            let vendor = if model.vendor == "gemini" {
+                "gcp.gemini"
+            } else {
+                model.vendor
+            };
+            let other = library.resolve(&format!("{vendor}/{}", model.model)).unwrap();
+            assert_eq!(
+                other.context_window.map(Tokens::from),
+                Some(model.window),
+                "{}",
+                model.model
+            );
+            assert_eq!(
+                other.max_output_tokens.map(Tokens::from),
+                Some(model.max_output),
+                "{}",
+                model.model
+            );
+            assert_eq!(other.input.image, model.sees_images, "{}", model.model);
+            assert_eq!(
+                other.pricing.map(|price| price.output),
+                model.price.map(|price| price.output),
+                "{}",
+                model.model
+            );
+        }
+    }
+
+    #[test]
+    fn a_snapshot_has_the_figures_of_its_model() {
+        let model = find("anthropic", "claude-opus-5-5-20261101").unwrap();
+        assert_eq!(model.model, "claude-opus-5-5");
+        assert_eq!(find("openai", "gpt-5.4-2026-03-05").unwrap().model, "gpt-5.4");
+        assert_eq!(find("openai", "gpt-99"), None);
+        assert_eq!(find("nobody", "gpt-5.4"), None);
+    }
+}

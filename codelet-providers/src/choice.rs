@@ -1,0 +1,220 @@
+//! Which model, asked where and how.
+
+use crate::address;
+use crate::body::{Settings, Thinking};
+use crate::catalogue::{self, Known, Thinks, UNKNOWN_WINDOW};
+use crate::marks::Lifetime;
+use crate::network::{self, Line, Network, TimeLimits};
+use crate::provider::Provider;
+use crate::secret::Secret;
+use crate::vendor::{self, Vendor, Wire};
+use crate::window;
+use codelet_agent::model::{Model, Price, Profile};
+use codelet_context::tokens::Tokens;
+use std::sync::Arc;
+
+/// The longest answer that is asked for unless told, in tokens: what is reserved for it is missing to the conversation.
+const USUAL_OUTPUT: Tokens = 32_000;
+/// The same for a model that nobody lists.
+const UNKNOWN_OUTPUT: Tokens = 8_192;
+
+/// A model, and how it is to be asked. Everything but the model has a usual value.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// `vendor/model`; the model alone where an address is given.
+    pub model: String,
+    /// Another address than the vendor's, with or without a path.
+    pub base_url: Option<String>,
+    /// Another form than the vendor's.
+    pub wire: Option<Wire>,
+    /// The key.
+    pub key: Option<Secret>,
+    /// The window, in tokens, instead of what is known.
+    pub window: Option<Tokens>,
+    /// The longest answer, in tokens, instead of what is usual.
+    pub max_output: Option<Tokens>,
+    /// The prices instead of those that are known.
+    pub price: Option<Price>,
+    /// How much the model is to think.
+    pub thinking: Thinking,
+    /// Thinking is to be shown where the vendor can summarise it.
+    pub shows_thinking: bool,
+    /// How long a prompt stays cached, where that can be chosen.
+    pub lifetime: Lifetime,
+    /// How long the provider may be silent, instead of what is usual for a cloud or the own machine.
+    pub limits: Option<TimeLimits>,
+    /// Proxies and certificates.
+    pub network: Network,
+}
+
+/// Why a model cannot be asked at all.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No vendor has this name, and no address is given.
+    #[error("{model:?} names no vendor that is known: write vendor/model with one of {vendors}, or give an address")]
+    UnknownVendor {
+        /// What was given.
+        model: String,
+        /// The names of vendors.
+        vendors: String,
+    },
+    /// The vendor's key is missing.
+    #[error("a key for {vendor} is missing: set {variable}")]
+    NoKey {
+        /// The vendor.
+        vendor: &'static str,
+        /// The name under which its key is usually kept.
+        variable: &'static str,
+    },
+    /// The key holds what no header can carry.
+    #[error("the key for {vendor} holds characters that no key has")]
+    BadKey {
+        /// The vendor.
+        vendor: &'static str,
+    },
+    /// The address is none.
+    #[error("{url:?} is no address of a server: {why}")]
+    BaseUrl {
+        /// What was given, without a password.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The proxy or the certificates cannot be used.
+    #[error("the network settings cannot be used: {why}")]
+    Network {
+        /// What is wrong with them.
+        why: String,
+    },
+}
+
+/// Gets ready to ask a model. The provider is asked nothing, unless the window of a model is not known here and its
+/// server may tell it.
+///
+/// # Errors
+/// When vendor, key, address or network settings cannot be used. A server that cannot be reached is no error here: the
+/// first request says so.
+pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
+    let (vendor, name) = split(choice)?;
+    let wire = choice.wire.unwrap_or(vendor.wire);
+    let is_given = choice.base_url.is_some();
+    let base = choice.base_url.as_deref().unwrap_or(vendor.base_url);
+    let base = address::base(base, wire)?;
+    let key = choice.key.clone().filter(|key| !key.is_empty());
+    if let (None, [variable, ..], false) = (&key, vendor.keys, is_given) {
+        let vendor = vendor.name;
+        return Err(ConnectError::NoKey { vendor, variable });
+    }
+    let is_local = vendor.is_local || address::is_own_machine(&base);
+    let usual = if is_local { TimeLimits::LOCAL } else { TimeLimits::CLOUD };
+    let limits = choice.limits.unwrap_or(usual);
+    let line = Line {
+        client: network::client(&choice.network, limits).map_err(|why| ConnectError::Network { why })?,
+        url: address::endpoint(&base, wire, name),
+        headers: address::headers(wire, key.as_ref()).ok_or(ConnectError::BadKey { vendor: vendor.name })?,
+        key,
+        limits,
+    };
+    let known = lookup(vendor, name);
+    let told = match (choice.window, &known) {
+        (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name).await,
+        _ => None,
+    };
+    let profile = profile(choice, vendor, name, known.as_ref(), told);
+    let settings = Settings {
+        wire,
+        model: name.to_owned(),
+        vendor: family(vendor),
+        max_output: profile.max_output,
+        sees_images: profile.sees_images,
+        thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
+        thinking: choice.thinking.clone(),
+        shows_thinking: choice.shows_thinking,
+        lifetime: choice.lifetime,
+    };
+    Ok(Box::new(Provider {
+        profile,
+        settings: Arc::new(settings),
+        line,
+    }))
+}
+
+/// A server that speaks a known form, and nothing else is known of it.
+const COMPATIBLE: &Vendor = &Vendor {
+    name: "compatible",
+    base_url: "",
+    wire: Wire::Chat,
+    keys: &[],
+    is_local: false,
+};
+
+/// Vendor and the vendor's own name of the model.
+fn split(choice: &Choice) -> Result<(&'static Vendor, &str), ConnectError> {
+    let named = choice
+        .model
+        .split_once('/')
+        .and_then(|(vendor, model)| Some((vendor::find(vendor)?, model)));
+    match named {
+        Some((vendor, model)) if !model.is_empty() => Ok((vendor, model)),
+        None if choice.base_url.is_some() && !choice.model.is_empty() => Ok((COMPATIBLE, &choice.model)),
+        _ => Err(ConnectError::UnknownVendor {
+            model: choice.model.clone(),
+            vendors: vendor::vendors()
+                .map(|vendor| vendor.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        }),
+    }
+}
+
+/// The vendor as the catalogue names it, whichever of its wires is used.
+fn family(vendor: &Vendor) -> &'static str {
+    match vendor.name {
+        "openai-chat" => "openai",
+        name => name,
+    }
+}
+
+fn lookup(vendor: &Vendor, name: &str) -> Option<Known> {
+    // A gateway's variants (`…:free`, `…:nitro`) are the same model.
+    let plain = || catalogue::find(family(vendor), name.split_once(':')?.0);
+    catalogue::find(family(vendor), name).or_else(plain)
+}
+
+fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, told: Option<Tokens>) -> Profile {
+    let window = choice
+        .window
+        .or(told)
+        .or(known.map(|known| known.window))
+        .unwrap_or(match vendor.name {
+            "ollama" => window::OLLAMA,
+            _ => UNKNOWN_WINDOW,
+        });
+    let longest = known.map_or(UNKNOWN_OUTPUT, |known| known.max_output);
+    let usual = longest.min(USUAL_OUTPUT).min(window / 4).max(1);
+    Profile {
+        name: format!("{}/{name}", vendor.name),
+        window,
+        max_output: choice.max_output.unwrap_or(usual),
+        sees_images: known.is_some_and(|known| known.sees_images),
+        price: choice.price.or(match known {
+            Some(known) => known.price,
+            None => vendor.is_local.then(Price::default),
+        }),
+        is_unknown: known.is_none() && choice.window.or(told).is_none(),
+    }
+}
+
+/// How a model is asked to think; one that nobody lists, as most of its vendor's are.
+fn thinks(known: Option<&Known>, vendor: &Vendor, wire: Wire, wanted: &Thinking) -> Thinks {
+    match (known, wire, wanted) {
+        (Some(known), ..) => known.thinks,
+        (None, Wire::Responses, _) if vendor.name == "openai" => Thinks::Effort,
+        (None, _, Thinking::Usual | Thinking::Off) => Thinks::Never,
+        (None, Wire::Anthropic, Thinking::Effort(_)) => Thinks::Adaptive,
+        (None, Wire::Anthropic, Thinking::Budget(_)) => Thinks::Budget,
+        (None, Wire::Gemini, Thinking::Effort(_)) => Thinks::Level,
+        (None, Wire::Gemini, Thinking::Budget(_)) => Thinks::Budget,
+        (None, ..) => Thinks::Effort,
+    }
+}

@@ -1,0 +1,46 @@
+//! Models over HTTP: Anthropic, OpenAI, Gemini, OpenRouter, DeepSeek, Ollama, and every server that speaks as one of them.
+//!
+//! [`connect`] makes a [`Model`](codelet_agent::model::Model) of a [`Choice`]. What goes out is the engine's own
+//! conversation in the vendor's form, written by the formats to the byte as it came; what comes back is put together from
+//! the frames into the vendor's own message, so that nothing is lost on the way and everything can go back. Counts are
+//! taken from the frames as they come, also of a reply that is cut.
+//!
+//! One request is one request: nothing is retried, repaired or compacted here, nobody but the provider is talked to, and
+//! no environment and no file is read. The HTTP client and the framing of streams come from a library, none of whose
+//! types leave this crate.
+//!
+//! Where to read on: `provider` (one exchange), `body` (what goes out), `frames` (what comes back), `sort` (errors).
+//!
+//! ```
+//! use codelet_providers::{Choice, ConnectError, connect};
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+//! let choice = Choice { model: "anthropic/claude-opus-5-5".into(), ..Choice::default() };
+//! let error = runtime.block_on(connect(&choice)).err();
+//! let variable = "ANTHROPIC_API_KEY";
+//! assert_eq!(error, Some(ConnectError::NoKey { vendor: "anthropic", variable }));
+//! ```
+
+mod address;
+mod answer;
+mod body;
+pub mod catalogue;
+mod choice;
+mod frames;
+mod marks;
+mod network;
+mod provider;
+mod secret;
+mod sort;
+mod usage;
+pub mod vendor;
+mod wait;
+mod window;
+
+pub use body::Thinking;
+pub use catalogue::{Known, known};
+pub use choice::{Choice, ConnectError, connect};
+pub use marks::Lifetime;
+pub use network::{Network, TimeLimits};
+pub use secret::Secret;
+pub use vendor::{Vendor, Wire, vendors};

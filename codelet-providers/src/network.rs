@@ -1,0 +1,355 @@
+//! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment and no
+//! file.
+
+use crate::secret::Secret;
+use crate::sort::{Refusal, sort};
+use codelet_agent::model::ModelError;
+use rig_core::http_client::HeaderMap;
+use rig_core::http_client::framing::SseFramer;
+use rig_reqwest::reqwest::{self, Client, Proxy, Response, Url};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// The longest frame that is taken, in bytes: a whole file in a call's parameters, many times over.
+const LONGEST_FRAME: usize = 8 << 20;
+/// The longest reply that is taken, in bytes.
+const LONGEST_REPLY: usize = 64 << 20;
+/// So much of a refusal is read, in bytes.
+const LONGEST_REFUSAL: usize = 256 << 10;
+
+/// How long a provider may be silent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimeLimits {
+    /// Until the connection stands.
+    pub connect: Duration,
+    /// From then until the first byte of the reply.
+    pub first_byte: Duration,
+    /// From one byte of the reply to the next.
+    pub idle: Duration,
+}
+
+impl TimeLimits {
+    /// For a vendor's cloud: 10 seconds, a minute, a minute.
+    pub const CLOUD: TimeLimits = TimeLimits {
+        connect: Duration::from_secs(10),
+        first_byte: Duration::from_secs(60),
+        idle: Duration::from_secs(60),
+    };
+
+    /// For a server on the user's own machine, which may read a prompt for minutes: 10 seconds, 15 minutes, 5 minutes.
+    pub const LOCAL: TimeLimits = TimeLimits {
+        connect: Duration::from_secs(10),
+        first_byte: Duration::from_secs(900),
+        idle: Duration::from_secs(300),
+    };
+}
+
+/// How a provider is reached, beside its address.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    /// The proxy to go through, as a URL (what `HTTPS_PROXY` usually holds).
+    pub proxy: Option<String>,
+    /// Hosts that are reached without the proxy, with commas between (what `NO_PROXY` usually holds).
+    pub no_proxy: Option<String>,
+    /// Certificates in PEM that are trusted beside the usual ones.
+    pub certificates: Option<Vec<u8>>,
+}
+
+/// The client that all requests to one provider share.
+pub(crate) fn client(network: &Network, limits: TimeLimits) -> Result<Client, String> {
+    let mut roots = rustls::RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    };
+    for certificate in CertificateDer::pem_slice_iter(network.certificates.as_deref().unwrap_or_default()) {
+        let certificate = certificate.map_err(|error| format!("the certificates are no PEM: {error}"))?;
+        roots
+            .add(certificate)
+            .map_err(|error| format!("a certificate cannot be used: {error}"))?;
+    }
+    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let mut builder = Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy()
+        .connect_timeout(limits.connect)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("codelet/", env!("CARGO_PKG_VERSION")));
+    if let Some(url) = network.proxy.as_deref().filter(|url| !url.is_empty()) {
+        // The address may hold a password: it is not repeated.
+        let proxy = Proxy::all(url).map_err(|_| "the proxy's address is no URL".to_owned())?;
+        let direct = network.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
+        builder = builder.proxy(proxy.no_proxy(direct));
+    }
+    builder.build().map_err(|error| chain(&error))
+}
+
+/// A request that is ready to be sent.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub client: Client,
+    pub url: Url,
+    pub headers: HeaderMap,
+    pub key: Option<Secret>,
+    pub limits: TimeLimits,
+}
+
+impl Line {
+    /// Posts a body, and opens the stream of frames that answers it.
+    pub(crate) async fn post(&self, body: String) -> Result<Stream, ModelError> {
+        let request = self
+            .client
+            .post(self.url.clone())
+            .headers(self.headers.clone())
+            .body(body);
+        let deadline = Instant::now() + self.limits.connect + self.limits.first_byte;
+        let response = match timeout_at(deadline, request.send()).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(self.failed(&error, false)),
+            Err(_) => return Err(self.silent(self.limits.first_byte, false)),
+        };
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        let stream = Stream {
+            line: self.clone(),
+            response,
+            framer: SseFramer::new(),
+            frames: VecDeque::new(),
+            taken: 0,
+            deadline: Some(deadline),
+            is_over: false,
+        };
+        if stream.is_json() {
+            return Err(stream.whole().await);
+        }
+        Ok(stream)
+    }
+
+    /// Asks for a small JSON document.
+    pub(crate) async fn get(&self, limit: Duration) -> Result<serde_json::Value, ModelError> {
+        let request = self.client.get(self.url.clone()).headers(self.headers.clone());
+        let ask = async {
+            let response = request.send().await.map_err(|error| self.failed(&error, false))?;
+            if !response.status().is_success() {
+                return Err(self.refused(response).await);
+            }
+            let (text, _) = read(response, LONGEST_REFUSAL * 16).await;
+            serde_json::from_str(&text).map_err(|error| ModelError::Garbled {
+                said: format!("{}: {error}", self.place()),
+            })
+        };
+        timeout(limit, ask)
+            .await
+            .unwrap_or_else(|_| Err(self.silent(limit, false)))
+    }
+
+    async fn refused(&self, response: Response) -> ModelError {
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let reading = read(response, LONGEST_REFUSAL);
+        let body = timeout(self.limits.connect, reading)
+            .await
+            .map(|(body, _)| body)
+            .unwrap_or_default();
+        if (300..400).contains(&status) {
+            return ModelError::Refused {
+                said: format!(
+                    "{} answers with a redirection ({status}), which is not followed: is the address right?",
+                    self.place()
+                ),
+            };
+        }
+        let refusal = Refusal {
+            status: Some(status),
+            headers: &headers,
+            body: &body,
+        };
+        sort(&refusal, self.key.as_ref())
+    }
+
+    /// Host and port, which is all of the address that is ever shown.
+    fn place(&self) -> String {
+        let host = self.url.host_str().unwrap_or("?");
+        match self.url.port_or_known_default() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
+    fn failed(&self, error: &reqwest::Error, had_begun: bool) -> ModelError {
+        let why = self.scrub(&chain(error));
+        let place = self.place();
+        let said = match error {
+            error if error.is_connect() && why.contains("dns") => {
+                format!("the name of {place} could not be resolved ({why}): check the host's name and the network")
+            }
+            error if error.is_connect() && error.is_timeout() => {
+                format!(
+                    "{place} did not take the connection in {} s: check host, port and proxy",
+                    self.limits.connect.as_secs()
+                )
+            }
+            error if error.is_connect() => {
+                format!("could not connect to {place} ({why}): check that it runs, host and port")
+            }
+            _ if had_begun => format!("the connection to {place} was lost ({why})"),
+            _ => format!("the request to {place} failed ({why})"),
+        };
+        ModelError::Cut { said, had_begun }
+    }
+
+    fn silent(&self, limit: Duration, had_begun: bool) -> ModelError {
+        let seconds = limit.as_secs_f32();
+        ModelError::Cut {
+            said: format!("{} said nothing for {seconds} s", self.place()),
+            had_begun,
+        }
+    }
+
+    /// A text without the key.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        match &self.key {
+            Some(key) => key.scrub(text),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// The frames of one reply. Dropping it closes the connection.
+pub(crate) struct Stream {
+    line: Line,
+    response: Response,
+    framer: SseFramer,
+    frames: VecDeque<String>,
+    taken: usize,
+    /// When the first byte has to be there; none once it was.
+    deadline: Option<Instant>,
+    is_over: bool,
+}
+
+impl Stream {
+    /// The data of the next frame; none when the server has ended the stream. `had_begun` goes into errors.
+    pub(crate) async fn next(&mut self, had_begun: bool) -> Result<Option<String>, ModelError> {
+        loop {
+            if let Some(frame) = self.frames.pop_front() {
+                return Ok(Some(frame));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            self.read(had_begun).await?;
+        }
+    }
+
+    async fn read(&mut self, had_begun: bool) -> Result<(), ModelError> {
+        let limits = self.line.limits;
+        let (deadline, limit) = match self.deadline {
+            Some(deadline) => (deadline, limits.first_byte),
+            None => (Instant::now() + limits.idle, limits.idle),
+        };
+        let chunk = match timeout_at(deadline, self.response.chunk()).await {
+            Err(_) => return Err(self.line.silent(limit, had_begun)),
+            Ok(Err(error)) => return Err(self.line.failed(&error, had_begun)),
+            Ok(Ok(chunk)) => chunk,
+        };
+        let Some(chunk) = chunk else {
+            self.is_over = true;
+            // Some servers forget the blank line after the last frame.
+            self.frames.extend(frames(&mut self.framer, b"\n\n"));
+            return Ok(());
+        };
+        self.deadline = None;
+        self.taken += chunk.len();
+        self.frames.extend(frames(&mut self.framer, &chunk));
+        if self.framer.pending() > LONGEST_FRAME || self.taken > LONGEST_REPLY {
+            return Err(ModelError::Garbled {
+                said: format!("the reply is too long: {} bytes came", self.taken),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the server has ended the stream: what is left may be half a frame.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn is_json(&self) -> bool {
+        let kind = self
+            .response
+            .headers()
+            .get("content-type")
+            .and_then(|kind| kind.to_str().ok());
+        kind.is_some_and(|kind| kind.trim_start().starts_with("application/json"))
+    }
+
+    /// A stream was asked for and a document came: some gateways send errors so, with a status of success.
+    async fn whole(self) -> ModelError {
+        let line = self.line;
+        let limit = line.limits.first_byte;
+        match timeout(limit, read(self.response, LONGEST_REFUSAL)).await {
+            Ok((body, _)) if body.contains("\"error\"") => {
+                let refusal = Refusal {
+                    status: None,
+                    headers: &crate::sort::NoHeaders,
+                    body: &body,
+                };
+                sort(&refusal, line.key.as_ref())
+            }
+            Ok(_) => ModelError::Garbled {
+                said: format!("{} answers with a document where a stream was asked for", line.place()),
+            },
+            Err(_) => line.silent(limit, false),
+        }
+    }
+}
+
+/// The data of the frames that a chunk completes, blank ones left out.
+fn frames(framer: &mut SseFramer, chunk: &[u8]) -> Vec<String> {
+    framer
+        .push(chunk)
+        .map(|event| event.data)
+        .filter(|data| !data.trim().is_empty())
+        .collect()
+}
+
+/// A body up to a length; what is lost behind a failure is lost.
+async fn read(mut response: Response, longest: usize) -> (String, bool) {
+    let mut body = Vec::new();
+    let is_whole = loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk[..chunk.len().min(longest - body.len())]),
+            Ok(None) => break true,
+            Err(_) => break false,
+        }
+        if body.len() >= longest {
+            break false;
+        }
+    };
+    (String::from_utf8_lossy(&body).into_owned(), is_whole)
+}
+
+/// What went wrong, down to the cause, without the address.
+fn chain(error: &reqwest::Error) -> String {
+    let mut causes: Vec<String> = Vec::new();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !causes.last().is_some_and(|last| last.contains(&said)) {
+            causes.push(said);
+        }
+        source = cause.source();
+    }
+    match causes.last() {
+        Some(_) => causes.join(": "),
+        None if error.is_timeout() => "it took too long".to_owned(),
+        None => "no reason is known".to_owned(),
+    }
+}

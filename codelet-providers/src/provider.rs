@@ -1,0 +1,137 @@
+//! A model behind a provider: one request, one stream of what comes, nothing retried.
+
+use crate::answer;
+use crate::body::Settings;
+use crate::frames::{Frames, Trouble, anthropic, chat, gemini, responses};
+use crate::network::{Line, Stream};
+use crate::sort::{NoHeaders, Refusal, sort};
+use crate::vendor::Wire;
+use codelet_agent::model::{Delta, Model, ModelError, Profile, Request};
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, unfold};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A model that is asked over HTTP.
+pub(crate) struct Provider {
+    pub profile: Profile,
+    pub settings: Arc<Settings>,
+    pub line: Line,
+}
+
+impl Model for Provider {
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        let exchange = Exchange {
+            settings: self.settings.clone(),
+            line: self.line.clone(),
+            request,
+            stream: None,
+            frames: new(self.settings.wire),
+            ready: VecDeque::new(),
+            had_begun: false,
+            is_over: false,
+        };
+        unfold(exchange, |mut exchange| async move {
+            let next = exchange.next().await?;
+            Some((next, exchange))
+        })
+        .boxed()
+    }
+}
+
+pub(crate) fn new(wire: Wire) -> Box<dyn Frames> {
+    match wire {
+        Wire::Anthropic => Box::<anthropic::Anthropic>::default(),
+        Wire::Chat => Box::<chat::Chat>::default(),
+        Wire::Responses => Box::<responses::Responses>::default(),
+        Wire::Gemini => Box::<gemini::Gemini>::default(),
+    }
+}
+
+/// A request and its reply under way.
+struct Exchange {
+    settings: Arc<Settings>,
+    line: Line,
+    request: Request,
+    /// None until the first time that somebody waits: nothing is sent before. None again when all is told.
+    stream: Option<Stream>,
+    frames: Box<dyn Frames>,
+    ready: VecDeque<Result<Delta, ModelError>>,
+    /// Something of the answer has come.
+    had_begun: bool,
+    is_over: bool,
+}
+
+impl Exchange {
+    async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Some(item);
+            }
+            if self.is_over {
+                return None;
+            }
+            if let Err(error) = self.step().await {
+                self.is_over = true;
+                self.ready.push_back(Err(error));
+            }
+            if self.is_over {
+                self.stream = None;
+            }
+        }
+    }
+
+    /// Sends the request, or takes one more frame of the reply.
+    async fn step(&mut self) -> Result<(), ModelError> {
+        let Some(stream) = &mut self.stream else {
+            let body = self.settings.body(&self.request);
+            self.stream = Some(self.line.post(body).await?);
+            return Ok(());
+        };
+        let frame = match stream.next(self.had_begun).await {
+            Ok(Some(frame)) => frame,
+            Ok(None) => return self.end(None),
+            Err(error) => return self.end(Some(error)),
+        };
+        let is_last = stream.is_over();
+        let mut deltas = Vec::new();
+        let taken = self.frames.take(&frame, &mut deltas);
+        self.had_begun |= deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)));
+        self.ready.extend(deltas.into_iter().map(Ok));
+        match taken {
+            Ok(false) => Ok(()),
+            Ok(true) => self.end(None),
+            // Half a frame at the end of a stream that was cut.
+            Err(Trouble::Garbled(_)) if is_last => self.end(None),
+            Err(Trouble::Garbled(said)) => Err(ModelError::Garbled {
+                said: self.line.scrub(&said),
+            }),
+            Err(Trouble::Reported(body)) => {
+                let refusal = Refusal {
+                    status: None,
+                    headers: &NoHeaders,
+                    body: &body,
+                };
+                Err(sort(&refusal, self.line.key.as_ref()))
+            }
+        }
+    }
+
+    /// The stream has ended, by itself or by a failure. A reply that was complete by then is one all the same.
+    fn end(&mut self, failure: Option<ModelError>) -> Result<(), ModelError> {
+        let Some(whole) = self.frames.finish() else {
+            return Err(failure.unwrap_or(ModelError::Cut {
+                said: "the stream ended before the answer did".to_owned(),
+                had_begun: self.had_begun,
+            }));
+        };
+        let reply = answer::reply(whole, self.settings.wire, &self.request.messages, self.frames.billed())?;
+        self.ready.push_back(Ok(Delta::Done(reply)));
+        self.is_over = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,531 @@
+//! Errors sorted by what can be done about them, from the vendors' statuses, codes and words.
+
+use crate::secret::Secret;
+use crate::wait::{self, Headers};
+use codelet_agent::model::ModelError;
+use codelet_context::tokens::Tokens;
+use serde_json::Value;
+
+/// So much of a vendor's words is passed on, in bytes.
+const LONGEST: usize = 1_000;
+
+/// Limits outside of this are no windows, in tokens.
+const WINDOWS: std::ops::RangeInclusive<Tokens> = 64..=1_000_000_000;
+
+/// A reply that is no answer: a status other than success, or an error event within a stream.
+pub(crate) struct Refusal<'a> {
+    /// The status; none within a stream.
+    pub status: Option<u16>,
+    /// The reply's headers.
+    pub headers: &'a dyn Headers,
+    /// What was sent, JSON or not.
+    pub body: &'a str,
+}
+
+/// No headers, as within a stream.
+pub(crate) struct NoHeaders;
+
+impl Headers for NoHeaders {
+    fn header(&self, _: &str) -> Option<&str> {
+        None
+    }
+}
+
+/// Sorts a refusal. The key, if any, is in no error.
+pub(crate) fn sort(refusal: &Refusal, key: Option<&Secret>) -> ModelError {
+    let parsed = error_object(refusal.body);
+    let words = Words::of(&parsed, refusal);
+    let scrub = |text: &str| match key {
+        Some(key) => key.scrub(text),
+        None => text.to_owned(),
+    };
+    let said = scrub(&words.said);
+    let status = refusal.status.or(words.status).unwrap_or(0);
+    if let Some(limit) = too_long(status, &words, &parsed) {
+        return ModelError::TooLong { limit, said };
+    }
+    let retry_after = wait::asked(refusal.headers, &parsed, &words.said);
+    if words.is_quota(retry_after.is_some()) {
+        return ModelError::Refused { said };
+    }
+    if status == 401 || words.is_about_the_key() {
+        return ModelError::Credentials { said };
+    }
+    if matches!(status, 408 | 409 | 425 | 429 | 500..=599) || words.is_passing() {
+        return ModelError::Busy { retry_after, said };
+    }
+    match status {
+        403 => ModelError::Credentials { said },
+        // Within a stream there is no status, and what has begun was accepted: the vendor failed.
+        0 if !words.is_bad_request() => ModelError::Busy { retry_after, said },
+        404 => ModelError::Refused {
+            said: format!("{said} (is the model's name right, and the address?)"),
+        },
+        _ => ModelError::Refused { said },
+    }
+}
+
+/// The object that describes the error, wherever a vendor puts it; null where there is none.
+fn error_object(body: &str) -> Value {
+    let Ok(mut value) = serde_json::from_str::<Value>(body) else {
+        return Value::Null;
+    };
+    // Gemini wraps an error into a list where a stream was asked for.
+    if let Value::Array(items) = &mut value {
+        value = items.first_mut().map(Value::take).unwrap_or_default();
+    }
+    if let Some(response) = value
+        .get_mut("response")
+        .filter(|response| response["error"].is_object())
+    {
+        value = response.take();
+    }
+    match value.get_mut("error") {
+        Some(error @ Value::Object(_)) => error.take(),
+        _ => value,
+    }
+}
+
+/// What an error says of itself.
+struct Words {
+    said: String,
+    /// Message, code and type in small letters, to look for words in.
+    lower: String,
+    /// Code, type and status as they stand.
+    codes: Vec<String>,
+    status: Option<u16>,
+}
+
+impl Words {
+    fn of(error: &Value, refusal: &Refusal) -> Self {
+        let text = |name: &str| {
+            error
+                .get(name)
+                .and_then(Value::as_str)
+                .filter(|text| !text.trim().is_empty())
+        };
+        let message = text("message")
+            .or_else(|| text("error"))
+            .or_else(|| text("detail"))
+            .or_else(|| text("msg"));
+        // A gateway may wrap what the vendor behind it said.
+        let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
+        let raw = raw.and_then(Value::as_str).filter(|raw| !raw.trim().is_empty());
+        let codes: Vec<String> = ["code", "type", "status"]
+            .iter()
+            .filter_map(|name| text(name).map(str::to_owned))
+            .collect();
+        let body = refusal.body.trim();
+        let mut said = match (message, raw) {
+            (Some(message), Some(raw)) => format!("{message}: {raw}"),
+            (Some(message), None) => message.to_owned(),
+            (None, _) if body.is_empty() || body.starts_with('<') => "no reason was given".to_owned(),
+            (None, _) => body.to_owned(),
+        };
+        shorten(&mut said);
+        let lower = format!("{said} {}", codes.join(" ")).to_ascii_lowercase();
+        let kind = codes.iter().find(|code| code.chars().any(char::is_alphabetic));
+        said = match (refusal.status, kind) {
+            (Some(status), Some(kind)) => format!("{said} ({status}, {kind})"),
+            (Some(status), None) => format!("{said} ({status})"),
+            (None, Some(kind)) => format!("{said} ({kind})"),
+            (None, None) => said,
+        };
+        let number = error.get("code").and_then(|code| match code {
+            Value::String(code) => code.parse().ok(),
+            code => code.as_u64(),
+        });
+        Words {
+            said,
+            lower,
+            codes,
+            status: number.filter(|code| (100..600).contains(code)).map(|code| code as u16),
+        }
+    }
+
+    fn has_code(&self, codes: &[&str]) -> bool {
+        self.codes
+            .iter()
+            .any(|own| codes.iter().any(|code| own.eq_ignore_ascii_case(code)))
+    }
+
+    fn says(&self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| self.lower.contains(phrase))
+    }
+
+    /// Money or a quota is used up: asking again soon does not help.
+    fn is_quota(&self, names_a_wait: bool) -> bool {
+        self.has_code(&[
+            "insufficient_quota",
+            "billing_error",
+            "billing_hard_limit_reached",
+            "insufficient_balance",
+        ]) || self.says(&[
+            "insufficient balance",
+            "insufficient credit",
+            "credit balance is too low",
+        ]) || (self.says(&["exceeded your current quota", "per day"]) && !names_a_wait)
+    }
+
+    fn is_about_the_key(&self) -> bool {
+        self.has_code(&[
+            "authentication_error",
+            "invalid_api_key",
+            "permission_error",
+            "UNAUTHENTICATED",
+        ]) || self.says(&[
+            "api key not valid",
+            "api_key_invalid",
+            "api key expired",
+            "incorrect api key",
+        ])
+    }
+
+    /// The vendor calls it a trouble of its own, whatever the status.
+    fn is_passing(&self) -> bool {
+        let codes = [
+            "overloaded_error",
+            "api_error",
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "server_error",
+            "timeout_error",
+            "unavailable_error",
+            "internal_server_error",
+            "RESOURCE_EXHAUSTED",
+            "UNAVAILABLE",
+            "INTERNAL",
+            "DEADLINE_EXCEEDED",
+            "engine_overloaded_error",
+            "server_overloaded",
+            "slow_down",
+        ];
+        self.has_code(&codes)
+    }
+
+    fn is_bad_request(&self) -> bool {
+        let codes = [
+            "invalid_request_error",
+            "invalid_prompt",
+            "not_found_error",
+            "model_not_found",
+            "INVALID_ARGUMENT",
+            "FAILED_PRECONDITION",
+            "NOT_FOUND",
+            "PERMISSION_DENIED",
+        ];
+        self.has_code(&codes)
+    }
+}
+
+fn shorten(text: &mut String) {
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
+/// Words that only a request too long for the model is answered with.
+const TOO_LONG: &[&str] = &[
+    "prompt is too long",
+    "exceed context limit",
+    "maximum context length",
+    "exceeds the context window",
+    "context window exceed",
+    "context_length_exceeded",
+    "exceeds the maximum number of tokens allowed",
+    "exceeds the available context size",
+    "exceed_context_size_error",
+    "maximum prompt length",
+    "exceeded model token limit",
+    "input is too long",
+    "input length exceeds the context length",
+    "greater than the context length",
+    "reduce the length of the messages",
+    "long context request",
+    "string_above_max_length",
+    "request_too_large",
+    "request entity too large",
+    "too large for model with",
+];
+
+/// Words after which the limit stands.
+const BEFORE_LIMIT: &[&str] = &[
+    "maximum context length is",
+    "maximum context length of",
+    "tokens allowed",
+    "available context size",
+    "maximum prompt length is",
+    "exceeded model token limit:",
+    "context length of",
+    "context length is only",
+    "context window of",
+    "too large for model with",
+    "tokens per min (tpm): limit",
+    "context length:",
+];
+
+/// Whether a request was too long, and what the limit is, if the reply names it.
+fn too_long(status: u16, words: &Words, error: &Value) -> Option<Option<Tokens>> {
+    // One request above a rate limit will never pass, however long one waits.
+    let is_above_rate = words.lower.contains("request too large") && words.lower.contains("tokens per min");
+    if is_above_rate {
+        return Some(limit_in(&words.lower));
+    }
+    let is_long = status == 413 || words.says(TOO_LONG);
+    if !is_long || matches!(status, 401 | 403) {
+        return None;
+    }
+    // A limit on tokens in a minute has the same words as one on tokens in a request.
+    if status == 429 && words.says(&["per minute", "per min"]) {
+        return None;
+    }
+    let field = ["n_ctx", "context_length", "max_context_length"]
+        .iter()
+        .find_map(|name| error.get(name)?.as_u64());
+    Some(
+        field
+            .filter(|limit| WINDOWS.contains(limit))
+            .or_else(|| limit_in(&words.lower)),
+    )
+}
+
+fn limit_in(lower: &str) -> Option<Tokens> {
+    let after = |phrase: &str| {
+        let at = lower.find(phrase)? + phrase.len();
+        number(lower[at..].trim_start_matches([' ', '(', ':', '=']))
+    };
+    // `213462 tokens > 200000 maximum`, `188240 + 21333 > 200000`
+    let greater = || number(lower.split_once(" > ")?.1.trim_start());
+    BEFORE_LIMIT
+        .iter()
+        .find_map(|phrase| after(phrase))
+        .or_else(greater)
+        .filter(|limit| WINDOWS.contains(limit))
+}
+
+/// The number at the beginning of a text, with separators between thousands.
+fn number(text: &str) -> Option<Tokens> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '_'))
+        .unwrap_or(text.len());
+    let digits: String = text[..end].chars().filter(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::time::Duration;
+
+    fn sorted(status: impl Into<Option<u16>>, body: Value) -> ModelError {
+        let body = match body {
+            Value::String(text) => text,
+            body => body.to_string(),
+        };
+        let refusal = Refusal {
+            status: status.into(),
+            headers: &Vec::<(&str, &str)>::new(),
+            body: &body,
+        };
+        sort(&refusal, None)
+    }
+
+    fn message(text: &str) -> Value {
+        json!({"error": {"type": "invalid_request_error", "message": text}})
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_tells_the_limit_in_every_vendors_words() {
+        for (status, body, expected) in [
+            (
+                400,
+                message("prompt is too long: 213462 tokens > 200000 maximum"),
+                Some(200_000),
+            ),
+            (
+                400,
+                message(
+                    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length",
+                ),
+                Some(200_000),
+            ),
+            (
+                413,
+                json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}),
+                None,
+            ),
+            (
+                400,
+                json!({"error": {"code": "context_length_exceeded", "message": "This model's maximum context length is 128,000 tokens. However, your messages resulted in 140000 tokens."}}),
+                Some(128_000),
+            ),
+            (
+                400,
+                json!({"error": {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model. Please adjust your input and try again."}}),
+                None,
+            ),
+            (
+                400,
+                json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}),
+                Some(1_048_576),
+            ),
+            (
+                400,
+                json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "request (40030 tokens) exceeds the available context size (16384 tokens), try increasing it", "n_prompt_tokens": 40030, "n_ctx": 16384}}),
+                Some(16_384),
+            ),
+            (
+                400,
+                json!({"error": {"code": 400, "message": "This endpoint's maximum context length is 163840 tokens. However, you requested about 200000 tokens"}}),
+                Some(163_840),
+            ),
+            (
+                400,
+                message("This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+                Some(131_072),
+            ),
+            (
+                400,
+                message("Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)"),
+                Some(262_144),
+            ),
+            (413, json!("<html>Payload Too Large</html>"), None),
+            (
+                429,
+                message(
+                    "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 41000.",
+                ),
+                Some(30_000),
+            ),
+        ] {
+            match sorted(status, body.clone()) {
+                ModelError::TooLong { limit, .. } => assert_eq!(limit, expected, "{body}"),
+                other => panic!("{body}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_busy_is_busy_with_and_without_a_status() {
+        let error = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": "Overloaded"}});
+        for (status, body) in [
+            (Some(429), error("rate_limit_error")),
+            (Some(529), error("overloaded_error")),
+            (Some(500), json!("")),
+            (Some(502), json!("<html>Bad gateway</html>")),
+            (
+                Some(503),
+                json!({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+            ),
+            (Some(504), json!("upstream timed out")),
+            (None, error("overloaded_error")),
+            (None, error("api_error")),
+            (
+                None,
+                json!({"error": {"code": 502, "message": "Provider returned error"}}),
+            ),
+            (
+                None,
+                json!({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "x"}}}),
+            ),
+            (
+                Some(429),
+                json!({"error": {"message": "Rate limit reached: 40000 tokens per min", "code": "rate_limit_exceeded"}}),
+            ),
+        ] {
+            let sorted = sorted(status, body.clone());
+            assert!(matches!(sorted, ModelError::Busy { .. }), "{body}: {sorted:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_in_the_body_of_a_gemini_error_is_found() {
+        let body = json!([{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED",
+            "message": "You exceeded your current quota, please check your plan", "details": [{"retryDelay": "17s"}]}}]);
+        match sorted(429, body) {
+            ModelError::Busy { retry_after, .. } => assert_eq!(retry_after, Some(Duration::from_secs(17))),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_is_not_asked_again() {
+        for (status, body) in [
+            (
+                429,
+                json!({"error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "You exceeded your current quota"}}),
+            ),
+            (
+                402,
+                json!({"error": {"message": "Insufficient Balance", "type": "unknown_error"}}),
+            ),
+            (
+                402,
+                json!({"error": {"code": 402, "message": "Insufficient credits. Add more"}}),
+            ),
+            (
+                400,
+                message("Your credit balance is too low to access the Anthropic API."),
+            ),
+        ] {
+            assert!(
+                matches!(sorted(status, body.clone()), ModelError::Refused { .. }),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn keys_models_and_bad_requests_are_told_apart() {
+        let key = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
+        assert!(matches!(sorted(401, key), ModelError::Credentials { .. }));
+        let gemini = json!({"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT"}});
+        assert!(matches!(sorted(400, gemini), ModelError::Credentials { .. }));
+        assert!(matches!(sorted(403, json!("")), ModelError::Credentials { .. }));
+        let model = json!({"error": {"code": "model_not_found", "message": "The model `gpt-99` does not exist"}});
+        match sorted(404, model) {
+            ModelError::Refused { said } => assert!(said.contains("gpt-99") && said.contains("name right"), "{said}"),
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(
+            sorted(400, message("tools.0: bad")),
+            ModelError::Refused { .. }
+        ));
+    }
+
+    #[test]
+    fn the_key_is_in_no_error() {
+        let key = Secret::new("sk-ant-0123456789abcdefghijklmnopqrstuvwxyz");
+        let body = format!("{{\"error\":{{\"message\":\"no such key {}\"}}}}", key.expose());
+        for status in [400, 401, 403, 404, 413, 429, 500] {
+            let refusal = Refusal {
+                status: Some(status),
+                headers: &NoHeaders,
+                body: &body,
+            };
+            let error = sort(&refusal, Some(&key));
+            assert!(!format!("{error:?} {error}").contains("0123456789"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_words_is_cut() {
+        match sorted(400, message(&"é".repeat(10_000))) {
+            ModelError::Refused { said } => assert!(said.len() < 1_100),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_makes_it_panic(body in "\\PC{0,80}", status in 0u16..700, words in "(prompt is too long|maximum context length is|tokens allowed| > )[ (0-9,_]{0,12}\\PC{0,10}") {
+            let _ = sorted(Some(status), json!(body.clone()));
+            let _ = sorted(None, message(&words));
+            let _ = sorted(Some(status), json!({"error": {"message": words, "code": body}}));
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! When a busy vendor wants to be asked again, in all the ways in which vendors say so.
+//!
+//! Nothing here looks at a clock: a moment is turned into a wait by the `date` of the same reply.
+
+use serde_json::Value;
+use std::time::Duration;
+
+/// A longer wait is no wait but a refusal; it is cut to this.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// What a header of a reply says; names are lower-case.
+pub(crate) trait Headers {
+    /// The value of a header.
+    fn header(&self, name: &str) -> Option<&str>;
+}
+
+impl Headers for rig_core::http_client::HeaderMap {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.get(name)?.to_str().ok()
+    }
+}
+
+#[cfg(test)]
+impl Headers for Vec<(&str, &str)> {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
+    }
+}
+
+/// The wait that a reply asks for: its headers first, then its body, then its words.
+pub(crate) fn asked(headers: &dyn Headers, body: &Value, said: &str) -> Option<Duration> {
+    let wait = after(headers)
+        .or_else(|| retry_info(body))
+        .or_else(|| in_words(said))
+        .or_else(|| reset(headers))?;
+    Some(wait.min(LONGEST))
+}
+
+fn seconds(number: f64) -> Option<Duration> {
+    (number.is_finite() && number >= 0.0).then(|| Duration::from_secs_f64(number.min(LONGEST.as_secs_f64())))
+}
+
+fn after(headers: &dyn Headers) -> Option<Duration> {
+    let milliseconds = || headers.header("retry-after-ms")?.trim().parse::<f64>().ok();
+    if let Some(wait) = milliseconds().and_then(|ms| seconds(ms / 1_000.0)) {
+        return Some(wait);
+    }
+    let text = headers.header("retry-after")?.trim();
+    match text.parse::<f64>() {
+        Ok(number) => seconds(number),
+        Err(_) => until(http_date(text)? as f64, headers),
+    }
+}
+
+/// From the reply's own `date` to a moment in seconds since 1970.
+fn until(moment: f64, headers: &dyn Headers) -> Option<Duration> {
+    let now = http_date(headers.header("date")?.trim())?;
+    seconds((moment - now as f64).max(0.0))
+}
+
+/// `google.rpc.RetryInfo` in an error's details: `"retryDelay": "17s"`.
+fn retry_info(body: &Value) -> Option<Duration> {
+    let details = body.get("details")?.as_array()?;
+    details
+        .iter()
+        .find_map(|detail| go_duration(detail.get("retryDelay")?.as_str()?))
+}
+
+/// `Please try again in 1.5s`, `retry in 26.2s`, `try again in 6m0s`.
+fn in_words(said: &str) -> Option<Duration> {
+    let said = said.to_ascii_lowercase();
+    let at = ["try again in ", "retry in ", "retry after "]
+        .iter()
+        .find_map(|words| said.find(words).map(|at| at + words.len()))?;
+    let rest = &said[at..];
+    let word = rest.split([' ', ',']).next()?;
+    if let Some(wait) = go_duration(word.trim_end_matches('.')) {
+        return Some(wait);
+    }
+    let number: f64 = word.parse().ok()?;
+    let unit = rest[word.len()..].trim_start();
+    match unit {
+        unit if unit.starts_with("ms") || unit.starts_with("milli") => seconds(number / 1_000.0),
+        unit if unit.starts_with("min") => seconds(number * 60.0),
+        unit if unit.starts_with("sec") => seconds(number),
+        _ => None,
+    }
+}
+
+/// The limits that are used up tell when they are filled again; the last of them counts.
+fn reset(headers: &dyn Headers) -> Option<Duration> {
+    let is_used_up = |name: &str| headers.header(name).is_none_or(|left| left.trim() == "0");
+    let openai = ["requests", "tokens"].into_iter().filter_map(|what| {
+        is_used_up(&format!("x-ratelimit-remaining-{what}")).then_some(())?;
+        moment(headers.header(&format!("x-ratelimit-reset-{what}"))?, headers)
+    });
+    let anthropic = ["requests", "tokens", "input-tokens", "output-tokens"]
+        .into_iter()
+        .filter_map(|what| {
+            is_used_up(&format!("anthropic-ratelimit-{what}-remaining")).then_some(())?;
+            moment(headers.header(&format!("anthropic-ratelimit-{what}-reset"))?, headers)
+        });
+    let plain = headers
+        .header("x-ratelimit-reset")
+        .and_then(|text| moment(text, headers));
+    openai.chain(anthropic).chain(plain).max()
+}
+
+/// A wait (`1s`, `6m0s`, `0.5`) or a moment (RFC 3339, seconds or milliseconds since 1970).
+fn moment(text: &str, headers: &dyn Headers) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(number) = text.parse::<f64>() {
+        return match number {
+            number if number >= 1e11 => until(number / 1_000.0, headers),
+            number if number >= 1e9 => until(number, headers),
+            number => seconds(number),
+        };
+    }
+    go_duration(text).or_else(|| until(rfc3339(text)? as f64, headers))
+}
+
+/// `1h2m3.5s`, `120ms`.
+fn go_duration(text: &str) -> Option<Duration> {
+    let mut total = 0.0;
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        let unit_end = rest[digits..]
+            .find(|c: char| c.is_ascii_digit())
+            .map_or(rest.len(), |end| digits + end);
+        let factor = match &rest[digits..unit_end] {
+            "h" => 3_600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" | "µs" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        total += number * factor;
+        rest = &rest[unit_end..];
+    }
+    seconds(total)
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT` in seconds since 1970.
+fn http_date(text: &str) -> Option<i64> {
+    let mut words = text.split_once(", ")?.1.split(' ');
+    let day = words.next()?.parse().ok()?;
+    let month = words.next()?;
+    let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let month = months.iter().position(|name| *name == month)? as i64 + 1;
+    let year = words.next()?.parse().ok()?;
+    let time = words.next()?;
+    (words.next()? == "GMT").then_some(())?;
+    Some(days(year, month, day)? * 86_400 + time_of_day(time)?)
+}
+
+/// `2026-11-22T02:32:42Z`, with or without a fraction, in seconds since 1970.
+fn rfc3339(text: &str) -> Option<i64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let mut numbers = date.split('-').map(|number| number.parse::<i64>().ok());
+    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let time = time.split('.').next()?;
+    Some(days(year, month, day)? * 86_400 + time_of_day(time)?)
+}
+
+fn time_of_day(text: &str) -> Option<i64> {
+    let mut numbers = text.split(':').map(|number| number.parse::<i64>().ok());
+    let (hour, minute, second) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);
+    is_time.then_some(hour * 3_600 + minute * 60 + second)
+}
+
+/// Days since 1970 in the Gregorian calendar.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_date = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    is_date.then_some(())?;
+    // Years begin in March here, so that the leap day is a year's last.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year / 400;
+    let year_of_era = year - era * 400;
+    let month_of_year = (month + 9) % 12;
+    let day_of_year = (153 * month_of_year + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(era * 146_097 + day_of_era - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const DATE: (&str, &str) = ("date", "Sun, 22 Nov 2026 02:32:42 GMT");
+
+    fn wait(headers: &[(&'static str, &'static str)], body: Value, said: &str) -> Option<f64> {
+        asked(&headers.to_vec(), &body, said).map(|wait| wait.as_secs_f64())
+    }
+
+    #[test]
+    fn every_way_of_saying_when_is_understood() {
+        let none = || json!({});
+        for (headers, expected) in [
+            (vec![("retry-after", "20")], 20.0),
+            (vec![("retry-after", "0.5")], 0.5),
+            (vec![("retry-after-ms", "1500"), ("retry-after", "9")], 1.5),
+            (vec![("retry-after", "Sun, 22 Nov 2026 02:33:12 GMT"), DATE], 30.0),
+            (vec![("retry-after", "Sun, 22 Nov 2026 02:30:00 GMT"), DATE], 0.0),
+            (
+                vec![
+                    ("x-ratelimit-reset-requests", "6m0s"),
+                    ("x-ratelimit-remaining-requests", "0"),
+                ],
+                360.0,
+            ),
+            (
+                vec![
+                    ("x-ratelimit-reset-tokens", "120ms"),
+                    ("x-ratelimit-remaining-tokens", "0"),
+                    ("x-ratelimit-reset-requests", "1h"),
+                    ("x-ratelimit-remaining-requests", "7"),
+                ],
+                0.12,
+            ),
+            (
+                vec![("anthropic-ratelimit-tokens-reset", "2026-11-22T02:33:00Z"), DATE],
+                18.0,
+            ),
+            (vec![("x-ratelimit-reset", "1795314772000"), DATE], 10.0),
+        ] {
+            assert_eq!(wait(&headers, none(), ""), Some(expected), "{headers:?}");
+        }
+        let body = json!({"details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"}]});
+        assert_eq!(wait(&[], body, ""), Some(17.0));
+        for (said, expected) in [
+            ("Please try again in 1.5s. Visit", Some(1.5)),
+            ("Please retry in 26.25s.", Some(26.25)),
+            ("Try again in 2 minutes", Some(120.0)),
+            ("try again in 20 ms", Some(0.02)),
+            ("try again later", None),
+        ] {
+            assert_eq!(wait(&[], none(), said), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_moment_without_the_replys_own_date_is_no_wait() {
+        assert_eq!(
+            wait(&[("retry-after", "Sun, 22 Nov 2026 02:33:12 GMT")], json!({}), ""),
+            None
+        );
+    }
+
+    #[test]
+    fn an_endless_wait_is_cut() {
+        assert_eq!(wait(&[("retry-after", "1e300")], json!({}), ""), Some(86_400.0));
+        assert_eq!(wait(&[("retry-after", "NaN")], json!({}), ""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,40}", words in "(try again in |retry in )?[0-9.hms, µé]{0,12}") {
+            let headers = |name| vec![(name, &*text), DATE];
+            for name in ["retry-after", "retry-after-ms", "x-ratelimit-reset", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-reset"] {
+                let _ = asked(&headers(name), &json!({"details": [{"retryDelay": text.clone()}]}), &words);
+            }
+        }
+    }
+}

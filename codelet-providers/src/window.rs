@@ -1,0 +1,95 @@
+//! The window of a model, as its server tells it.
+
+use crate::address::below;
+use crate::network::Line;
+use crate::vendor::Vendor;
+use codelet_context::tokens::Tokens;
+use rig_reqwest::reqwest::Url;
+use serde_json::Value;
+use std::time::Duration;
+
+/// What Ollama gives a model unless told otherwise, in tokens. It cuts what is longer without a word.
+pub(crate) const OLLAMA: Tokens = 4_096;
+
+/// A server that has nothing to tell is not waited for longer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The names under which servers tell a window, those of the running server before those of the model.
+const NAMES: [&str; 7] = [
+    "n_ctx",
+    "loaded_context_length",
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "inputTokenLimit",
+];
+
+/// Windows outside of this are none, in tokens.
+const SANE: std::ops::RangeInclusive<Tokens> = 256..=100_000_000;
+
+/// Asks the server for the window of a model; none where it tells none or nothing at all.
+pub(crate) async fn ask(line: &Line, base: &Url, vendor: &Vendor, model: &str) -> Option<Tokens> {
+    let url = match vendor.name {
+        "ollama" => base.join("/api/ps").ok()?,
+        _ => below(base, &["models"]),
+    };
+    let list = Line { url, ..line.clone() };
+    read(&list.get(PATIENCE).await.ok()?, model)
+}
+
+/// The window of a model in a server's list; of the only one, whatever it is called.
+fn read(list: &Value, model: &str) -> Option<Tokens> {
+    let models = ["data", "models"]
+        .iter()
+        .find_map(|name| list.get(name)?.as_array())
+        .or(list.as_array())?;
+    let is_named = |entry: &&Value| {
+        ["id", "name", "model"]
+            .iter()
+            .filter_map(|name| entry.get(name)?.as_str())
+            .any(|name| {
+                name == model
+                    || name.strip_suffix(":latest") == Some(model)
+                    || name.strip_prefix("models/") == Some(model)
+            })
+    };
+    let entry = models.iter().find(is_named).or(match models.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    })?;
+    let places = [entry.get("meta"), Some(entry)];
+    let window = |name: &&str| places.iter().find_map(|place| (*place)?.get(*name)?.as_u64());
+    NAMES.iter().find_map(window).filter(|window| SANE.contains(window))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_window_is_found_where_servers_put_it() {
+        for (list, expected) in [
+            (
+                json!({"data": [{"id": "any.gguf", "meta": {"n_ctx": 16384, "n_ctx_train": 32768}}]}),
+                Some(16_384),
+            ),
+            (
+                json!({"data": [{"id": "x"}, {"id": "m", "max_model_len": 8192}]}),
+                Some(8_192),
+            ),
+            (json!({"data": [{"id": "m", "context_length": 200000}]}), Some(200_000)),
+            (
+                json!({"models": [{"name": "m:latest", "context_length": 4096}]}),
+                Some(4_096),
+            ),
+            (json!({"data": [{"id": "x", "meta": {"n_ctx": 1}}, {"id": "y"}]}), None),
+            (json!({"data": [{"id": "m", "meta": {"n_ctx": 0}}]}), None),
+            (json!({"data": [{"id": "m", "meta": null}]}), None),
+            (json!("no list"), None),
+        ] {
+            assert_eq!(read(&list, "m"), expected, "{list}");
+        }
+    }
+}
