@@ -1,0 +1,297 @@
+//! Everything that goes wrong, and what it is sorted into.
+
+use crate::kit::{KEY, ask, beginning, block_on, choice, hasty, model, name, request};
+use codelet_agent::model::{Delta, ModelError};
+use codelet_providers::{Choice, Secret, connect};
+use codelet_testkit::server::{Behaviour, End, Fault, Gate, Refusal, Reply, RetryAfter, Server, Trouble, Window, Wire};
+use futures_util::StreamExt;
+use serde_json::json;
+use std::time::Duration;
+
+fn error(wire: Wire, reply: Reply) -> ModelError {
+    let server = Server::start(wire, Behaviour::replies([reply]));
+    let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+    outcome.end.unwrap_err()
+}
+
+#[test]
+fn statuses_are_sorted_by_what_can_be_done() {
+    for wire in Wire::ALL {
+        for status in [429, 500, 502, 503, 504, 529] {
+            let error = error(wire, Reply::status(status));
+            assert!(matches!(error, ModelError::Busy { .. }), "{wire:?} {status}: {error:?}");
+        }
+        for status in [401, 403] {
+            let error = error(wire, Reply::status(status));
+            assert!(
+                matches!(error, ModelError::Credentials { .. }),
+                "{wire:?} {status}: {error:?}"
+            );
+        }
+        for status in [400, 404] {
+            let error = error(wire, Reply::status(status));
+            assert!(
+                matches!(error, ModelError::Refused { .. }),
+                "{wire:?} {status}: {error:?}"
+            );
+        }
+        assert!(
+            matches!(error(wire, Reply::status(413)), ModelError::TooLong { .. }),
+            "{wire:?}"
+        );
+    }
+}
+
+#[test]
+fn a_busy_vendor_says_when_to_come_back() {
+    for wire in Wire::ALL {
+        for (retry, expected) in [(RetryAfter::Seconds(7), 7_000), (RetryAfter::Millis(250), 250)] {
+            let reply = Reply::new().failing(Fault::Refuse(Refusal::rate_limited(retry)));
+            match error(wire, reply) {
+                ModelError::Busy { retry_after, .. } => assert_eq!(retry_after, Some(Duration::from_millis(expected))),
+                other => panic!("{wire:?}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn too_long_is_told_with_the_limit_where_the_vendor_names_it() {
+    for wire in Wire::ALL {
+        for (window, expected) in [(Window::of(70), Some(70)), (Window::of(70).untold(), None)] {
+            let server = Server::start(wire, Behaviour::replies([]).window(window));
+            let mut messages = beginning();
+            messages.push(codelet_context::message::Message::user("word ".repeat(500)));
+            let outcome = block_on(async { ask(&*model(&server, wire).await, request(messages)).await });
+            match outcome.end {
+                Err(ModelError::TooLong { limit, .. }) => assert_eq!(limit, expected, "{wire:?}"),
+                other => panic!("{wire:?}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_within_the_stream_is_sorted_like_one_before_it() {
+    for wire in Wire::ALL {
+        for bare in [false, true] {
+            for trouble in [Trouble::Overloaded, Trouble::Internal, Trouble::RateLimited] {
+                let fault = if bare {
+                    Fault::BareError(1, trouble)
+                } else {
+                    Fault::Error(1, trouble)
+                };
+                let error = error(wire, Reply::text("Half of it").failing(fault));
+                assert!(
+                    matches!(error, ModelError::Busy { .. }),
+                    "{wire:?} {trouble:?}: {error:?}"
+                );
+            }
+            let fault = if bare {
+                Fault::BareError(0, Trouble::TooLong)
+            } else {
+                Fault::Error(0, Trouble::TooLong)
+            };
+            let error = error(wire, Reply::text("x").failing(fault));
+            assert!(matches!(error, ModelError::TooLong { .. }), "{wire:?}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_cut_at_any_frame_is_cut_unless_the_answer_was_whole() {
+    for wire in Wire::ALL {
+        let reply = || {
+            Reply::new()
+                .thinks("hm")
+                .says("Hello there.")
+                .calls("Read", json!({"path": "a"}))
+        };
+        let frames = wire.frames(&reply());
+        let mut wholes = 0;
+        for at in 0..frames.len() {
+            for fault in [Fault::Cut(at), Fault::CutInside(at), Fault::End(at)] {
+                let is_clean = matches!(fault, Fault::End(_));
+                let server = Server::start(wire, Behaviour::replies([reply().failing(fault)]));
+                let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+                match outcome.end {
+                    Err(ModelError::Cut { had_begun, .. }) => {
+                        let came =
+                            !outcome.text.is_empty() || !outcome.thinking.is_empty() || !outcome.calls.is_empty();
+                        assert_eq!(had_begun, came, "{wire:?} {at}");
+                        assert_eq!(wholes, 0, "{wire:?} {at}: cut after it was whole");
+                    }
+                    Ok(reply) => {
+                        wholes += usize::from(is_clean);
+                        assert_eq!(reply.message.calls().count(), 1, "{wire:?} {at}");
+                        assert!(reply.broken.is_empty(), "{wire:?} {at}");
+                    }
+                    other => panic!("{wire:?} {at}: {other:?}"),
+                }
+            }
+        }
+        assert!(wholes <= 2, "{wire:?}: {wholes} frames are needless");
+    }
+}
+
+#[test]
+fn malformed_json_is_told_with_its_beginning() {
+    for wire in Wire::ALL {
+        let error = error(wire, Reply::text("Hello there.").failing(Fault::Malformed(1)));
+        assert!(
+            matches!(&error, ModelError::Garbled { said } if said.contains('{')),
+            "{wire:?}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing_is_given_up() {
+    for wire in Wire::ALL {
+        for fault in [Fault::Silence, Fault::Stall(0), Fault::Stall(1)] {
+            let server = Server::start(wire, Behaviour::replies([Reply::text("Hello there.").failing(fault)]));
+            let outcome = block_on(async { ask(&*hasty(&server, wire).await, request(beginning())).await });
+            match outcome.end {
+                Err(ModelError::Cut { said, .. }) => assert!(said.contains("said nothing"), "{said}"),
+                other => panic!("{wire:?}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dropped_stream_closes_the_connection() {
+    for wire in Wire::ALL {
+        let gate = Gate::after(2);
+        let server = Server::start(
+            wire,
+            Behaviour::replies([Reply::text("Hello there, all of you.").gated(&gate)]),
+        );
+        block_on(async {
+            let model = model(&server, wire).await;
+            let mut stream = model.stream(request(beginning()));
+            tokio::select! {
+                () = gate.reached() => {}
+                () = async { while stream.next().await.is_some() {} } => panic!("it ended"),
+            }
+            drop(stream);
+            server
+                .until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)))
+                .await;
+        });
+    }
+}
+
+#[test]
+fn nothing_is_sent_before_somebody_waits_and_nothing_twice() {
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies([Reply::status(500), Reply::text("no")]),
+    );
+    block_on(async {
+        let model = model(&server, Wire::Anthropic).await;
+        drop(model.stream(request(beginning())));
+        assert!(ask(&*model, request(beginning())).await.end.is_err());
+    });
+    assert_eq!(server.record().exchanges.len(), 1);
+}
+
+#[test]
+fn a_host_that_is_not_there_is_told_with_what_to_check() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    for (url, words) in [
+        (format!("http://127.0.0.1:{port}"), format!("127.0.0.1:{port}")),
+        (
+            "http://no-such-host.invalid".to_owned(),
+            "no-such-host.invalid:80".to_owned(),
+        ),
+    ] {
+        let choice = Choice {
+            model: "anthropic/claude-opus-5-5".to_owned(),
+            base_url: Some(url),
+            ..Choice::default()
+        };
+        let outcome = block_on(async { ask(&*connect(&choice).await.unwrap(), request(beginning())).await });
+        match outcome.end {
+            Err(ModelError::Cut { said, had_begun: false }) => {
+                assert!(said.contains(&words) && said.contains("check"), "{said}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_key_is_sent_and_never_shown() {
+    for wire in Wire::ALL {
+        let body = json!({"error": {"message": format!("your key {KEY} is bad"), "type": "x"}}).to_string();
+        let refusal = Refusal::status(400).body(body);
+        let server = Server::start(wire, Behaviour::replies([Reply::new().failing(Fault::Refuse(refusal))]));
+        let choice = choice(&server, wire);
+        assert!(!format!("{choice:?}").contains("0123456789"));
+        let outcome = block_on(async { ask(&*connect(&choice).await.unwrap(), request(beginning())).await });
+        assert!(
+            !format!("{:?}", outcome.end).contains("0123456789"),
+            "{:?}",
+            outcome.end
+        );
+        let record = server.record();
+        let sent = &record.exchanges[0].request;
+        assert!(sent.headers.iter().any(|(_, value)| value.ends_with(KEY)), "{wire:?}");
+        assert!(!sent.path.contains(KEY) && !String::from_utf8_lossy(&sent.body).contains(KEY));
+    }
+}
+
+#[test]
+fn a_document_in_place_of_a_stream_is_an_error() {
+    for (body, is_busy) in [
+        (r#"{"error":{"code":503,"message":"Loading model"}}"#, true),
+        (r#"{"choices":[]}"#, false),
+    ] {
+        let refusal = Refusal::status(200).body(body);
+        let error = error(Wire::Chat, Reply::new().failing(Fault::Refuse(refusal)));
+        assert_eq!(matches!(error, ModelError::Busy { .. }), is_busy, "{error:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_told_before_anything_is_sent() {
+    let error = |choice: Choice| block_on(async { connect(&choice).await.err().unwrap().to_string() });
+    let of = |model: &str| Choice {
+        model: model.to_owned(),
+        ..Choice::default()
+    };
+    assert!(error(of("gpt-5.4")).contains("vendor/model"));
+    assert!(error(of("nobody/gpt")).contains("anthropic, openai"));
+    assert!(error(of("openai/")).contains("vendor"));
+    assert!(error(of(name(Wire::Gemini))).contains("GEMINI_API_KEY"));
+    let url = |url: &str| Choice {
+        base_url: Some(url.to_owned()),
+        ..of("x/y")
+    };
+    assert!(error(url("localhost:8080")).contains("http://"));
+    let key = Some(Secret::new("a\nb"));
+    assert!(
+        error(Choice {
+            key,
+            ..of("openai/gpt-5.4")
+        })
+        .contains("characters")
+    );
+}
+
+#[test]
+fn deltas_come_before_the_error_that_ends_them() {
+    let server = Server::start(
+        Wire::Chat,
+        Behaviour::replies([Reply::text("Hello").failing(Fault::Cut(2))]),
+    );
+    block_on(async {
+        let model = model(&server, Wire::Chat).await;
+        let items: Vec<_> = model.stream(request(beginning())).collect().await;
+        assert!(items.iter().any(|item| matches!(item, Ok(Delta::Text(_)))));
+        assert!(items.last().unwrap().is_err());
+    });
+}

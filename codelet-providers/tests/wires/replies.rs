@@ -1,0 +1,156 @@
+//! What a reply becomes, and that it goes back as it came.
+
+use crate::kit::{ask, beginning, block_on, model, request};
+use codelet_agent::model::Stop;
+use codelet_context::message::{Message, ToolResult};
+use codelet_testkit::server::{self, Behaviour, Dialect, Part, Reply, Server, Speaker, Wire};
+use serde_json::json;
+use std::sync::Arc;
+
+fn full() -> Reply {
+    Reply::new()
+        .thinks("First look at the file, then run the test.")
+        .says("I will look at both.")
+        .calls("Read", json!({"path": "src/größe.rs"}))
+        .calls("Bash", json!({"path": "cargo test", "n": 1.50}))
+}
+
+#[test]
+fn words_thinking_and_parallel_calls_arrive_whole_on_every_wire() {
+    for wire in Wire::ALL {
+        let server = Server::start(wire, Behaviour::replies([full()]));
+        let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+        assert_eq!(outcome.text, "I will look at both.", "{wire:?}");
+        assert_eq!(outcome.calls, ["Read", "Bash"], "{wire:?}");
+        let reply = outcome.end.unwrap();
+        assert_eq!(reply.stop, Stop::Finished);
+        assert!(reply.broken.is_empty());
+        let calls: Vec<_> = reply.message.calls().collect();
+        assert_eq!(calls[0].parameters.str("path"), Some("src/größe.rs"), "{wire:?}");
+        assert_eq!(calls[1].tool.as_ref(), "Bash");
+        assert_ne!(calls[0].id, calls[1].id, "{wire:?}");
+        assert_eq!(server.record().faults(), "", "{wire:?}");
+    }
+}
+
+#[test]
+fn a_reply_goes_back_as_it_came_on_every_wire_and_from_every_server() {
+    for dialect in [Dialect::Vendor, Dialect::LlamaServer] {
+        for wire in Wire::ALL {
+            let redacted = Reply::new()
+                .thinks("Hm.")
+                .thinks_unseen()
+                .says("Now.")
+                .calls("Read", json!({"path": "a"}));
+            let behaviour = Behaviour::replies([full(), redacted, Reply::text("Done.")])
+                .dialect(dialect)
+                .binding_thinking();
+            let server = Server::start(wire, behaviour);
+            block_on(async {
+                let model = model(&server, wire).await;
+                let mut history = request(beginning());
+                for _ in 0..3 {
+                    let reply = ask(&*model, history.clone()).await.end.unwrap();
+                    let results: Vec<ToolResult> = reply
+                        .message
+                        .calls()
+                        .map(|call| ToolResult::new(call.id.clone(), Some(true), "fine"))
+                        .collect();
+                    history.messages.push(Arc::new(reply.message));
+                    if !results.is_empty() {
+                        history.messages.push(Arc::new(Message::results(results)));
+                    }
+                }
+            });
+            let record = server.record();
+            assert_eq!(record.faults(), "", "{wire:?} {dialect:?}");
+            let last = &record.exchanges[2].request;
+            let spoken: Vec<&server::Message> = last
+                .messages()
+                .iter()
+                .filter(|message| message.speaker == Speaker::Assistant)
+                .collect();
+            let parts: Vec<&Part> = spoken.iter().flat_map(|message| &message.parts).collect();
+            let calls = parts.iter().filter(|part| matches!(part, Part::Call { .. })).count();
+            assert_eq!(calls, 3, "{wire:?}");
+            assert!(
+                parts.contains(&&Part::Text("I will look at both.".to_owned())),
+                "{wire:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_call_cut_in_its_parameters_is_kept_empty_and_named_as_broken() {
+    for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses] {
+        let cut = Reply::new()
+            .says("x")
+            .calls_raw("Bash", "{\"path\": \"ls")
+            .stopping(server::Stop::Length);
+        let server = Server::start(wire, Behaviour::replies([cut]));
+        let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+        let reply = outcome.end.unwrap();
+        assert_eq!(reply.stop, Stop::OutputLimit, "{wire:?}");
+        let call = reply.message.calls().next().unwrap();
+        assert!(call.parameters.as_map().is_empty(), "{wire:?}");
+        assert_eq!(reply.broken, [call.id.clone()], "{wire:?}");
+    }
+}
+
+#[test]
+fn the_reason_to_stop_is_told() {
+    for wire in Wire::ALL {
+        let stops = [server::Stop::Complete, server::Stop::Length, server::Stop::Refusal];
+        let replies = stops.map(|stop| Reply::text("Half of it").stopping(stop));
+        let server = Server::start(wire, Behaviour::replies(replies));
+        block_on(async {
+            let model = model(&server, wire).await;
+            let mut seen = Vec::new();
+            for _ in stops {
+                seen.push(ask(&*model, request(beginning())).await.end.unwrap().stop);
+            }
+            assert_eq!(seen[..2], [Stop::Finished, Stop::OutputLimit], "{wire:?}");
+            assert!(matches!(seen[2], Stop::Declined(_)), "{wire:?}: {seen:?}");
+        });
+    }
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies([Reply::text("so far").stopping(server::Stop::Pause)]),
+    );
+    let outcome = block_on(async { ask(&*model(&server, Wire::Anthropic).await, request(beginning())).await });
+    assert_eq!(outcome.end.unwrap().stop, Stop::Paused);
+}
+
+#[test]
+fn an_empty_answer_is_an_answer() {
+    for wire in Wire::ALL {
+        let server = Server::start(wire, Behaviour::replies([Reply::new()]));
+        let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+        assert!(outcome.end.unwrap().message.parts.is_empty(), "{wire:?}");
+    }
+}
+
+#[test]
+fn ids_that_a_server_counts_anew_in_each_reply_are_made_unique() {
+    let reply = || Reply::new().calls_as("call-1", "Read", json!({"path": "a"}));
+    let server = Server::start(Wire::Chat, Behaviour::replies([reply(), reply()]));
+    block_on(async {
+        let model = model(&server, Wire::Chat).await;
+        let mut history = request(beginning());
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            let reply = ask(&*model, history.clone()).await.end.unwrap();
+            let id = reply.message.calls().next().unwrap().id.clone();
+            history.messages.push(Arc::new(reply.message));
+            history.messages.push(Arc::new(Message::results(vec![ToolResult::new(
+                id.clone(),
+                Some(true),
+                "ok",
+            )])));
+            ids.push(id);
+        }
+        assert_eq!(&*ids[0], "call-1");
+        assert_ne!(ids[0], ids[1]);
+    });
+}

@@ -1,0 +1,210 @@
+//! What goes out: addresses, settings, marks, and a prefix that stays as it was.
+
+use crate::kit::{ask, beginning, block_on, choice, model, request};
+use codelet_agent::model::Request;
+use codelet_context::message::{Message, ToolResult};
+use codelet_providers::{Choice, Thinking, connect};
+use codelet_testkit::server::{Behaviour, Growth, Reply, Server, Wire};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// So many steps of a task, each with a call and its answer.
+async fn work(server: &Server, wire: Wire, steps: usize) -> Request {
+    let model = model(server, wire).await;
+    let mut history = request(beginning());
+    for step in 0..steps {
+        history.edge = (step > 10).then(|| history.messages.len() - 6);
+        let reply = ask(&*model, history.clone()).await.end.unwrap();
+        let results: Vec<ToolResult> = reply
+            .message
+            .calls()
+            .map(|call| ToolResult::new(call.id.clone(), Some(step % 3 > 0), "line\n".repeat(2_000)))
+            .collect();
+        history.messages.push(Arc::new(reply.message));
+        history.messages.push(Arc::new(Message::results(results)));
+    }
+    history
+}
+
+fn step(number: usize) -> Reply {
+    let reply = Reply::new()
+        .thinks(format!("step {number}"))
+        .says("Next.")
+        .calls("Read", json!({"path": format!("{number}.rs")}));
+    match number % 4 {
+        0 => reply.calls("Bash", json!({"path": "ls"})),
+        _ => reply,
+    }
+}
+
+#[test]
+fn fifty_requests_each_extend_the_one_before_and_break_no_rule() {
+    for wire in Wire::ALL {
+        let server = Server::start(
+            wire,
+            Behaviour::answering(|request| step(request.number)).binding_thinking(),
+        );
+        block_on(work(&server, wire, 50));
+        let record = server.record();
+        assert_eq!(record.faults(), "", "{wire:?}");
+        for exchange in &record.exchanges[1..] {
+            assert_eq!(exchange.growth, Growth::Extends, "{wire:?} {}", exchange.request.number);
+        }
+        // What one request sent, the next reads from the cache.
+        let late = &record.exchanges[40..];
+        for exchange in late {
+            assert!(exchange.usage.hit_share() > 0.9, "{wire:?}: {:?}", exchange.usage);
+        }
+    }
+}
+
+/// The blocks that bear a mark: `system`, `tools`, or message and block.
+fn marks(body: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let is_marked = |block: &Value| block.get("cache_control").is_some();
+    for name in ["tools", "system"] {
+        let blocks = body[name].as_array().into_iter().flatten();
+        found.extend(blocks.filter(|block| is_marked(block)).map(|_| name.to_owned()));
+    }
+    for (at, message) in body["messages"].as_array().into_iter().flatten().enumerate() {
+        for (index, block) in message["content"].as_array().into_iter().flatten().enumerate() {
+            if is_marked(block) {
+                assert!(!block["type"].as_str().unwrap().contains("thinking"));
+                found.push(format!("{at}.{index}"));
+            }
+        }
+    }
+    found
+}
+
+fn sent(choice: impl Fn(&Server) -> Choice, request: Request, wire: Wire) -> Value {
+    let server = Server::start(wire, Behaviour::replies([Reply::text("ok")]));
+    block_on(async {
+        ask(&*connect(&choice(&server)).await.unwrap(), request)
+            .await
+            .end
+            .unwrap()
+    });
+    let record = server.record();
+    assert_eq!(record.faults(), "");
+    record.exchanges[0].request.json().clone()
+}
+
+#[test]
+fn marks_stand_after_the_system_prompt_the_reminders_the_edge_and_the_end() {
+    let history = || {
+        let mut messages = beginning();
+        for number in 0..4 {
+            let call = codelet_context::message::ToolCall::new(format!("t{number}"), "Read", Default::default());
+            messages.push(Message::new(
+                codelet_context::message::Role::Assistant,
+                vec![codelet_context::message::Part::ToolCall(call)],
+            ));
+            messages.push(Message::results(vec![ToolResult::new(
+                format!("t{number}"),
+                Some(true),
+                "x",
+            )]));
+        }
+        messages
+    };
+    let of = |edge, messages: Vec<Message>| {
+        let request = Request {
+            edge,
+            ..request(messages)
+        };
+        marks(&sent(
+            |server| choice(server, Wire::Anthropic),
+            request,
+            Wire::Anthropic,
+        ))
+    };
+    // Reminders and prompt are one message on the wire, of which the second block is the last reminder.
+    assert_eq!(of(Some(7), history()), ["system", "0.1", "4.0", "8.0"]);
+    assert_eq!(of(None, history()), ["system", "0.1", "6.0", "8.0"]);
+    assert_eq!(of(Some(0), beginning()), ["system", "0.1", "0.2"]);
+    assert_eq!(of(None, vec![Message::user("hello")]), ["tools", "0.0"]);
+}
+
+#[test]
+fn a_conversation_without_a_mark_vendor_bears_none() {
+    for wire in [Wire::Chat, Wire::Responses, Wire::Gemini] {
+        let body = sent(|server| choice(server, wire), request(beginning()), wire);
+        assert!(!body.to_string().contains("cache_control"), "{wire:?}");
+        assert_eq!(body.get("prompt_cache_key").is_some(), wire != Wire::Gemini, "{wire:?}");
+    }
+}
+
+#[test]
+fn addresses_with_and_without_a_path_lead_to_the_same_place() {
+    for wire in Wire::ALL {
+        let version = if wire == Wire::Gemini { "v1beta" } else { "v1" };
+        for path in [
+            "".to_owned(),
+            "/".to_owned(),
+            format!("/{version}"),
+            format!("/{version}/"),
+        ] {
+            sent(
+                |server| Choice {
+                    base_url: Some(format!("{}{path}", server.url())),
+                    ..choice(server, wire)
+                },
+                request(beginning()),
+                wire,
+            );
+        }
+    }
+}
+
+#[test]
+fn thinking_is_asked_for_in_each_models_own_way() {
+    let body = |wire, model: &str, thinking: Thinking| {
+        let model = model.to_owned();
+        let choice = move |server: &Server| Choice {
+            model: model.clone(),
+            thinking: thinking.clone(),
+            ..choice(server, wire)
+        };
+        sent(choice, request(beginning()), wire)
+    };
+    let effort = || Thinking::Effort("high".to_owned());
+    let adaptive = body(Wire::Anthropic, "anthropic/claude-opus-5-5", effort());
+    assert_eq!(
+        (&adaptive["thinking"]["type"], &adaptive["output_config"]["effort"]),
+        (&json!("adaptive"), &json!("high"))
+    );
+    let budget = body(Wire::Anthropic, "anthropic/claude-haiku-4-5", Thinking::Budget(4_000));
+    assert_eq!(budget["thinking"], json!({"type": "enabled", "budget_tokens": 4_000}));
+    assert_eq!(
+        body(Wire::Anthropic, "anthropic/claude-haiku-4-5", Thinking::Usual).get("thinking"),
+        None
+    );
+    let responses = body(Wire::Responses, "openai/gpt-5.4", effort());
+    assert_eq!(
+        (&responses["reasoning"]["effort"], &responses["store"]),
+        (&json!("high"), &json!(false))
+    );
+    let level = body(Wire::Gemini, "gemini/gemini-3.6-flash", effort());
+    assert_eq!(level["generationConfig"]["thinkingConfig"]["thinkingLevel"], "high");
+}
+
+#[test]
+fn a_window_is_asked_of_the_server_where_nobody_knows_it() {
+    let connected = |model: &str, behaviour: Behaviour| {
+        let server = Server::start(Wire::Chat, behaviour);
+        let choice = Choice {
+            model: model.to_owned(),
+            ..choice(&server, Wire::Chat)
+        };
+        let profile = block_on(async { connect(&choice).await.unwrap().profile().clone() });
+        (profile, server.record().others.len())
+    };
+    let (profile, asked) = connected("llamacpp/some.gguf", Behaviour::replies([]).listing_window(16_384));
+    assert_eq!((profile.window, profile.is_unknown, asked), (16_384, false, 1));
+    assert!(profile.max_output <= 4_096);
+    let (profile, _) = connected("some.gguf", Behaviour::replies([]));
+    assert!(profile.is_unknown && profile.window >= 100_000);
+    let (profile, asked) = connected("openai-chat/gpt-5.4", Behaviour::replies([]));
+    assert_eq!((profile.window, profile.is_unknown, asked), (1_050_000, false, 0));
+}
