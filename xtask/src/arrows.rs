@@ -40,6 +40,16 @@ const ARROWS: &[Arrow] = &[
         why: "a vendor's JSON is written and read by the formats",
     },
     Arrow {
+        from: "codelet-tools",
+        to: "codelet-agent",
+        why: "the tools implement what the loop asks of them",
+    },
+    Arrow {
+        from: "codelet-tools",
+        to: "codelet-context",
+        why: "calls and their answers are made of the engine's words",
+    },
+    Arrow {
         from: "codelet",
         to: "codelet-context",
         why: "the binary compacts",

@@ -1,0 +1,106 @@
+//! Parameters of a call, read leniently: models write numbers as strings and flags as words.
+
+use codelet_context::message::Parameters;
+use serde_json::Value;
+
+/// A text that has to be there.
+///
+/// # Errors
+/// Says what is missing.
+pub(crate) fn text<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, String> {
+    match parameters.as_map().get(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("`{name}` has to be a string")),
+        None => Err(format!("`{name}` is missing")),
+    }
+}
+
+/// The file that a call is about.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn file(parameters: &Parameters) -> Result<&str, String> {
+    // Many models have learnt the shorter name elsewhere.
+    match (parameters.str("file_path"), parameters.str("path")) {
+        (None, Some(path)) => Ok(path),
+        _ => text(parameters, "file_path"),
+    }
+}
+
+/// A whole number of at least 0 that may be there.
+///
+/// # Errors
+/// When it is something else.
+pub(crate) fn number(parameters: &Parameters, name: &str) -> Result<Option<u64>, String> {
+    let wrong = || format!("`{name}` has to be a whole number of at least 0");
+    match parameters.as_map().get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) => match (number.as_u64(), number.as_f64()) {
+            (Some(number), _) => Ok(Some(number)),
+            // `as` saturates, and what is beyond the range is beyond every use.
+            (None, Some(number)) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
+            _ => Err(wrong()),
+        },
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+        Some(Value::String(text)) => text.trim().parse().map(Some).map_err(|_| wrong()),
+        Some(_) => Err(wrong()),
+    }
+}
+
+/// A flag; it is down where nothing is said.
+///
+/// # Errors
+/// When it is neither.
+pub(crate) fn flag(parameters: &Parameters, name: &str) -> Result<bool, String> {
+    match parameters.as_map().get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Some(Value::String(text)) if text.is_empty() || text.eq_ignore_ascii_case("false") => Ok(false),
+        Some(_) => Err(format!("`{name}` has to be true or false")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use serde_json::json;
+
+    fn parameters(value: Value) -> Parameters {
+        Parameters::new(value.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn numbers_and_flags_are_read_however_a_model_writes_them() {
+        for (value, expected) in [
+            (json!({"n": 3}), Ok(Some(3))),
+            (json!({"n": "3"}), Ok(Some(3))),
+            (json!({"n": 3.0}), Ok(Some(3))),
+            (json!({"n": ""}), Ok(None)),
+            (json!({"n": null}), Ok(None)),
+            (json!({}), Ok(None)),
+        ] {
+            assert_eq!(number(&parameters(value), "n"), expected);
+        }
+        for value in [
+            json!({"n": -1}),
+            json!({"n": 1.5}),
+            json!({"n": "x"}),
+            json!({"n": [1]}),
+        ] {
+            assert!(number(&parameters(value), "n").is_err());
+        }
+        assert_eq!(flag(&parameters(json!({"n": "True"})), "n"), Ok(true));
+        assert_eq!(flag(&parameters(json!({"n": ""})), "n"), Ok(false));
+        assert!(flag(&parameters(json!({"n": 1})), "n").is_err());
+    }
+
+    #[test]
+    fn a_file_is_known_by_either_name() {
+        assert_eq!(file(&parameters(json!({"path": "a"}))), Ok("a"));
+        assert_eq!(file(&parameters(json!({"file_path": "b", "path": "a"}))), Ok("b"));
+        assert_eq!(file(&parameters(json!({}))), Err("`file_path` is missing".to_owned()));
+    }
+}

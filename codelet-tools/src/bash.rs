@@ -1,0 +1,431 @@
+//! `Bash`: a command line, with its output as it would stand on paper.
+
+use crate::apart::INTERRUPTED;
+use crate::arguments;
+use crate::bounded::Bounded;
+use crate::clean::Cleaner;
+use crate::desk::{Desk, spec};
+use crate::family::Family;
+use crate::files;
+use crate::process::{self, End, Ended, Program};
+use crate::sandbox::Sandbox;
+use crate::secrets::Hiding;
+use crate::text::counted;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::permission::Permission;
+use codelet_agent::tool::{Call, Live, Need, Output, Tool};
+use codelet_context::message::{Action, Parameters};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::ffi::OsString;
+use std::io::{self, PipeReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+/// Longest command that is given as an argument, in bytes (Linux takes 128 KiB); a longer one goes through a file.
+const ARGUMENT: usize = 100_000;
+/// How often output is shown while the command runs.
+const PACE: Duration = Duration::from_millis(50);
+/// Output that waits to be shown, in bytes; a person sees the end of it.
+const WAITING: usize = 8192;
+/// Where programs are if nobody says.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// What makes programs behave without a terminal: no pagers, editors, questions or colours.
+const MANNERS: [(&str, &str); 6] = [
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+/// Files that a shell would read first, variables of the last directory, and marks of another session.
+const DROPPED: [&str; 5] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", crate::family::MARK];
+
+/// The tool.
+pub(crate) struct Bash {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+    shell: PathBuf,
+    /// Its own temporary folder, made when it is first needed.
+    own: Mutex<Option<Arc<TempDir>>>,
+    /// What may still run.
+    left: Arc<Mutex<Vec<Family>>>,
+}
+
+impl Bash {
+    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+        let longest = desk.options.bash_longest.as_millis();
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string"},
+                "timeout": {"type": "integer", "description": format!("ms, at most {longest}; {} if not given", desk.options.bash_timeout.as_millis())},
+            },
+            "required": ["command"],
+        });
+        Bash {
+            spec: spec("Bash", include_str!("bash.md"), parameters),
+            shell: shell(desk),
+            desk: Arc::clone(desk),
+            own: Mutex::default(),
+            left: Arc::default(),
+        }
+    }
+
+    fn own(&self) -> io::Result<Arc<TempDir>> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = &*own
+            && own.path().is_dir()
+        {
+            return Ok(Arc::clone(own));
+        }
+        let made = tempfile::Builder::new()
+            .prefix("codelet-")
+            .tempdir_in(&self.desk.options.temporary)?;
+        Ok(Arc::clone(own.insert(Arc::new(made))))
+    }
+
+    fn program(&self, command: &str, timeout: Duration, note: &Path) -> io::Result<Program> {
+        // However the command ends, the shell notes where it stood.
+        let noting = format!("pwd -P > {} 2>/dev/null", quoted(&note.display().to_string()));
+        let line = format!("trap {} EXIT; {command}", quoted(&noting));
+        let arguments: Vec<OsString> = if line.len() <= ARGUMENT {
+            vec!["-c".into(), line.into()]
+        } else {
+            let script = note.with_extension("sh");
+            std::fs::write(&script, line)?;
+            vec![script.into()]
+        };
+        let desk = &self.desk;
+        let shell = desk.shell();
+        let directory = if shell.is_dir() {
+            shell
+        } else {
+            desk.paths.directory().to_owned()
+        };
+        let mut environment: Vec<(OsString, OsString)> = desk
+            .secrets
+            .environment(&desk.options.env, &desk.options.env_allowed)
+            .filter(|(name, _)| !DROPPED.iter().any(|dropped| name == dropped))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        if !environment.iter().any(|(name, _)| name == "PATH") {
+            environment.push(("PATH".into(), PATH.into()));
+        }
+        environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
+        environment.push(("PWD".into(), directory.clone().into()));
+        Ok(Program {
+            program: self.shell.clone().into(),
+            arguments,
+            directory,
+            environment,
+            sandbox: self.sandbox(),
+            timeout,
+        })
+    }
+
+    fn sandbox(&self) -> Option<Sandbox> {
+        let options = &self.desk.options;
+        let workspace = match options.permission {
+            Permission::All => return None,
+            Permission::Edit => Some(self.desk.paths.root().to_owned()),
+            Permission::Read => None,
+        };
+        let more = options.writable.iter().chain([&options.temporary]).cloned();
+        Some(Sandbox::new(workspace.into_iter().chain(more)))
+    }
+}
+
+impl Drop for Bash {
+    fn drop(&mut self) {
+        for family in self.left.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            family.end(Duration::from_millis(50), || {});
+        }
+    }
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        Action::command(parameters.str("command").unwrap_or_default())
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        let command = arguments::text(parameters, "command")?.to_owned();
+        arguments::number(parameters, "timeout")?;
+        if command.trim().is_empty() || command.contains('\0') {
+            return Err("`command` has to be a command line".to_owned());
+        }
+        Ok(vec![Need::Run { command }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        parameters.str("command").unwrap_or_default().trim().to_owned()
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            if let Err(error) = self.needs(call.parameters) {
+                return Output::failure(error);
+            }
+            if call.interrupt.is_thrown() {
+                return Output::failure(INTERRUPTED);
+            }
+            let command = call.parameters.str("command").unwrap_or_default();
+            let timeout = match arguments::number(call.parameters, "timeout") {
+                Ok(Some(ms)) if ms > 0 => Duration::from_millis(ms).min(self.desk.options.bash_longest),
+                _ => self.desk.options.bash_timeout,
+            };
+            let begun = || -> io::Result<_> {
+                let own = self.own()?;
+                let note = own.path().join("directory");
+                // A command that ends without a word leaves no old one.
+                let _ = std::fs::remove_file(&note);
+                Ok((self.program(command, timeout, &note)?, note, own, io::pipe()?))
+            };
+            let (program, note, own, (stopped, stop)) = match begun() {
+                Ok(begun) => begun,
+                Err(error) => return Output::failure(format!("no command can be run: {}", files::reason(&error))),
+            };
+            let (answer, mut answered) = oneshot::channel();
+            let (desk, left, live) = (Arc::clone(&self.desk), Arc::clone(&self.left), call.live.clone());
+            let run = move || {
+                let open = ran(&desk, program, &stopped, live, &note, &left, answer);
+                drop(own);
+                if let Some(open) = open {
+                    discard(open);
+                }
+            };
+            if let Err(error) = std::thread::Builder::new().name("bash".to_owned()).spawn(run) {
+                return Output::failure(format!("no command can be run: {}", files::reason(&error)));
+            }
+            // Dropped with this future, too: nobody who is not waited for goes on.
+            let mut stop = Some(stop);
+            let answer = tokio::select! {
+                answer = &mut answered => answer,
+                () = call.interrupt.thrown() => {
+                    drop(stop.take());
+                    answered.await
+                }
+            };
+            answer.unwrap_or_else(|_| Output::failure("the command could not be watched"))
+        })
+    }
+}
+
+/// Runs it and answers; gives back the pipe if somebody still prints into it.
+fn ran(
+    desk: &Desk,
+    program: Program,
+    stop: &PipeReader,
+    live: Live,
+    note: &Path,
+    left: &Mutex<Vec<Family>>,
+    answer: oneshot::Sender<Output>,
+) -> Option<PipeReader> {
+    let timeout = program.timeout;
+    let from = program.directory.clone();
+    let mut paper = Paper::new(desk, live);
+    let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
+        Ok(ended) => ended,
+        Err(error) => {
+            // Nobody may be waiting any more.
+            let _ = answer.send(Output::failure(format!(
+                "the shell cannot be started in {}: {}",
+                from.display(),
+                files::reason(&error)
+            )));
+            return None;
+        }
+    };
+    // A folder that is gone is no place to stand in.
+    let directory = noted(note).or_else(|| from.is_dir().then_some(from));
+    let directory = directory.unwrap_or_else(|| desk.paths.directory().to_owned());
+    let moved = (directory != desk.shell()).then(|| desk.paths.show(&directory));
+    desk.go(directory);
+    let (mut text, lost) = paper.finish();
+    let success = ended.end == End::Exited(0);
+    let notes = notes(desk, &ended, timeout, &text, moved);
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&notes);
+    let output = Output {
+        success,
+        lost,
+        ..Output::success(text)
+    };
+    {
+        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.retain(|family| {
+            family.bury();
+            !family.members().is_empty()
+        });
+        if !ended.left.is_empty() {
+            left.push(ended.family);
+        }
+    }
+    let _ = answer.send(output);
+    ended.open
+}
+
+/// How it ended, in brackets; nothing for a quick success that has printed something.
+fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Option<String>) -> String {
+    let seconds = ended.elapsed.as_secs();
+    let took = if seconds > 0 {
+        format!(", {seconds} s")
+    } else {
+        String::new()
+    };
+    let mut notes = Vec::new();
+    match ended.end {
+        End::Exited(0) if text.is_empty() => notes.push(format!("exit 0{took}, no output")),
+        End::Exited(0) if seconds == 0 => {}
+        End::Exited(status) => notes.push(format!("exit {status}{took}")),
+        End::Killed(signal) => notes.push(format!("ended by signal {signal}{took}")),
+        End::TimedOut => notes.push(format!(
+            "not finished after {:.1} s, and ended; a longer timeout can be given, or the job put in the background",
+            timeout.as_secs_f64()
+        )),
+        End::Interrupted => notes.push(format!("{INTERRUPTED}{took}")),
+    }
+    notes.extend(moved.map(|directory| format!("now in {directory}")));
+    if !ended.left.is_empty() {
+        let names: Vec<String> = ended
+            .left
+            .iter()
+            .take(5)
+            .map(|member| format!("{} {}", member.pid, member.name))
+            .collect();
+        let more = if ended.left.len() > 5 { ", …" } else { "" };
+        notes.push(format!(
+            "{} still running in the background: {}{more}",
+            counted(ended.left.len(), "process").replace("processs", "processes"),
+            names.join(", ")
+        ));
+    }
+    if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
+        notes.push(format!(
+            "commands run in a sandbox: they write only in {} and {}, and reach no network",
+            desk.paths.root().display(),
+            desk.options.temporary.display()
+        ));
+    }
+    notes.into_iter().map(|note| format!("[{note}]\n")).collect()
+}
+
+/// Whether a failure reads as if the sandbox had a part in it. Only a hint is hung on it.
+fn may_be_sandbox(text: &str) -> bool {
+    const SIGNS: [&str; 6] = [
+        "ermission denied",
+        "EACCES",
+        "not permitted",
+        "resolve host",
+        "name resolution",
+        "os error 13",
+    ];
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(4096))..];
+    SIGNS.iter().any(|sign| tail.contains(sign))
+}
+
+/// Where the shell stood at its end, as it noted. The note is a file that the command could write, so it is a folder or
+/// nothing.
+fn noted(note: &Path) -> Option<PathBuf> {
+    let (file, _) = files::open(note).ok()?;
+    let mut line = String::new();
+    file.take(8192).read_to_string(&mut line).ok()?;
+    let directory = PathBuf::from(line.strip_suffix('\n')?);
+    (directory.is_absolute() && directory.is_dir()).then_some(directory)
+}
+
+/// Lets background jobs print into nothing, so that they are not ended by it.
+fn discard(mut open: PipeReader) {
+    let flags = rustix::fs::fcntl_getfl(&open).map(|flags| flags - rustix::fs::OFlags::NONBLOCK);
+    if flags.is_ok_and(|flags| rustix::fs::fcntl_setfl(&open, flags).is_ok()) {
+        let mut buffer = [0; 4096];
+        while open.read(&mut buffer).is_ok_and(|read| read > 0) {}
+    }
+}
+
+/// The output while it comes: cleaned, without secrets, bounded, and shown.
+struct Paper {
+    cleaner: Cleaner,
+    hiding: Hiding,
+    kept: Bounded,
+    live: Live,
+    waiting: String,
+    shown: Instant,
+}
+
+impl Paper {
+    fn new(desk: &Desk, live: Live) -> Self {
+        Paper {
+            cleaner: Cleaner::default(),
+            hiding: Hiding::new(desk.secrets.clone()),
+            kept: Bounded::default(),
+            live,
+            waiting: String::new(),
+            shown: Instant::now(),
+        }
+    }
+
+    fn print(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            let text = self.cleaner.push(bytes);
+            let text = self.hiding.push(text);
+            self.keep(&text);
+        }
+        if !self.waiting.is_empty() && self.shown.elapsed() >= PACE {
+            self.live.show(&self.waiting);
+            self.waiting.clear();
+            self.shown = Instant::now();
+        }
+    }
+
+    fn keep(&mut self, text: &str) {
+        self.kept.push(text);
+        self.waiting.push_str(text);
+        if self.waiting.len() > WAITING {
+            let from = self.waiting.ceil_char_boundary(self.waiting.len() - WAITING / 2);
+            self.waiting.drain(..from);
+        }
+    }
+
+    fn finish(mut self) -> (String, u64) {
+        let text = self.cleaner.finish();
+        let text = self.hiding.push(text) + &self.hiding.finish();
+        self.keep(&text);
+        if !self.waiting.is_empty() {
+            self.live.show(&self.waiting);
+        }
+        self.kept.finish()
+    }
+}
+
+/// A text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// The shell: bash where there is one.
+fn shell(desk: &Desk) -> PathBuf {
+    let path = desk.options.env.iter().find(|(name, _)| name == "PATH");
+    let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
+    std::env::split_paths(&path)
+        .chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")])
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("bash"))
+        .find(|bash| bash.is_file())
+        .unwrap_or_else(|| PathBuf::from("/bin/sh"))
+}

@@ -1,0 +1,296 @@
+//! What a program printed, as it would stand on paper: no colours, no cursor tricks, no line printed over itself.
+
+/// Longest line on which printing over is followed, in bytes; what is longer is let go in pieces.
+const LINE: usize = 64 * 1024;
+/// Longest escape sequence that is waited for, in bytes; a text that never ends one is a text.
+const SEQUENCE: usize = 4096;
+
+/// Takes bytes as they come and gives back clean text. It holds back one line at most, since a carriage return may
+/// change it.
+#[derive(Default)]
+pub(crate) struct Cleaner {
+    /// Bytes at the end of the last piece that may be the beginning of a character.
+    partial: Vec<u8>,
+    line: String,
+    /// Where the next character goes, in bytes; the end of `line` unless the cursor was moved.
+    cursor: usize,
+    state: State,
+    /// Bytes of the sequence so far, and the parameters of it.
+    length: usize,
+    parameters: String,
+    out: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum State {
+    #[default]
+    Text,
+    /// After ESC.
+    Escape,
+    /// After ESC and a character that takes one more.
+    Designation,
+    /// In `ESC [ …`.
+    Control,
+    /// In a string that BEL or `ESC \` ends.
+    Hidden,
+    /// After ESC in such a string.
+    HiddenEscape,
+}
+
+impl Cleaner {
+    /// Takes more bytes, and returns the lines that are finished.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
+        let mut joined = std::mem::take(&mut self.partial);
+        let bytes = if joined.is_empty() {
+            bytes
+        } else {
+            joined.extend_from_slice(bytes);
+            &joined
+        };
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match std::str::from_utf8(rest) {
+                Ok(text) => {
+                    self.text(text);
+                    break;
+                }
+                Err(error) => {
+                    let (valid, after) = rest.split_at(error.valid_up_to());
+                    // It was found valid up to here.
+                    self.text(std::str::from_utf8(valid).unwrap_or_default());
+                    let Some(length) = error.error_len() else {
+                        self.partial = after.to_vec();
+                        break;
+                    };
+                    self.text("\u{fffd}");
+                    rest = &after[length..];
+                }
+            }
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// Nothing more comes: returns the last line.
+    pub(crate) fn finish(&mut self) -> String {
+        if !std::mem::take(&mut self.partial).is_empty() {
+            self.text("\u{fffd}");
+        }
+        self.end_line();
+        self.state = State::Text;
+        std::mem::take(&mut self.out)
+    }
+
+    fn text(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if self.state == State::Text {
+                let plain = rest.find(is_special).unwrap_or(rest.len());
+                self.print(&rest[..plain]);
+                rest = &rest[plain..];
+                let Some(special) = rest.chars().next() else { break };
+                self.special(special);
+                rest = &rest[special.len_utf8()..];
+            } else {
+                self.sequence(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.cursor == self.line.len() {
+            self.line.push_str(text);
+            self.cursor = self.line.len();
+        } else {
+            self.print_over(text);
+        }
+        if self.line.len() > LINE {
+            self.out.push_str(&self.line);
+            self.line.clear();
+            self.cursor = 0;
+        }
+    }
+
+    /// Each character takes the place of one that stands there.
+    fn print_over(&mut self, text: &str) {
+        let covered: usize = self.line[self.cursor..]
+            .chars()
+            .zip(text.chars())
+            .map(|(old, _)| old.len_utf8())
+            .sum();
+        self.line.replace_range(self.cursor..self.cursor + covered, text);
+        self.cursor += text.len();
+    }
+
+    fn special(&mut self, special: char) {
+        match special {
+            '\n' => {
+                self.end_line();
+                self.out.push('\n');
+            }
+            '\r' => self.cursor = 0,
+            '\u{8}' => self.cursor = self.line.floor_char_boundary(self.cursor.saturating_sub(1)),
+            '\u{1b}' => self.enter(State::Escape),
+            '\u{9b}' => self.enter(State::Control),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => self.enter(State::Hidden),
+            // Bells and the like say nothing on paper.
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.length = 0;
+        self.parameters.clear();
+    }
+
+    fn end_line(&mut self) {
+        self.out.push_str(&self.line);
+        self.line.clear();
+        self.cursor = 0;
+    }
+
+    fn sequence(&mut self, c: char) {
+        self.length += c.len_utf8();
+        if self.length > SEQUENCE {
+            self.state = State::Text;
+        }
+        match (self.state, c) {
+            // A sequence that was broken off does not take the next line with it.
+            (State::Text, _) | (State::Escape | State::Designation | State::Control, '\n' | '\r') => {
+                self.state = State::Text;
+                if is_special(c) {
+                    self.special(c);
+                }
+            }
+            (State::Escape, '[') => self.state = State::Control,
+            (State::Escape, ']' | 'P' | 'X' | '^' | '_') => self.state = State::Hidden,
+            (State::Escape, ' '..='/') => self.state = State::Designation,
+            (State::Escape | State::Control | State::Designation, '\u{1b}') => self.enter(State::Escape),
+            (State::Escape | State::Designation, _) => self.state = State::Text,
+            (State::Control, '@'..='~') => {
+                self.control(c);
+                self.state = State::Text;
+            }
+            (State::Control, _) => self.parameters.push(c),
+            (State::Hidden, '\u{7}' | '\u{9c}') | (State::HiddenEscape, '\\') => self.state = State::Text,
+            (State::Hidden, '\u{1b}') => self.state = State::HiddenEscape,
+            (State::HiddenEscape, _) => self.state = State::Hidden,
+            (State::Hidden, _) => {}
+        }
+    }
+
+    /// The sequences that progress bars use within their line.
+    fn control(&mut self, last: char) {
+        match (last, self.parameters.as_str()) {
+            ('K', "" | "0") => self.line.truncate(self.cursor),
+            ('K', "2") => {
+                self.line.clear();
+                self.cursor = 0;
+            }
+            ('G', "" | "1") => self.cursor = 0,
+            _ => {}
+        }
+    }
+}
+
+fn is_special(c: char) -> bool {
+    c.is_control() && c != '\t'
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn clean(bytes: &[u8]) -> String {
+        let mut cleaner = Cleaner::default();
+        let mut text = cleaner.push(bytes);
+        text.push_str(&cleaner.finish());
+        text
+    }
+
+    #[test]
+    fn what_is_left_is_what_would_stand_on_paper() {
+        for (bytes, expected) in [
+            (&b"\x1b[1;32mok\x1b[0m done\n"[..], "ok done\n"),
+            (b" 10%\r 50%\r100%\n", "100%\n"),
+            (b"abcdef\rXY\n", "XYcdef\n"),
+            (b"long progress\r\x1b[Kdone\n", "done\n"),
+            (b"long progress\x1b[2K\rdone\n", "done\n"),
+            (b"a\r\nb\r\n", "a\nb\n"),
+            (b"N\x08NA\x08AM\x08ME\x08E\n", "NAME\n"),
+            (
+                b"\x1b]0;title\x07text \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n",
+                "text link\n",
+            ),
+            (b"\x1bPq#0;2\x1b\\after\n", "after\n"),
+            (b"\x1b(B\x1b)0\x1b7\x1b8x\x07\x00\x7f\n", "x\n"),
+            (b"broken \x1b[31\nnext\n", "broken \nnext\n"),
+            ("ä\u{9b}31mö\n".as_bytes(), "äö\n"),
+            (b"a\xff\xfeb", "a\u{fffd}\u{fffd}b"),
+            (b"half \xc3", "half \u{fffd}"),
+            (b"\tkept\t\n", "\tkept\t\n"),
+            ("äöü\rx\n".as_bytes(), "xöü\n"),
+            (b"", ""),
+        ] {
+            assert_eq!(clean(bytes), expected, "{:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn a_sequence_without_an_end_does_not_swallow_everything() {
+        let mut bytes = b"\x1b]0;".to_vec();
+        bytes.extend(std::iter::repeat_n(b'x', 3 * SEQUENCE));
+        assert!(clean(&bytes).len() > SEQUENCE);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_let_go_in_pieces() {
+        let mut cleaner = Cleaner::default();
+        let mut total = 0;
+        for _ in 0..100 {
+            total += cleaner.push(&[b'x'; 10_000]).len();
+            assert!(cleaner.line.len() <= LINE);
+        }
+        total += cleaner.finish().len();
+        assert_eq!(total, 1_000_000);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_of_a_terminal_is_left(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"\x1b[]0;m\r\n\x08KaGP\\\x07".to_vec())], 0..200)) {
+            let text = clean(&bytes);
+            prop_assert!(!text.chars().any(is_special_left), "{text:?}");
+            // Cleaning again changes nothing.
+            prop_assert_eq!(clean(text.as_bytes()), text);
+        }
+
+        #[test]
+        fn pieces_give_the_same_text_as_the_whole(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"\x1b[]0;m\r\n\x08KaGP\\\x07".to_vec())], 0..200), cuts in prop::collection::vec(0usize..200, 0..5)) {
+            let mut cleaner = Cleaner::default();
+            let mut text = String::new();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.sort();
+            let mut from = 0;
+            for cut in cuts {
+                text.push_str(&cleaner.push(&bytes[from..cut]));
+                from = cut;
+            }
+            text.push_str(&cleaner.push(&bytes[from..]));
+            text.push_str(&cleaner.finish());
+            prop_assert_eq!(text, clean(&bytes));
+        }
+
+        #[test]
+        fn a_plain_text_stays_as_it_is(text in "[a-zäö 0-9\t\n]{0,300}") {
+            prop_assert_eq!(clean(text.as_bytes()), text);
+        }
+    }
+
+    fn is_special_left(c: char) -> bool {
+        is_special(c) && c != '\n'
+    }
+}

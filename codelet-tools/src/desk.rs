@@ -1,0 +1,143 @@
+//! What the tools of one session share.
+
+use crate::Options;
+use crate::path::Paths;
+use crate::secrets::Secrets;
+use crate::seen::Seen;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::permission::Permission;
+use codelet_agent::tool::{Call, MOST, Need, Output, Tool};
+use codelet_context::message::{Action, Parameters};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Paths, looks at files, secrets and settings.
+pub(crate) struct Desk {
+    pub paths: Paths,
+    pub seen: Seen,
+    pub secrets: Secrets,
+    pub options: Options,
+    shell: Mutex<PathBuf>,
+}
+
+impl Desk {
+    pub(crate) fn new(options: Options) -> Self {
+        let is_free = options.permission == Permission::All;
+        let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
+        Desk {
+            shell: Mutex::new(paths.directory().to_owned()),
+            seen: Seen::default(),
+            secrets: Secrets::new(&options.secrets),
+            paths,
+            options,
+        }
+    }
+
+    /// Where the shell stands: each command begins where the last one ended.
+    pub(crate) fn shell(&self) -> PathBuf {
+        self.shell.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The shell went there.
+    pub(crate) fn go(&self, directory: PathBuf) {
+        *self.shell.lock().unwrap_or_else(PoisonError::into_inner) = directory;
+    }
+
+    /// A failure at a file, with the file that may have been meant.
+    pub(crate) fn fail(&self, name: &str, path: &Path, why: &str) -> Output {
+        let mut text = format!("{}: {why}", self.paths.show(path));
+        let shell = self.shell();
+        if shell != self.paths.directory() && !Path::new(name).is_absolute() {
+            let meant = shell.join(name);
+            if meant.exists() && !path.exists() {
+                let directory = self.paths.directory().display();
+                text.push_str(&format!(
+                    ". Relative paths begin at {directory}; for the file beside the shell, say {}",
+                    self.paths.show(&meant)
+                ));
+            }
+        }
+        Output::failure(text)
+    }
+}
+
+/// What the model is told of a tool.
+pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
+    ToolSpec {
+        name: Arc::from(name),
+        description: Arc::from(description.trim_end()),
+        parameters,
+    }
+}
+
+/// A tool that keeps secrets to itself, and what it answers within bounds.
+pub(crate) struct Discreet {
+    tool: Box<dyn Tool>,
+    desk: Arc<Desk>,
+}
+
+impl Discreet {
+    pub(crate) fn new(tool: Box<dyn Tool>, desk: &Arc<Desk>) -> Self {
+        let desk = Arc::clone(desk);
+        Discreet { tool, desk }
+    }
+}
+
+impl Tool for Discreet {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        self.tool.action(parameters)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.tool.is_read_only()
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        self.tool
+            .needs(parameters)
+            .map_err(|error| self.desk.secrets.hide(&error).into_owned())
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        one_line(&self.desk.secrets.hide(&self.tool.describe(parameters)))
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let mut output = self.tool.call(call).await;
+            if let Cow::Owned(hidden) = self.desk.secrets.hide(output.text.as_str()) {
+                output.text = hidden.into();
+            }
+            if output.text.len() > MOST {
+                let mut bounded = crate::bounded::Bounded::default();
+                bounded.push(output.text.as_str());
+                let (text, lost) = bounded.finish();
+                output.text = text.into();
+                output.lost += lost;
+            }
+            output
+        })
+    }
+}
+
+/// Longest description of a call, in characters.
+const DESCRIPTION: usize = 200;
+
+fn one_line(text: &str) -> String {
+    let mut line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(DESCRIPTION)
+        .collect();
+    if text.chars().nth(DESCRIPTION).is_some() {
+        line.push('…');
+    }
+    line
+}

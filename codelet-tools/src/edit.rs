@@ -1,0 +1,238 @@
+//! `Edit`: one text in a file replaced by another, and nothing else touched.
+
+use crate::apart::apart;
+use crate::arguments;
+use crate::desk::{Desk, spec};
+use crate::diff;
+use crate::files;
+use crate::near;
+use crate::path::Place;
+use crate::replace::{self, Refusal, Replaced};
+use crate::seen::Look;
+use crate::text::{self, Encoding, counted, shorten};
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::message::{Action, ActionKind, Parameters};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Lines around a change that the answer shows.
+const AROUND: usize = 3;
+/// Lines of one change, and changes, that the answer shows.
+const LINES: usize = 30;
+const PLACES: usize = 5;
+/// Bytes of a line that the answer shows.
+const LINE: usize = 300;
+
+/// The tool.
+pub(crate) struct Edit {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+impl Edit {
+    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string"},
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean"},
+            },
+            "required": ["file_path", "old_string", "new_string"],
+        });
+        Edit {
+            spec: spec("Edit", include_str!("edit.md"), parameters),
+            desk: Arc::clone(desk),
+        }
+    }
+}
+
+/// What is to be replaced by what.
+struct Asked {
+    old: String,
+    new: String,
+    all: bool,
+}
+
+impl Asked {
+    fn of(parameters: &Parameters) -> Result<Asked, String> {
+        let old = arguments::text(parameters, "old_string")?.to_owned();
+        let new = arguments::text(parameters, "new_string")?.to_owned();
+        let all = arguments::flag(parameters, "replace_all")?;
+        if old.is_empty() {
+            return Err("`old_string` is empty; Write creates a file or replaces all of it".to_owned());
+        }
+        if old == new {
+            return Err("`old_string` and `new_string` are the same".to_owned());
+        }
+        Ok(Asked { old, new, all })
+    }
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        Action::on(ActionKind::Change, arguments::file(parameters).ok())
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        let asked = Asked::of(parameters)?;
+        let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
+        // An edit that cannot be made is answered by the call: until it is permitted, nothing of the file is told.
+        let diff = files::read(&path).ok().flatten().and_then(|whole| {
+            let new = edited(&whole.bytes, &asked).ok()?;
+            let (old, new) = (text::decode(&whole.bytes).text, text::decode(&new.bytes).text);
+            Some(diff::unified(&self.desk.paths.show(&path), &old, &new))
+        });
+        let diff = diff.unwrap_or_default();
+        Ok(vec![Need::Change { path, is_inside, diff }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        arguments::file(parameters).unwrap_or_default().to_owned()
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let asked = || -> Result<_, String> {
+                let asked = Asked::of(call.parameters)?;
+                let name = arguments::file(call.parameters)?;
+                Ok((name.to_owned(), self.desk.paths.judged(name)?, asked))
+            };
+            let (name, place, asked) = match asked() {
+                Ok(asked) => asked,
+                Err(error) => return Output::failure(error),
+            };
+            let desk = Arc::clone(&self.desk);
+            apart(call.interrupt, move |_| match edit(&desk, &place.path, &asked) {
+                Ok(done) => Output::success(done),
+                Err(why) => desk.fail(&name, &place.path, &why),
+            })
+            .await
+        })
+    }
+}
+
+fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
+    let Some(whole) = files::read(path)? else {
+        return Err("it is larger than 10 MiB; change it by a command".to_owned());
+    };
+    if text::picture(&whole.bytes).is_some() || text::binary_kind(&whole.bytes).is_some() {
+        return Err("this is not a text".to_owned());
+    }
+    let last = desk.seen.last(path);
+    if last.is_some_and(|last| last != Look::at(&whole.bytes)) {
+        return Err("it was changed since it was read: Read it again, then edit".to_owned());
+    }
+    let done = edited(&whole.bytes, asked)?;
+    files::put(path, &done.bytes, Some(&whole.standing))?;
+    if last.is_some() {
+        desk.seen.note(path, Look::at(&done.bytes));
+    }
+    Ok(answer(&desk.paths.show(path), &done))
+}
+
+/// The file's bytes after the edit.
+fn edited(bytes: &[u8], asked: &Asked) -> Result<Replaced, String> {
+    let encoding = Encoding::of(bytes);
+    let replaced = |bytes: &[u8]| {
+        replace::replace(bytes, &asked.old, &asked.new, asked.all).map_err(|refusal| match refusal {
+            Refusal::NotFound => near::explain(&text::decode(bytes).text, &asked.old),
+            Refusal::Several(lines) => several(&lines),
+        })
+    };
+    if !encoding.is_utf16() {
+        return replaced(bytes);
+    }
+    let decoded = text::decode(bytes);
+    if decoded.is_lossy {
+        return Err("it is invalid UTF-16, which an edit would not keep".to_owned());
+    }
+    let done = replaced(decoded.text.as_bytes())?;
+    let bytes = text::encode_utf16(&String::from_utf8_lossy(&done.bytes), encoding);
+    Ok(Replaced {
+        shown: Some(done.bytes),
+        bytes,
+        places: done.places,
+    })
+}
+
+fn several(lines: &[usize]) -> String {
+    let named: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
+    let more = if lines.len() > 10 { ", …" } else { "" };
+    format!(
+        "old_string occurs {} times, at lines {}{more}: add lines around it until it is unique, or set replace_all",
+        lines.len(),
+        named.join(", ")
+    )
+}
+
+/// The changed lines with some around them.
+fn answer(name: &str, done: &Replaced) -> String {
+    let bytes = done.shown.as_deref().unwrap_or(&done.bytes);
+    let mut text = format!("Edited {name}, {}:\n", counted(done.places.len(), "place"));
+    let (mut at, mut number) = (0, 1);
+    for (index, place) in done.places.iter().take(PLACES).enumerate() {
+        if index > 0 {
+            text.push_str("…\n");
+        }
+        let from = lines_before(bytes, place.start);
+        // The next place may lie in lines that are shown already.
+        let from = from.max(at);
+        number += bytes[at..from].iter().filter(|&&byte| byte == b'\n').count();
+        let to = lines_after(bytes, place.end).max(from);
+        let lines = String::from_utf8_lossy(&bytes[from..to]);
+        let all: Vec<&str> = lines.lines().collect();
+        for (line, shown) in all.iter().take(LINES).enumerate() {
+            text.push_str(&format!("{}\t{}\n", number + line, shorten(shown, LINE)));
+        }
+        if all.len() > LINES {
+            text.push_str(&format!("… {}\n", counted(all.len() - LINES, "more line")));
+        }
+        number += bytes[from..to].iter().filter(|&&byte| byte == b'\n').count();
+        at = to;
+    }
+    if done.places.len() > PLACES {
+        text.push_str(&format!(
+            "… and {}\n",
+            counted(done.places.len() - PLACES, "more place")
+        ));
+    }
+    text
+}
+
+/// The beginning of the line some lines before this byte.
+fn lines_before(bytes: &[u8], at: usize) -> usize {
+    let mut start = at;
+    for _ in 0..=AROUND {
+        match memchr::memrchr(b'\n', &bytes[..start]) {
+            Some(end) => start = end,
+            None => return 0,
+        }
+    }
+    start + 1
+}
+
+/// The end of the line some lines behind this byte.
+fn lines_after(bytes: &[u8], at: usize) -> usize {
+    // A change that ends with a line does not reach into the next one.
+    let mut end = if at > 0 && bytes[at - 1] == b'\n' { at - 1 } else { at };
+    for _ in 0..=AROUND {
+        match memchr::memchr(b'\n', &bytes[end..]) {
+            Some(next) => end += next + 1,
+            None => return bytes.len(),
+        }
+    }
+    end
+}

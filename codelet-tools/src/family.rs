@@ -1,0 +1,306 @@
+//! Everything that a command has started, also what has left its session, and how to end it.
+
+use rustix::process::{Pid, Signal};
+use std::time::Duration;
+
+/// The variable by which a command's descendants are known; its value is different for each call. Give it, with any value,
+/// to a program that is started in a session of its own while a command runs, and it is left alone when the command ends.
+pub const MARK: &str = "CODELET_CALL";
+
+/// A command and its descendants.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// The shell; leader of a session of its own.
+    leader: Pid,
+    #[cfg(target_os = "linux")]
+    mark: Vec<u8>,
+    /// Children that this process had before.
+    #[cfg(target_os = "linux")]
+    strangers: Vec<i32>,
+}
+
+/// One process that is still there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Member {
+    pub pid: i32,
+    pub name: String,
+    #[cfg(target_os = "linux")]
+    started: u64,
+}
+
+impl Family {
+    /// Sends a signal to all who are there. Says how many it found besides the leader's group.
+    fn signal(&self, signal: Signal) -> usize {
+        // In one go, so that none of the group can start another in between.
+        let _ = rustix::process::kill_process_group(self.leader, signal);
+        let members = self.members();
+        for member in &members {
+            member.signal(signal);
+        }
+        members.len()
+    }
+
+    /// Ends all of them: asks, waits as long as `patience` for them to go, and then does not ask. Calls `meanwhile` all
+    /// the time, so that nobody is kept from going by output that nobody reads.
+    pub(crate) fn end(&self, patience: Duration, mut meanwhile: impl FnMut()) {
+        /// Time between two looks.
+        const LOOK: Duration = Duration::from_millis(5);
+        /// Looks after the last signal. What does not go by then hangs in the kernel.
+        const LOOKS: usize = 12;
+        let asked = std::time::Instant::now();
+        let mut there = self.signal(Signal::TERM);
+        // Who is stopped cannot hear the question.
+        self.signal(Signal::CONT);
+        while there > 0 && asked.elapsed() < patience {
+            meanwhile();
+            std::thread::sleep(LOOK);
+            there = self.members().len();
+        }
+        for _ in 0..LOOKS {
+            if self.signal(Signal::KILL) == 0 {
+                break;
+            }
+            meanwhile();
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Family {
+    /// To be called before the command is started.
+    pub(crate) fn before(_mark: &str) -> impl FnOnce(Pid) -> Family {
+        |leader| Family { leader }
+    }
+
+    /// Orphans are not this process's children here.
+    pub(crate) fn bury(&self) {}
+
+    /// The leader, as long as its group exists.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        match rustix::process::test_kill_process_group(self.leader) {
+            Ok(()) => vec![Member {
+                pid: self.leader.as_raw_nonzero().get(),
+                name: "a job".to_owned(),
+            }],
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Member {
+    fn signal(&self, _signal: Signal) {}
+}
+
+/// Nothing can be adopted on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) struct Adoption;
+
+#[cfg(not(target_os = "linux"))]
+impl Adoption {
+    pub(crate) fn begin() -> Self {
+        Adoption
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Adoption;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::{Family, MARK, Member};
+    use rustix::process::{self, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+    use std::collections::{HashMap, HashSet};
+    use std::fs::File;
+    use std::io::Read;
+    use std::sync::{Mutex, PoisonError};
+
+    /// Longest environment that is searched for the mark, in bytes (the most that Linux lets a program start with is
+    /// larger, but the mark stands first).
+    const ENVIRONMENT: u64 = 256 * 1024;
+
+    impl Family {
+        /// To be called before the command is started.
+        pub(crate) fn before(mark: &str) -> impl FnOnce(Pid) -> Family {
+            let own = own();
+            let strangers = processes()
+                .into_iter()
+                .filter(|process| process.parent == own)
+                .map(|process| process.pid)
+                .collect();
+            let mark = format!("{MARK}={mark}").into_bytes();
+            move |leader| Family {
+                leader,
+                mark,
+                strangers,
+            }
+        }
+
+        /// Forgets those of the session that are gone: whoever was adopted is this process's to bury.
+        pub(crate) fn bury(&self) {
+            let (leader, own) = (self.leader.as_raw_nonzero().get(), own());
+            for process in processes() {
+                let is_ours = process.parent == own && process.session == leader && process.pid != leader;
+                if let Some(pid) = Pid::from_raw(process.pid).filter(|_| is_ours && !process.is_alive) {
+                    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+                    let _ = process::waitid(WaitId::Pid(pid), options);
+                }
+            }
+        }
+
+        /// All who are still there: in the session, with the mark, children of those, and orphans that came to this
+        /// process since.
+        pub(crate) fn members(&self) -> Vec<Member> {
+            let leader = self.leader.as_raw_nonzero().get();
+            let all = processes();
+            let myself = all.iter().find(|process| process.pid == own());
+            let own = myself.map_or((own(), 0), |process| (process.pid, process.session));
+            let mut found: HashSet<i32> = HashSet::new();
+            let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+            for process in &all {
+                children.entry(process.parent).or_default().push(process.pid);
+                let is_near = process.session == leader || process.group == leader || process.pid == leader;
+                if is_near || (process.is_alive && self.has_mark(process, own)) {
+                    found.insert(process.pid);
+                }
+            }
+            found.remove(&own.0);
+            let mut open: Vec<i32> = found.iter().copied().collect();
+            while let Some(pid) = open.pop() {
+                for &child in children.get(&pid).into_iter().flatten() {
+                    if found.insert(child) {
+                        open.push(child);
+                    }
+                }
+            }
+            all.into_iter()
+                .filter(|process| process.is_alive && found.contains(&process.pid))
+                .map(|process| Member {
+                    pid: process.pid,
+                    name: process.name,
+                    started: process.started,
+                })
+                .collect()
+        }
+
+        fn has_mark(&self, process: &Process, (own, session): (i32, i32)) -> bool {
+            let environment = environment(process.pid);
+            let mut marks = environment
+                .split(|&byte| byte == 0)
+                .filter(|variable| {
+                    variable
+                        .strip_prefix(MARK.as_bytes())
+                        .is_some_and(|rest| rest.first() == Some(&b'='))
+                })
+                .peekable();
+            if marks.peek().is_some() {
+                return marks.any(|mark| mark == self.mark);
+            }
+            // Whoever has thrown the mark away, left the session and lost its parent came here as an orphan.
+            process.parent == own
+                && process.session != session
+                && !self.strangers.contains(&process.pid)
+                && !is_copy_of_self(process.pid)
+        }
+    }
+
+    impl Member {
+        pub(super) fn signal(&self, signal: Signal) {
+            let Some(pid) = Pid::from_raw(self.pid) else { return };
+            // Held by a descriptor, the number cannot come to mean another process.
+            let Ok(held) = process::pidfd_open(pid, PidfdFlags::empty()) else {
+                return;
+            };
+            if read_process(self.pid).is_some_and(|now| now.started == self.started) {
+                // It may be gone; that is what is wanted.
+                let _ = process::pidfd_send_signal(held, signal);
+            }
+        }
+    }
+
+    fn own() -> i32 {
+        process::getpid().as_raw_nonzero().get()
+    }
+
+    struct Process {
+        pid: i32,
+        name: String,
+        is_alive: bool,
+        parent: i32,
+        group: i32,
+        session: i32,
+        /// In ticks since the machine started.
+        started: u64,
+    }
+
+    fn processes() -> Vec<Process> {
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(read_process)
+            .collect()
+    }
+
+    fn read_process(pid: i32) -> Option<Process> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name is in brackets and may contain anything, brackets too.
+        let (head, tail) = stat.rsplit_once(')')?;
+        let name = head.split_once('(')?.1.to_owned();
+        let fields: Vec<&str> = tail.split_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse().ok();
+        Some(Process {
+            pid,
+            name,
+            is_alive: !matches!(*fields.first()?, "Z" | "X"),
+            parent: number(1)?,
+            group: number(2)?,
+            session: number(3)?,
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// Whether it is this very program: a child that is about to become another.
+    fn is_copy_of_self(pid: i32) -> bool {
+        let program = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+        program(pid).is_some_and(|other| program(own()) == Some(other))
+    }
+
+    fn environment(pid: i32) -> Vec<u8> {
+        let mut environment = Vec::new();
+        if let Ok(file) = File::open(format!("/proc/{pid}/environ")) {
+            // A process of somebody else is no descendant.
+            let _ = file.take(ENVIRONMENT).read_to_end(&mut environment);
+        }
+        environment
+    }
+
+    /// While it is held, processes that lose their parent become children of this one, so that they are found.
+    pub(crate) struct Adoption(());
+
+    static HELD: Mutex<usize> = Mutex::new(0);
+
+    impl Adoption {
+        pub(crate) fn begin() -> Self {
+            let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+            if *held == 0 {
+                // Without it, who threw away the mark is not found; all others are.
+                let _ = process::set_child_subreaper(Some(process::getpid()));
+            }
+            *held += 1;
+            Adoption(())
+        }
+    }
+
+    impl Drop for Adoption {
+        fn drop(&mut self) {
+            let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+            *held -= 1;
+            if *held == 0 {
+                let _ = process::set_child_subreaper(None);
+            }
+        }
+    }
+}

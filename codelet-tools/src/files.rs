@@ -1,0 +1,344 @@
+//! Opening and replacing files without following links, waiting for devices, or leaving half a file behind.
+
+use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// Largest file that is read as a whole, in bytes.
+pub(crate) const LARGEST: u64 = 10 * 1024 * 1024;
+
+/// What tells a file from its next version, as far as the file system knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// Of an open file or of a path.
+    pub(crate) fn of(metadata: &Metadata) -> Stamp {
+        Stamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+/// A file as it stood when it was opened.
+pub(crate) struct Standing {
+    pub stamp: Stamp,
+    metadata: Metadata,
+}
+
+impl Standing {
+    /// Of an open file.
+    pub(crate) fn of(metadata: Metadata) -> Standing {
+        let stamp = Stamp::of(&metadata);
+        Standing { stamp, metadata }
+    }
+}
+
+/// A file with its contents.
+pub(crate) struct Whole {
+    pub bytes: Vec<u8>,
+    pub standing: Standing,
+}
+
+/// Why an error happened, in the words of the system and without its number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}
+
+/// Opens a regular file at a resolved path for reading.
+///
+/// # Errors
+/// Says what is there instead.
+pub(crate) fn open(path: &Path) -> Result<(File, Metadata), String> {
+    let metadata = path.symlink_metadata().map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "there is no such file".to_owned(),
+        _ => reason(&error),
+    })?;
+    // A device may do something when it is opened.
+    regular(&metadata)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(open_plainly(path, flags, Mode::empty()).map_err(|error| reason(&error))?);
+    let metadata = file.metadata().map_err(|error| reason(&error))?;
+    regular(&metadata)?;
+    Ok((file, metadata))
+}
+
+fn regular(metadata: &Metadata) -> Result<(), String> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    Err(if kind.is_dir() {
+        "this is a folder"
+    } else if kind.is_fifo() {
+        "this is a pipe, not a file"
+    } else if kind.is_socket() {
+        "this is a socket, not a file"
+    } else if kind.is_symlink() {
+        "a link was put here while it was opened"
+    } else {
+        "this is a device, not a file"
+    }
+    .to_owned())
+}
+
+/// Reads a regular file as a whole; `None` where it has more than [`LARGEST`] bytes.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Option<Whole>, String> {
+    let (file, metadata) = open(path)?;
+    let mut bytes = Vec::new();
+    // The size is only a hint: files of the kernel have none, and others grow.
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| reason(&error))?;
+    let standing = Standing::of(metadata);
+    Ok((bytes.len() as u64 <= LARGEST).then_some(Whole { bytes, standing }))
+}
+
+/// Opens a resolved path, in which there are no links: where one was put since, it fails.
+fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        match fs::openat2(CWD, path, flags, mode, ResolveFlags::NO_SYMLINKS) {
+            // Before Linux 5.6, or in a container that knows nothing later.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            done => return Ok(done?),
+        }
+    }
+    Ok(fs::openat(CWD, path, flags, mode)?)
+}
+
+/// Puts a file of these bytes at a resolved path: the whole of it, or nothing. Folders above are created. `replaced` is
+/// what stands there now; its permissions and owner are kept.
+///
+/// # Errors
+/// Says why, and the old file stands. Also when it is no longer the one that is to be replaced.
+pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
+    let name = path.file_name().ok_or("this is a folder")?;
+    let folder = folder(path.parent().ok_or("this is a folder")?)?;
+    if let Some(old) = replaced
+        && old.metadata.nlink() > 1
+    {
+        // A new file would leave the other names with the old text.
+        return overwrite(path, bytes, old);
+    }
+    let draft = format!(".codelet-{:016x}", fastrand::u64(..));
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // Until it has the permissions of the old file, nobody else reads it.
+    let mode = Mode::from_raw_mode(if replaced.is_some() { 0o600 } else { 0o666 });
+    let file = match (fs::openat(&folder, draft.as_str(), flags, mode), replaced) {
+        (Ok(file), _) => File::from(file),
+        // A file may be writable in a folder that is not.
+        (Err(Errno::ACCESS | Errno::PERM), Some(old)) => return overwrite(path, bytes, old),
+        (Err(error), _) => return Err(reason(&error.into())),
+    };
+    let done = fill(&file, bytes, replaced).and_then(|stamp| {
+        match replaced {
+            Some(old) => {
+                unchanged(path, old)?;
+                fs::renameat(&folder, draft.as_str(), &folder, name).map_err(|error| reason(&error.into()))?;
+            }
+            None => place(&folder, &draft, name)?,
+        }
+        Ok(stamp)
+    });
+    if done.is_err() {
+        // Nothing more can be done about a draft that cannot be removed.
+        let _ = fs::unlinkat(&folder, draft.as_str(), AtFlags::empty());
+    }
+    // Not every file system can; the file itself is written.
+    let _ = fs::fsync(&folder);
+    // Renaming changes the time of change.
+    done.map(|stamp| path.symlink_metadata().map_or(stamp, |metadata| Stamp::of(&metadata)))
+}
+
+/// Gives a finished draft its name, unless somebody else has taken it.
+fn place(folder: &OwnedFd, draft: &str, name: &std::ffi::OsStr) -> Result<(), String> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::RenameFlags;
+        match fs::renameat_with(folder, draft, folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            Err(Errno::EXIST) => return Err("a file has appeared there; Read it first".to_owned()),
+            // The file system cannot.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            Err(error) => return Err(reason(&error.into())),
+        }
+    }
+    fs::renameat(folder, draft, folder, name).map_err(|error| reason(&error.into()))
+}
+
+fn fill(mut file: &File, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
+    let fail = |error: io::Error| reason(&error);
+    if let Some(Standing { metadata: old, .. }) = replaced {
+        let new = file.metadata().map_err(fail)?;
+        if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+            // Only a privileged user can give files away; the others own what they write.
+            let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+        }
+        file.set_permissions(old.permissions()).map_err(fail)?;
+    }
+    file.write_all(bytes).map_err(fail)?;
+    file.sync_all().map_err(fail)?;
+    Ok(Stamp::of(&file.metadata().map_err(fail)?))
+}
+
+fn unchanged(path: &Path, old: &Standing) -> Result<(), String> {
+    let now = path.symlink_metadata().map_err(|error| reason(&error))?;
+    if Stamp::of(&now) == old.stamp {
+        Ok(())
+    } else {
+        Err("the file was changed by somebody else just now; Read it again".to_owned())
+    }
+}
+
+/// Writes into the file that is there.
+fn overwrite(path: &Path, bytes: &[u8], old: &Standing) -> Result<Stamp, String> {
+    let fail = |error: io::Error| reason(&error);
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut file = File::from(open_plainly(path, flags, Mode::empty()).map_err(fail)?);
+    let now = file.metadata().map_err(fail)?;
+    regular(&now)?;
+    if Stamp::of(&now) != old.stamp {
+        return Err("the file was changed by somebody else just now; Read it again".to_owned());
+    }
+    file.write_all(bytes).map_err(fail)?;
+    file.set_len(bytes.len() as u64).map_err(fail)?;
+    file.sync_all().map_err(fail)?;
+    Ok(Stamp::of(&file.metadata().map_err(fail)?))
+}
+
+/// Opens a folder at a resolved path, and creates what of it is missing.
+fn folder(path: &Path) -> Result<OwnedFd, String> {
+    let mut missing = Vec::new();
+    let mut there = path;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut folder = loop {
+        match open_plainly(there, flags, Mode::empty()) {
+            Ok(folder) => break folder,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                missing.extend(there.file_name());
+                there = there.parent().ok_or_else(|| reason(&error))?;
+            }
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                return Err(format!("{} is no folder", there.display()));
+            }
+            Err(error) => return Err(format!("{}: {}", there.display(), reason(&error))),
+        }
+    };
+    for name in missing.into_iter().rev() {
+        match fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(format!("{}: {}", path.display(), reason(&error.into()))),
+        }
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        folder = fs::openat(folder.as_fd(), name, flags, Mode::empty()).map_err(|error| reason(&error.into()))?;
+    }
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions_and_leaves_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("run.sh");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let old = read(&path).unwrap().unwrap();
+        put(&path, b"new", Some(&old.standing)).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o755);
+        assert_eq!(names(folder.path()), ["run.sh"]);
+    }
+
+    #[test]
+    fn a_file_changed_in_the_meantime_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a");
+        std::fs::write(&path, "old").unwrap();
+        let old = read(&path).unwrap().unwrap();
+        std::fs::write(&path, "other").unwrap();
+        assert!(
+            put(&path, b"new", Some(&old.standing))
+                .unwrap_err()
+                .contains("somebody else")
+        );
+        assert!(put(&path, b"new", None).unwrap_err().contains("has appeared"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"other");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn all_names_of_a_file_see_the_new_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        std::fs::write(base.join("a"), "a longer text").unwrap();
+        std::fs::hard_link(base.join("a"), base.join("b")).unwrap();
+        let old = read(&base.join("a")).unwrap().unwrap();
+        put(&base.join("a"), b"new", Some(&old.standing)).unwrap();
+        assert_eq!(std::fs::read(base.join("b")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_link_put_on_the_way_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join("other")).unwrap();
+        symlink("other", base.join("way")).unwrap();
+        std::fs::write(base.join("other/a"), "x").unwrap();
+        assert!(open(&base.join("way/a")).is_err());
+        assert!(put(&base.join("way/b"), b"new", None).is_err());
+        assert!(put(&base.join("way/new/b"), b"new", None).is_err());
+        assert_eq!(names(&base.join("other")), ["a"]);
+    }
+
+    #[test]
+    fn folders_above_a_new_file_are_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("x/y/z.txt");
+        put(&path, b"new", None).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert!(
+            put(&path.join("under"), b"", None)
+                .unwrap_err()
+                .contains("is no folder")
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! The tools of a coding agent: `Read Write Edit Bash`.
+//!
+//! The loop knows tools only by its traits; this crate is the edge that opens files and starts programs. Everything is
+//! bounded where it comes in: a file of 10 GB, a device, or a program that never stops printing costs no memory. What a
+//! tool answers is bounded again by the loop, which keeps the whole behind a handle.
+//!
+//! Paths are resolved through every link before they are judged, and what was judged is what is opened. Commands run in
+//! a session of their own, without keys, and, unless everything is permitted, inside a [sandbox](sandbox::Sandbox).
+//! Nothing here reads the environment of the process, its arguments, or the clock of the wall: they come in as
+//! [`Options`].
+//!
+//! Start with [`all`]; [`all`] is the other half of what a session asks of its machine.
+//!
+//! ```
+//! use codelet_tools::{Options, all};
+//!
+//! let tools = all(&Options::new("/tmp"));
+//! let names: Vec<&str> = tools.iter().map(|tool| &*tool.spec().name).collect();
+//! assert_eq!(names, ["Read", "Write", "Edit", "Bash"]);
+//! ```
+
+mod apart;
+mod arguments;
+mod bash;
+mod bounded;
+mod clean;
+mod desk;
+mod diff;
+mod edit;
+mod family;
+mod files;
+mod near;
+mod path;
+mod process;
+mod read;
+mod replace;
+pub mod sandbox;
+mod secrets;
+mod seen;
+mod text;
+mod write;
+
+use codelet_agent::permission::Permission;
+use codelet_agent::tool::Tool;
+use desk::Desk;
+pub use family::MARK;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the tools are to know of their session.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder that may be changed under [`Permission::Edit`].
+    pub workspace: PathBuf,
+    /// Where relative paths and commands begin; in the workspace.
+    pub directory: PathBuf,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// How far the tools may go: commands run in a sandbox unless it is [`Permission::All`].
+    pub permission: Permission,
+    /// Values that are shown nowhere and given to no command: keys.
+    pub secrets: Vec<String>,
+    /// The environment that commands get, less what holds a secret by its name (`…_API_KEY`, `…_TOKEN`, `…_SECRET`,
+    /// `…_PASSWORD`) or its value.
+    pub env: Vec<(OsString, OsString)>,
+    /// Names of variables that commands get although they look like a secret.
+    pub env_allowed: Vec<String>,
+    /// Where temporary files go; commands in a sandbox may write there.
+    pub temporary: PathBuf,
+    /// More folders that commands in a sandbox may write to, such as a package manager's cache.
+    pub writable: Vec<PathBuf>,
+    /// Whether the model takes pictures.
+    pub sees_images: bool,
+    /// How long a command may take where the call does not say.
+    pub bash_timeout: Duration,
+    /// How long a command may take at most.
+    pub bash_longest: Duration,
+}
+
+impl Options {
+    /// The usual ones for this workspace: commands get no environment at all, two minutes, and at most half an hour.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        let workspace = workspace.into();
+        Options {
+            directory: workspace.clone(),
+            workspace,
+            home: None,
+            permission: Permission::default(),
+            secrets: Vec::new(),
+            env: Vec::new(),
+            env_allowed: Vec::new(),
+            temporary: PathBuf::from("/tmp"),
+            writable: Vec::new(),
+            sees_images: false,
+            bash_timeout: Duration::from_secs(120),
+            bash_longest: Duration::from_secs(30 * 60),
+        }
+    }
+}
+
+/// All tools of a session, in the order in which the model is told of them. They share what they have seen of files and
+/// where the shell stands; what they start is ended when the last of them is dropped.
+pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
+    let desk = Arc::new(Desk::new(options.clone()));
+    let tools: [Box<dyn Tool>; 4] = [
+        Box::new(read::Read::new(&desk)),
+        Box::new(write::Write::new(&desk)),
+        Box::new(edit::Edit::new(&desk)),
+        Box::new(bash::Bash::new(&desk)),
+    ];
+    tools
+        .into_iter()
+        .map(|tool| Arc::new(desk::Discreet::new(tool, &desk)) as Arc<dyn Tool>)
+        .collect()
+}

@@ -1,0 +1,302 @@
+//! Names of files as a model writes them, resolved through every link before anybody judges them.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Links on the way to one file (as the kernel counts them on Linux).
+const LINKS: usize = 40;
+/// Longest name that is looked at, in bytes (as `PATH_MAX` on Linux).
+const LONGEST: usize = 4096;
+/// Names that are remembered between being judged and being used.
+const REMEMBERED: usize = 1024;
+
+/// Where a name leads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// Absolute, without links, `.` or `..`.
+    pub path: PathBuf,
+    /// Whether that is the workspace or in it.
+    pub is_inside: bool,
+}
+
+/// Resolves names against a workspace.
+pub(crate) struct Paths {
+    root: PathBuf,
+    directory: PathBuf,
+    home: Option<PathBuf>,
+    /// Whether a place outside may be used that was not judged.
+    is_free: bool,
+    judged: Mutex<VecDeque<(String, Place)>>,
+}
+
+impl Paths {
+    /// Names without a slash in front are relative to `directory`.
+    pub(crate) fn new(root: &Path, directory: &Path, home: Option<&Path>, is_free: bool) -> Self {
+        // What is not there yet has no links in it.
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Paths {
+            root: real(root),
+            directory: real(directory),
+            home: home.map(Path::to_owned),
+            is_free,
+            judged: Mutex::default(),
+        }
+    }
+
+    /// The workspace.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where relative names begin.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A path as it is shown: relative to the directory where it lies in it.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.directory) {
+            Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
+            Ok(rest) => rest.display().to_string(),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    /// Resolves a name and remembers where it led, so that [`judged`](Self::judged) uses the very place that was judged.
+    ///
+    /// # Errors
+    /// When the name leads nowhere.
+    pub(crate) fn judge(&self, name: &str) -> Result<Place, String> {
+        let place = self.resolve(name)?;
+        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        if judged.len() == REMEMBERED {
+            judged.pop_front();
+        }
+        judged.push_back((name.to_owned(), place.clone()));
+        Ok(place)
+    }
+
+    /// The place that was judged under this name. A link that was turned in the meantime changes nothing.
+    ///
+    /// # Errors
+    /// When the name leads nowhere, or led to several places while it was judged.
+    pub(crate) fn judged(&self, name: &str) -> Result<Place, String> {
+        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = judged.iter().filter(|(other, _)| other == name).map(|(_, place)| place);
+        if let Some(place) = found.next().cloned() {
+            if found.any(|other| *other != place) {
+                judged.retain(|(other, _)| other != name);
+                return Err(format!("{name} led to several places in turn; try again"));
+            }
+            let first = judged.iter().position(|(other, _)| other == name);
+            judged.remove(first.unwrap_or_default());
+            return Ok(place);
+        }
+        drop(judged);
+        let place = self.resolve(name)?;
+        if place.is_inside || self.is_free {
+            Ok(place)
+        } else {
+            Err(format!("{} is outside the workspace", place.path.display()))
+        }
+    }
+
+    /// Where a name leads, through all links. What does not exist lies in what exists of the folders above it.
+    ///
+    /// # Errors
+    /// When links lead in a circle, or a folder on the way may not be looked into.
+    pub(crate) fn resolve(&self, name: &str) -> Result<Place, String> {
+        let path = self.real(&self.expand(name)?)?;
+        let is_inside = path.starts_with(&self.root);
+        Ok(Place { path, is_inside })
+    }
+
+    fn expand(&self, name: &str) -> Result<PathBuf, String> {
+        if name.trim().is_empty() {
+            return Err("the path is empty".to_owned());
+        }
+        if name.len() > LONGEST || name.contains('\0') {
+            return Err("this is no path".to_owned());
+        }
+        let rest = match name {
+            "~" => Some(""),
+            _ => name.strip_prefix("~/"),
+        };
+        match (rest, &self.home) {
+            (Some(rest), Some(home)) => Ok(home.join(rest.trim_start_matches('/'))),
+            _ => Ok(self.directory.join(name)),
+        }
+    }
+
+    fn real(&self, path: &Path) -> Result<PathBuf, String> {
+        let mut open: Vec<OsString> = pieces(path);
+        let mut real = PathBuf::from("/");
+        let mut links = 0;
+        while let Some(piece) = open.pop() {
+            if piece == ".." {
+                // What stands before it has no links left, so its parent is the folder above.
+                real.pop();
+                continue;
+            }
+            let next = real.join(&piece);
+            match next.symlink_metadata() {
+                Ok(metadata) if metadata.is_symlink() => {
+                    links += 1;
+                    let target = next.read_link().map_err(|error| trouble(&next, &error))?;
+                    if links > LINKS || target.as_os_str().len() > LONGEST {
+                        return Err(format!("{}: too many links", path.display()));
+                    }
+                    if target.is_absolute() {
+                        real = PathBuf::from("/");
+                    }
+                    open.extend(pieces(&target));
+                }
+                Ok(_) => real = next,
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => real = next,
+                Err(error) => return Err(trouble(&next, &error)),
+            }
+        }
+        Ok(real)
+    }
+}
+
+/// The pieces of a path, the last one first.
+fn pieces(path: &Path) -> Vec<OsString> {
+    let mut pieces: Vec<OsString> = path
+        .components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            _ => None,
+        })
+        .collect();
+    pieces.reverse();
+    pieces
+}
+
+fn trouble(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {}", path.display(), crate::files::reason(error))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A workspace with links in every direction, beside a folder that is none of its business.
+    fn maze() -> (tempfile::TempDir, Paths) {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let root = base.join("work");
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir_all(base.join("other/deep")).unwrap();
+        fs::write(base.join("other/secret"), "x").unwrap();
+        fs::write(root.join("a/file"), "x").unwrap();
+        symlink("../../other", root.join("a/out")).unwrap();
+        symlink(base.join("other"), root.join("abs")).unwrap();
+        symlink("b", root.join("a/in")).unwrap();
+        symlink("loop2", root.join("loop1")).unwrap();
+        symlink("loop1", root.join("loop2")).unwrap();
+        symlink("../other/new", root.join("dangling")).unwrap();
+        symlink("/", root.join("top")).unwrap();
+        let paths = Paths::new(&root, &root.join("a"), Some(&base.join("home")), false);
+        (folder, paths)
+    }
+
+    #[test]
+    fn names_lead_where_the_kernel_would_go() {
+        let (folder, paths) = maze();
+        let base = folder.path().canonicalize().unwrap();
+        for (name, expected, is_inside) in [
+            ("file", "work/a/file", true),
+            ("./b/../file", "work/a/file", true),
+            ("in/../file", "work/a/file", true),
+            ("..", "work", true),
+            ("../..", "", false),
+            ("out/secret", "other/secret", false),
+            // The parent of what a link leads to, not of the link.
+            ("out/../work/a", "work/a", true),
+            ("../abs/deep/..", "other", false),
+            ("../dangling", "other/new", false),
+            ("nothing/../../x", "work/x", true),
+            ("nothing/../../../x", "x", false),
+            ("file/under", "work/a/file/under", true),
+            ("~/x", "home/x", false),
+            ("~x", "work/a/~x", true),
+        ] {
+            let place = paths.resolve(name).unwrap();
+            assert_eq!(
+                place.path,
+                base.join(expected).components().collect::<PathBuf>(),
+                "{name}"
+            );
+            assert_eq!(place.is_inside, is_inside, "{name}");
+        }
+        let top = format!("../top{}", base.join("work/a/file").display());
+        assert!(paths.resolve(&top).unwrap().is_inside);
+        for name in ["../loop1", "../loop1/x", "", " ", "a\0b", &"x/".repeat(3000)] {
+            assert!(paths.resolve(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_link_turned_after_the_judgement_is_not_followed() {
+        let (folder, paths) = maze();
+        let root = folder.path().canonicalize().unwrap().join("work");
+        let judged = paths.judge("in").unwrap();
+        assert!(judged.is_inside);
+        fs::remove_file(root.join("a/in")).unwrap();
+        symlink("../../other", root.join("a/in")).unwrap();
+        assert_eq!(paths.judged("in").unwrap(), judged);
+        // Not judged again: outside is out of bounds.
+        assert!(paths.judged("in").unwrap_err().contains("outside the workspace"));
+    }
+
+    #[test]
+    fn a_name_judged_as_two_places_is_used_as_none() {
+        let (folder, paths) = maze();
+        let root = folder.path().canonicalize().unwrap().join("work");
+        paths.judge("in").unwrap();
+        fs::remove_file(root.join("a/in")).unwrap();
+        symlink("../../other", root.join("a/in")).unwrap();
+        paths.judge("in").unwrap();
+        assert!(paths.judged("in").unwrap_err().contains("several places"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever a name is made of, it is inside exactly if the kernel would say so.
+        #[test]
+        fn no_name_escapes(names in prop::collection::vec(prop::sample::select(vec![
+            "a", "b", "in", "out", "..", ".", "file", "abs", "top", "dangling", "deep", "new", "secret", "loop1", "~", "work", "other",
+        ]), 1..9)) {
+            let (folder, paths) = maze();
+            let name = names.join("/");
+            let Ok(place) = paths.resolve(&name) else { return Ok(()) };
+            prop_assert_eq!(place.is_inside, place.path.starts_with(paths.root()));
+            // The kernel's answer, where it has one.
+            let asked = match name.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => folder.path().join("home").join(rest.trim_start_matches('/')),
+                _ => paths.directory().join(&name),
+            };
+            if let Ok(real) = asked.canonicalize() {
+                prop_assert_eq!(&real, &place.path);
+            }
+            prop_assert!(!place.path.components().any(|c| matches!(c, Component::ParentDir)));
+            // No folder on the way is a link.
+            let mut on_the_way = place.path.as_path();
+            while let Some(above) = on_the_way.parent() {
+                prop_assert!(!on_the_way.is_symlink(), "{}", on_the_way.display());
+                on_the_way = above;
+            }
+        }
+    }
+}

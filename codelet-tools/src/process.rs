@@ -1,0 +1,263 @@
+//! Runs a program in a session of its own until it ends, takes too long, or is interrupted. All of its output comes
+//! through one pipe, in the order in which it was printed.
+
+use crate::family::{Adoption, Family, MARK, Member};
+use crate::sandbox::{Sandbox, Sandboxing};
+use process_wrap::std::{CommandWrap, ProcessSession};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, PipeReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Bytes that are taken out of the pipe at once.
+const PIECE: usize = 64 * 1024;
+/// After the program has ended, what it left in the background may still be about to print: so long a silence, and so
+/// long a time in all, is waited for.
+const SILENCE: Duration = Duration::from_millis(30);
+const AFTERWARDS: Duration = Duration::from_millis(300);
+/// How long programs may take to end by themselves when their time is over, and when the user interrupts.
+const PATIENCE: Duration = Duration::from_secs(2);
+const IMPATIENCE: Duration = Duration::from_millis(25);
+
+/// What to run.
+pub(crate) struct Program {
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+    pub directory: PathBuf,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    pub sandbox: Option<Sandbox>,
+    pub timeout: Duration,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// With this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+    TimedOut,
+    Interrupted,
+}
+
+/// A program that has ended.
+pub(crate) struct Ended {
+    pub end: End,
+    pub elapsed: Duration,
+    /// What it left running.
+    pub left: Vec<Member>,
+    pub family: Family,
+    /// How well it was shut in.
+    pub sandboxing: Option<Sandboxing>,
+    /// The pipe, if somebody still holds the other end.
+    pub open: Option<PipeReader>,
+}
+
+/// Runs a program; its output goes to `sink`, which is also called with nothing from time to time. It is interrupted when
+/// the other end of `stop` is closed.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
+    let began = Instant::now();
+    let mark = format!("{:016x}", fastrand::u64(..));
+    let to_family = Family::before(&mark);
+    let _adoption = Adoption::begin();
+    let (mut output, ours) = io::pipe()?;
+    let flags = fcntl_getfl(&output)? | OFlags::NONBLOCK;
+    fcntl_setfl(&output, flags)?;
+    let deadline = began + program.timeout;
+    let (pid, sandboxing) = start(program, &mark, ours)?;
+    let family = to_family(pid);
+    let mut buffer = vec![0; PIECE];
+    let mut is_open = true;
+    let watched = watch(pid, deadline, (&mut output, &mut is_open, &mut buffer), stop, sink);
+    // A command that cannot be watched is not left to itself.
+    let end = watched.unwrap_or(Some(End::Interrupted));
+    if let Some(end) = end {
+        let patience = match end {
+            End::TimedOut => PATIENCE,
+            _ => IMPATIENCE,
+        };
+        let mut drain = || is_open = is_open && drained(&mut output, &mut buffer, sink);
+        family.end(patience, &mut drain);
+        drain();
+    }
+    // It cannot be waited for where this process ignores its children.
+    let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
+        .ok()
+        .flatten();
+    family.bury();
+    let left = family.members();
+    let end = end.unwrap_or_else(|| {
+        let status = status.as_ref();
+        match status.and_then(|status| status.terminating_signal()) {
+            Some(signal) => End::Killed(signal),
+            None => End::Exited(status.and_then(|status| status.exit_status()).unwrap_or(-1)),
+        }
+    });
+    Ok(Ended {
+        end,
+        elapsed: began.elapsed(),
+        left,
+        family,
+        sandboxing,
+        open: is_open.then_some(output),
+    })
+}
+
+/// Passes the output on until the program has ended and been silent for a moment. Says why it has to be ended, if so.
+fn watch(
+    pid: Pid,
+    deadline: Instant,
+    (output, is_open, buffer): (&mut PipeReader, &mut bool, &mut [u8]),
+    stop: Option<&PipeReader>,
+    sink: &mut dyn FnMut(&[u8]),
+) -> io::Result<Option<End>> {
+    let exit = exit_of(pid)?;
+    let mut ended = None::<Instant>;
+    let mut last = Instant::now();
+    loop {
+        let now = Instant::now();
+        let until = match ended {
+            Some(at) => (last + SILENCE).min(at + AFTERWARDS),
+            None => deadline,
+        };
+        if until <= now || (ended.is_some() && !*is_open) {
+            return Ok(ended.is_none().then_some(End::TimedOut));
+        }
+        // Somebody may look at what was printed so far.
+        let wait = (until - now).min(Duration::from_millis(50));
+        let ready = wait_for(
+            is_open.then_some(&*output),
+            stop,
+            ended.is_none().then_some(&exit),
+            wait,
+        )?;
+        if ready.stop {
+            return Ok(Some(End::Interrupted));
+        }
+        if ready.output {
+            last = Instant::now();
+            match output.read(buffer) {
+                Ok(0) => *is_open = false,
+                Ok(read) => sink(&buffer[..read]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(_) => *is_open = false,
+            }
+        } else {
+            sink(&[]);
+        }
+        if ready.exit {
+            ended = Some(Instant::now());
+            last = Instant::now();
+        }
+    }
+}
+
+/// Starts it. Restrictions hold for a thread and what it starts, so it is started by a thread that then ends.
+fn start(program: Program, mark: &str, output: io::PipeWriter) -> io::Result<(Pid, Option<Sandboxing>)> {
+    let mut command = Command::new(&program.program);
+    command
+        .args(&program.arguments)
+        .current_dir(&program.directory)
+        .env_clear()
+        .env(MARK, mark)
+        .envs(program.environment)
+        .stdin(Stdio::null())
+        .stderr(output.try_clone()?)
+        .stdout(output);
+    let mut command = CommandWrap::from(command);
+    // Without a terminal, nothing asks for a password there, and nothing draws on it.
+    command.wrap(ProcessSession);
+    let sandbox = program.sandbox;
+    let starting = move || {
+        let sandboxing = sandbox.map(|sandbox| sandbox.enter());
+        let child = command.spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        // A process has a number above 0.
+        Ok((pid.ok_or(ErrorKind::Other)?, sandboxing))
+    };
+    let starter = std::thread::Builder::new().name("starter".to_owned()).spawn(starting)?;
+    starter
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands failed")))
+}
+
+/// A descriptor that can be read from as soon as the process has ended. The process stays to be waited for.
+#[cfg(target_os = "linux")]
+fn exit_of(pid: Pid) -> io::Result<OwnedFd> {
+    match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
+        Ok(held) => Ok(held),
+        Err(_) => exit_by_waiting(pid),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exit_of(pid: Pid) -> io::Result<OwnedFd> {
+    exit_by_waiting(pid)
+}
+
+fn exit_by_waiting(pid: Pid) -> io::Result<OwnedFd> {
+    let (reader, writer) = io::pipe()?;
+    std::thread::Builder::new().name("waiter".to_owned()).spawn(move || {
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        drop(writer);
+    })?;
+    Ok(reader.into())
+}
+
+#[derive(Default)]
+struct Ready {
+    output: bool,
+    stop: bool,
+    exit: bool,
+}
+
+fn wait_for(
+    output: Option<&PipeReader>,
+    stop: Option<&PipeReader>,
+    exit: Option<&OwnedFd>,
+    most: Duration,
+) -> io::Result<Ready> {
+    let watched = [output.map(AsFd::as_fd), stop.map(AsFd::as_fd), exit.map(AsFd::as_fd)];
+    let mut polled: Vec<PollFd<'_>> = watched
+        .iter()
+        .flatten()
+        .map(|watched| PollFd::from_borrowed_fd(*watched, PollFlags::IN))
+        .collect();
+    let most = Timespec {
+        tv_sec: most.as_secs() as _,
+        tv_nsec: most.subsec_nanos() as _,
+    };
+    match poll(&mut polled, Some(&most)) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+        Err(error) => return Err(error.into()),
+    }
+    let mut results = polled.iter().map(|polled| !polled.revents().is_empty());
+    let mut result = |is_watched: bool| is_watched && results.next().unwrap_or(false);
+    Ok(Ready {
+        output: result(watched[0].is_some()),
+        stop: result(watched[1].is_some()),
+        exit: result(watched[2].is_some()),
+    })
+}
+
+/// Takes what is in the pipe, at most a bound of it; whether more may come.
+fn drained(output: &mut PipeReader, buffer: &mut [u8], sink: &mut dyn FnMut(&[u8])) -> bool {
+    for _ in 0..64 {
+        match output.read(buffer) {
+            Ok(0) => return false,
+            Ok(read) => sink(&buffer[..read]),
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        }
+    }
+    true
+}

@@ -1,0 +1,332 @@
+//! `Read`: a part of a text file with line numbers, or a picture.
+
+use crate::apart::{Watched, apart};
+use crate::arguments;
+use crate::desk::{Desk, spec};
+use crate::files::{self, LARGEST, Stamp};
+use crate::path::Place;
+use crate::seen::Look;
+use crate::text::{self, Encoding, counted};
+use base64::Engine;
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::body::Body;
+use codelet_context::cut::grouped;
+use codelet_context::message::{Action, ActionKind, Extra, Image, Parameters};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
+use std::sync::Arc;
+
+/// Lines that are shown unless the call says how many.
+const LINES: u64 = 2_000;
+/// Bytes that are shown at most, line numbers included.
+const BYTES: usize = 48 * 1024;
+/// Bytes of one line that are shown.
+const LINE: usize = 2_000;
+/// Bytes of a large file that are looked at to find the lines asked for: about a second.
+const SCANNED: u64 = 1 << 30;
+/// Largest picture, in bytes (the limit of the Anthropic API, below those of the others).
+const PICTURE: u64 = 5_000_000;
+
+/// The tool.
+pub(crate) struct Read {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+impl Read {
+    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string"},
+                "offset": {"type": "integer", "description": "first line, from 1"},
+                "limit": {"type": "integer", "description": "number of lines"},
+            },
+            "required": ["file_path"],
+        });
+        Read {
+            spec: spec("Read", include_str!("read.md"), parameters),
+            desk: Arc::clone(desk),
+        }
+    }
+}
+
+impl Tool for Read {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        Action::on(ActionKind::Read, arguments::file(parameters).ok())
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        arguments::number(parameters, "offset")?;
+        arguments::number(parameters, "limit")?;
+        let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
+        Ok(vec![Need::Read { path, is_inside }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        let file = arguments::file(parameters).unwrap_or_default();
+        match arguments::number(parameters, "offset") {
+            Ok(Some(offset)) if offset > 1 => format!("{file} from line {offset}"),
+            _ => file.to_owned(),
+        }
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let asked = || -> Result<_, String> {
+                let name = arguments::file(call.parameters)?;
+                let from = arguments::number(call.parameters, "offset")?.unwrap_or(1).max(1);
+                let limit = arguments::number(call.parameters, "limit")?.unwrap_or(LINES).max(1);
+                Ok((name.to_owned(), self.desk.paths.judged(name)?, from, limit))
+            };
+            let (name, place, from, limit) = match asked() {
+                Ok(asked) => asked,
+                Err(error) => return Output::failure(error),
+            };
+            let desk = Arc::clone(&self.desk);
+            apart(call.interrupt, move |interrupt| {
+                read(&desk, &place, (from, limit), interrupt).unwrap_or_else(|why| desk.fail(&name, &place.path, &why))
+            })
+            .await
+        })
+    }
+}
+
+fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> Result<Output, String> {
+    let (mut file, metadata) = files::open(&place.path).map_err(|why| {
+        if why == "this is a folder" {
+            "this is a folder; LS lists it".to_owned()
+        } else {
+            why
+        }
+    })?;
+    let mut bytes = Vec::new();
+    Watched::new(&mut file, interrupt, u64::MAX)
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| files::reason(&error))?;
+    let is_whole = bytes.len() as u64 <= LARGEST;
+    let size = metadata.len().max(bytes.len() as u64);
+    if let Some(media_type) = text::picture(&bytes) {
+        return picture(desk, &bytes, size, media_type);
+    }
+    if let Some(kind) = text::binary_kind(&bytes) {
+        return Err(format!(
+            "this is {kind} of {}, not a text. A program run by Bash may make a text of it",
+            counted(size as usize, "byte")
+        ));
+    }
+    let look = match is_whole {
+        true => Look::at(&bytes),
+        false => Look::Outside(Stamp::of(&metadata)),
+    };
+    let page = if is_whole {
+        let decoded = text::decode(&bytes);
+        let mut page = Page::new(part);
+        page.fill(&mut decoded.text.as_bytes());
+        page.total = Some(text::count_lines(decoded.text.as_bytes()) as u64);
+        page.encoding = decoded.encoding;
+        page.is_lossy |= decoded.is_lossy;
+        page
+    } else {
+        large(file, &bytes, part, interrupt)?
+    };
+    let shown = page.show(size)?;
+    desk.seen.note(&place.path, look);
+    Ok(Output::success(shown))
+}
+
+fn picture(desk: &Desk, bytes: &[u8], size: u64, media_type: &str) -> Result<Output, String> {
+    let what = format!("a picture ({media_type}, {})", counted(size as usize, "byte"));
+    if !desk.options.sees_images {
+        return Err(format!("this is {what}, and this model does not take pictures"));
+    }
+    if size > PICTURE {
+        return Err(format!(
+            "this is {what}, and {} is the most that can be shown; make it smaller first",
+            counted(PICTURE as usize, "byte")
+        ));
+    }
+    Ok(Output {
+        images: vec![Image {
+            media_type: Arc::from(media_type),
+            data: Body::new(base64::engine::general_purpose::STANDARD.encode(bytes)),
+            is_url: false,
+            extra: Extra::default(),
+        }],
+        ..Output::success(what)
+    })
+}
+
+/// A part of a file that is too large to hold.
+fn large(mut file: File, head: &[u8], part: (u64, u64), interrupt: &Interrupt) -> Result<Page, String> {
+    let encoding = Encoding::of(head);
+    if encoding.is_utf16() {
+        return Err("this is a large file in UTF-16; let Bash make it UTF-8 first (iconv)".to_owned());
+    }
+    let mark = if encoding == Encoding::Utf8Marked { 3 } else { 0 };
+    file.seek(SeekFrom::Start(mark))
+        .map_err(|error| files::reason(&error))?;
+    let mut page = Page::new(part);
+    page.encoding = encoding;
+    page.fill(&mut BufReader::with_capacity(
+        64 * 1024,
+        Watched::new(file, interrupt, SCANNED),
+    ));
+    Ok(page)
+}
+
+/// Some lines of a file.
+struct Page {
+    from: u64,
+    limit: u64,
+    shown: String,
+    /// Lines that were shown.
+    lines: u64,
+    /// Lines that were skipped before.
+    skipped: u64,
+    /// Something follows.
+    has_more: bool,
+    /// Lines in the whole file, where that is known.
+    total: Option<u64>,
+    ends_crlf: u64,
+    encoding: Encoding,
+    is_lossy: bool,
+    /// Why the rest was not looked at.
+    trouble: Option<String>,
+}
+
+impl Page {
+    fn new((from, limit): (u64, u64)) -> Self {
+        Page {
+            from,
+            limit,
+            shown: String::new(),
+            lines: 0,
+            skipped: 0,
+            has_more: false,
+            total: None,
+            ends_crlf: 0,
+            encoding: Encoding::Utf8,
+            is_lossy: false,
+            trouble: None,
+        }
+    }
+
+    fn fill(&mut self, source: &mut impl BufRead) {
+        if let Err(error) = self.try_fill(source) {
+            self.trouble = Some(files::reason(&error));
+        }
+    }
+
+    fn try_fill(&mut self, source: &mut impl BufRead) -> std::io::Result<()> {
+        while self.skipped + 1 < self.from {
+            if source.skip_until(b'\n')? == 0 {
+                return Ok(());
+            }
+            self.skipped += 1;
+        }
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            source.by_ref().take(LINE as u64 + 1).read_until(b'\n', &mut line)?;
+            if line.is_empty() {
+                return Ok(());
+            }
+            if self.lines == self.limit || self.shown.len() > BYTES {
+                self.has_more = true;
+                return Ok(());
+            }
+            let mut rest = 0;
+            if line.last() != Some(&b'\n') && line.len() > LINE {
+                rest = source.skip_until(b'\n')?;
+            }
+            self.push(&line, rest);
+        }
+    }
+
+    fn push(&mut self, line: &[u8], rest: usize) {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = match line.strip_suffix(b"\r") {
+            Some(line) if rest == 0 => {
+                self.ends_crlf += 1;
+                line
+            }
+            _ => line,
+        };
+        self.lines += 1;
+        self.shown.push_str(&format!("{}\t", self.skipped + self.lines));
+        if rest == 0 {
+            let text = String::from_utf8_lossy(line);
+            self.is_lossy |= matches!(text, std::borrow::Cow::Owned(_));
+            self.shown.push_str(&text);
+        } else {
+            // The cut may fall into a character.
+            let text = String::from_utf8_lossy(line);
+            self.shown.push_str(text.trim_end_matches('\u{fffd}'));
+            let size = grouped(line.len() + rest - 1);
+            self.shown
+                .push_str(&format!("… [cut: this line has about {size} bytes]"));
+        }
+        self.shown.push('\n');
+    }
+
+    /// The lines, and in brackets what else there is to know.
+    fn show(mut self, size: u64) -> Result<String, String> {
+        let trouble = self.trouble.take().map(|trouble| format!(" ({trouble})"));
+        let trouble = trouble.unwrap_or_default();
+        if self.lines == 0 {
+            return match self.total {
+                Some(0) => Ok("[the file is empty]".to_owned()),
+                Some(total) => Err(format!(
+                    "there is no line {}: it has {}",
+                    self.from,
+                    counted(total as usize, "line")
+                )),
+                None => Err(format!(
+                    "line {} was not reached in {}{trouble}. Bash can look further (tail, sed)",
+                    self.from,
+                    counted(self.skipped as usize, "line")
+                )),
+            };
+        }
+        let last = self.skipped + self.lines;
+        let mut notes = Vec::new();
+        if self.has_more {
+            let of = match self.total {
+                Some(total) => grouped(total as usize),
+                None => format!("a file of {} bytes", grouped(size as usize)),
+            };
+            let from = self.skipped + 1;
+            notes.push(format!("lines {from}-{last} of {of}; offset {} goes on", last + 1));
+        } else if !trouble.is_empty() {
+            notes.push(format!("the rest is missing{trouble}"));
+        }
+        if self.ends_crlf > 0 {
+            notes.push(match self.ends_crlf == self.lines {
+                true => "lines end in CRLF".to_owned(),
+                false => format!("{} end in CRLF", counted(self.ends_crlf as usize, "line")),
+            });
+        }
+        notes.extend(self.encoding.name().map(str::to_owned));
+        if self.is_lossy {
+            notes.push("invalid bytes are shown as �".to_owned());
+        }
+        if !notes.is_empty() {
+            self.shown.push_str(&format!("[{}]\n", notes.join("; ")));
+        }
+        Ok(self.shown)
+    }
+}

@@ -1,0 +1,164 @@
+//! The sandbox for commands: they write in the workspace and in temporary folders, and reach no network.
+//!
+//! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets). Both restrict the calling *thread* and
+//! whatever it starts, so a thread of its own [enters](Sandbox::enter) and starts the command. What it leaves open:
+//! reading, and named Unix sockets (a Docker or D-Bus socket that the user may use leads out of it).
+
+use std::path::PathBuf;
+
+/// What a command may write to.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    /// Folders and files, with all below them.
+    writable: Vec<PathBuf>,
+}
+
+/// How much of the sandbox this machine can hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sandboxing {
+    /// All of it.
+    Full,
+    /// A part; the text says what is missing.
+    Partial(String),
+    /// Nothing; the text says why.
+    None(String),
+}
+
+/// Devices that programs write to and that keep nothing.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+
+impl Sandbox {
+    /// A sandbox in which these folders, and the devices that keep nothing, can be written to.
+    pub fn new(writable: impl IntoIterator<Item = PathBuf>) -> Self {
+        let devices = DEVICES.map(PathBuf::from);
+        Sandbox {
+            writable: writable.into_iter().chain(devices).collect(),
+        }
+    }
+
+    /// What this machine can do. Tried on a thread of its own, so nothing is restricted afterwards.
+    pub fn probe() -> Sandboxing {
+        let tried = std::thread::Builder::new()
+            .name("sandbox-probe".to_owned())
+            .spawn(|| Sandbox::new([]).enter());
+        match tried.map(std::thread::JoinHandle::join) {
+            Ok(Ok(sandboxing)) => sandboxing,
+            Ok(Err(_)) => Sandboxing::None("trying it failed".to_owned()),
+            Err(error) => Sandboxing::None(crate::files::reason(&error)),
+        }
+    }
+
+    /// Restricts the calling thread, and whatever it starts, for good.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn enter(&self) -> Sandboxing {
+        let files = linux::restrict_files(&self.writable);
+        let network = linux::restrict_network();
+        match (files, network) {
+            (Ok(None), Ok(())) => Sandboxing::Full,
+            (Ok(Some(gap)), Ok(())) => Sandboxing::Partial(gap.to_owned()),
+            (Ok(gap), Err(error)) => {
+                let gap = gap.map(|gap| format!("; {gap}")).unwrap_or_default();
+                Sandboxing::Partial(format!("the network is open ({error}){gap}"))
+            }
+            (Err(error), Ok(())) => Sandboxing::Partial(format!("commands can write anywhere ({error})")),
+            (Err(files), Err(network)) => Sandboxing::None(format!("{files}; {network}")),
+        }
+    }
+
+    /// Other systems have nothing like it that needs no privileges.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn enter(&self) -> Sandboxing {
+        Sandboxing::None("there is a sandbox on Linux only".to_owned())
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use landlock::{
+        ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+        RulesetStatus, Scope, path_beneath_rules,
+    };
+    use seccompiler::{
+        SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+    };
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    /// The newest rules that are asked for, where the kernel knows them (Linux 6.12).
+    const NEWEST: ABI = ABI::V6;
+
+    /// What the kernel cannot, where that is a gap.
+    pub(super) fn restrict_files(writable: &[PathBuf]) -> Result<Option<&'static str>, String> {
+        let changes = AccessFs::from_write(NEWEST);
+        let restricted = || {
+            Ruleset::default()
+                .set_compatibility(CompatLevel::BestEffort)
+                .handle_access(changes)?
+                .scope(Scope::from_all(NEWEST))?
+                .create()?
+                .add_rules(path_beneath_rules(writable, changes))?
+                .restrict_self()
+        };
+        let status = restricted().map_err(|error| error.to_string())?;
+        if status.ruleset == RulesetStatus::NotEnforced {
+            return Err("the kernel has no Landlock, or it is switched off".to_owned());
+        }
+        let LandlockStatus::Available { effective_abi, .. } = status.landlock else {
+            return Err("the kernel has no Landlock, or it is switched off".to_owned());
+        };
+        Ok(if effective_abi < ABI::V3 {
+            Some("this kernel, older than 6.2, lets commands empty files outside the workspace")
+        } else if effective_abi < ABI::V6 {
+            Some("this kernel, older than 6.12, lets commands send signals to other programs")
+        } else {
+            None
+        })
+    }
+
+    /// No sockets but those between processes of this machine, and no other way to make one.
+    pub(super) fn restrict_network() -> Result<(), String> {
+        let arch: TargetArch = std::env::consts::ARCH
+            .try_into()
+            .map_err(|_| "no filter for this processor".to_owned())?;
+        let filter = filter(arch).map_err(|error| error.to_string())?;
+        seccompiler::apply_filter(&filter).map_err(|error| error.to_string())
+    }
+
+    fn filter(arch: TargetArch) -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
+        let is_foreign = || -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+            let local = libc::AF_UNIX as u64;
+            let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, local)?;
+            Ok(vec![SeccompRule::new(vec![condition])?])
+        };
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+        rules.insert(libc::SYS_socket, is_foreign()?);
+        for call in [
+            libc::SYS_io_uring_setup,
+            libc::SYS_io_uring_enter,
+            libc::SYS_io_uring_register,
+        ] {
+            // It makes sockets without the call that is filtered.
+            rules.insert(call, Vec::new());
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            /// Marks calls of the x32 interface, which have numbers of their own.
+            const X32: i64 = 0x4000_0000;
+            let doubled: Vec<(i64, Vec<SeccompRule>)> =
+                rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+            rules.extend(doubled);
+        }
+        let refused = SeccompAction::Errno(libc::EACCES as u32);
+        SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()
+    }
+}

@@ -1,0 +1,47 @@
+//! What the session has seen of each file, so that nothing is overwritten that nobody has looked at.
+
+use crate::files::Stamp;
+use std::collections::HashMap;
+use std::hash::Hasher;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A file as it was when it was read or written last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// By its bytes.
+    Whole { size: u64, hash: u64 },
+    /// A file too large to be read as a whole: by what the file system says.
+    Outside(Stamp),
+}
+
+impl Look {
+    /// At these bytes.
+    pub(crate) fn at(bytes: &[u8]) -> Look {
+        let mut hasher = std::hash::DefaultHasher::new();
+        hasher.write(bytes);
+        Look::Whole {
+            size: bytes.len() as u64,
+            hash: hasher.finish(),
+        }
+    }
+}
+
+/// Looks by resolved path.
+#[derive(Default)]
+pub(crate) struct Seen(Mutex<HashMap<PathBuf, Look>>);
+
+impl Seen {
+    /// The last look at a file.
+    pub(crate) fn last(&self, path: &Path) -> Option<Look> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    /// The file looks like this now.
+    pub(crate) fn note(&self, path: &Path, look: Look) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(path.to_owned(), look);
+    }
+}

@@ -1,0 +1,203 @@
+//! Files as text: encodings, and what is no text at all.
+
+use std::borrow::Cow;
+
+/// Bytes at the beginning of a file in which a NUL says that it is no text (as ripgrep and git do).
+const LOOKED_AT: usize = 8192;
+
+/// How a text is written down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Encoding {
+    Utf8,
+    /// With a byte-order mark.
+    Utf8Marked,
+    Utf16Little,
+    Utf16Big,
+}
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl Encoding {
+    /// By the byte-order mark.
+    pub(crate) fn of(bytes: &[u8]) -> Encoding {
+        match bytes {
+            [0xef, 0xbb, 0xbf, ..] => Encoding::Utf8Marked,
+            [0xff, 0xfe, ..] => Encoding::Utf16Little,
+            [0xfe, 0xff, ..] => Encoding::Utf16Big,
+            _ => Encoding::Utf8,
+        }
+    }
+
+    /// The name, where it is worth a word.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Encoding::Utf8 => None,
+            Encoding::Utf8Marked => Some("UTF-8 with a byte-order mark"),
+            Encoding::Utf16Little | Encoding::Utf16Big => Some("UTF-16"),
+        }
+    }
+
+    pub(crate) fn is_utf16(self) -> bool {
+        matches!(self, Encoding::Utf16Little | Encoding::Utf16Big)
+    }
+}
+
+/// A file's text, without the mark; what is invalid is shown as `�`.
+pub(crate) struct Decoded<'a> {
+    pub text: Cow<'a, str>,
+    pub encoding: Encoding,
+    /// Something was invalid.
+    pub is_lossy: bool,
+}
+
+/// Decodes by the mark, or as UTF-8.
+pub(crate) fn decode(bytes: &[u8]) -> Decoded<'_> {
+    let encoding = Encoding::of(bytes);
+    let (text, is_lossy) = match encoding {
+        Encoding::Utf16Little | Encoding::Utf16Big => {
+            let (text, is_lossy) = decode_utf16(bytes, encoding);
+            (Cow::Owned(text), is_lossy)
+        }
+        _ => {
+            let text = String::from_utf8_lossy(bytes.strip_prefix(MARK).unwrap_or(bytes));
+            let is_lossy = matches!(text, Cow::Owned(_));
+            (text, is_lossy)
+        }
+    };
+    Decoded {
+        text,
+        encoding,
+        is_lossy,
+    }
+}
+
+fn decode_utf16(bytes: &[u8], encoding: Encoding) -> (String, bool) {
+    let pairs = bytes[2..].chunks_exact(2);
+    let mut is_lossy = !pairs.remainder().is_empty();
+    let units = pairs.map(|pair| match encoding {
+        Encoding::Utf16Big => u16::from_be_bytes([pair[0], pair[1]]),
+        _ => u16::from_le_bytes([pair[0], pair[1]]),
+    });
+    let text = char::decode_utf16(units)
+        .map(|unit| {
+            unit.unwrap_or_else(|_| {
+                is_lossy = true;
+                char::REPLACEMENT_CHARACTER
+            })
+        })
+        .collect();
+    (text, is_lossy)
+}
+
+/// A text in UTF-16 with its mark.
+pub(crate) fn encode_utf16(text: &str, encoding: Encoding) -> Vec<u8> {
+    std::iter::once(0xfeff)
+        .chain(text.encode_utf16())
+        .flat_map(|unit| match encoding {
+            Encoding::Utf16Big => unit.to_be_bytes(),
+            _ => unit.to_le_bytes(),
+        })
+        .collect()
+}
+
+/// What a file is that is no text; `None` where it is one.
+pub(crate) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
+    const KINDS: &[(&[u8], &str)] = &[
+        (b"%PDF-", "a PDF"),
+        (b"\x7fELF", "a program (ELF)"),
+        (
+            b"PK\x03\x04",
+            "a ZIP archive (or a document or package that is one inside)",
+        ),
+        (b"\x1f\x8b", "compressed with gzip"),
+        (b"\xfd7zXZ\0", "compressed with xz"),
+        (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+        (b"SQLite format 3\0", "an SQLite database"),
+    ];
+    let known = KINDS.iter().find(|(magic, _)| bytes.starts_with(magic));
+    if let Some((_, kind)) = known {
+        return Some(kind);
+    }
+    let is_text = Encoding::of(bytes).is_utf16() || !bytes[..bytes.len().min(LOOKED_AT)].contains(&0);
+    (!is_text).then_some("a binary file")
+}
+
+/// The media type of a picture that models take.
+pub(crate) fn picture(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// How many lines a text has; a last line without an end counts.
+pub(crate) fn count_lines(bytes: &[u8]) -> usize {
+    let ends = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    ends + usize::from(bytes.last().is_some_and(|&last| last != b'\n'))
+}
+
+/// `1 line`, `2 lines`.
+pub(crate) fn counted(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", codelet_context::cut::grouped(number))
+}
+
+/// The beginning of a line, at most this many bytes of it, with its size where it is cut.
+pub(crate) fn shorten(line: &str, most: usize) -> Cow<'_, str> {
+    if line.len() <= most {
+        return Cow::Borrowed(line);
+    }
+    let head = &line[..line.floor_char_boundary(most)];
+    let size = codelet_context::cut::grouped(line.len());
+    Cow::Owned(format!("{head}… [cut: this line has {size} bytes]"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn encodings_are_told_by_their_mark() {
+        let decoded = decode(b"\xef\xbb\xbfabc");
+        assert_eq!((&*decoded.text, decoded.encoding), ("abc", Encoding::Utf8Marked));
+        let decoded = decode(b"\xff\xfea\0\xe4\0");
+        assert_eq!((&*decoded.text, decoded.encoding), ("aä", Encoding::Utf16Little));
+        assert!(decode(b"\xff\xfea\0x").is_lossy);
+        assert!(decode(b"\xfe\xff\xd8\0").is_lossy);
+        assert!(decode(b"a\xffb").is_lossy);
+    }
+
+    #[test]
+    fn what_is_no_text_has_a_name() {
+        assert_eq!(binary_kind(b"%PDF-1.7 words"), Some("a PDF"));
+        assert_eq!(binary_kind(b"a\0b"), Some("a binary file"));
+        assert_eq!(binary_kind(b"\xff\xfea\0"), None);
+        assert_eq!(binary_kind(b""), None);
+        assert_eq!(picture(b"RIFF....WEBPVP8 "), Some("image/webp"));
+    }
+
+    proptest! {
+        #[test]
+        fn utf16_goes_there_and_back(text: String, is_big: bool) {
+            let encoding = if is_big { Encoding::Utf16Big } else { Encoding::Utf16Little };
+            let bytes = encode_utf16(&text, encoding);
+            let decoded = decode(&bytes);
+            prop_assert_eq!(&*decoded.text, &text);
+            prop_assert_eq!(decoded.encoding, encoding);
+            prop_assert!(!decoded.is_lossy);
+        }
+
+        #[test]
+        fn any_bytes_are_decoded(bytes: Vec<u8>) {
+            let _ = decode(&bytes);
+            let _ = binary_kind(&bytes);
+            let _ = picture(&bytes);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `Write`: a whole file at once.
+
+use crate::apart::apart;
+use crate::arguments;
+use crate::desk::{Desk, spec};
+use crate::diff;
+use crate::files::{self, Standing};
+use crate::path::Place;
+use crate::seen::Look;
+use crate::text::{self, count_lines, counted};
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::message::{Action, ActionKind, Parameters};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::sync::Arc;
+
+/// The tool.
+pub(crate) struct Write {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+impl Write {
+    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string"},
+                "content": {"type": "string"},
+            },
+            "required": ["file_path", "content"],
+        });
+        Write {
+            spec: spec("Write", include_str!("write.md"), parameters),
+            desk: Arc::clone(desk),
+        }
+    }
+}
+
+impl Tool for Write {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        Action::on(ActionKind::Change, arguments::file(parameters).ok())
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        let content = arguments::text(parameters, "content")?;
+        let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
+        let old = files::read(&path).ok().flatten();
+        let old = old.as_ref().map(|old| text::decode(&old.bytes).text);
+        let diff = diff::unified(
+            &self.desk.paths.show(&path),
+            old.as_deref().unwrap_or_default(),
+            content,
+        );
+        Ok(vec![Need::Change { path, is_inside, diff }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        arguments::file(parameters).unwrap_or_default().to_owned()
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let asked = || -> Result<_, String> {
+                let name = arguments::file(call.parameters)?;
+                let content = arguments::text(call.parameters, "content")?;
+                Ok((name.to_owned(), self.desk.paths.judged(name)?, content.to_owned()))
+            };
+            let (name, place, content) = match asked() {
+                Ok(asked) => asked,
+                Err(error) => return Output::failure(error),
+            };
+            let desk = Arc::clone(&self.desk);
+            apart(call.interrupt, move |_| {
+                match write(&desk, &place, content.as_bytes()) {
+                    Ok(done) => Output::success(done),
+                    Err(why) => desk.fail(&name, &place.path, &why),
+                }
+            })
+            .await
+        })
+    }
+}
+
+fn write(desk: &Desk, Place { path, .. }: &Place, content: &[u8]) -> Result<String, String> {
+    let shown = desk.paths.show(path);
+    let lines = counted(count_lines(content), "line");
+    if path.symlink_metadata().is_err() {
+        files::put(path, content, None)?;
+        desk.seen.note(path, Look::at(content));
+        return Ok(format!("Created {shown} ({lines})"));
+    }
+    let (standing, look, old) = match files::read(path)? {
+        Some(whole) => {
+            let look = Look::at(&whole.bytes);
+            (whole.standing, look, Some(whole.bytes))
+        }
+        None => {
+            let standing = Standing::of(files::open(path)?.1);
+            let look = Look::Outside(standing.stamp);
+            (standing, look, None)
+        }
+    };
+    if old.as_deref() == Some(content) {
+        desk.seen.note(path, look);
+        return Ok(format!(
+            "{shown} already is exactly this ({lines}); nothing was written"
+        ));
+    }
+    match desk.seen.last(path) {
+        // Nothing is lost with an empty file.
+        None if old.as_ref().is_some_and(Vec::is_empty) => {}
+        None => return Err("it exists, and was not read in this session: Read it before replacing it".to_owned()),
+        Some(last) if last != look => {
+            return Err("it was changed since it was read: Read it again before replacing it".to_owned());
+        }
+        Some(_) => {}
+    }
+    files::put(path, content, Some(&standing))?;
+    desk.seen.note(path, Look::at(content));
+    let before = match &old {
+        Some(old) => format!("before: {}", counted(count_lines(old), "line")),
+        None => "before: a large file".to_owned(),
+    };
+    let had_crlf = old.is_some_and(|old| old.windows(2).any(|pair| pair == b"\r\n"));
+    let ends = match had_crlf && !content.windows(2).any(|pair| pair == b"\r\n") {
+        true => "; its lines ended in CRLF and now end in LF",
+        false => "",
+    };
+    Ok(format!("Overwrote {shown} ({lines}; {before}{ends})"))
+}

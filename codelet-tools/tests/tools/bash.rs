@@ -1,0 +1,322 @@
+//! `Bash`: what a command prints, how it ends, and that nothing is left of it.
+
+use crate::trial::{Trial, block_on};
+use codelet_agent::permission::Permission;
+use codelet_agent::tool::{Live, MOST};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+fn free() -> Trial {
+    Trial::with(Permission::All, |options| {
+        options.env = vec![(
+            "PATH".into(),
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into(),
+        )];
+    })
+}
+
+fn run(trial: &Trial, command: &str) -> String {
+    trial.done("Bash", json!({"command": command}))
+}
+
+/// Whether a process with this number is alive.
+fn is_alive(pid: &str) -> bool {
+    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'),
+        Err(_) => false,
+    }
+}
+
+#[test]
+fn output_comes_in_the_order_in_which_it_was_printed() {
+    let trial = free();
+    assert_eq!(run(&trial, "echo a; echo b >&2; echo c"), "a\nb\nc\n");
+    assert_eq!(run(&trial, "true"), "[exit 0, no output]\n");
+    assert_eq!(
+        trial.failed("Bash", json!({"command": "echo x; exit 3"})),
+        "x\n[exit 3]\n"
+    );
+    assert_eq!(
+        trial.failed("Bash", json!({"command": "printf x; kill -9 $$"})),
+        "x\n[ended by signal 9]\n"
+    );
+    assert!(
+        trial
+            .failed("Bash", json!({"command": "no-such-program"}))
+            .contains("[exit 127]")
+    );
+    assert!(
+        trial
+            .failed("Bash", json!({"command": "if then"}))
+            .contains("syntax error")
+    );
+    // There is nothing to read, and no terminal to ask on.
+    assert_eq!(
+        run(&trial, "cat; (echo x > /dev/tty) 2>/dev/null || echo none"),
+        "none\n"
+    );
+    assert_eq!(
+        run(&trial, "printf '\\033[31mred\\033[0m 10%%\\r100%%\\n'"),
+        "100%10%\n"
+    );
+}
+
+#[test]
+fn the_shell_stays_where_it_went() {
+    let trial = free();
+    std::fs::create_dir_all(trial.workspace.join("sub/it's")).unwrap();
+    assert_eq!(run(&trial, "cd sub"), "[exit 0, no output]\n[now in sub]\n");
+    assert_eq!(
+        run(&trial, "pwd; cd \"it's\"; exit"),
+        format!("{}\n[now in sub/it's]\n", trial.workspace.join("sub").display())
+    );
+    assert!(
+        trial
+            .failed("Bash", json!({"command": "cd ..; false"}))
+            .contains("[now in sub]")
+    );
+    // A path is still relative to the session's directory, and a miss says so.
+    trial.write("sub/a", "x");
+    let text = trial.failed("Read", json!({"file_path": "a"}));
+    assert!(text.contains("say sub/a"), "{text}");
+    assert_eq!(
+        run(&trial, "cd ..; rm -r sub; mkdir x; cd x; rmdir ../x"),
+        "[exit 0, no output]\n[now in .]\n"
+    );
+}
+
+#[test]
+fn a_command_longer_than_an_argument_runs() {
+    let trial = free();
+    let text = run(
+        &trial,
+        &format!("cat <<'END' | wc -c\n{}\nEND\ncd /", "x".repeat(300_000)),
+    );
+    assert!(text.starts_with("300001\n") && text.contains("[now in /]"), "{text}");
+}
+
+#[test]
+fn no_key_reaches_a_command_or_its_output() {
+    let key = "sk-0123456789abcdef";
+    let trial = Trial::with(Permission::All, |options| {
+        options.secrets = vec![key.to_owned()];
+        options.env = [
+            ("PATH", "/usr/bin:/bin"),
+            ("OPENAI_API_KEY", "other"),
+            ("X", key),
+            ("MY_TOKEN", "t"),
+            ("PLAIN", "p"),
+            ("BASH_ENV", "/dev/null"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .to_vec();
+    });
+    let names = run(&trial, "env | cut -d= -f1 | sort | tr '\\n' ' '");
+    assert_eq!(
+        names,
+        "CODELET_CALL GIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT NO_COLOR PAGER PATH PLAIN PWD SHLVL TERM _ \n"
+    );
+    assert_eq!(
+        run(&trial, "echo sk-01234; printf sk-01234; sleep 0.1; echo 56789abcdef"),
+        "sk-01234\n[secret]\n"
+    );
+}
+
+#[test]
+fn a_flood_is_cut_in_the_middle_and_counted() {
+    let trial = free();
+    let output = trial.call(
+        "Bash",
+        json!({"command": "echo first; head -c 1G /dev/zero | tr '\\0' x; echo; echo last"}),
+    );
+    let text = output.text.as_str();
+    assert!(output.success && text.len() <= MOST, "{}", text.len());
+    assert!(text.starts_with("first\nxxx") && text.contains("xxx\nlast\n"));
+    assert_eq!(
+        output.lost + text.len() as u64,
+        (1 << 30)
+            + 12
+            + text.find("bytes were").map_or(0, |_| {
+                let mark = text
+                    .split('\n')
+                    .find(|line| line.contains("bytes were not kept"))
+                    .unwrap();
+                mark.len() as u64 + 2
+            })
+            + text
+                .lines()
+                .last()
+                .filter(|line| line.starts_with("[exit"))
+                .map_or(0, |line| line.len() as u64 + 1)
+    );
+}
+
+#[test]
+fn a_flood_without_end_is_ended_in_time() {
+    let trial = free();
+    let output = trial.call("Bash", json!({"command": "yes", "timeout": 300}));
+    assert!(!output.success && output.text.len() <= MOST);
+    assert!(output.text.as_str().ends_with("or the job put in the background]\n"));
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
+    let trial = free();
+    let start = Instant::now();
+    let text = trial.failed(
+        "Bash",
+        json!({
+            "command": "trap 'echo asked; exit' TERM; sleep 1000 & echo $!; echo begun; wait", "timeout": 500,
+        }),
+    );
+    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(
+        text.contains("begun\n") && text.contains("asked\n") && text.contains("[not finished after 0.5 s"),
+        "{text}"
+    );
+    assert!(!is_alive(text.lines().next().unwrap()));
+    // Who does not listen is ended all the same.
+    let text = trial.failed(
+        "Bash",
+        json!({"command": "trap '' TERM; echo $$; while :; do sleep 1; done", "timeout": 100}),
+    );
+    assert!(!is_alive(text.lines().next().unwrap()));
+}
+
+#[test]
+fn a_background_job_does_not_hold_the_call() {
+    let trial = free();
+    let start = Instant::now();
+    let text = run(&trial, "sleep 1000 & echo $!");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let pid = text.lines().next().unwrap().to_owned();
+    assert!(
+        text.contains(&format!("[1 process still running in the background: {pid} sleep]")),
+        "{text}"
+    );
+    assert!(is_alive(&pid));
+    // It may go on printing, and ends with the session.
+    let text = run(&trial, "(while echo tick; do sleep 0.01; done) & echo $!");
+    let printing = text
+        .lines()
+        .find(|line| line.parse::<u32>().is_ok())
+        .unwrap()
+        .to_owned();
+    run(&trial, "sleep 0.3");
+    assert!(is_alive(&printing));
+    drop(trial);
+    assert!(!is_alive(&pid) && !is_alive(&printing));
+}
+
+/// Starts a command, interrupts it when it says that it has begun, and gives its answer and how long it took to end.
+fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
+    let (sender, mut live) = tokio::sync::mpsc::channel(100);
+    let mut trial_live = Live::new(sender);
+    let interrupt = trial.interrupt.clone();
+    let parameters =
+        codelet_context::message::Parameters::new(json!({"command": command}).as_object().unwrap().clone());
+    block_on(async {
+        let call = trial.tool("Bash").call(codelet_agent::tool::Call {
+            parameters: &parameters,
+            conversation: &trial.conversation,
+            live: std::mem::replace(&mut trial_live, Live::none()),
+            interrupt: interrupt.clone(),
+        });
+        let throw = async {
+            let mut seen = String::new();
+            while !seen.contains("begun") {
+                seen.push_str(&live.recv().await.unwrap());
+            }
+            interrupt.throw();
+            Instant::now()
+        };
+        let (output, thrown) = tokio::join!(call, throw);
+        (output.text.as_str().to_owned(), thrown.elapsed())
+    })
+}
+
+#[test]
+fn an_interrupt_ends_everybody_at_once() {
+    for (command, count) in [
+        ("sleep 1000 & echo $!; echo begun; wait", 1),
+        // Grandchildren.
+        (
+            "bash -c 'bash -c \"echo \\$\\$; exec sleep 1000\" & wait' & sleep 0.2; echo begun; wait",
+            1,
+        ),
+        // One that does not listen.
+        (
+            "trap '' TERM; echo $$; (trap '' TERM; echo $BASHPID; while :; do sleep 1; done) & sleep 0.2; echo begun; wait",
+            2,
+        ),
+        // In a session of its own, without a parent.
+        (
+            "setsid bash -c 'echo $$; exec sleep 1000' & sleep 0.2; echo begun; wait",
+            1,
+        ),
+        (
+            "(setsid bash -c 'echo $$; exec sleep 1000' &); sleep 0.2; echo begun; sleep 1000",
+            1,
+        ),
+        // And without the mark.
+        (
+            "(env -i setsid /bin/bash -c 'echo $$; exec sleep 1000' &); sleep 0.2; echo begun; sleep 1000",
+            1,
+        ),
+        ("cat /dev/zero & echo $!; echo begun; wait", 1),
+    ] {
+        let trial = free();
+        let (text, took) = interrupted(&trial, command);
+        let pids: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()))
+            .collect();
+        assert_eq!(pids.len(), count, "{command}: {}", &text[..text.len().min(300)]);
+        for pid in pids {
+            assert!(!is_alive(pid), "{command}: {pid} is left");
+        }
+        assert!(text.contains("[interrupted by the user"), "{text}");
+        // The bound is a tenth of a second; a busy machine gets a little more.
+        assert!(took < Duration::from_millis(250), "{command}: {took:?}");
+    }
+}
+
+#[test]
+fn a_call_that_is_dropped_leaves_nothing() {
+    let trial = free();
+    let (sender, mut live) = tokio::sync::mpsc::channel(100);
+    let parameters = codelet_context::message::Parameters::new(
+        json!({"command": "echo begun $$; sleep 1000"})
+            .as_object()
+            .unwrap()
+            .clone(),
+    );
+    let pid = block_on(async {
+        let mut call = trial.tool("Bash").call(codelet_agent::tool::Call {
+            parameters: &parameters,
+            conversation: &trial.conversation,
+            live: Live::new(sender),
+            interrupt: trial.interrupt.clone(),
+        });
+        let shown = tokio::select! {
+            _ = &mut call => panic!("it sleeps"),
+            shown = live.recv() => shown.unwrap(),
+        };
+        drop(call);
+        // Its end closes the channel.
+        while live.recv().await.is_some() {}
+        shown.trim().strip_prefix("begun ").unwrap().to_owned()
+    });
+    let start = Instant::now();
+    while is_alive(&pid) {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn output_is_shown_while_the_command_runs() {
+    let trial = free();
+    let (text, _) = interrupted(&trial, "echo one; echo begun; sleep 1000");
+    assert!(text.starts_with("one\nbegun\n"), "{text}");
+}

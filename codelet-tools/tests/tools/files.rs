@@ -1,0 +1,359 @@
+//! `Read`, `Write` and `Edit`.
+
+use crate::trial::{Trial, names};
+use codelet_agent::permission::Permission;
+use codelet_agent::tool::Need;
+use codelet_context::message::Parameters;
+use serde_json::json;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+fn trial() -> Trial {
+    Trial::new(Permission::Edit)
+}
+
+#[test]
+fn a_file_is_read_with_line_numbers_and_says_how_to_go_on() {
+    let trial = trial();
+    trial.write("a.rs", "fn main() {\n}\n");
+    assert_eq!(
+        trial.done("Read", json!({"file_path": "a.rs"})),
+        "1\tfn main() {\n2\t}\n"
+    );
+    let many: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
+    trial.write("many", &many);
+    let text = trial.done("Read", json!({"file_path": "many"}));
+    assert!(
+        text.ends_with("2000\tline 2000\n[lines 1-2000 of 5,000; offset 2001 goes on]\n"),
+        "{text}"
+    );
+    let text = trial.done("Read", json!({"file_path": "many", "offset": 4999, "limit": "1"}));
+    assert_eq!(
+        text,
+        "4999\tline 4999\n[lines 4999-4999 of 5,000; offset 5000 goes on]\n"
+    );
+    assert_eq!(
+        trial.done("Read", json!({"file_path": "many", "offset": 5000})),
+        "5000\tline 5000\n"
+    );
+    assert!(
+        trial
+            .failed("Read", json!({"file_path": "many", "offset": 5001}))
+            .contains("it has 5,000 lines")
+    );
+}
+
+#[test]
+fn long_lines_and_long_files_are_cut_with_a_word() {
+    let trial = trial();
+    trial.write("long", format!("{}\nshort\n", "ä".repeat(100_000)));
+    let text = trial.done("Read", json!({"file_path": "long"}));
+    assert!(
+        text.len() < 3_000 && text.contains("this line has about 200,000 bytes"),
+        "{text}"
+    );
+    assert!(text.ends_with("2\tshort\n"));
+    trial.write("wide", format!("{}\n", "x".repeat(999)).repeat(1000));
+    let text = trial.done("Read", json!({"file_path": "wide"}));
+    assert!(
+        text.len() < 60_000 && text.contains("of 1,000; offset 51 goes on"),
+        "{}",
+        &text[text.len() - 80..]
+    );
+}
+
+#[test]
+fn what_is_special_about_a_file_is_said() {
+    let trial = trial();
+    trial.write("crlf", "a\r\nb\r\n");
+    assert_eq!(
+        trial.done("Read", json!({"file_path": "crlf"})),
+        "1\ta\n2\tb\n[lines end in CRLF]\n"
+    );
+    trial.write("mixed", "a\r\nb\n");
+    assert!(
+        trial
+            .done("Read", json!({"file_path": "mixed"}))
+            .contains("[1 line end in CRLF]")
+    );
+    trial.write("bom", b"\xef\xbb\xbfa");
+    assert_eq!(
+        trial.done("Read", json!({"file_path": "bom"})),
+        "1\ta\n[UTF-8 with a byte-order mark]\n"
+    );
+    trial.write("utf16", b"\xff\xfea\0\n\0b\0");
+    assert_eq!(
+        trial.done("Read", json!({"file_path": "utf16"})),
+        "1\ta\n2\tb\n[UTF-16]\n"
+    );
+    trial.write("latin", b"caf\xe9\n");
+    assert_eq!(
+        trial.done("Read", json!({"file_path": "latin"})),
+        "1\tcaf\u{fffd}\n[invalid bytes are shown as \u{fffd}]\n"
+    );
+    trial.write("empty", "");
+    assert_eq!(trial.done("Read", json!({"file_path": "empty"})), "[the file is empty]");
+}
+
+#[test]
+fn what_is_no_text_gets_a_clear_answer() {
+    let trial = trial();
+    trial.write("a.pdf", "%PDF-1.7");
+    trial.write("bin", b"a\0b");
+    for (name, part) in [
+        ("a.pdf", "a PDF"),
+        ("bin", "a binary file"),
+        (".", "LS lists it"),
+        ("gone", "no such file"),
+        ("bin/under", "no such file"),
+    ] {
+        let text = trial.failed("Read", json!({"file_path": name}));
+        assert!(text.contains(part), "{text}");
+    }
+    rustix::fs::mkfifoat(rustix::fs::CWD, trial.workspace.join("fifo"), rustix::fs::Mode::RWXU).unwrap();
+    assert!(trial.failed("Read", json!({"file_path": "fifo"})).contains("a pipe"));
+    let free = Trial::new(Permission::All);
+    assert!(
+        free.failed("Read", json!({"file_path": "/dev/zero"}))
+            .contains("a device")
+    );
+}
+
+#[test]
+fn a_file_of_ten_gigabytes_is_read_at_once() {
+    let trial = trial();
+    let path = trial.write("huge", format!("first\nsecond\n{}", "more\n".repeat(2000)));
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    // Sparse: it takes no room on the disk.
+    file.set_len(10 << 30).unwrap();
+    let text = trial.done("Read", json!({"file_path": "huge", "limit": 2}));
+    assert!(
+        text.starts_with("1\tfirst\n2\tsecond\n[lines 1-2 of a file of 10,737,418,240 bytes"),
+        "{text}"
+    );
+    let text = trial.failed("Read", json!({"file_path": "huge", "offset": 9999}));
+    assert!(text.contains("was not reached"), "{text}");
+}
+
+#[test]
+fn pictures_go_to_models_that_see() {
+    let png = b"\x89PNG\r\n\x1a\n rest";
+    let blind = trial();
+    blind.write("a.png", png);
+    assert!(
+        blind
+            .failed("Read", json!({"file_path": "a.png"}))
+            .contains("does not take pictures")
+    );
+    let seeing = Trial::with(Permission::Edit, |options| options.sees_images = true);
+    seeing.write("a.txt", png);
+    let output = seeing.call("Read", json!({"file_path": "a.txt"}));
+    assert!(output.success);
+    assert_eq!(&*output.images[0].media_type, "image/png");
+    assert_eq!(output.images[0].data.as_str(), "iVBORw0KGgogcmVzdA==");
+    seeing.write("large", [&png[..], &vec![1; 5_000_000]].concat());
+    assert!(
+        seeing
+            .failed("Read", json!({"file_path": "large"}))
+            .contains("make it smaller")
+    );
+}
+
+#[test]
+fn a_file_is_created_with_its_folders() {
+    let trial = trial();
+    let text = trial.done("Write", json!({"file_path": "src/deep/a.rs", "content": "a\nb"}));
+    assert_eq!(text, "Created src/deep/a.rs (2 lines)");
+    assert_eq!(trial.bytes("src/deep/a.rs"), b"a\nb");
+    // What the session wrote, it has seen.
+    let text = trial.done("Write", json!({"file_path": "src/deep/a.rs", "content": "c\n"}));
+    assert_eq!(text, "Overwrote src/deep/a.rs (1 line; before: 2 lines)");
+}
+
+#[test]
+fn nothing_is_overwritten_that_was_not_looked_at() {
+    let trial = trial();
+    trial.write("a", "old\n");
+    let write = json!({"file_path": "a", "content": "new\n"});
+    assert!(trial.failed("Write", write.clone()).contains("Read it before"));
+    trial.done("Read", json!({"file_path": "a"}));
+    trial.write("a", "odd\n");
+    assert!(
+        trial
+            .failed("Write", write.clone())
+            .contains("changed since it was read")
+    );
+    assert!(
+        trial
+            .failed(
+                "Edit",
+                json!({"file_path": "a", "old_string": "odd", "new_string": "x"})
+            )
+            .contains("changed since")
+    );
+    trial.done("Read", json!({"file_path": "a"}));
+    trial.done("Write", write);
+    assert_eq!(trial.bytes("a"), b"new\n");
+    trial.write("empty", "");
+    trial.done("Write", json!({"file_path": "empty", "content": "new"}));
+}
+
+#[test]
+fn a_file_is_written_through_its_links_and_keeps_its_permissions() {
+    let trial = trial();
+    let path = trial.write("real/run.sh", "echo old\r\n");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o750)).unwrap();
+    symlink("real/run.sh", trial.workspace.join("link")).unwrap();
+    trial.done(
+        "Edit",
+        json!({"file_path": "link", "old_string": "old\n", "new_string": "new\nexit\n"}),
+    );
+    assert_eq!(trial.bytes("real/run.sh"), b"echo new\r\nexit\r\n");
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o750);
+    assert!(trial.workspace.join("link").is_symlink());
+    assert_eq!(names(&trial.workspace.join("real")), ["run.sh"]);
+    trial.done("Read", json!({"file_path": "link"}));
+    let text = trial.done("Write", json!({"file_path": "link", "content": "x\n"}));
+    assert!(text.contains("real/run.sh") && text.contains("now end in LF"), "{text}");
+    assert!(trial.workspace.join("link").is_symlink());
+}
+
+#[test]
+fn an_edit_shows_what_it_changed() {
+    let trial = trial();
+    let file: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+    trial.write("a", file);
+    let text = trial.done(
+        "Edit",
+        json!({"file_path": "a", "old_string": "line 10\n", "new_string": "new a\nnew b\n"}),
+    );
+    assert_eq!(
+        text,
+        "Edited a, 1 place:\n7\tline 7\n8\tline 8\n9\tline 9\n10\tnew a\n11\tnew b\n12\tline 11\n13\tline 12\n14\tline 13\n"
+    );
+    let text = trial.done(
+        "Edit",
+        json!({"file_path": "a", "old_string": "new", "new_string": "N", "replace_all": true}),
+    );
+    assert!(
+        text.contains("2 places") && text.contains("10\tN a\n11\tN b\n"),
+        "{text}"
+    );
+    let text = trial.failed(
+        "Edit",
+        json!({"file_path": "a", "old_string": "line 1", "new_string": "x"}),
+    );
+    assert!(text.contains("occurs 10 times, at lines 1,"), "{text}");
+    let text = trial.failed(
+        "Edit",
+        json!({"file_path": "a", "old_string": "line  12", "new_string": "x"}),
+    );
+    assert!(text.contains("line 13") && text.contains("white space"), "{text}");
+}
+
+#[test]
+fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
+    let trial = trial();
+    trial.write("latin", b"caf\xe9 old \xff\r\n");
+    trial.done(
+        "Edit",
+        json!({"file_path": "latin", "old_string": "old", "new_string": "new"}),
+    );
+    assert_eq!(trial.bytes("latin"), b"caf\xe9 new \xff\r\n");
+    trial.write("wide", b"\xfe\xff\0a\0\r\0\n\0b");
+    let text = trial.done(
+        "Edit",
+        json!({"file_path": "wide", "old_string": "a\nb", "new_string": "a\nc"}),
+    );
+    assert_eq!(trial.bytes("wide"), b"\xfe\xff\0a\0\r\0\n\0c");
+    assert!(text.contains("2\tc"), "{text}");
+}
+
+#[test]
+fn what_lies_outside_is_left_alone() {
+    let trial = trial();
+    std::fs::write(trial.outside.join("secret"), "old\n").unwrap();
+    symlink(&trial.outside, trial.workspace.join("way")).unwrap();
+    for (tool, parameters) in [
+        ("Read", json!({"file_path": "way/secret"})),
+        ("Read", json!({"file_path": "../outside/secret"})),
+        ("Write", json!({"file_path": "way/new", "content": "x"})),
+        (
+            "Edit",
+            json!({"file_path": "way/secret", "old_string": "old", "new_string": "new"}),
+        ),
+        (
+            "Edit",
+            json!({"file_path": "way/secret", "old_string": "none of it", "new_string": "new"}),
+        ),
+    ] {
+        let text = trial.failed(tool, parameters);
+        assert!(
+            text.starts_with("refused:") && text.contains("outside the workspace"),
+            "{text}"
+        );
+        assert!(!text.contains("old"), "{text}");
+    }
+    assert_eq!(names(&trial.outside), ["secret"]);
+    // The same without being judged.
+    let trial = self::trial();
+    symlink("/etc", trial.workspace.join("way")).unwrap();
+    let parameters = Parameters::new(json!({"file_path": "way/passwd"}).as_object().unwrap().clone());
+    let output = crate::trial::block_on(trial.tool("Read").call(codelet_agent::tool::Call {
+        parameters: &parameters,
+        conversation: &trial.conversation,
+        live: trial.live.clone(),
+        interrupt: trial.interrupt.clone(),
+    }));
+    assert!(output.text.as_str().contains("outside the workspace"));
+}
+
+#[test]
+fn a_change_is_shown_to_whoever_permits_it() {
+    let trial = trial();
+    trial.write("a", "one\ntwo\n");
+    let parameters = json!({"file_path": "a", "old_string": "two", "new_string": "three"});
+    let needs = trial
+        .tool("Edit")
+        .needs(&Parameters::new(parameters.as_object().unwrap().clone()))
+        .unwrap();
+    let [Need::Change { path, is_inside, diff }] = needs.as_slice() else {
+        panic!("{needs:?}")
+    };
+    assert_eq!(*path, trial.workspace.join("a"));
+    assert!(is_inside);
+    assert_eq!(diff, "--- a\n+++ a\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
+}
+
+#[test]
+fn parameters_that_make_no_sense_are_answered() {
+    let trial = trial();
+    for (tool, parameters, part) in [
+        ("Read", json!({}), "`file_path` is missing"),
+        ("Read", json!({"file_path": 3}), "has to be a string"),
+        ("Read", json!({"file_path": "a", "offset": -1}), "whole number"),
+        ("Write", json!({"file_path": "a"}), "`content` is missing"),
+        (
+            "Edit",
+            json!({"file_path": "a", "old_string": "x", "new_string": "x"}),
+            "the same",
+        ),
+        (
+            "Edit",
+            json!({"file_path": "a", "old_string": "", "new_string": "x"}),
+            "empty",
+        ),
+        ("Bash", json!({"command": " "}), "command line"),
+    ] {
+        let text = trial.failed(tool, parameters);
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn a_secret_in_a_file_is_not_shown() {
+    let trial = Trial::with(Permission::Edit, |options| {
+        options.secrets = vec!["sk-0123456789".to_owned()]
+    });
+    trial.write(".env", "KEY=sk-0123456789\n");
+    assert_eq!(trial.done("Read", json!({"file_path": ".env"})), "1\tKEY=[secret]\n");
+}

@@ -1,0 +1,6 @@
+//! The tools as a session uses them: judged, called, and read, in real folders.
+#![allow(clippy::unwrap_used)]
+
+mod bash;
+mod files;
+mod trial;

@@ -1,0 +1,135 @@
+//! A scratch folder with the tools of a session in it.
+
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::permission::{Permission, Rules};
+use codelet_agent::tool::{Call, Live, Output, Tool};
+use codelet_context::conversation::Conversation;
+use codelet_context::message::Parameters;
+use codelet_context::policy::CompactionConfig;
+use codelet_tools::{Options, all};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub struct Trial {
+    _folder: TempDir,
+    pub workspace: PathBuf,
+    /// Beside the workspace.
+    pub outside: PathBuf,
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub conversation: Conversation,
+    pub interrupt: Interrupt,
+    pub live: Live,
+    rules: Rules,
+}
+
+impl Trial {
+    pub fn new(permission: Permission) -> Trial {
+        Trial::with(permission, |_| {})
+    }
+
+    pub fn with(permission: Permission, change: impl FnOnce(&mut Options)) -> Trial {
+        // Not in the folder for temporary files, which commands in a sandbox may write to.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (workspace, outside, temporary) = (base.join("work"), base.join("outside"), base.join("it's tmp"));
+        for made in [&workspace, &outside, &temporary] {
+            std::fs::create_dir(made).unwrap();
+        }
+        let mut options = Options::new(&workspace);
+        options.permission = permission;
+        options.temporary = temporary;
+        change(&mut options);
+        Trial {
+            _folder: folder,
+            workspace,
+            outside,
+            tools: all(&options),
+            conversation: Conversation::new(CompactionConfig::new(200_000), 0),
+            interrupt: Interrupt::new(),
+            live: Live::none(),
+            rules: Rules {
+                permission,
+                allow: vec!["*".to_owned()],
+            },
+        }
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.workspace.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.workspace.join(name)).unwrap()
+    }
+
+    pub fn tool(&self, name: &str) -> &dyn Tool {
+        &**self.tools.iter().find(|tool| &*tool.spec().name == name).unwrap()
+    }
+
+    /// Judges a call by the rules, and makes it.
+    pub async fn make(&self, tool: &str, parameters: Value) -> Output {
+        let parameters = Parameters::new(parameters.as_object().unwrap().clone());
+        let tool = self.tool(tool);
+        let needs = match tool.needs(&parameters) {
+            Ok(needs) => needs,
+            Err(error) => return Output::failure(error),
+        };
+        if let Some(objection) = needs.iter().find_map(|need| self.rules.objection(need)) {
+            return Output::failure(format!("refused: {objection}"));
+        }
+        tool.call(Call {
+            parameters: &parameters,
+            conversation: &self.conversation,
+            live: self.live.clone(),
+            interrupt: self.interrupt.clone(),
+        })
+        .await
+    }
+
+    pub fn call(&self, tool: &str, parameters: Value) -> Output {
+        block_on(self.make(tool, parameters))
+    }
+
+    /// What a call answers that works.
+    pub fn done(&self, tool: &str, parameters: Value) -> String {
+        let output = self.call(tool, parameters);
+        assert!(output.success, "{}", output.text);
+        output.text.as_str().to_owned()
+    }
+
+    /// What a call answers that does not.
+    pub fn failed(&self, tool: &str, parameters: Value) -> String {
+        let output = self.call(tool, parameters);
+        assert!(!output.success, "{}", output.text);
+        output.text.as_str().to_owned()
+    }
+}
+
+/// No test takes longer than this, whatever happens.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let done = runtime.block_on(async { tokio::time::timeout(LIMIT, future).await });
+    // Threads that are stuck do not keep the test.
+    runtime.shutdown_background();
+    done.expect("within the limit")
+}
+
+pub fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
