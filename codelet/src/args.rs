@@ -3,6 +3,8 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use codelet_agent::permission::Permission;
+use codelet_agent::session::SummaryBy;
 use codelet_transcript::Format;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -20,18 +22,111 @@ Example: make a recorded session fit into 40,000 tokens, see what happens to eac
   codelet compact session.jsonl --budget 40k --explain \\
       -o small.json --removed gone.jsonl
 
-Exit status: 0 done (also when there was nothing to do), 2 bad usage, unreadable input or unwritable output.";
+Exit status: 0 done (of -p: with a final answer), 1 the task failed, 2 bad usage, settings or input, 3 the provider \
+gave no answer, 4 the conversation is too long, 130 interrupted.";
 
-/// Keeps the conversations of coding agents small, valid and faithful, without a model.
+/// A coding agent that never falls over its own conversation.
 ///
-/// Reads what an agent has recorded or would send, and works on it in milliseconds, offline.
+/// With -p it works on a task in a repository until that is done. The commands keep conversations that any agent has
+/// recorded small, valid and faithful, without a model, in milliseconds, offline.
 #[derive(Parser, Debug)]
 #[command(name = "codelet", version, styles = STYLES, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = AFTER_HELP, subcommand_value_name = "COMMAND", subcommand_help_heading = "Commands")]
 #[command(disable_help_subcommand = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Codelet {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub chat: Chat,
+}
+
+#[derive(Args, Debug)]
+pub struct Chat {
+    /// Work on this prompt until it is done, print the answer, and exit; what comes by standard input is put behind it
+    #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1)]
+    pub prompt: Option<Option<String>>,
+
+    /// The model, as `codelet models` lists it
+    #[arg(long, value_name = "VENDOR/NAME")]
+    pub model: Option<String>,
+
+    /// Another address than the vendor's own, for compatible servers
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+
+    /// What is printed: the answer, one JSON object at the end, or a line for each event
+    #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
+    pub output: OutputForm,
+
+    /// What the tools may do: read (look only), edit (change files of the workspace), all [default: edit]
+    #[arg(long, value_name = "WHAT", value_parser = crate::settings::permission)]
+    pub permission: Option<Permission>,
+
+    /// A command that may be run under `edit`, such as 'cargo *'; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub allow: Vec<String>,
+
+    /// Stop after so many steps
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_steps: Option<u32>,
+
+    /// Stop with the first request that passes this sum
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+
+    /// The model's window, where the catalogue is wrong (200000, 200k, 1M)
+    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
+    pub window: Option<u64>,
+
+    /// Who writes the summary at a compaction: template (at once, no model) or model [default: template]
+    #[arg(long, value_name = "WHO", value_parser = crate::settings::summary)]
+    pub summary: Option<SummaryBy>,
+
+    /// Write the whole conversation to a file at the end
+    #[arg(long, value_name = "FILE")]
+    pub transcript: Option<PathBuf>,
+
+    /// Text behind the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub append_system: Option<String>,
+
+    /// Work in this folder
+    #[arg(short = 'C', long = "directory", value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+}
+
+impl Chat {
+    /// Nothing but the form of what is printed.
+    pub fn of(output: OutputForm) -> Self {
+        Chat {
+            prompt: None,
+            model: None,
+            base_url: None,
+            output,
+            permission: None,
+            allow: Vec::new(),
+            max_steps: None,
+            max_cost: None,
+            window: None,
+            summary: None,
+            transcript: None,
+            append_system: None,
+            directory: None,
+        }
+    }
+}
+
+/// What a run prints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum OutputForm {
+    /// The answer.
+    Text,
+    /// One JSON object at the end.
+    Json,
+    /// A line of JSON for each event.
+    StreamJson,
 }
 
 #[derive(Subcommand, Debug)]
@@ -52,6 +147,29 @@ pub enum Command {
     Restore(Restore),
     /// List the forms of conversations that are read and written
     Formats,
+    /// Watch the real loop work on a small task, with no key and no network
+    ///
+    /// A recorded model fixes a bug in a scratch folder with the real tools, in a window so small that the conversation is
+    /// compacted on the way.
+    Demo(Demo),
+    /// Show each setting and where it comes from
+    Settings(Place),
+    /// List the models that are known, with their windows and prices
+    Models,
+}
+
+#[derive(Args, Debug)]
+pub struct Demo {
+    /// What is printed: as for -p
+    #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
+    pub output: OutputForm,
+}
+
+#[derive(Args, Debug)]
+pub struct Place {
+    /// As seen from this folder
+    #[arg(short = 'C', long = "directory", value_name = "DIR")]
+    pub directory: Option<PathBuf>,
 }
 
 const COMPACT_HELP: &str = "\
@@ -172,6 +290,14 @@ fn written() -> impl TypedValueParser<Value = Format> {
         .filter(|format| format.is_written())
         .map(|format| format.name());
     PossibleValuesParser::new(written).try_map(|name| Format::from_name(&name).ok_or("no such form"))
+}
+
+/// Reads a sum such as `0.50`.
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(sum) if sum.is_finite() && sum > 0.0 => Ok(sum),
+        _ => Err("expected a sum in US dollars such as 0.50".to_owned()),
+    }
 }
 
 /// Reads `200000`, `200_000`, `200,000`, `200k`, `1M` or `1.5M`.

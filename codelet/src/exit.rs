@@ -9,10 +9,18 @@ use std::process::ExitCode;
 /// The exit statuses. A pipe that the reader closed is a success: whoever reads has seen enough.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// Done, also when there was nothing to do.
+    /// Done, also when there was nothing to do. Of a run: the model gave its final answer.
     Done = 0,
-    /// Bad usage, unreadable input, or output that could not be written.
+    /// The task failed: the model declined, a limit was reached, or the same call failed again and again.
+    Failed = 1,
+    /// Bad usage or settings, unreadable input, or output that could not be written.
     Usage = 2,
+    /// The provider gave no answer.
+    Provider = 3,
+    /// The conversation is too long, and cannot be made to fit.
+    TooLong = 4,
+    /// The user interrupted.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

@@ -95,6 +95,34 @@ impl Input {
     }
 }
 
+/// The most of a prompt that is read from standard input, in bytes: no window takes more.
+const MAX_PROMPT: u64 = 16 * 1024 * 1024;
+
+/// What is piped into standard input, as text.
+///
+/// # Errors
+/// When it cannot be read, is no text, or is more than any window takes.
+pub fn piped() -> Result<String, Failure> {
+    const NAME: &str = "standard input";
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MAX_PROMPT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::at(NAME, crate::exit::words(&error)))?;
+    if bytes.len() as u64 > MAX_PROMPT {
+        let limit = paint::bytes(MAX_PROMPT);
+        return Err(Failure::at(
+            NAME,
+            format!("holds more than {limit}, which no window takes; name the file in the prompt"),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::at(
+            NAME,
+            format!("is no UTF-8 text (byte {at}); name the file in the prompt"),
+        )
+    })
+}
+
 fn too_large(name: &str) -> Failure {
     let limit = paint::bytes(MAX_BYTES);
     Failure::at(name, format!("holds more than {limit}, expected one conversation"))

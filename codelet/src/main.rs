@@ -4,11 +4,16 @@ mod args;
 mod commands;
 mod exit;
 mod explain;
+mod front;
 mod input;
 mod output;
 mod paint;
+mod place;
 mod progress;
 mod report_json;
+mod settings;
+mod transcript;
+mod world;
 
 use args::{Codelet, Command};
 use clap::Parser;
@@ -16,8 +21,10 @@ use exit::{Exit, Failure};
 use paint::{Ink, Look};
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 fn main() -> ExitCode {
+    let began = Instant::now();
     let args = match Codelet::try_parse() {
         Ok(args) => args,
         Err(told) => {
@@ -27,13 +34,19 @@ fn main() -> ExitCode {
         }
     };
     let done = match args.command {
-        Command::Compact(args) => commands::compact::run(&args),
-        Command::Inspect(args) => commands::inspect::run(&args),
-        Command::Restore(args) => commands::restore::run(&args),
-        Command::Formats => commands::formats::run(),
+        Some(Command::Compact(args)) => commands::compact::run(&args).map(|()| Exit::Done),
+        Some(Command::Inspect(args)) => commands::inspect::run(&args).map(|()| Exit::Done),
+        Some(Command::Restore(args)) => commands::restore::run(&args).map(|()| Exit::Done),
+        Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
+        Some(Command::Demo(args)) => commands::demo::run(&args, began),
+        Some(Command::Settings(args)) => commands::settings::run(&args).map(|()| Exit::Done),
+        Some(Command::Models) => commands::models::run().map(|()| Exit::Done),
+        None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
+        None => commands::hint(),
     };
     match done {
-        Ok(()) | Err(Failure::PipeClosed) => Exit::Done.into(),
+        Ok(exit) => exit.into(),
+        Err(Failure::PipeClosed) => Exit::Done.into(),
         Err(Failure::Told(problem)) => {
             tell("error", Ink::Red, &problem);
             Exit::Usage.into()

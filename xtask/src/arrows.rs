@@ -70,9 +70,29 @@ const ARROWS: &[Arrow] = &[
         why: "checks compare shapes",
     },
     Arrow {
+        from: "codelet",
+        to: "codelet-agent",
+        why: "the binary runs sessions",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-providers",
+        why: "the binary introduces the model to the loop",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-tools",
+        why: "the binary introduces the tools to the loop",
+    },
+    Arrow {
         from: "xtask",
         to: "codelet-testkit",
-        why: "the bundled fixtures are generated",
+        why: "the bundled fixtures are generated, and the benchmark has a provider on loopback",
+    },
+    Arrow {
+        from: "xtask",
+        to: "codelet-transcript",
+        why: "the benchmark names what of the time is encoding",
     },
 ];
 

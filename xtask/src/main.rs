@@ -1,6 +1,7 @@
 //! Chores of this workspace, as `cargo xtask CHORE`.
 
 mod arrows;
+mod bench_agent;
 mod fixtures;
 mod seeds;
 
@@ -9,7 +10,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "cargo xtask arrows             check which way imports point
 cargo xtask fixtures [--check] write the generated fixtures, or say which differ
-cargo xtask seeds              write first inputs for the fuzzers, from the fixtures";
+cargo xtask seeds              write first inputs for the fuzzers, from the fixtures
+cargo xtask bench-agent        measure what the agent adds to the time of a provider";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +45,7 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["fixtures"] => fixtures::write(root),
         ["fixtures", "--check"] => fixtures::check(root),
         ["seeds"] => seeds::write(root),
+        ["bench-agent"] => bench_agent::run(root),
         _ => return Err(Trouble::Usage),
     };
     done.map_err(Trouble::Found)

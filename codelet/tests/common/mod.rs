@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod agent;
+
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,0 +1,230 @@
+//! `codelet demo`: the real loop with the real tools on a small task, where a recorded model takes the place of a live one.
+
+use crate::args::{Chat, Demo, OutputForm};
+use crate::commands::once;
+use crate::exit::{Exit, Failure, words};
+use crate::paint::{Ink, Look};
+use crate::place::Place;
+use crate::settings::Settings;
+use crate::world;
+use codelet_agent::model::{Billed, ModelError, Price, Profile, Reply, Request};
+use codelet_agent::permission::{Permission, Rules};
+use codelet_agent::scripted::Scripted;
+use codelet_agent::session::{Parts, Prompt, Session};
+use codelet_context::message::{Message, Part, Role, ToolCall};
+use codelet_context::tokens::{estimate_bytes, estimate_message};
+use codelet_context::usage::Usage;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The files of the task.
+const FILES: [(&str, &str); 10] = [
+    ("AGENTS.md", include_str!("../../demo/workspace/AGENTS.md")),
+    ("README.md", include_str!("../../demo/workspace/README.md")),
+    ("invoice.sh", include_str!("../../demo/workspace/invoice.sh")),
+    ("test.sh", include_str!("../../demo/workspace/test.sh")),
+    (
+        "data/kitchen.csv",
+        include_str!("../../demo/workspace/data/kitchen.csv"),
+    ),
+    (
+        "data/kitchen.total",
+        include_str!("../../demo/workspace/data/kitchen.total"),
+    ),
+    ("data/light.csv", include_str!("../../demo/workspace/data/light.csv")),
+    (
+        "data/light.total",
+        include_str!("../../demo/workspace/data/light.total"),
+    ),
+    (
+        "data/stationery.csv",
+        include_str!("../../demo/workspace/data/stationery.csv"),
+    ),
+    (
+        "data/stationery.total",
+        include_str!("../../demo/workspace/data/stationery.total"),
+    ),
+];
+/// What the recorded model says, in order.
+const REPLIES: &str = include_str!("../../demo/replies.json");
+/// What it is asked.
+const PROMPT: &str = "Some orders come out too low. Find out why, mend it, and make `sh test.sh` pass.";
+/// A window so small that the task does not fit into it.
+const WINDOW: u64 = 10_000;
+/// Lines of the long file.
+const HISTORY: usize = 440;
+/// Stands in a recorded call for the handle of something that left the window.
+const REMOVED: &str = "$REMOVED";
+
+/// Runs the task in a scratch folder, which is gone afterwards.
+///
+/// # Errors
+/// When there is no room for a scratch folder.
+pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
+    let scratch = tempfile::Builder::new()
+        .prefix("codelet-demo-")
+        .tempdir()
+        .map_err(|error| Failure::at(std::env::temp_dir().display(), words(&error)))?;
+    lay_out(scratch.path())?;
+    let place = Place {
+        // Nobody's own instructions or settings belong to the task.
+        home: None,
+        config: None,
+        ..Place::find(Some(scratch.path()))?
+    };
+    let place = Place {
+        root: place.directory.clone(),
+        ..place
+    };
+    let replies: Vec<Said> = serde_json::from_str(REPLIES).map_err(|error| Failure::Told(error.to_string()))?;
+    let chat = Chat::of(args.output);
+    let mut settings = Settings::default();
+    settings.allow.value = vec!["sh test.sh".to_owned(), "tail *".to_owned(), "od *".to_owned()];
+    let model = Box::new(recorded(replies));
+    let (tools, surroundings, _) = world::tools(&settings, &place, &*model);
+    let parts = Parts {
+        model,
+        tools,
+        gate: Arc::new(Rules {
+            permission: Permission::Edit,
+            allow: settings.allow.value.clone(),
+        }),
+        world: surroundings,
+    };
+    let session = Session::new(parts, once::session_settings(&settings));
+    if args.output == OutputForm::Text {
+        let look = Look::stderr();
+        let intro = format!(
+            "a recorded model, the real loop and tools, a window of {} tokens\n  {}",
+            codelet_context::cut::grouped(WINDOW as usize),
+            look.ink(Ink::Green, &format!("> {PROMPT}"))
+        );
+        let _ = writeln!(std::io::stderr(), "{} {intro}", look.ink(Ink::Cyan, "demo:"));
+    }
+    let mut front = once::front(args.output);
+    front.follow();
+    let runtime = once::runtime()?;
+    let interrupt = once::heed_signals(&runtime);
+    let done = once::carry(session, Prompt::from(PROMPT), &runtime, &interrupt, front, &chat, began);
+    runtime.shutdown_background();
+    done
+}
+
+fn lay_out(folder: &Path) -> Result<(), Failure> {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        path.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&path, text))
+            .map_err(|error| Failure::io(&path, &error))
+    };
+    FILES.iter().try_for_each(|(name, text)| write(name, text))?;
+    write("history.log", &history())
+}
+
+/// A long file, the same in each run.
+fn history() -> String {
+    const WHAT: [&str; 5] = [
+        "totals are printed in pounds",
+        "comments may stand in an order",
+        "the shop in Leith sends its orders by mail",
+        "prices are kept in pence",
+        "an empty line is no item",
+    ];
+    let mut text = String::new();
+    for number in 0..HISTORY {
+        let (year, month, day) = (2019 + number / 72, 1 + number / 6 % 12, 1 + number * 5 % 28);
+        let what = WHAT[number * 7 % WHAT.len()];
+        let _ = writeln!(text, "{year}-{month:02}-{day:02} change {number:03}: {what}");
+    }
+    text
+}
+
+/// A reply, as it was recorded.
+#[derive(Deserialize)]
+struct Said {
+    text: String,
+    calls: Vec<(String, Map<String, Value>)>,
+}
+
+fn recorded(replies: Vec<Said>) -> Scripted {
+    let profile = Profile {
+        name: "demo/recorded".to_owned(),
+        window: WINDOW,
+        max_output: 2_000,
+        sees_images: false,
+        // What a mid-sized model costs, so that there is a bill to look at.
+        price: Some(Price {
+            input: 3.0,
+            output: 15.0,
+            cache_read: 0.3,
+            cache_write: 3.75,
+            cache_write_1h: 6.0,
+        }),
+        is_unknown: false,
+    };
+    let mut replies = replies.into_iter().enumerate();
+    let mut before = Vec::new();
+    Scripted::by(profile, move |request| {
+        let Some((number, said)) = replies.next() else {
+            let said = "the recording is at its end".to_owned();
+            return Err(ModelError::Refused { said });
+        };
+        let mut reply = Reply::of(message(number, said, request));
+        reply.billed = billed(request, &before, &reply.message);
+        before.clone_from(&request.messages);
+        Ok(reply)
+    })
+}
+
+fn message(number: usize, said: Said, request: &Request) -> Message {
+    let mut parts = Vec::new();
+    if !said.text.is_empty() {
+        parts.push(Part::text(said.text));
+    }
+    for (at, (tool, mut parameters)) in said.calls.into_iter().enumerate() {
+        for value in parameters.values_mut().filter(|value| **value == REMOVED) {
+            *value = Value::from(a_handle(request).unwrap_or_default());
+        }
+        parts.push(Part::ToolCall(ToolCall::new(
+            format!("demo_{number}_{at}"),
+            tool,
+            parameters,
+        )));
+    }
+    Message::new(Role::Assistant, parts)
+}
+
+/// A handle that the model can see in what it is sent.
+fn a_handle(request: &Request) -> Option<String> {
+    let texts = request.messages.iter().flat_map(|message| &message.parts);
+    texts
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.body.as_str()),
+            _ => None,
+        })
+        .filter_map(|text| text.split_once("[Read ")?.1.split_once(']'))
+        .find_map(|(handle, _)| handle.split_whitespace().last().map(str::to_owned))
+}
+
+/// What a vendor with a cache would bill, by the engine's estimate: what the last request held is read from it.
+fn billed(request: &Request, before: &[Arc<Message>], reply: &Message) -> Billed {
+    let weigh = |messages: &[Arc<Message>]| -> u64 { messages.iter().map(|message| estimate_message(message)).sum() };
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| tool.parameters.to_string().len() + tool.description.len());
+    let known = request.messages.iter().zip(before).take_while(|(a, b)| a == b).count();
+    let (cached, new) = request.messages.split_at(known);
+    let (cached, tools) = (weigh(cached), estimate_bytes(tools.sum()));
+    let (read, fresh) = if known == 0 { (0, tools) } else { (cached + tools, 0) };
+    Billed {
+        usage: Usage::from_exclusive(fresh, weigh(new), read, estimate_message(reply)),
+        ..Billed::default()
+    }
+}

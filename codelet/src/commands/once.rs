@@ -1,0 +1,249 @@
+//! `codelet -p`: one prompt, carried to its end, with nobody there to ask.
+
+use crate::args::{Chat, OutputForm};
+use crate::exit::{Exit, Failure};
+use crate::front::{Done, Front, Json, Plain, Stream};
+use crate::paint::Look;
+use crate::place::Place;
+use crate::settings::{From, Settings};
+use crate::{input, transcript, world};
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::Model;
+use codelet_agent::permission::Rules;
+use codelet_agent::retry::Patience;
+use codelet_agent::run::{Ending, Limits};
+use codelet_agent::session::{Parts, Prompt, Session};
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// Runs the prompt.
+///
+/// # Errors
+/// When nothing can be begun: bad settings, no prompt, no such folder, a model that nobody can reach by that name. How
+/// the run itself ends is an exit status.
+pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
+    let place = Place::find(chat.directory.as_deref())?;
+    let settings = settings(chat, &place)?;
+    let prompt = prompt(chat)?;
+    let runtime = runtime()?;
+    let interrupt = heed_signals(&runtime);
+    let model = runtime.block_on(async {
+        tokio::select! {
+            model = world::model(&settings) => model.map(Some),
+            () = interrupt.thrown() => Ok(None),
+        }
+    })?;
+    let Some(model) = model else {
+        return Ok(Exit::Interrupted);
+    };
+    if settings.max_cost.value.is_some() && model.profile().price.is_none() {
+        let name = &model.profile().name;
+        return Err(Failure::Told(format!(
+            "nobody knows what {name} costs, so --max-cost cannot be kept; give its prices in the settings, under [models.\"{name}\"]"
+        )));
+    }
+    if let Some(path) = &chat.transcript {
+        transcript::check(path)?;
+    }
+    let mut front = front(chat.output);
+    let notices = notices(&settings, &*model);
+    let rules = Rules {
+        permission: settings.permission.value,
+        allow: settings.allow.value.clone(),
+    };
+    let (tools, surroundings, of_tools) = world::tools(&settings, &place, &*model);
+    for notice in notices.into_iter().chain(of_tools) {
+        front.on(codelet_agent::event::Event::Notice(notice));
+    }
+    let parts = Parts {
+        model,
+        tools,
+        gate: Arc::new(rules),
+        world: surroundings,
+    };
+    let session = Session::new(parts, session_settings(&settings));
+    let done = carry(session, prompt, &runtime, &interrupt, front, chat, began);
+    // A tool that does not end must not keep the process.
+    runtime.shutdown_background();
+    done
+}
+
+/// What waits for everything: one thread, as nothing here computes for long.
+pub fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Failure::Told(format!("nothing can be run here: {}", crate::exit::words(&error))))
+}
+
+/// Carries the prompt to its end, and prints what there is to print.
+pub fn carry(
+    mut session: Session,
+    prompt: Prompt,
+    runtime: &Runtime,
+    interrupt: &Interrupt,
+    mut front: Box<dyn Front>,
+    chat: &Chat,
+    began: Instant,
+) -> Result<Exit, Failure> {
+    let ending = runtime.block_on(session.prompt(prompt, interrupt, &mut *front));
+    let exit = Exit::of(&ending);
+    let done = Done {
+        session: &session,
+        ending: &ending,
+        exit: exit as u8,
+        elapsed: began.elapsed(),
+    };
+    let printed = front.finish(&done);
+    if let Some(path) = &chat.transcript {
+        transcript::write(path, &session)?;
+    }
+    match printed {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
+        Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
+        Ok(()) => Ok(exit),
+    }
+}
+
+/// A switch that the first signal throws; the second ends the process. Set up before anything is waited for.
+pub fn heed_signals(runtime: &Runtime) -> Interrupt {
+    let interrupt = Interrupt::new();
+    let thrown = interrupt.clone();
+    let signalled = move || {
+        if thrown.is_thrown() {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        thrown.throw();
+    };
+    let _entered = runtime.enter();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // A handler that cannot be set leaves the signal's own effect: the process ends.
+        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+            let signalled = signalled.clone();
+            if let Ok(mut signals) = signal(kind) {
+                runtime.spawn(async move {
+                    while signals.recv().await.is_some() {
+                        signalled();
+                    }
+                });
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    runtime.spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            signalled();
+        }
+    });
+    interrupt
+}
+
+/// The settings of the files, with what the command line says over them.
+///
+/// # Errors
+/// When a settings file is wrong.
+pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
+    let mut settings = Settings::read(&place.settings())?;
+    let from = &From::CommandLine;
+    settings.model.take(chat.model.clone(), from);
+    settings.base_url.take(chat.base_url.clone().map(Some), from);
+    settings.permission.take(chat.permission, from);
+    if !chat.allow.is_empty() {
+        let mut allow = settings.allow.value.clone();
+        allow.extend(chat.allow.iter().cloned());
+        settings.allow.take(Some(allow), from);
+    }
+    settings.max_steps.take(chat.max_steps.map(Some), from);
+    settings.max_cost.take(chat.max_cost.map(Some), from);
+    settings.window.take(chat.window.map(Some), from);
+    settings.summary.take(chat.summary, from);
+    settings.append_system.take(chat.append_system.clone().map(Some), from);
+    Ok(settings)
+}
+
+/// What the session is to know of the settings.
+pub fn session_settings(settings: &Settings) -> codelet_agent::session::Settings {
+    codelet_agent::session::Settings {
+        limits: Limits {
+            max_steps: settings.max_steps.value,
+            max_cost: settings.max_cost.value,
+            patience: Patience {
+                total: Duration::from_secs(settings.patience.value),
+                ..Patience::default()
+            },
+        },
+        summary: settings.summary.value,
+        append_system: settings.append_system.value.clone(),
+        // Unique enough to keep two sessions of one user apart, and the same in each request.
+        id: format!("codelet-{}-{:x}", std::process::id(), started()),
+    }
+}
+
+fn started() -> u128 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_micros())
+}
+
+/// What is said on the command line, and what comes by standard input.
+fn prompt(chat: &Chat) -> Result<Prompt, Failure> {
+    let mut text = chat.prompt.clone().flatten().unwrap_or_default();
+    if !std::io::stdin().is_terminal() {
+        let piped = input::piped()?;
+        if !piped.trim().is_empty() {
+            if !text.trim().is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&piped);
+        }
+    }
+    if text.trim().is_empty() {
+        return Err(Failure::Told(
+            "there is no prompt: give it after -p, or by standard input".to_owned(),
+        ));
+    }
+    Ok(Prompt {
+        text,
+        images: Vec::new(),
+    })
+}
+
+/// What shows the run.
+pub fn front(form: OutputForm) -> Box<dyn Front> {
+    let out = std::io::stdout();
+    match form {
+        OutputForm::Text => {
+            let is_terminal = out.is_terminal();
+            Box::new(Plain::new(out, is_terminal, std::io::stderr(), Look::stderr()))
+        }
+        OutputForm::Json => Box::new(Json::new(out)),
+        OutputForm::StreamJson => Box::new(Stream::new(out)),
+    }
+}
+
+fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
+    let mut notices = settings.notices.clone();
+    let profile = model.profile();
+    if profile.is_unknown && settings.window.value.is_none() {
+        let (name, window) = (&profile.name, codelet_context::cut::grouped(profile.window as usize));
+        notices.push(format!(
+            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise), and its price is not known"
+        ));
+    }
+    notices
+}
+
+/// How a run's ending is told to whoever started the process.
+impl Exit {
+    /// The exit status of an ending.
+    pub fn of(ending: &Ending) -> Exit {
+        match ending {
+            Ending::Answered(_) => Exit::Done,
+            Ending::Declined(_) | Ending::StepLimit(_) | Ending::CostLimit(_) | Ending::Loop { .. } => Exit::Failed,
+            Ending::NoAnswer(_) | Ending::Provider(_) => Exit::Provider,
+            Ending::TooLong(_) => Exit::TooLong,
+            Ending::Interrupted => Exit::Interrupted,
+        }
+    }
+}

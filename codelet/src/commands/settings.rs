@@ -1,0 +1,84 @@
+//! `codelet settings`: each setting, and where it comes from.
+
+use crate::args;
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::paint::{Ink, Look, clean, width};
+use crate::place::Place;
+use crate::settings::{Set, Settings};
+use codelet_agent::session::SummaryBy;
+
+/// Prints the settings as they hold in a folder. Keys are named, never shown.
+///
+/// # Errors
+/// When a settings file is wrong, or there is no such folder.
+pub fn run(args: &args::Place) -> Result<(), Failure> {
+    let place = Place::find(args.directory.as_deref())?;
+    let settings = Settings::read(&place.settings())?;
+    let rows = rows(&settings, &place);
+    let look = Look::stdout();
+    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let (names, values) = (widest(0), widest(1).min(48));
+    Output::Stdout.write(|out| {
+        for [name, value, from] in &rows {
+            let gap = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(width(text)));
+            let (name_gap, value_gap) = (gap(name, names), gap(value, values));
+            let from = look.ink(Ink::Cyan, from);
+            writeln!(out, "{name}{name_gap}  {value}{value_gap}  {from}")?;
+        }
+        Ok(())
+    })?;
+    super::warn(&Look::stderr(), &settings.notices);
+    Ok(())
+}
+
+fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
+    fn row<T>(name: &str, set: &Set<T>, show: impl Fn(&T) -> String) -> [String; 3] {
+        [name.to_owned(), clean(&show(&set.value)), clean(&set.from.to_string())]
+    }
+    fn or<T: ToString>(missing: &'static str) -> impl Fn(&Option<T>) -> String {
+        move |value| value.as_ref().map_or(missing.to_owned(), ToString::to_string)
+    }
+    let mut rows = vec![
+        row("model", &settings.model, String::clone),
+        row("base_url", &settings.base_url, or("the vendor's")),
+        row("permission", &settings.permission, ToString::to_string),
+        row("allow", &settings.allow, |allow| match allow.as_slice() {
+            [] => "no commands".to_owned(),
+            patterns => patterns.join(", "),
+        }),
+        row("max_steps", &settings.max_steps, or("no limit")),
+        row("max_cost", &settings.max_cost, or("no limit")),
+        row("window", &settings.window, or("the model's")),
+        row("summary", &settings.summary, |summary| {
+            let name = match summary {
+                SummaryBy::Template => "template",
+                SummaryBy::Model => "model",
+            };
+            name.to_owned()
+        }),
+        row("append_system", &settings.append_system, or("nothing")),
+        row("patience", &settings.patience, |seconds| format!("{seconds} s")),
+        row("idle_timeout", &settings.idle_timeout, |seconds| {
+            seconds.map_or("the provider's".to_owned(), |seconds| format!("{seconds} s"))
+        }),
+    ];
+    for vendor in codelet_providers::vendor::vendors() {
+        let (value, from) = match crate::world::key(settings, vendor.name, vendor.keys) {
+            Some((_, from)) => ("set", from.to_string()),
+            None => ("not set", format!("${}", vendor.keys.join(" or $"))),
+        };
+        if !vendor.keys.is_empty() {
+            rows.push([format!("keys.{}", vendor.name), value.to_owned(), from]);
+        }
+    }
+    for (name, path) in [
+        ("your file", place.settings().user),
+        ("project's file", Some(place.settings().project)),
+    ] {
+        let Some(path) = path else { continue };
+        let there = if path.is_file() { "read" } else { "not there" };
+        rows.push([name.to_owned(), there.to_owned(), clean(&path.display().to_string())]);
+    }
+    rows
+}

@@ -1,0 +1,119 @@
+//! One JSON object at the end of a run, for programs that want what came of it.
+
+use super::{Done, Front};
+use codelet_agent::event::{Event, Listen};
+use codelet_agent::model::Billed;
+use codelet_agent::run::Ending;
+use codelet_context::notice::Notice;
+use codelet_context::policy::Reason;
+use serde_json::{Map, Value, json};
+use std::io::Write;
+
+/// Gathers what happens and prints one object at the end.
+pub struct Json<W> {
+    out: W,
+    steps: u32,
+    compactions: Vec<Value>,
+    /// By tool, in the order of the first call: calls and failures.
+    tools: Vec<(String, u64, u64)>,
+    notices: Vec<String>,
+}
+
+impl<W: Write + Send> Json<W> {
+    /// Prints to `out`.
+    pub fn new(out: W) -> Self {
+        Json {
+            out,
+            steps: 0,
+            compactions: Vec::new(),
+            tools: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// What is printed at the end.
+    pub(super) fn result(&self, done: &Done<'_>) -> Value {
+        let bill = done.session.bill();
+        let billed = Billed {
+            usage: bill.usage,
+            write_1h: bill.write_1h,
+            reasoning: bill.reasoning,
+        };
+        let tools: Map<String, Value> = self
+            .tools
+            .iter()
+            .map(|(name, calls, failed)| (name.clone(), json!({"calls": calls, "failed": failed})))
+            .collect();
+        let answer = match done.ending {
+            Ending::Answered(text) => Some(text),
+            _ => None,
+        };
+        let error = answer.is_none().then(|| done.ending.to_string());
+        // A sum in which parts are missing would be a wrong figure.
+        let cost = (bill.unpriced == 0).then_some(bill.dollars);
+        json!({
+            "answer": answer,
+            "error": error,
+            "steps": self.steps,
+            "usage": billed_json(&billed),
+            "cost": cost,
+            "compactions": self.compactions,
+            "tools": tools,
+            "notices": self.notices,
+            "elapsed_ms": done.elapsed.as_millis() as u64,
+            "exit": done.exit,
+        })
+    }
+}
+
+impl<W: Write + Send> Listen for Json<W> {
+    fn on(&mut self, event: Event) {
+        match event {
+            Event::Asking { step, .. } => self.steps = step,
+            Event::ToolFinished { tool, success, .. } => {
+                let failed = u64::from(!success);
+                match self.tools.iter_mut().find(|(name, ..)| **name == *tool) {
+                    Some((_, calls, failures)) => (*calls, *failures) = (*calls + 1, *failures + failed),
+                    None => self.tools.push((tool.to_string(), 1, failed)),
+                }
+            }
+            Event::Compacted { reason, notice } => self.compactions.push(notice_json(reason, &notice)),
+            Event::Notice(text) => self.notices.push(text),
+            _ => {}
+        }
+    }
+}
+
+impl<W: Write + Send> Front for Json<W> {
+    fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
+        let result = self.result(done);
+        writeln!(self.out, "{result}")?;
+        self.out.flush()
+    }
+}
+
+/// The counts of a request or a session.
+pub(super) fn billed_json(billed: &Billed) -> Value {
+    let usage = billed.usage;
+    json!({
+        "fresh": usage.fresh,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "cache_write_1h": billed.write_1h,
+        "output": usage.output,
+        "reasoning": billed.reasoning,
+    })
+}
+
+/// A compaction.
+pub(super) fn notice_json(reason: Reason, notice: &Notice) -> Value {
+    let warnings: Vec<String> = notice.warnings.iter().map(ToString::to_string).collect();
+    json!({
+        "reason": reason.name(),
+        "changed": notice.changed,
+        "before": notice.before,
+        "after": notice.after,
+        "ms": notice.elapsed.map(|elapsed| elapsed.as_secs_f64() * 1_000.0),
+        "warnings": warnings,
+    })
+}

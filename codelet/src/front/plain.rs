@@ -1,0 +1,143 @@
+//! For people: the answer on standard output, and on standard error what happens until then, a line each.
+
+use super::{Done, Front};
+use crate::paint::{Ink, Look, bytes, clean, clip};
+use codelet_agent::event::{Event, Listen};
+use codelet_agent::run::Ending;
+use std::io::Write;
+use std::time::Duration;
+
+/// Prints the answer to `out`, and a line for what happens to `told`.
+pub struct Plain<W, T> {
+    out: W,
+    told: T,
+    look: Look,
+    /// Whether the steps are told, not only what somebody has to know.
+    follows: bool,
+    /// A line that counts down stands on the terminal and is to be written over.
+    counts_down: bool,
+    /// The try that a log was told to wait for.
+    awaited: u32,
+    /// A person reads the answer from a terminal, which must not obey it.
+    is_for_terminal: bool,
+}
+
+impl<W: Write + Send, T: Write + Send> Plain<W, T> {
+    /// `look` is that of `told`. Steps are told where a person looks on; warnings always.
+    /// `is_for_terminal` says that `out` is one.
+    pub fn new(out: W, is_for_terminal: bool, told: T, look: Look) -> Self {
+        let follows = look.terminal;
+        Plain {
+            out,
+            told,
+            look,
+            follows,
+            counts_down: false,
+            awaited: 0,
+            is_for_terminal,
+        }
+    }
+
+    /// If nobody can read it, there is nobody to tell.
+    fn tell(&mut self, ink: Ink, label: &str, text: &str) {
+        self.wipe();
+        let label = self.look.ink(ink, label);
+        let _ = writeln!(self.told, "{label} {text}");
+    }
+
+    fn wipe(&mut self) {
+        if std::mem::take(&mut self.counts_down) {
+            let _ = write!(self.told, "\r\x1b[2K");
+        }
+    }
+
+    fn count_down(&mut self, cause: &str, left: Duration, next_try: u32) {
+        let seconds = left.as_secs_f64().ceil() as u64;
+        let line = match seconds {
+            0 => format!("{}; try {next_try}", clean(cause)),
+            _ => format!("{}; try {next_try} in {seconds} s", clean(cause)),
+        };
+        if !self.look.terminal || self.look.dumb {
+            // A log wants to know once.
+            if std::mem::replace(&mut self.awaited, next_try) != next_try {
+                self.tell(Ink::Yellow, "waiting:", &line);
+            }
+            return;
+        }
+        let line = clip(&line, self.look.width.saturating_sub(12));
+        let label = self.look.ink(Ink::Yellow, "waiting:");
+        let _ = write!(self.told, "\r\x1b[2K{label} {line}");
+        let _ = self.told.flush();
+        self.counts_down = true;
+    }
+}
+
+impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
+    fn on(&mut self, event: Event) {
+        match event {
+            Event::Asking { .. } => self.awaited = 0,
+            Event::Waiting { cause, left, next_try } => self.count_down(&cause, left, next_try),
+            Event::Compacted { notice, .. } => {
+                let warnings: Vec<String> = notice.warnings.iter().map(ToString::to_string).collect();
+                let line = notice.pieces().join(" · ");
+                self.tell(Ink::Cyan, "·", &line);
+                for warning in warnings {
+                    self.tell(Ink::Yellow, "warning:", &clean(&warning));
+                }
+            }
+            Event::Notice(text) => self.tell(Ink::Yellow, "note:", &clean(&text)),
+            Event::ToolFinished {
+                tool,
+                success,
+                bytes: printed,
+                elapsed,
+                ..
+            } if self.follows => {
+                let (ink, mark) = if success {
+                    (Ink::Green, "✓")
+                } else {
+                    (Ink::Red, "✗")
+                };
+                let took = codelet_context::notice::took(elapsed);
+                let line = format!("{} · {} · {took}", clean(&tool), bytes(printed));
+                self.tell(ink, mark, &line);
+            }
+            Event::ToolStarted { tool, description, .. } if self.follows => {
+                let line = clip(
+                    &clean(&format!("{tool} {description}")),
+                    self.look.width.saturating_sub(4),
+                );
+                self.tell(Ink::Cyan, "→", &line);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<W: Write + Send, T: Write + Send> Front for Plain<W, T> {
+    fn follow(&mut self) {
+        self.follows = true;
+    }
+
+    fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
+        self.wipe();
+        match done.ending {
+            Ending::Answered(text) => {
+                let lines = text.trim_end().split('\n');
+                let text: String = match self.is_for_terminal {
+                    true => lines
+                        .map(|line| clean(&line.replace('\t', "    ")))
+                        .collect::<Vec<_>>()
+                        .join("\n"),
+                    false => lines.collect::<Vec<_>>().join("\n"),
+                };
+                writeln!(self.out, "{text}")?;
+                self.out.flush()
+            }
+            other => {
+                self.tell(Ink::Red, "error:", &clean(&other.to_string()));
+                Ok(())
+            }
+        }
+    }
+}

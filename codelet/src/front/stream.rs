@@ -1,0 +1,94 @@
+//! One event a line, as JSON, for programs that follow a run. `docs/stream-json.md` lists the lines.
+
+use super::json::{billed_json, notice_json};
+use super::{Done, Front, Json};
+use codelet_agent::event::{Event, Listen};
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// Prints each event as it comes, and at the end the same object that `--output json` prints.
+pub struct Stream<W> {
+    out: W,
+    /// Gathers the figures of the end.
+    end: Json<std::io::Sink>,
+    /// The first thing that went wrong with the output: nobody reads on.
+    trouble: Option<std::io::Error>,
+}
+
+impl<W: Write + Send> Stream<W> {
+    /// Prints to `out`.
+    pub fn new(out: W) -> Self {
+        Stream {
+            out,
+            end: Json::new(std::io::sink()),
+            trouble: None,
+        }
+    }
+
+    fn print(&mut self, line: &Value) {
+        if self.trouble.is_none() {
+            // A reader that follows wants each line when it happens.
+            self.trouble = writeln!(self.out, "{line}").and_then(|()| self.out.flush()).err();
+        }
+    }
+}
+
+impl<W: Write + Send> Listen for Stream<W> {
+    fn on(&mut self, event: Event) {
+        let line = event_json(&event);
+        self.print(&line);
+        self.end.on(event);
+    }
+}
+
+impl<W: Write + Send> Front for Stream<W> {
+    fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
+        let mut line = json!({"type": "result"});
+        if let (Some(line), Value::Object(result)) = (line.as_object_mut(), self.end.result(done)) {
+            line.extend(result);
+        }
+        self.print(&line);
+        self.trouble.take().map_or(Ok(()), Err)
+    }
+}
+
+/// An event as one JSON object.
+fn event_json(event: &Event) -> Value {
+    match event {
+        Event::Asking { step, occupancy, limit } => {
+            json!({"type": "asking", "step": step, "occupancy": occupancy, "limit": limit})
+        }
+        Event::Text(text) => json!({"type": "text", "text": text}),
+        Event::Thinking(text) => json!({"type": "thinking", "text": text}),
+        Event::Calling { tool } => json!({"type": "calling", "tool": tool}),
+        Event::Void => json!({"type": "void"}),
+        Event::Billed { billed, cost } => json!({"type": "billed", "usage": billed_json(billed), "cost": cost}),
+        Event::Waiting { cause, left, next_try } => {
+            json!({"type": "waiting", "cause": cause, "left_ms": left.as_millis() as u64, "next_try": next_try})
+        }
+        Event::ToolStarted { id, tool, description } => {
+            json!({"type": "tool_started", "id": &**id, "tool": &**tool, "description": description})
+        }
+        Event::ToolPrinted { id, text } => json!({"type": "tool_printed", "id": &**id, "text": text}),
+        Event::ToolFinished {
+            id,
+            tool,
+            success,
+            bytes,
+            elapsed,
+            shown,
+        } => json!({
+            "type": "tool_finished", "id": &**id, "tool": &**tool, "success": success, "bytes": bytes,
+            "ms": elapsed.as_millis() as u64, "output": shown,
+        }),
+        Event::Compacted { reason, notice } => {
+            let mut line = json!({"type": "compacted"});
+            if let (Some(line), Value::Object(notice)) = (line.as_object_mut(), notice_json(*reason, notice)) {
+                line.extend(notice);
+            }
+            line
+        }
+        Event::Notice(text) => json!({"type": "notice", "text": text}),
+        Event::Over(ending) => json!({"type": "over", "ending": ending.to_string()}),
+    }
+}

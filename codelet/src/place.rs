@@ -1,0 +1,57 @@
+//! Where a session works: the folder, the repository around it, and the user's own folders.
+
+use crate::exit::Failure;
+use crate::settings;
+use std::path::{Path, PathBuf};
+
+/// Where a session works.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The working directory, with links resolved.
+    pub directory: PathBuf,
+    /// The root of its repository; the directory itself outside of one.
+    pub root: PathBuf,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// The user's folder of settings.
+    pub config: Option<PathBuf>,
+}
+
+impl Place {
+    /// The place at this folder, or at the one where the process was started.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn find(folder: Option<&Path>) -> Result<Self, Failure> {
+        let folder = folder.unwrap_or(Path::new("."));
+        let directory = folder.canonicalize().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Failure::at(folder.display(), "no such folder"),
+            _ => Failure::io(folder, &error),
+        })?;
+        if !directory.is_dir() {
+            return Err(Failure::at(folder.display(), "expected a folder"));
+        }
+        let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
+        let config = variable("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| home.as_ref().map(|home| home.join(".config")));
+        let root = directory.ancestors().find(|folder| folder.join(".git").exists());
+        Ok(Place {
+            root: root.unwrap_or(&directory).to_path_buf(),
+            directory,
+            home,
+            config,
+        })
+    }
+
+    /// Where settings files are looked for.
+    pub fn settings(&self) -> settings::Places {
+        settings::Places::new(self.config.as_deref(), &self.root)
+    }
+}
+
+/// An environment variable that says something.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}

@@ -1,0 +1,45 @@
+//! The conversation as a file, where the user asks for it: everything that was said, as a request that `codelet compact` reads.
+
+use crate::exit::Failure;
+use crate::output::Output;
+use codelet_agent::session::Session;
+use codelet_transcript::{Document, Format};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Looks whether the file can be written before a run that may take hours.
+///
+/// # Errors
+/// When its folder is missing, or it is no file.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::at(path.display(), "no such folder"));
+    }
+    if path.is_dir() {
+        return Err(Failure::at(path.display(), "is a folder, expected a file"));
+    }
+    Ok(())
+}
+
+/// Writes the whole history.
+///
+/// # Errors
+/// When the file cannot be written; nothing is left half-written then.
+pub fn write(path: &Path, session: &Session) -> Result<(), Failure> {
+    let mut envelope = Map::new();
+    envelope.insert("model".to_owned(), json!(session.model().profile().name));
+    envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
+    envelope.insert("system".to_owned(), Value::Null);
+    envelope.insert("messages".to_owned(), Value::Null);
+    let history = session.conversation().history();
+    let document = Document {
+        format: Format::Anthropic,
+        messages: history.messages().iter().map(|message| (**message).clone()).collect(),
+        envelope,
+        warnings: Vec::new(),
+    };
+    let text =
+        codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))?;
+    Output::named(path).write(|out| out.write_all(text.as_bytes()))
+}

@@ -1,0 +1,132 @@
+//! Introduces everyone to everyone: the model that is asked, the tools, and the world around them, from the settings.
+
+use crate::exit::Failure;
+use crate::place::{Place, variable};
+use crate::settings::{From, Key, ModelFile, Settings};
+use codelet_agent::model::{Model, Price};
+use codelet_agent::permission::Permission;
+use codelet_agent::surroundings::Surroundings;
+use codelet_agent::tool::Tool;
+use codelet_providers::{Choice, Secret, TimeLimits, catalogue, vendor};
+use codelet_tools::sandbox::{Sandbox, Sandboxing};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The model that the settings name.
+///
+/// # Errors
+/// When it cannot be asked: an unknown vendor, no key, an address that is none.
+pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
+    let name = &settings.model.value;
+    let file = settings.models.get(name);
+    let base_url = settings.base_url.value.clone();
+    let vendor = name.split_once('/').and_then(|(vendor, _)| vendor::find(vendor));
+    let key = vendor.and_then(|vendor| key(settings, vendor.name, vendor.keys));
+    let choice = Choice {
+        model: name.clone(),
+        base_url,
+        key: key.map(|(key, _)| Secret::new(key.reveal())),
+        window: settings.window.value.or(file.and_then(|file| file.window)),
+        max_output: file.and_then(|file| file.max_output),
+        price: file.and_then(|file| price(file, name)),
+        limits: settings.idle_timeout.value.map(|seconds| {
+            let silence = Duration::from_secs(seconds.max(1));
+            TimeLimits {
+                first_byte: silence,
+                idle: silence,
+                ..TimeLimits::CLOUD
+            }
+        }),
+        ..Choice::default()
+    };
+    codelet_providers::connect(&choice).await.map_err(|error| {
+        let known: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
+        Failure::Told(match error {
+            codelet_providers::ConnectError::NoKey { vendor, variable } => format!(
+                "there is no key for {vendor}: set ${variable}, or put `{vendor} = \"…\"` under [keys] in {}",
+                settings
+                    .user_file
+                    .as_ref()
+                    .map_or("the settings".to_owned(), |path| path.display().to_string())
+            ),
+            error => format!("{error}; known are {}", known.join(", ")),
+        })
+    })
+}
+
+/// A key, and where it comes from: the environment before the settings.
+pub fn key(settings: &Settings, vendor: &str, variables: &[&str]) -> Option<(Key, From)> {
+    let from_environment = variables
+        .iter()
+        .find_map(|name| Some((Key::new(variable(name)?), From::Environment((*name).to_owned()))));
+    from_environment.or_else(|| {
+        let key = settings.keys.get(vendor)?.clone();
+        let path = settings.user_file.clone()?;
+        Some((key, From::File(path)))
+    })
+}
+
+/// The prices that a settings file gives, over those of the catalogue.
+fn price(file: &ModelFile, name: &str) -> Option<Price> {
+    let (vendor, model) = name.split_once('/')?;
+    let known = catalogue::find(vendor, model).and_then(|known| known.price);
+    let is_given = file.input.is_some() || file.output.is_some();
+    if known.is_none() && !is_given {
+        return None;
+    }
+    let known = known.unwrap_or_default();
+    let input = file.input.unwrap_or(known.input);
+    Some(Price {
+        input,
+        output: file.output.unwrap_or(known.output),
+        // Where nobody says otherwise, a cache saves nothing and costs nothing.
+        cache_read: file
+            .cache_read
+            .or(Some(known.cache_read).filter(|&read| read > 0.0))
+            .unwrap_or(input),
+        cache_write: file
+            .cache_write
+            .or(Some(known.cache_write).filter(|&write| write > 0.0))
+            .unwrap_or(input),
+        cache_write_1h: file
+            .cache_write_1h
+            .or(Some(known.cache_write_1h).filter(|&write| write > 0.0))
+            .unwrap_or(input),
+    })
+}
+
+/// The tools, the world, and what the user should know of them.
+pub fn tools(
+    settings: &Settings,
+    place: &Place,
+    model: &dyn Model,
+) -> (Vec<Arc<dyn Tool>>, Arc<dyn Surroundings>, Vec<String>) {
+    let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
+    secrets.extend(
+        vendor::vendors()
+            .flat_map(|vendor| vendor.keys)
+            .filter_map(|name| variable(name)),
+    );
+    let mut options = codelet_tools::Options::new(&place.root);
+    options.directory.clone_from(&place.directory);
+    options.home.clone_from(&place.home);
+    options.permission = settings.permission.value;
+    options.secrets = secrets;
+    options.env = std::env::vars_os().collect();
+    options.temporary = std::env::temp_dir();
+    options.sees_images = model.profile().sees_images;
+    let runs_commands = settings.permission.value == Permission::Edit && !settings.allow.value.is_empty();
+    let mut notices = Vec::new();
+    if runs_commands {
+        match Sandbox::probe() {
+            Sandboxing::Full => {}
+            Sandboxing::Partial(what) => notices.push(format!("commands run in an incomplete sandbox: {what}")),
+            Sandboxing::None(why) => notices.push(format!("commands run without a sandbox: {why}")),
+        }
+    }
+    (
+        codelet_tools::all(&options),
+        Arc::new(codelet_agent::surroundings::Nowhere),
+        notices,
+    )
+}

@@ -1,0 +1,109 @@
+//! What is wrong before anything begins is told in one clear message, with status 2 or 3.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::agent::Bench;
+use common::{ended, refused, stderr, stdout};
+
+#[test]
+fn settings_that_are_no_toml_are_told_with_line_and_column() {
+    let bench = Bench::new();
+    bench.settings("permission = \"edit\"\nmodel = oops\n");
+    let output = bench.command(&["-p", "x"]).output().unwrap();
+    refused(&output, &["settings.toml:2:9: "]);
+}
+
+#[test]
+fn a_vendor_that_nobody_knows_is_told_with_those_that_are_known() {
+    let bench = Bench::new();
+    for model in ["nobody/x", "claude", ""] {
+        let output = bench.command(&["-p", "x", "--model", model]).output().unwrap();
+        refused(&output, &["anthropic"]);
+    }
+}
+
+#[test]
+fn a_missing_key_is_told_with_where_to_put_it() {
+    let bench = Bench::new();
+    let output = bench
+        .command(&["-p", "x", "--model", "anthropic/claude-sonnet-4-5"])
+        .output()
+        .unwrap();
+    refused(&output, &["ANTHROPIC_API_KEY"]);
+}
+
+#[test]
+fn a_folder_that_is_missing_is_told() {
+    let bench = Bench::new();
+    refused(
+        &bench.command(&["-p", "x", "-C", "nowhere"]).output().unwrap(),
+        &["nowhere: no such folder"],
+    );
+    bench.file("a.txt", "");
+    refused(
+        &bench.command(&["-p", "x", "-C", "a.txt"]).output().unwrap(),
+        &["a.txt: expected a folder"],
+    );
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_told_soon() {
+    let bench = Bench::new();
+    // A port on which nobody listens: it was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let url = format!("http://127.0.0.1:{port}");
+    let mut command = bench.command(&["-p", "x", "--model", "anthropic/m", "--base-url", &url]);
+    let output = command.env("ANTHROPIC_API_KEY", "k").output().unwrap();
+    ended(&output, 3);
+    assert!(stderr(&output).contains(&port.to_string()), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+}
+
+#[test]
+fn nothing_to_do_is_told() {
+    let bench = Bench::new();
+    refused(&bench.command(&["-p"]).output().unwrap(), &["there is no prompt"]);
+    refused(&bench.command(&["-p", " "]).output().unwrap(), &["there is no prompt"]);
+}
+
+#[test]
+fn a_transcript_that_cannot_be_written_is_told_before_the_run() {
+    let bench = Bench::new();
+    let args = ["-p", "x", "--model", "ollama/m", "--transcript", "no/such/folder.json"];
+    refused(&bench.command(&args).output().unwrap(), &["no such folder"]);
+}
+
+#[test]
+fn a_cost_limit_needs_a_price() {
+    let bench = Bench::new();
+    let args = ["-p", "x", "--model", "ollama/unheard-of", "--max-cost", "1"];
+    refused(
+        &bench.command(&args).output().unwrap(),
+        &["--max-cost", "ollama/unheard-of"],
+    );
+}
+
+#[test]
+fn settings_are_shown_with_where_they_come_from_and_without_keys() {
+    let bench = Bench::new();
+    bench.settings("permission = \"read\"\n");
+    let mut command = bench.command(&["settings"]);
+    let output = command.env("ANTHROPIC_API_KEY", "sk-secret").output().unwrap();
+    ended(&output, 0);
+    let line = |name: &str| {
+        stdout(&output)
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(line("permission").contains("read") && line("permission").contains("settings.toml"));
+    assert!(line("summary").contains("template") && line("summary").contains("default"));
+    assert!(line("keys.anthropic").contains("$ANTHROPIC_API_KEY"));
+    assert!(!stdout(&output).contains("sk-secret"));
+}

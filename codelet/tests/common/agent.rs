@@ -1,0 +1,124 @@
+//! Runs `codelet -p` against a provider on loopback, in a folder of its own.
+
+use super::codelet;
+use codelet_testkit::server::{Server, Wire};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// The key that every run has; nothing may ever show it.
+pub const KEY: &str = "sk-test-0123456789abcdefghijklmnop";
+
+/// A wire, and the vendor whose name asks for it.
+pub const WIRES: [(Wire, &str, &str); 4] = [
+    (Wire::Anthropic, "anthropic", "ANTHROPIC_API_KEY"),
+    (Wire::Chat, "openai-chat", "OPENAI_API_KEY"),
+    (Wire::Responses, "openai", "OPENAI_API_KEY"),
+    (Wire::Gemini, "gemini", "GEMINI_API_KEY"),
+];
+
+/// The name of a wire for people.
+pub fn name(wire: Wire) -> &'static str {
+    WIRES
+        .iter()
+        .find(|(other, ..)| *other == wire)
+        .map_or("?", |(_, vendor, _)| vendor)
+}
+
+/// A scratch home and a workspace in it.
+pub struct Bench {
+    pub home: PathBuf,
+    pub work: PathBuf,
+    _scratch: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let home = scratch.path().canonicalize().unwrap().join("home");
+        let work = scratch.path().canonicalize().unwrap().join("work");
+        std::fs::create_dir_all(home.join(".config/codelet")).unwrap();
+        std::fs::create_dir_all(&work).unwrap();
+        // A provider that says nothing is given up after two seconds here, and one that is busy is waited for not much longer.
+        let bench = Bench {
+            home,
+            work,
+            _scratch: scratch,
+        };
+        bench.settings("idle_timeout = 2\npatience = 8\n");
+        bench
+    }
+
+    /// The user's settings.
+    pub fn settings(&self, text: &str) {
+        std::fs::write(self.home.join(".config/codelet/settings.toml"), text).unwrap();
+    }
+
+    pub fn file(&self, name: &str, text: &str) {
+        let path = self.work.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.work.join(name)).unwrap()
+    }
+
+    /// The command, with nothing of this machine's environment but the path.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = codelet(args);
+        command.env_clear().env("HOME", &self.home).current_dir(&self.work);
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command
+    }
+
+    /// The command that asks a server.
+    pub fn asking(&self, server: &Server, wire: Wire, args: &[&str]) -> Command {
+        let (_, vendor, variable) = WIRES.into_iter().find(|(other, ..)| *other == wire).unwrap();
+        let mut all = vec![
+            "--model".to_owned(),
+            format!("{vendor}/test-model"),
+            "--base-url".to_owned(),
+            server.base(),
+        ];
+        all.extend(args.iter().map(|&arg| arg.to_owned()));
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let mut command = self.command(&all);
+        command.env(variable, KEY);
+        command
+    }
+
+    /// Asks, and waits for the end. The key is nowhere in what was printed.
+    pub fn ask(&self, server: &Server, wire: Wire, args: &[&str]) -> Output {
+        let output = self.asking(server, wire, args).output().unwrap();
+        let all = [&output.stdout[..], &output.stderr[..]].concat();
+        assert!(!String::from_utf8_lossy(&all).contains(KEY));
+        output
+    }
+
+    /// Asks for the JSON of the end.
+    pub fn result(&self, server: &Server, wire: Wire, args: &[&str]) -> (Value, Output) {
+        let args = [&["--output", "json"], args].concat();
+        let output = self.ask(server, wire, &args);
+        let text = std::str::from_utf8(&output.stdout).unwrap();
+        let value = serde_json::from_str(text);
+        (
+            value.unwrap_or_else(|_| panic!("{text}\n{}", String::from_utf8_lossy(&output.stderr))),
+            output,
+        )
+    }
+
+    /// Asks and goes on.
+    pub fn start(&self, server: &Server, wire: Wire, args: &[&str]) -> Child {
+        let mut command = self.asking(server, wire, args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+/// The last line that tells of a failure or a notice, without the folder of this run.
+pub fn told(output: &Output, server: &Server, work: &Path) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stderr)
+        .replace(&server.url(), "URL")
+        .replace(&*work.to_string_lossy(), "WORK");
+    text.lines().map(str::to_owned).collect()
+}

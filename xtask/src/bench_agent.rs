@@ -1,0 +1,305 @@
+//! What the agent adds to the time of a provider: 200 steps of 20 KB beside a loop that only posts bodies made before.
+
+use codelet_testkit::server::{Behaviour, End, Record, Reply, Server, Window, Wire};
+use serde_json::json;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Steps of the task.
+const STEPS: usize = 200;
+/// Bytes of each result.
+const RESULT: usize = 20_000;
+/// Steps around one, over which the median is taken.
+const AROUND: usize = 5;
+/// A line of `/proc/PID/stat` counts time in hundredths of a second on every Linux.
+const TICKS: f64 = 100.0;
+
+/// Runs the whole, and says what came of it.
+pub fn run(root: &Path) -> Result<String, Vec<String>> {
+    measure(root).map_err(|error| vec![error])
+}
+
+fn measure(root: &Path) -> Result<String, String> {
+    let built = Command::new("cargo")
+        .args(["build", "--release", "--quiet", "-p", "codelet"])
+        .current_dir(root)
+        .status()
+        .map_err(|error| error.to_string())?;
+    if !built.success() {
+        return Err("the release build failed".to_owned());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let program = target.join("release/codelet");
+    let size = std::fs::metadata(&program).map_err(|error| error.to_string())?.len();
+    let agent = agent(&program)?;
+    let bare = bare(&agent.record)?;
+    let added = |step: usize| median(&agent.record.gaps(step)).saturating_sub(median(&bare.gaps(step)));
+    let encoding = encoding(&agent.record)?;
+    let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1_000.0);
+    let rows = [
+        ("first request after start".to_owned(), ms(agent.first), "30 ms"),
+        (
+            format!("added at step 10 (bare loop: {})", ms(median(&bare.gaps(10)))),
+            ms(added(10)),
+            "8 ms",
+        ),
+        (
+            format!(
+                "added at step {STEPS} (bare loop: {})",
+                ms(median(&bare.gaps(STEPS - AROUND)))
+            ),
+            ms(added(STEPS - AROUND)),
+            "30 ms",
+        ),
+        (
+            "of it, encoding the last request as a whole".to_owned(),
+            ms(encoding),
+            "",
+        ),
+        ("resident at the first request".to_owned(), mb(agent.rss_first), "30 MB"),
+        (format!("resident at step {STEPS}"), mb(agent.rss_last), "60 MB"),
+        ("processor time".to_owned(), format!("{:.2} s", agent.cpu), "3 s"),
+        ("binary, stripped".to_owned(), mb(size), "20 MB"),
+    ];
+    let mut table = format!(
+        "{STEPS} steps of {RESULT} bytes, last request {:.1} MB\n\n| what | measured | wanted at most |\n|---|---|---|\n",
+        agent.last_bytes as f64 / 1e6
+    );
+    for (what, measured, wanted) in rows {
+        table.push_str(&format!("| {what} | {measured} | {wanted} |\n"));
+    }
+    Ok(table)
+}
+
+struct Run {
+    record: Timed,
+    first: Duration,
+    rss_first: u64,
+    rss_last: u64,
+    cpu: f64,
+    last_bytes: usize,
+}
+
+/// When each request was complete, and when its answer was.
+struct Timed {
+    arrived: Vec<Instant>,
+    finished: Vec<Instant>,
+    sizes: Vec<usize>,
+    last_body: Arc<[u8]>,
+}
+
+impl Timed {
+    fn of(record: &Record) -> Self {
+        let finished = record.exchanges.iter().map(|exchange| match exchange.end {
+            End::Finished(at) => at,
+            _ => exchange.arrived,
+        });
+        Timed {
+            arrived: record.exchanges.iter().map(|exchange| exchange.arrived).collect(),
+            finished: finished.collect(),
+            sizes: record
+                .exchanges
+                .iter()
+                .map(|exchange| exchange.request.body.len())
+                .collect(),
+            last_body: record
+                .exchanges
+                .last()
+                .map_or_else(|| Arc::from([]), |last| last.request.body.clone()),
+        }
+    }
+
+    /// From the end of an answer to the next request, for the steps around one.
+    fn gaps(&self, step: usize) -> Vec<Duration> {
+        let last = self.arrived.len().saturating_sub(1);
+        let steps = step.saturating_sub(AROUND).max(1)..(step + AROUND).min(last);
+        steps
+            .map(|at| self.arrived[at].saturating_duration_since(self.finished[at - 1]))
+            .collect()
+    }
+}
+
+fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn agent(program: &Path) -> Result<Run, String> {
+    let scratch = std::env::temp_dir().join(format!("codelet-bench-{}", std::process::id()));
+    let work = scratch.join("work");
+    std::fs::create_dir_all(&work).map_err(|error| error.to_string())?;
+    let result = (0..STEPS).try_for_each(|step| {
+        let line = format!("{step:03} a line of code that says little but is as long as lines are\n");
+        std::fs::write(
+            work.join(format!("file_{step}.txt")),
+            line.repeat(RESULT / (line.len() + 7)),
+        )
+    });
+    result.map_err(|error| error.to_string())?;
+    // The process's figures at the first and at the last request, read while it waits for the answer.
+    let figures: Arc<Mutex<Vec<(u64, f64)>>> = Arc::default();
+    let pid: Arc<Mutex<Option<u32>>> = Arc::default();
+    let (noted, of) = (figures.clone(), pid.clone());
+    let mut step = 0;
+    let answer = move |_: &codelet_testkit::server::Request| {
+        step += 1;
+        if (step == 1 || step == STEPS + 1)
+            && let (Ok(mut noted), Ok(of)) = (noted.lock(), of.lock())
+            && let Some(pid) = *of
+        {
+            noted.push((resident(pid), processor(pid)));
+        }
+        match step {
+            step if step > STEPS => Reply::text("Read."),
+            _ => Reply::call("Read", json!({"file_path": format!("file_{}.txt", step - 1)})),
+        }
+    };
+    let behaviour = Behaviour::answering(answer).window(Window::of(10_000_000)).unchecked();
+    let server = Server::start(Wire::Anthropic, behaviour);
+    // The lock is held until the number is known, so that the first request waits for it.
+    let mut known = pid.lock().map_err(|_| "a thread broke down".to_owned())?;
+    let began = Instant::now();
+    let child = Command::new(program)
+        .args([
+            "-p",
+            "Read everything.",
+            "--model",
+            "anthropic/bench",
+            "--window",
+            "10M",
+            "--base-url",
+            &server.base(),
+        ])
+        .current_dir(&work)
+        .env_clear()
+        .env("HOME", &scratch)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("ANTHROPIC_API_KEY", "none")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    *known = Some(child.id());
+    drop(known);
+    let done = child.wait_with_output().map_err(|error| error.to_string())?;
+    let _ = std::fs::remove_dir_all(&scratch);
+    if !done.status.success() {
+        return Err(String::from_utf8_lossy(&done.stderr).into_owned());
+    }
+    let record = Timed::of(&server.record());
+    let figures = figures.lock().map_err(|_| "a thread broke down".to_owned())?.clone();
+    let [(rss_first, _), (rss_last, cpu)] = figures[..] else {
+        return Err("the process was gone before it could be looked at".to_owned());
+    };
+    Ok(Run {
+        first: record.arrived[0].saturating_duration_since(began),
+        last_bytes: record.last_body.len(),
+        record,
+        rss_first,
+        rss_last,
+        cpu,
+    })
+}
+
+/// Posts bodies of the same sizes as the agent's, made before, around the steps that are looked at.
+fn bare(agent: &Timed) -> Result<Timed, String> {
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::answering(|_| Reply::text("Next.")).unchecked(),
+    );
+    let address = server.url().trim_start_matches("http://").to_owned();
+    let mut stream = TcpStream::connect(&address).map_err(|error| error.to_string())?;
+    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    let looked_at = |at: usize| at <= 10 + AROUND || at + 2 * AROUND >= STEPS - AROUND;
+    let bodies: Vec<Vec<u8>> = agent
+        .sizes
+        .iter()
+        .enumerate()
+        .map(|(at, &size)| body(if looked_at(at) { size } else { 200 }))
+        .collect();
+    for body in bodies {
+        let head = format!(
+            "POST /v1/messages HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(&body))
+            .map_err(|error| error.to_string())?;
+        read_answer(&mut stream)?;
+    }
+    Ok(Timed::of(&server.record()))
+}
+
+fn body(size: usize) -> Vec<u8> {
+    let frame = json!({"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": ""}]})
+        .to_string();
+    let fill = "a line of code that says little but is as long as lines are\\n".repeat(size / 61 + 1);
+    frame
+        .replace(
+            "\"content\":\"\"",
+            &format!(
+                "\"content\":\"{}\"",
+                &fill[..size.saturating_sub(frame.len()) / 61 * 61]
+            ),
+        )
+        .into_bytes()
+}
+
+/// Reads a chunked answer to its end.
+fn read_answer(stream: &mut TcpStream) -> Result<(), String> {
+    let mut seen = Vec::new();
+    let mut bytes = [0; 65_536];
+    while !seen.ends_with(b"0\r\n\r\n") {
+        match stream.read(&mut bytes) {
+            Ok(0) => return Err("the server hung up".to_owned()),
+            Ok(count) => seen.extend_from_slice(&bytes[..count]),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// How long it takes to write the last request anew from its messages.
+fn encoding(record: &Timed) -> Result<Duration, String> {
+    let document = codelet_transcript::read(&record.last_body, None).map_err(|error| error.to_string())?;
+    let times: Result<Vec<Duration>, String> = (0..AROUND)
+        .map(|_| {
+            let began = Instant::now();
+            let text = codelet_transcript::write(&document, document.format).map_err(|error| error.to_string())?;
+            std::hint::black_box(text);
+            Ok(began.elapsed())
+        })
+        .collect();
+    times.map(|times| median(&times))
+}
+
+/// Bytes that a process holds in memory.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// Seconds of processor time that a process has used.
+fn processor(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u64 = fields
+        .skip(11)
+        .take(2)
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum();
+    ticks as f64 / TICKS
+}
+
+fn mb(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
