@@ -26,7 +26,7 @@ use crate::tokens::{self, PART_TOKENS, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -147,14 +147,14 @@ const KEPT_SHARE: f64 = 0.15;
 /// The share of a budget that one output among the kept steps may take before it is shortened.
 const OUTPUT_SHARE: f64 = 0.05;
 /// The share of a budget that the parameters of the kept calls may take before they are shortened.
-const CALLS_SHARE: f64 = 0.5;
+const CALLS_SHARE: f64 = 0.2;
 /// The share of a budget that prompts may take before the longest of them are shortened.
 const PROMPTS_SHARE: f64 = 0.2;
 /// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
 /// they are cut only where they would leave too little room for anything else.
 const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget, and the most bytes, for the facts that the summary begins with.
-const FACTS_SHARE: f64 = 0.07;
+const FACTS_SHARE: f64 = 0.05;
 const FACTS_BYTES: usize = 8_000;
 /// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
 const DIGEST_SHARE: f64 = 0.1;
@@ -583,7 +583,8 @@ impl<'a> Work<'a> {
             facts.push('\n');
         }
         let room = bytes.saturating_sub(facts.len() + DIGEST_HEAD.len());
-        let (digest, taken) = self.digest(&uses, room);
+        let left = self.left_of_cuts(&drafts);
+        let (digest, taken) = self.digest(&uses, &left, room);
         let mut summary = String::from(SUMMARY_HEAD);
         summary.push_str(&facts);
         if !digest.is_empty() {
@@ -680,6 +681,27 @@ impl<'a> Work<'a> {
         uses.collect()
     }
 
+    /// The lines of the history that are left in parts of the view that were cut.
+    fn left_of_cuts(&self, drafts: &[Draft]) -> Vec<u32> {
+        let mut left: HashMap<(u32, u32), HashSet<&str>> = HashMap::new();
+        for draft in drafts {
+            let parts = draft.parts.iter().zip(&draft.message.parts);
+            for (&number, part) in parts.filter(|(_, part)| !is_whole(part)) {
+                let lines = left.entry((draft.source as u32, number)).or_default();
+                draft::visit_texts(part, &mut |text| lines.extend(text.lines().map(str::trim_end)));
+            }
+        }
+        let index = self.history.index();
+        let mut found = Vec::new();
+        for block in &index.blocks {
+            if let Some(left) = left.get(&(block.message, block.part)) {
+                let is_left = |line: &u32| left.contains(index.whole_text_of(block, *line as usize));
+                found.extend(block.lines.clone().filter(is_left));
+            }
+        }
+        found
+    }
+
     /// Everything that no draft shows goes into the archive.
     fn archive_rest(&mut self, drafts: &[Draft]) {
         let mut shown = drafts.iter().peekable();
@@ -702,7 +724,7 @@ impl<'a> Work<'a> {
     }
 
     /// The lines that are most needed, as text of at most `bytes`, and which they are.
-    fn digest(&mut self, uses: &[Use], bytes: usize) -> (String, Vec<bool>) {
+    fn digest(&mut self, uses: &[Use], shown: &[u32], bytes: usize) -> (String, Vec<bool>) {
         let index = self.history.index();
         let messages = self.history.messages();
         // A unit is known by the handle of its largest text: the output, or what a call wrote.
@@ -727,6 +749,7 @@ impl<'a> Work<'a> {
         let taken = pack::choose(&Task {
             index,
             uses,
+            shown,
             unit_of: &units.of_block,
             units: &units.units,
             bytes,

@@ -262,6 +262,29 @@ fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
     }
 }
 
+/// Shows every text of a part, the strings of parameters included.
+pub(crate) fn visit_texts<'a>(part: &'a Part, see: &mut impl FnMut(&'a str)) {
+    match part {
+        Part::Text(text) => see(text.body.as_str()),
+        Part::ToolResult(result) => result.output.iter().for_each(|block| visit_texts(block, see)),
+        Part::ToolCall(call) => {
+            for value in call.parameters.as_map().values() {
+                visit_strings(value, 0, see);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn visit_strings<'a>(value: &'a Value, depth: usize, see: &mut impl FnMut(&'a str)) {
+    match value {
+        Value::String(string) => see(string),
+        Value::Array(items) if depth < 64 => items.iter().for_each(|item| visit_strings(item, depth + 1, see)),
+        Value::Object(map) if depth < 64 => map.values().for_each(|item| visit_strings(item, depth + 1, see)),
+        _ => {}
+    }
+}
+
 /// Drops the thinking that no vendor checks; returns how many parts and bytes.
 pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive) -> (u64, u64) {
     let (mut hits, mut bytes) = (0, 0);

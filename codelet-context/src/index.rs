@@ -6,6 +6,7 @@
 use crate::body::Body;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
+use crate::look;
 use crate::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall};
 use crate::names::{self, Name};
 use crate::tokens;
@@ -59,6 +60,10 @@ pub struct Block {
     pub path: u64,
     /// The first line is the file that the call reads or changes.
     pub subject: bool,
+    /// For a call that changes files: it failed, so what it says stands nowhere else.
+    pub failed: bool,
+    /// A command printed it that only looks at files.
+    pub look: bool,
 }
 
 /// A line, or a piece of a very long one.
@@ -84,6 +89,8 @@ const LONGEST_LINE: usize = 420;
 const CUT_LINE: usize = 300;
 /// Lines of this many characters are things of their own.
 const LINE_BYTES: std::ops::RangeInclusive<usize> = 16..=LONGEST_LINE;
+/// A command is a thing from this many characters on: `make` is worth knowing.
+const COMMAND_BYTES: usize = 4;
 /// Two lines must have this many bytes together to be remembered as neighbours.
 const LINE_PAIR_BYTES: usize = 30;
 /// Names further apart than this do not belong together, in bytes.
@@ -97,8 +104,8 @@ pub struct Index {
     /// The items of all lines, one after the other.
     pub line_items: Vec<u32>,
     pub items: Items,
-    /// The newest call with this id that has no answer yet.
-    open: HashMap<Arc<str>, (u32, Action)>,
+    /// The newest call with this id that has no answer yet, and whether it is a command that only looks at files.
+    open: HashMap<Arc<str>, (u32, Action, bool)>,
     /// The last component of each path, as a name.
     names_of_paths: ByHash<u64>,
     /// The newest block whose call changed a file.
@@ -118,6 +125,10 @@ pub struct Index {
     pair_ids: Vec<u32>,
     removed: Vec<Range<usize>>,
     patch: bool,
+    /// The call that is being taken in runs a command.
+    command: bool,
+    /// The agent has a tool that reads files, so it looks at them with commands only by the way.
+    pub has_reader: bool,
 }
 
 impl Index {
@@ -152,9 +163,16 @@ impl Index {
             }
             Part::ToolCall(call) => {
                 let block = self.blocks.len() as u32;
-                self.open.insert(call.id.clone(), (block, call.action.clone()));
-                let path = call.action.paths.first().map_or(0, |path| path_hash(path));
-                if let Some(subject) = call.action.paths.first() {
+                let look = match &call.action.command {
+                    Some(line) if call.action.paths.is_empty() => look::file(line),
+                    _ => None,
+                };
+                self.open
+                    .insert(call.id.clone(), (block, call.action.clone(), look.is_some()));
+                let subject = call.action.paths.first().map(|path| &**path).or(look.as_deref());
+                let subject = subject.filter(|path| !path.is_empty());
+                let path = subject.map_or(0, path_hash);
+                if let Some(subject) = subject {
                     let name = subject.rsplit(['/', '\\']).next().unwrap_or_default();
                     self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
                 }
@@ -162,28 +180,46 @@ impl Index {
                 let patch = call.action.kind == ActionKind::Change && arguments.text.contains("*** Begin Patch");
                 self.removed = arguments.removed;
                 self.patch = patch;
+                self.command = call.action.kind == ActionKind::Command;
                 self.block(BlockKind::Call, number, None, Body::new(arguments.text), path);
                 self.removed.clear();
                 self.patch = false;
+                self.command = false;
                 if let Some(block) = self.blocks.last_mut() {
                     block.subject = arguments.subject && !block.lines.is_empty();
                 }
             }
             Part::ToolResult(result) => {
-                let (call, action) = self.open.remove(&result.call_id).unwrap_or((NONE, Action::default()));
+                let (call, action, is_look) =
+                    self.open
+                        .remove(&result.call_id)
+                        .unwrap_or((NONE, Action::default(), false));
                 if result.success != Some(false) {
                     for path in action.changed() {
                         self.changed.insert(path_hash(path), self.blocks.len() as u32);
                     }
                 }
+                if result.success == Some(false)
+                    && action.kind == ActionKind::Change
+                    && let Some(block) = self.blocks.get_mut(call as usize)
+                {
+                    block.failed = true;
+                }
                 let kind = match action.kind {
                     ActionKind::Read => BlockKind::Read,
+                    ActionKind::Command if is_look => BlockKind::Read,
                     ActionKind::Command => BlockKind::Command,
                     ActionKind::Search => BlockKind::Search,
                     _ => BlockKind::Other,
                 };
+                let first = self.blocks.len();
                 for output in &result.output {
                     self.part(role, number, output, Some((call, kind)));
+                }
+                if is_look {
+                    self.blocks[first..].iter_mut().for_each(|block| block.look = true);
+                } else if kind == BlockKind::Read {
+                    self.has_reader = true;
                 }
             }
             Part::Image(_) | Part::Opaque(_) => {}
@@ -202,6 +238,8 @@ impl Index {
             position: self.position,
             path,
             subject: false,
+            failed: false,
+            look: false,
         });
         let text = text.as_str();
         let numbered = is_numbered(text);
@@ -270,7 +308,8 @@ impl Index {
             }
             before = Some(name);
         }
-        if LINE_BYTES.contains(&length) {
+        let is_command = self.command && previous.is_none() && length >= COMMAND_BYTES;
+        if LINE_BYTES.contains(&length) || is_command && length <= LONGEST_LINE {
             self.seen.push(see(ItemKind::Line, line_kind, hash::pair(norm, 3)));
         }
         if let Some((before, before_length)) = previous
@@ -334,6 +373,13 @@ impl Index {
             .get(line + 1)
             .map_or(self.line_items.len(), |next| next.items as usize);
         &self.line_items[self.lines[line].items as usize..end]
+    }
+
+    /// A line as it was.
+    pub fn whole_text_of<'a>(&self, block: &'a Block, line: usize) -> &'a str {
+        let line = &self.lines[line];
+        let start = line.start as usize;
+        &block.text.as_str()[start..start + line.bytes as usize]
     }
 
     /// A line as it is shown: without a line number in front.

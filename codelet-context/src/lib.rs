@@ -61,6 +61,7 @@ mod index;
 pub mod inspect;
 mod items;
 pub mod ledger;
+mod look;
 pub mod message;
 mod names;
 pub mod notice;

@@ -32,6 +32,8 @@ pub(crate) struct Task<'a> {
     pub index: &'a Index,
     /// For each block.
     pub uses: &'a [Use],
+    /// Lines of other blocks that stand in the view too, ascending: what is left of a part that was cut.
+    pub shown: &'a [u32],
     /// For each block: its unit.
     pub unit_of: &'a [u32],
     pub units: &'a [Unit],
@@ -47,6 +49,12 @@ pub(crate) const LIST_BYTES: u32 = 6;
 const LONELY_BYTES: f32 = 20.0;
 /// What the assistant put into calls is worth more, line by line, than what tools printed.
 const CALL_FACTOR: f32 = 3.0;
+/// A change that failed will be tried again, and what it says stands in no file.
+const FAILED_FACTOR: f32 = 12.0;
+/// Lines that a command printed from a file are worth less than those that a reading tool printed, if there is one …
+const ASIDE_FACTOR: f32 = 0.5;
+/// … and if there is none: a command prints more than is needed.
+const LOOK_FACTOR: f32 = 0.7;
 /// Outputs that are no live look at a file are worth less, line by line.
 const OUTPUT_FACTOR: f32 = 0.5;
 /// A path is worth more than its names say: it is what the next call will need, letter for letter.
@@ -120,8 +128,11 @@ impl<'a> Packer<'a> {
                 continue;
             }
             packer.factors[lines.clone()].fill(match block.kind {
+                BlockKind::Call if block.failed && !index.is_stale(number) => FAILED_FACTOR,
                 BlockKind::Call => CALL_FACTOR,
                 BlockKind::Read if index.is_stale(number) => OUTPUT_FACTOR,
+                BlockKind::Read if block.look && index.has_reader => ASIDE_FACTOR,
+                BlockKind::Read if block.look => LOOK_FACTOR,
                 BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
                 _ => 1.0,
             });
@@ -132,7 +143,23 @@ impl<'a> Packer<'a> {
         packer.per_byte = if bytes > 0 { 1.0 / bytes as f32 } else { 0.0 };
         relevance::weigh(index, &mut packer.factors);
         packer.list_paths();
+        packer.cover_shown();
         packer
+    }
+
+    /// What is left of parts that were cut need not be quoted.
+    fn cover_shown(&mut self) {
+        let mut above = None;
+        for &line in self.task.shown {
+            let line = line as usize;
+            self.factors[line] = 0.0;
+            self.cover(line);
+            let after = self.index.lines[line].after;
+            if above == line.checked_sub(1) && after != NONE {
+                self.values[after as usize] = 0.0;
+            }
+            above = Some(line);
+        }
     }
 
     /// Each path can be chosen once, at its newest place.

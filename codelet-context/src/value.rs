@@ -20,6 +20,8 @@ const CALLED_STALE: ByKind = [1.4, 1.4, 1.4];
 const CALLED_PRINTED: ByKind = [2.5, 1.5, 1.5];
 /// Read from a file that was not changed since: the unit of this scale.
 const LIVE: ByKind = [1.0, 1.0, 1.0];
+/// Printed from a file by a command, where the agent has a tool that reads files and uses that before it changes one.
+const LOOKED_AT: ByKind = [0.3, 0.3, 0.3];
 /// Read from a file that was changed since: it was used already, or is wrong by now.
 const STALE: ByKind = [0.2, 0.12, 0.12];
 /// Printed by a command.
@@ -73,7 +75,7 @@ pub(crate) fn values(index: &Index) -> Vec<f32> {
                 return 0.0;
             }
             let distance = distances[item.block as usize];
-            let value = class(item, &stale) * curves.of(item, distance);
+            let value = class(item, index, &stale) * curves.of(item, distance);
             sums[item.kind as usize] += f64::from(value);
             value
         })
@@ -92,15 +94,17 @@ pub(crate) fn values(index: &Index) -> Vec<f32> {
     values
 }
 
-fn class(item: &Item, stale: &[bool]) -> f32 {
+fn class(item: &Item, index: &Index, stale: &[bool]) -> f32 {
     let kind = (item.kind as usize).min(2);
     let read = item.read != NONE;
     let live = read && !stale[item.read as usize];
+    let aside = read && index.has_reader && index.blocks[item.read as usize].look;
     let table = match (item.calls > 0, live, read) {
         (true, true, _) => CALLED_LIVE,
         (true, _, true) => CALLED_STALE,
         (true, ..) if item.results > 0 => CALLED_PRINTED,
         (true, ..) => CALLED_ONLY,
+        (false, true, _) if aside => LOOKED_AT,
         (false, true, _) => LIVE,
         (false, _, true) => STALE,
         _ if item.is_from_command() => COMMAND,

@@ -1,0 +1,166 @@
+//! Whether a command line only looks at files, as a tool that reads them would.
+
+use crate::shell::{self, Next, Simple};
+
+/// What prints the lines of the files that it is given.
+const READERS: &str = "cat nl head tail sed awk gawk bat batcat less more type get-content gc";
+/// Of these, the first operand is a script and no file.
+const SCRIPTED: &str = "sed awk gawk";
+/// What may stand beside a reader: it prints little or nothing.
+const BESIDE: &str = "cd pushd popd echo printf true pwd ls wc test [ set export for done :";
+/// Shells that run a script given as an argument.
+const SHELLS: &str = "bash sh zsh dash";
+/// What makes `git diff` and `git show` list files instead of lines.
+const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --summary";
+/// Scripts in scripts are opened this deep.
+const DEEPEST: usize = 3;
+
+/// The first file that a command line prints lines of, where printing lines of files is all it does; empty if it names
+/// none (`git diff`).
+pub(crate) fn file(line: &str) -> Option<String> {
+    within(line, 0)
+}
+
+fn within(line: &str, depth: usize) -> Option<String> {
+    let commands = shell::commands(line);
+    if let [only] = &commands[..]
+        && let Some(script) = script(only)
+    {
+        return (depth < DEEPEST).then(|| within(script, depth + 1))?;
+    }
+    let mut found = None;
+    let mut is_piped = false;
+    for command in &commands {
+        let words = match &command.words[..] {
+            [keyword, rest @ ..] if keyword == "do" && !rest.is_empty() => rest,
+            words => words,
+        };
+        let program = base(words.first()?);
+        if is_in(&program, READERS) {
+            if !is_piped {
+                let file = operand(&program, &words[1..])?;
+                found.get_or_insert(file.to_owned());
+            } else if is_written(&program, &words[1..]) {
+                return None;
+            }
+        } else if program == "git" && !is_piped {
+            found.get_or_insert(compared(&words[1..])?);
+        } else if is_piped || !is_in(&program, BESIDE) {
+            return None;
+        }
+        is_piped = command.then == Next::Pipe;
+    }
+    found
+}
+
+/// The script that a shell is told to run.
+fn script(command: &Simple) -> Option<&str> {
+    let [shell, rest @ ..] = &command.words[..] else {
+        return None;
+    };
+    let is_flag = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let at = rest.iter().position(is_flag)?;
+    rest.get(at + 1)
+        .filter(|_| is_in(&base(shell), SHELLS))
+        .map(|script| &**script)
+}
+
+/// The first file among a reader's arguments.
+fn operand<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
+    if is_written(program, arguments) {
+        return None;
+    }
+    let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
+    let mut operands = arguments
+        .iter()
+        .map(|word| &**word)
+        .filter(|word| !word.starts_with('-') && !is_number(word));
+    if is_in(program, SCRIPTED) {
+        operands.next()?;
+    }
+    operands.next()
+}
+
+/// Whether `sed` is told to change the file instead of printing it.
+fn is_written(program: &str, arguments: &[String]) -> bool {
+    program == "sed"
+        && arguments
+            .iter()
+            .any(|word| word.starts_with("--in-place") || word.starts_with("-i"))
+}
+
+/// The file of a `git diff` or `git show` that prints lines, or nothing if it names none.
+fn compared(arguments: &[String]) -> Option<String> {
+    let at = arguments.iter().position(|word| word == "diff" || word == "show")?;
+    let rest = &arguments[at + 1..];
+    let has = |list: &str| {
+        rest.iter()
+            .any(|word| is_in(word.split('=').next().unwrap_or(word), list))
+    };
+    if has(LISTS) && !has("-p -u --patch") {
+        return None;
+    }
+    let named = rest.iter().skip_while(|word| *word != "--").nth(1);
+    let shown = || {
+        rest.iter()
+            .filter(|word| !word.starts_with('-'))
+            .find_map(|word| word.split_once(':'))
+            .map(|(_, file)| file)
+    };
+    Some(named.map(|word| &**word).or_else(shown).unwrap_or_default().to_owned())
+}
+
+fn base(program: &str) -> String {
+    program
+        .rsplit(['/', '\\'])
+        .next()
+        .unwrap_or(program)
+        .to_ascii_lowercase()
+}
+
+fn is_in(word: &str, list: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_prints_files_is_a_look_at_the_first() {
+        for (line, file_of) in [
+            ("cat src/a.rs", "src/a.rs"),
+            ("cd /x && sed -n '1,200p' src/a.rs", "src/a.rs"),
+            ("sed -n 1,5p a.rs && printf '\\n--\\n' && sed -n 1,5p b.rs", "a.rs"),
+            ("nl -ba a.rs | sed -n '10,20p'", "a.rs"),
+            ("head -n 40 a.rs 2>/dev/null", "a.rs"),
+            ("bash -lc 'cat a.rs'", "a.rs"),
+            ("for f in a b; do cat \"$f\"; done", "$f"),
+            ("git diff", ""),
+            ("git diff HEAD~1 -- a.rs b.rs", "a.rs"),
+            ("git show 1f00:src/a.rs | head -20", "src/a.rs"),
+            ("git -C /x show --stat --patch 1f00", ""),
+        ] {
+            assert_eq!(file(line).as_deref(), Some(file_of), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_does_more_than_print_files_is_no_look() {
+        for line in [
+            "",
+            "cargo test",
+            "cat a.rs | grep x",
+            "sed -i s/a/b/ a.rs",
+            "cat a.rs | sed -i s/a/b/ b.rs",
+            "sed -n 1,5p a.rs && cargo test",
+            "cat <<EOF\nx\nEOF",
+            "ls src",
+            "git diff --stat",
+            "git log -p",
+            "echo x | cat a.rs",
+        ] {
+            assert_eq!(file(line), None, "{line}");
+        }
+    }
+}
