@@ -11,6 +11,8 @@ pub(super) struct Plan {
     pub status: Option<u16>,
     /// Status line and headers; a whole answer where there is no stream. Nothing for silence.
     pub head: Vec<u8>,
+    /// Whether a body in chunks follows the head.
+    pub streams: bool,
     /// The frames, each as its bytes.
     pub frames: Vec<Vec<u8>>,
     /// A part of one more frame.
@@ -35,6 +37,7 @@ impl Plan {
         Plan {
             status: Some(status),
             head: http::whole(status, headers, body),
+            streams: false,
             frames: Vec::new(),
             half: Vec::new(),
             last: Last::Complete,
@@ -64,6 +67,7 @@ impl Plan {
         Plan {
             status: None,
             head: Vec::new(),
+            streams: false,
             frames: Vec::new(),
             half: Vec::new(),
             last,
@@ -101,6 +105,7 @@ impl Plan {
         Plan {
             status: Some(200),
             head: http::stream_head(&standing(wire, envelope)),
+            streams: true,
             frames: frames.iter().map(|frame| frame.bytes(wire)).collect(),
             half,
             last,

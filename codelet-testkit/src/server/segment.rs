@@ -153,7 +153,7 @@ fn unmarked(block: &str) -> (String, Option<Ttl>) {
     let before = before.trim_end().trim_end_matches(':').trim_end();
     let before = before.strip_suffix(KEY).unwrap_or(before).trim_end();
     let text = match before.strip_suffix(',') {
-        Some(before) => format!("{before}{after}"),
+        Some(before) => format!("{}{after}", before.trim_end()),
         None => format!("{before}{}", after.trim_start().trim_start_matches(',').trim_start()),
     };
     (text, ttl(raw))
@@ -250,6 +250,7 @@ fn rank(place: Place) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_mark_is_cut_out_wherever_it_stands() {
@@ -284,5 +285,46 @@ mod tests {
         );
         assert_eq!(chain(&string), chain(&block));
         assert_eq!(block[0].mark, Some(Ttl::Minutes5));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_cut_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            for wire in Wire::ALL {
+                segments(wire, &bytes);
+            }
+            prop_assert!(weight(&bytes) <= 3 * bytes.len() as u64 + PICTURE);
+        }
+
+        #[test]
+        fn a_block_without_its_mark_is_the_block(
+            fields in prop::collection::vec(("[a-z]{1,5}", "\\PC{0,8}|cache_control|,:\\\\\""), 1..5),
+            at in any::<prop::sample::Index>(),
+            pretty in any::<bool>(),
+        ) {
+            let write = |fields: &[(String, String)], mark: Option<usize>| {
+                let mut block = serde_json::Map::new();
+                for (index, (key, value)) in fields.iter().enumerate() {
+                    if mark == Some(index) {
+                        block.insert("cache_control".to_owned(), serde_json::json!({ "type": "ephemeral" }));
+                    }
+                    block.insert(format!("{key}{index}"), value.clone().into());
+                }
+                if mark == Some(fields.len()) {
+                    block.insert("cache_control".to_owned(), serde_json::json!({ "type": "ephemeral" }));
+                }
+                match pretty {
+                    true => serde_json::to_string_pretty(&block).unwrap(),
+                    false => serde_json::to_string(&block).unwrap(),
+                }
+            };
+            let (text, mark) = unmarked(&write(&fields, Some(at.index(fields.len() + 1))));
+            prop_assert_eq!(mark, Some(Ttl::Minutes5));
+            let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+            prop_assert_eq!(read(&text), read(&write(&fields, None)));
+            if !pretty {
+                prop_assert_eq!(text, write(&fields, None));
+            }
+        }
     }
 }

@@ -193,14 +193,12 @@ async fn deliver(stream: &mut TcpStream, ahead: &mut Vec<u8>, state: &State, ans
         () = http::gone(&mut reader, ahead) => None,
     };
     let now = Instant::now();
-    state.note(number, |exchange| {
-        exchange.end = match (last, exchange.status) {
-            (None, _) => End::ClientLeft(now),
-            (Some(Last::Close | Last::Wait), _) => End::Cut(now),
-            (Some(Last::Complete), Some(200)) => End::Finished(now),
-            (Some(Last::Complete), _) => End::Refused(now),
-        }
-    });
+    match last {
+        None => state.note(number, |exchange| exchange.end = End::ClientLeft(now)),
+        Some(Last::Close | Last::Wait) => state.note(number, |exchange| exchange.end = End::Cut(now)),
+        // Noted before the last bytes went out.
+        Some(Last::Complete) => {}
+    }
     if last == Some(Last::Close) {
         let _ = stream.shutdown().await;
     }
@@ -221,14 +219,28 @@ where
     if plan.head.is_empty() && plan.last == Last::Wait {
         return std::future::pending().await;
     }
-    writer.write_all(&plan.head).await?;
+    // A client may act on the last thing it gets before this task goes on, so what it needs is noted first.
+    let tell = |state: &State| lock(&state.inner).sent.add(sent.clone());
+    let end = |state: &State| {
+        state.note(number, |exchange| {
+            exchange.end = match plan.status {
+                Some(200) => End::Finished(Instant::now()),
+                _ => End::Refused(Instant::now()),
+            };
+        });
+    };
+    if plan.frames.is_empty() {
+        tell(state);
+    }
     state.note(number, |exchange| exchange.status = plan.status);
+    if plan.last == Last::Complete && !plan.streams {
+        end(state);
+    }
+    writer.write_all(&plan.head).await?;
     pass(&reply, Stand::After(0)).await;
-    let streams = !plan.frames.is_empty() || plan.head.ends_with(b"chunked\r\n\r\n");
     for (index, frame) in plan.frames.iter().enumerate() {
-        if index + 1 == plan.frames.len() && plan.last == Last::Complete && plan.half.is_empty() {
-            // The client may act on the last frame before this task goes on.
-            lock(&state.inner).sent.add(&sent);
+        if index + 1 == plan.frames.len() {
+            tell(state);
         }
         write_paced(writer, frame, &reply).await?;
         state.note(number, |exchange| exchange.frames = index + 1);
@@ -238,9 +250,11 @@ where
         writer.write_all(&http::chunk(&plan.half)).await?;
     }
     match plan.last {
-        Last::Complete if streams => writer.write_all(http::LAST_CHUNK).await?,
-        Last::Complete => lock(&state.inner).sent.add(&sent),
-        Last::Close => {}
+        Last::Complete if plan.streams => {
+            end(state);
+            writer.write_all(http::LAST_CHUNK).await?;
+        }
+        Last::Complete | Last::Close => {}
         Last::Wait => std::future::pending().await,
     }
     Ok(plan.last)
@@ -334,11 +348,11 @@ impl State {
 
     /// Reads a request, holds it against the rules, asks the script, and records.
     fn answer(&self, asked: http::Asked) -> Answer {
+        // Requests are read one after the other on this thread. The record stays free for the test meanwhile.
         let mut inner = lock(&self.inner);
-        let mut record = self.record();
         let request = Request {
             wire: self.wire,
-            number: record.exchanges.len(),
+            number: self.record().exchanges.len(),
             answered: inner.answered,
             path: asked.path,
             headers: asked.headers,
@@ -348,7 +362,7 @@ impl State {
         let segments = segments(self.wire, &request.body);
         let chain = chain(&segments);
         let places: Vec<Place> = segments.iter().map(|segment| segment.place).collect();
-        let (growth, extends) = record.compare(&chain, &places);
+        let (growth, extends) = self.record().compare(&chain, &places);
         let weight = segments.iter().map(|segment| segment.weight).sum();
         let prompt = tokens(weight, self.rules.factor);
         let head = hash(&chain[..places.iter().take_while(|place| **place <= Place::System).count()]);
@@ -383,7 +397,7 @@ impl State {
         } else {
             match inner.script.next(&request) {
                 Err(trouble) => {
-                    record.troubles.push(trouble.clone());
+                    self.record().troubles.push(trouble.clone());
                     Plan::refusal(self.wire, &envelope, &Refusal::status(400), Some(&trouble))
                 }
                 Ok(said) => {
@@ -398,13 +412,15 @@ impl State {
                             .unwrap_or_else(|| spoken(look.usage, &reply, self.rules.factor));
                     }
                     envelope.usage = usage;
-                    sent.note(self.wire, &reply, &envelope, head);
+                    if reply.fault.is_none() {
+                        sent.note(self.wire, &reply, &envelope, head);
+                    }
                     Plan::reply(self.wire, &envelope, &reply, view.streams)
                 }
             }
         };
         let number = request.number;
-        record.add(Exchange {
+        self.record().add(Exchange {
             request: request.light(),
             arrived: Instant::now(),
             growth,
@@ -417,7 +433,6 @@ impl State {
             end: End::Open,
             chain: chain.into(),
         });
-        drop(record);
         self.changed.send_replace(());
         Answer {
             number,

@@ -1,6 +1,6 @@
 //! What goes wrong goes wrong exactly where it was asked to.
 
-use crate::client::{ask, get, hello, path, receive, send};
+use crate::client::{ask, hello, path, receive, send};
 use codelet_testkit::server::{
     Behaviour, End, Fault, Gate, Refusal, Reply, RetryAfter, Server, Trouble, Wire, block_on,
 };
@@ -247,15 +247,4 @@ fn what_is_no_request_is_refused_and_harms_nothing() {
     }
     assert!(receive(send(&server, "no path at all", "")).is_none());
     assert_eq!(ask(&server, Wire::Chat, &hello(Wire::Chat)).unwrap().status, 200);
-}
-
-#[test]
-fn the_list_of_models_tells_the_window_when_asked_to() {
-    let behaviour = Behaviour::replies([]).models(["smol"]).listing_window(16_384);
-    let server = Server::start(Wire::Chat, behaviour);
-    let list = get(&server, "/v1/models").json();
-    assert_eq!(list["data"][0]["id"], "smol");
-    assert_eq!(list["data"][0]["meta"]["n_ctx"], 16_384);
-    assert_eq!(get(&server, "/v1/message").status, 404);
-    assert_eq!(server.record().others.len(), 2);
 }

@@ -5,6 +5,10 @@ mod chat;
 mod gemini;
 mod responses;
 
+pub(super) use anthropic::block as anthropic_block;
+pub(super) use gemini::{either, seal as gemini_seal};
+pub(super) use responses::item as responses_item;
+
 use super::fault::{Refusal, Trouble};
 use super::request::View;
 use super::script::{Billed, Reply, Said};
@@ -225,6 +229,12 @@ fn seal(salt: u64, text: &str) -> String {
     }
     seal.push_str("GAI=");
     seal
+}
+
+/// Whether a seal is this server's, over exactly this text.
+pub(super) fn is_sealed(signature: &str, text: &str) -> bool {
+    let salt = signature.get(4..14).and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    salt.is_some_and(|salt| seal(salt, text) == signature)
 }
 
 /// A hash that is the same in every run.

@@ -1,0 +1,149 @@
+//! The vendors' rules for a request, and their words for what breaks them.
+//!
+//! Where a vendor has loosened a rule that its gateways still hold (roles that take turns, the user's word at the end), the
+//! strict form is checked.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod responses;
+
+use super::request::Request;
+use super::script::Reply;
+use super::segment::Segment;
+use super::wire::{Envelope, Wire};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What this server said before, as far as a client has to send it back as it was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    /// By a call's id: every thinking block of its reply.
+    thinking: HashMap<String, Arc<[Value]>>,
+    /// By a signature: the hash of the tools and system prompt that it was made under.
+    heads: HashMap<String, u64>,
+    /// By an item's id: the reasoning that has to stand before it.
+    needs: HashMap<String, String>,
+    /// By a call, as its name and arguments: the seal that it carries.
+    seals: HashMap<String, String>,
+}
+
+impl Sent {
+    /// Notes what a reply holds.
+    pub fn note(&mut self, wire: Wire, reply: &Reply, envelope: &Envelope, head: u64) {
+        match wire {
+            Wire::Anthropic => anthropic::note(self, reply, envelope, head),
+            Wire::Chat => {}
+            Wire::Responses => responses::note(self, reply, envelope),
+            Wire::Gemini => gemini::note(self, reply, envelope),
+        }
+    }
+
+    /// Takes over what another one notes.
+    pub fn add(&mut self, other: Sent) {
+        self.thinking.extend(other.thinking);
+        self.heads.extend(other.heads);
+        self.needs.extend(other.needs);
+        self.seals.extend(other.seals);
+    }
+}
+
+/// Every rule that a request breaks, each as the vendor would say it. `bound` is the hash of tools and system prompt where
+/// thinking is bound to them.
+pub(super) fn check(request: &Request, segments: &[Segment], sent: &Sent, bound: Option<u64>) -> Vec<String> {
+    let json = request.json();
+    if !json.is_object() {
+        return vec!["The request body is not valid JSON.".to_owned()];
+    }
+    let mut broken = Broken::default();
+    match request.wire {
+        Wire::Anthropic => anthropic::check(json, segments, sent, bound, &mut broken),
+        Wire::Chat => chat::check(json, &mut broken),
+        Wire::Responses => responses::check(json, sent, &mut broken),
+        Wire::Gemini => gemini::check(json, &request.view().model, sent, &mut broken),
+    }
+    broken.rules
+}
+
+/// The rules found broken so far.
+#[derive(Default)]
+struct Broken {
+    rules: Vec<String>,
+}
+
+impl Broken {
+    fn add(&mut self, rule: impl Into<String>) {
+        self.rules.push(rule.into());
+    }
+
+    /// Adds a rule unless it holds.
+    fn unless(&mut self, holds: bool, rule: impl FnOnce() -> String) {
+        if !holds {
+            self.add(rule());
+        }
+    }
+}
+
+/// Whether a name consists of letters, digits, `_` and `-`, at least one and at most `longest` of them.
+fn is_name(name: &str, longest: usize) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    !name.is_empty() && name.len() <= longest && name.bytes().all(plain)
+}
+
+/// The first name that occurs twice.
+fn twice<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut seen = HashSet::new();
+    names.into_iter().find(|name| !seen.insert(*name))
+}
+
+/// A string under a key, or an empty one.
+fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// What OpenAI demands of a call's name, its arguments and its tool's definition.
+mod openai {
+    use super::{Broken, is_name, word};
+    use serde_json::Value;
+
+    pub(super) fn call(at: &str, function: &Value, broken: &mut Broken) {
+        let name = word(function, "name");
+        broken.unless(is_name(name, 64), || {
+            format!("Invalid '{at}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.")
+        });
+        match function["arguments"].as_str() {
+            None => broken.add(format!(
+                "Invalid type for '{at}.arguments': expected a string, but got {} instead.",
+                kind(&function["arguments"])
+            )),
+            // The vendor takes any text here; servers that read it into a template do not.
+            Some(text) => {
+                let object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+                broken.unless(object, || format!("Invalid '{at}.arguments': expected a JSON object."));
+            }
+        }
+    }
+
+    pub(super) fn tool(at: &str, function: &Value, broken: &mut Broken) {
+        let name = word(function, "name");
+        broken.unless(is_name(name, 64), || {
+            format!("Invalid '{at}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.")
+        });
+        let parameters = &function["parameters"];
+        broken.unless(parameters.is_null() || parameters["type"] == "object", || {
+            format!("Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"'.")
+        });
+    }
+
+    pub(super) fn kind(value: &Value) -> &'static str {
+        match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        }
+    }
+}
