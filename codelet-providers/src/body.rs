@@ -350,3 +350,140 @@ fn tools(specs: &[ToolSpec], wire: Wire) -> Vec<Value> {
     };
     specs.iter().map(one).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codelet_context::message::{Image, ToolCall, ToolResult};
+    use std::sync::Arc;
+
+    fn settings(wire: Wire) -> Settings {
+        Settings {
+            wire,
+            model: "m".to_owned(),
+            vendor: "compatible",
+            max_output: 1_000,
+            sees_images: true,
+            thinks: Thinks::Never,
+            thinking: Thinking::Usual,
+            shows_thinking: false,
+            lifetime: Lifetime::FiveMinutes,
+        }
+    }
+
+    fn request(messages: Vec<Message>) -> Request {
+        Request {
+            messages: messages.into_iter().map(Arc::new).collect(),
+            tools: Arc::from([]),
+            max_output: None,
+            edge: None,
+            session: "s".into(),
+        }
+    }
+
+    fn written(settings: &Settings, messages: Vec<Message>) -> Value {
+        serde_json::from_str(&settings.body(&request(messages))).unwrap()
+    }
+
+    fn picture() -> Vec<Message> {
+        let image = Part::Image(Image {
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+            is_url: false,
+            extra: Default::default(),
+        });
+        let mut result = ToolResult::new("a", Some(true), "a.png:");
+        result.output.push(image);
+        result.bare = false;
+        let call = Part::ToolCall(ToolCall::new("a", "Read", Map::new()));
+        vec![
+            Message::user("look"),
+            Message::new(Role::Assistant, vec![call]),
+            Message::results(vec![result]),
+        ]
+    }
+
+    #[test]
+    fn a_picture_in_an_answer_is_shown_where_the_vendor_takes_it() {
+        let chat = written(&settings(Wire::Chat), picture());
+        assert_eq!(chat["messages"][2]["role"], "tool");
+        assert_eq!(chat["messages"][2]["content"][1]["text"], BELOW);
+        assert_eq!(chat["messages"][3]["role"], "user");
+        assert_eq!(chat["messages"][3]["content"][0]["type"], "image_url");
+        let anthropic = written(&settings(Wire::Anthropic), picture());
+        assert_eq!(anthropic["messages"][2]["content"][0]["content"][1]["type"], "image");
+    }
+
+    #[test]
+    fn a_model_that_sees_no_pictures_is_told_so() {
+        for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
+            let blind = Settings {
+                sees_images: false,
+                ..settings(wire)
+            };
+            let body = written(&blind, picture()).to_string();
+            assert!(!body.contains("AAAA") && body.contains(UNSEEN), "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn system_prompts_stand_where_the_wire_has_a_place() {
+        let messages = || vec![Message::system("one"), Message::system("two"), Message::user("hi")];
+        let anthropic = written(&settings(Wire::Anthropic), messages());
+        assert_eq!(anthropic["system"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            written(&settings(Wire::Responses), messages())["instructions"],
+            "one\n\ntwo"
+        );
+        let mut bare = messages();
+        bare.truncate(1);
+        bare[0].bare = true;
+        bare.push(Message::user("hi"));
+        let gemini = written(&settings(Wire::Gemini), bare);
+        assert_eq!(gemini["systemInstruction"]["parts"][0]["text"], "one");
+    }
+
+    #[test]
+    fn a_gateway_to_anthropic_gets_marks_on_words() {
+        let gateway = Settings {
+            vendor: "openrouter",
+            model: "anthropic/claude-opus-5.5".to_owned(),
+            ..settings(Wire::Chat)
+        };
+        let mut messages = vec![Message::system("one")];
+        messages.extend(picture());
+        messages[3] = Message::results(vec![ToolResult::new("a", Some(true), "text")]);
+        let body = written(&gateway, messages);
+        assert_eq!(body["messages"][0]["content"][0]["cache_control"]["type"], "ephemeral");
+        assert_eq!(body["messages"][3]["content"][0]["cache_control"]["type"], "ephemeral");
+    }
+
+    #[test]
+    #[ignore = "a measurement: run it alone, with --nocapture"]
+    fn a_long_history_is_written_in_milliseconds() {
+        let mut messages = vec![Message::system("one"), Message::user("go")];
+        let line = "    let value = map.get(\"key\").unwrap_or(&0); // a \"quoted\" line\n";
+        for step in 0..200 {
+            let call = Part::ToolCall(ToolCall::new(format!("toolu_{step}"), "Bash", Map::new()));
+            messages.push(Message::new(Role::Assistant, vec![Part::text("Next."), call]));
+            let output = line.repeat(22_500 / line.len());
+            messages.push(Message::results(vec![ToolResult::new(
+                format!("toolu_{step}"),
+                Some(true),
+                output,
+            )]));
+        }
+        let request = request(messages);
+        for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini] {
+            let settings = settings(wire);
+            let mut best = std::time::Duration::MAX;
+            let mut bytes = 0;
+            for _ in 0..9 {
+                let start = std::time::Instant::now();
+                bytes = settings.body(&request).len();
+                best = best.min(start.elapsed());
+            }
+            eprintln!("{wire:?}: {bytes} bytes in {best:?}");
+        }
+    }
+}

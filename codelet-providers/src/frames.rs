@@ -99,3 +99,260 @@ pub(crate) fn declined(reason: &str, words: Option<&str>) -> Stop {
         None => reason.to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::new;
+    use crate::vendor::Wire;
+    use codelet_testkit::server;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const WIRES: [(Wire, server::Wire); 4] = [
+        (Wire::Anthropic, server::Wire::Anthropic),
+        (Wire::Chat, server::Wire::Chat),
+        (Wire::Responses, server::Wire::Responses),
+        (Wire::Gemini, server::Wire::Gemini),
+    ];
+
+    /// What comes of frames, however they end.
+    fn read<S: AsRef<str>>(wire: Wire, frames: &[S]) -> (Deltas, Option<codelet_agent::model::Reply>) {
+        let mut reader = new(wire);
+        let mut deltas = Vec::new();
+        for frame in frames {
+            match reader.take(frame.as_ref(), &mut deltas) {
+                Ok(false) => {}
+                Ok(true) => break,
+                Err(_) => return (deltas, None),
+            }
+        }
+        let whole = reader.finish();
+        let reply = whole.and_then(|whole| crate::answer::reply(whole, wire, &[], reader.billed()).ok());
+        (deltas, reply)
+    }
+
+    fn values(wire: Wire, frames: &[Value]) -> codelet_agent::model::Reply {
+        let frames: Vec<String> = frames.iter().map(Value::to_string).collect();
+        read(wire, &frames).1.unwrap()
+    }
+
+    #[test]
+    fn a_local_server_that_leaves_things_out_is_understood() {
+        let reply = values(
+            Wire::Anthropic,
+            &[
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}}),
+                json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "a", "name": "Read"}}),
+                json!({"type": "message_stop"}),
+            ],
+        );
+        assert_eq!(reply.message.parts.len(), 2);
+        assert!(reply.broken.is_empty());
+        let reply = values(
+            Wire::Responses,
+            &[
+                json!({"type": "response.output_item.added", "item": {"type": "function_call", "call_id": "c", "name": "Read", "arguments": ""}}),
+                json!({"type": "response.function_call_arguments.delta", "delta": "{\"path\":\"a\"}"}),
+                json!({"type": "response.completed", "response": {}}),
+            ],
+        );
+        assert_eq!(reply.message.calls().next().unwrap().parameters.str("path"), Some("a"));
+    }
+
+    #[test]
+    fn calls_in_a_chat_are_told_apart_however_they_are_numbered() {
+        let call = |index: Option<u64>, id: &str, name: &str, arguments: &str| {
+            let mut call = json!({"id": id, "function": {"name": name, "arguments": arguments}});
+            if let Some(index) = index {
+                call["index"] = index.into();
+            }
+            json!({"choices": [{"delta": {"tool_calls": [call]}}]})
+        };
+        let end = || json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+        for frames in [
+            vec![
+                call(Some(0), "a", "Read", "{"),
+                call(Some(1), "b", "Bash", "{}"),
+                call(Some(0), "", "", "}"),
+                end(),
+            ],
+            vec![
+                call(Some(0), "a", "Read", "{}"),
+                call(Some(0), "b", "Bash", "{"),
+                call(Some(0), "", "", "}"),
+                end(),
+            ],
+            vec![
+                call(None, "a", "Read", "{"),
+                call(None, "", "", "}"),
+                call(None, "b", "Bash", "{}"),
+                end(),
+            ],
+            vec![call(None, "", "Read", "{}"), call(None, "", "Bash", ""), end()],
+        ] {
+            let reply = values(Wire::Chat, &frames);
+            let tools: Vec<&str> = reply.message.calls().map(|call| &*call.tool).collect();
+            assert_eq!(tools, ["Read", "Bash"], "{frames:?}");
+            assert!(reply.broken.is_empty(), "{frames:?}");
+            let ids: Vec<&str> = reply.message.calls().map(|call| &*call.id).collect();
+            assert!(ids[0] != ids[1] && !ids[0].is_empty(), "{ids:?}");
+        }
+    }
+
+    #[test]
+    fn thinking_of_gateways_and_signatures_in_calls_go_back_as_they_came() {
+        let piece = |delta: Value| json!({"choices": [{"delta": delta}]});
+        let reply = values(
+            Wire::Chat,
+            &[
+                piece(
+                    json!({"reasoning": "I th", "reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "I th"}]}),
+                ),
+                piece(
+                    json!({"reasoning": "ink", "reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "ink", "signature": "S"}]}),
+                ),
+                piece(
+                    json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "Read", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "T"}}}]}),
+                ),
+                json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
+            ],
+        );
+        let document = codelet_transcript::Document {
+            format: codelet_transcript::Format::Openai,
+            messages: vec![reply.message],
+            envelope: Map::new(),
+            warnings: Vec::new(),
+        };
+        let written: Value =
+            serde_json::from_str(&codelet_transcript::write(&document, document.format).unwrap()).unwrap();
+        let message = &written["messages"][0];
+        assert_eq!(message["reasoning"], "I think");
+        let detail = json!([{"type": "reasoning.text", "index": 0, "text": "I think", "signature": "S"}]);
+        assert_eq!(message["reasoning_details"], detail);
+        assert_eq!(
+            message["tool_calls"][0]["extra_content"]["google"]["thought_signature"],
+            "T"
+        );
+    }
+
+    #[test]
+    fn gemini_keeps_each_signature_on_its_own_part() {
+        let chunk = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
+        let reply = values(
+            Wire::Gemini,
+            &[
+                chunk(json!([{"text": "Let ", "thought": true}])),
+                chunk(json!([{"text": "me see.", "thought": true}])),
+                chunk(json!([{"text": "Now: "}])),
+                chunk(
+                    json!([{"functionCall": {"name": "Read", "args": {"path": "a"}}, "thoughtSignature": "A"}, {"functionCall": {"name": "Read", "args": {}}}]),
+                ),
+                json!({"candidates": [{"content": {"parts": [{"text": "", "thoughtSignature": "B"}]}, "finishReason": "STOP"}]}),
+            ],
+        );
+        let document = codelet_transcript::Document {
+            format: codelet_transcript::Format::Gemini,
+            messages: vec![reply.message],
+            envelope: Map::new(),
+            warnings: Vec::new(),
+        };
+        let written: Value =
+            serde_json::from_str(&codelet_transcript::write(&document, document.format).unwrap()).unwrap();
+        assert_eq!(
+            written["contents"][0]["parts"],
+            json!([
+                {"text": "Let me see.", "thought": true},
+                {"text": "Now: "},
+                {"functionCall": {"name": "Read", "args": {"path": "a"}}, "thoughtSignature": "A"},
+                {"functionCall": {"name": "Read", "args": {}}},
+                {"text": "", "thoughtSignature": "B"},
+            ])
+        );
+    }
+
+    #[test]
+    fn a_prompt_that_gemini_blocks_is_declined_in_its_words() {
+        let reply = values(Wire::Gemini, &[json!({"promptFeedback": {"blockReason": "SAFETY"}})]);
+        assert_eq!(reply.stop, Stop::Declined("SAFETY".to_owned()));
+    }
+
+    /// What is done to good frames.
+    #[derive(Clone, Debug)]
+    enum Damage {
+        Drop(usize),
+        Repeat(usize),
+        Swap(usize, usize),
+        Cut(usize, usize),
+        Replace(usize, String),
+    }
+
+    fn damage() -> impl Strategy<Value = Damage> {
+        let at = || 0..40usize;
+        prop_oneof![
+            at().prop_map(Damage::Drop),
+            at().prop_map(Damage::Repeat),
+            (at(), at()).prop_map(|(a, b)| Damage::Swap(a, b)),
+            (at(), 0..200usize).prop_map(|(at, length)| Damage::Cut(at, length)),
+            (at(), "(null|true|-1|1e400|\\[\\]|\\{\\}|\"\"|\"x\"|[0-9]{1,25})")
+                .prop_map(|(at, value)| Damage::Replace(at, value)),
+        ]
+    }
+
+    fn harm(frames: &mut Vec<String>, damage: &Damage) {
+        let length = frames.len().max(1);
+        match damage {
+            Damage::Drop(at) if *at < frames.len() => drop(frames.remove(*at)),
+            Damage::Repeat(at) if *at < frames.len() => frames.insert(*at, frames[*at].clone()),
+            Damage::Swap(a, b) if !frames.is_empty() => frames.swap(a % length, b % length),
+            Damage::Cut(at, end) if *at < frames.len() => {
+                let end = (0..=(*end).min(frames[*at].len()))
+                    .rev()
+                    .find(|end| frames[*at].is_char_boundary(*end));
+                frames[*at].truncate(end.unwrap_or(0));
+            }
+            // Every value after a colon, one after the other.
+            Damage::Replace(at, value) if !frames.is_empty() => {
+                let frame = &mut frames[at % length];
+                let Some(from) = frame.match_indices(':').nth(at % 7).map(|(from, _)| from + 1) else {
+                    return;
+                };
+                let to = frame[from..].find([',', '}']).map_or(frame.len(), |to| from + to);
+                frame.replace_range(from..to, value);
+            }
+            _ => {}
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_frames_end_in_a_reply_or_an_error(harms in proptest::collection::vec(damage(), 0..6), which in 0..4usize) {
+            let (wire, of) = WIRES[which];
+            let reply = server::Reply::new().thinks("hm").says("Hello, größe").thinks_unseen()
+                .calls("Read", json!({"path": "a"})).calls_raw("Bash", "{\"x\":");
+            let mut frames: Vec<String> = of.frames(&reply).into_iter().map(|frame| frame.data).collect();
+            harms.iter().for_each(|damage| harm(&mut frames, damage));
+            let (_, reply) = read(wire, &frames);
+            if let Some(reply) = reply {
+                // A broken call is one of the message, and has no parameters.
+                for id in &reply.broken {
+                    let call = reply.message.calls().find(|call| call.id == *id).unwrap();
+                    prop_assert!(call.parameters.as_map().is_empty());
+                }
+            }
+        }
+
+        #[test]
+        fn bytes_of_any_kind_end_in_a_reply_or_an_error(
+            bytes in proptest::collection::vec(any::<u8>(), 0..300), json in "(data: |event: x|\\{|\\}|\\[|\\]|\"type\"|\"choices\"|\"delta\"|:|,|\n|\"a\"|1){0,60}",
+        ) {
+            for (wire, _) in WIRES {
+                for bytes in [bytes.as_slice(), json.as_bytes()] {
+                    let mut framer = rig_core::http_client::framing::SseFramer::new();
+                    let frames: Vec<String> = framer.push(bytes).map(|event| event.data).collect();
+                    let _ = read(wire, &frames);
+                }
+            }
+        }
+    }
+}

@@ -40,7 +40,7 @@ impl<'a> Node<'a> {
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Node::Text(text) => serde_json::to_writer(&mut *out, text.as_ref()).expect(TAKES_ALL),
+            Node::Text(text) => quote(text, out),
             Node::Json(value) => serde_json::to_writer(&mut *out, value).expect(TAKES_ALL),
             Node::Map(map) => serde_json::to_writer(&mut *out, map).expect(TAKES_ALL),
             Node::Made(value) => serde_json::to_writer(&mut *out, value).expect(TAKES_ALL),
@@ -61,7 +61,7 @@ impl<'a> Node<'a> {
                     if index > 0 {
                         out.push(b',');
                     }
-                    Node::str(name).write(out);
+                    quote(name, out);
                     out.push(b':');
                     value.write(out);
                 }
@@ -88,6 +88,56 @@ impl<'a> Node<'a> {
     }
 }
 
+/// A string as JSON. Histories are megabytes of plain text with few bytes to escape, so eight are looked at at a time.
+fn quote(text: &str, out: &mut Vec<u8>) {
+    let bytes = text.as_bytes();
+    let (mut from, mut at) = (0, 0);
+    out.push(b'"');
+    while at < bytes.len() {
+        if let Some(eight) = bytes[at..].first_chunk::<8>() {
+            let found = to_escape(u64::from_le_bytes(*eight));
+            at += found.trailing_zeros() as usize / 8;
+            if found == 0 {
+                continue;
+            }
+        } else if !matches!(bytes[at], 0..0x20 | b'"' | b'\\') {
+            at += 1;
+            continue;
+        }
+        out.extend_from_slice(&bytes[from..at]);
+        escape(bytes[at], out);
+        at += 1;
+        from = at;
+    }
+    out.extend_from_slice(&bytes[from..]);
+    out.push(b'"');
+}
+
+/// The high bit of each byte that is a control character, a quote or a backslash. Exact up to the lowest one found.
+fn to_escape(eight: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let control = eight.wrapping_sub(ONES * 0x20) & !eight;
+    (control | is_zero(eight ^ (ONES * b'"' as u64)) | is_zero(eight ^ (ONES * b'\\' as u64))) & HIGH
+}
+
+fn escape(byte: u8, out: &mut Vec<u8>) {
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\t' => b't',
+        b'\r' => b'r',
+        0x08 => b'b',
+        0x0c => b'f',
+        _ => {
+            let digit = |value: u8| char::from_digit(u32::from(value), 16).map_or(b'0', |digit| digit as u8);
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+        }
+    };
+    out.extend_from_slice(&[b'\\', letter]);
+}
+
 impl From<Value> for Node<'_> {
     fn from(value: Value) -> Self {
         Node::Made(value)
@@ -97,5 +147,32 @@ impl From<Value> for Node<'_> {
 impl From<String> for Node<'_> {
     fn from(text: String) -> Self {
         Node::Text(Cow::Owned(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn quoted(text: &str) -> String {
+        Node::str(text).to_json()
+    }
+
+    #[test]
+    fn every_byte_is_escaped_as_everybody_does_wherever_it_stands() {
+        for character in (0..0x100).filter_map(char::from_u32) {
+            for before in 0..10 {
+                let text = format!("{}{character}\u{e9}\"tail of it", "x".repeat(before));
+                assert_eq!(quoted(&text), serde_json::to_string(&text).unwrap());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_written_as_the_json_library_writes_it(text in "[\\PC\\x00-\\x1f\"\\\\]{0,60}") {
+            prop_assert_eq!(quoted(&text), serde_json::to_string(&text).unwrap());
+        }
     }
 }

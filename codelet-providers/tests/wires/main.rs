@@ -1,5 +1,7 @@
 //! Every wire against a provider on loopback.
 
+#![allow(clippy::unwrap_used, reason = "a test that unwraps says where it broke")]
+
 mod faults;
 mod kit;
 mod replies;
