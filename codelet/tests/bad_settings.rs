@@ -81,11 +81,9 @@ fn a_transcript_that_cannot_be_written_is_told_before_the_run() {
 #[test]
 fn a_cost_limit_needs_a_price() {
     let bench = Bench::new();
-    let args = ["-p", "x", "--model", "ollama/unheard-of", "--max-cost", "1"];
-    refused(
-        &bench.command(&args).output().unwrap(),
-        &["--max-cost", "ollama/unheard-of"],
-    );
+    let mut command = bench.command(&["-p", "x", "--model", "deepseek/unheard-of", "--max-cost", "1"]);
+    let output = command.env("DEEPSEEK_API_KEY", "k").output().unwrap();
+    refused(&output, &["--max-cost", "deepseek/unheard-of"]);
 }
 
 #[test]

@@ -200,7 +200,7 @@ const WAYS: &[Way] = &[
     },
     Way {
         what: "a model that declines",
-        replies: || vec![Reply::new().stopping(Stop::Refusal)],
+        replies: || vec![Reply::text("I will not do that.").stopping(Stop::Refusal)],
         window: None,
         exit: 1,
         requests: 1,
@@ -213,64 +213,10 @@ const WAYS: &[Way] = &[
 fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
     let mut table = String::new();
     for way in WAYS {
-        let mut seen = Vec::new();
-        for (wire, ..) in WIRES {
-            // Gemini and Chat have no word for an empty refusal of the model but their filters'.
-            let bench = Bench::new();
-            // Enough instructions that a small window is passed, and can be kept.
-            bench.file("notes.txt", &"A line of notes that says little.\n".repeat(300));
-            let mut replies = (way.replies)();
-            if way.window.is_some() {
-                replies.insert(0, Reply::call("Read", json!({"file_path": "notes.txt"})));
-            }
-            let mut behaviour = Behaviour::replies(replies);
-            if let Some(window) = way.window {
-                behaviour = behaviour.window(window());
-            }
-            let server = Server::start(wire, behaviour);
-            let output = bench.ask(&server, wire, &["-p", "Is all well?"]);
-            let label = format!("{} on {}", way.what, name(wire));
-            let lines = told(&output, &server, &bench.work);
-            assert_eq!(output.status.code(), Some(way.exit), "{label}: {lines:#?}");
-            assert_eq!(
-                stdout(&output),
-                if way.exit == 0 { "All is well.\n" } else { "" },
-                "{label}"
-            );
-            let record = server.record();
-            assert_eq!(record.faults(), "", "{label}");
-            let requests = record.exchanges.len() - usize::from(way.window.is_some());
-            assert_eq!(requests, way.requests, "{label}: {lines:#?}");
-            assert!(
-                lines.iter().all(|line| !line.contains("panicked")),
-                "{label}: {lines:#?}"
-            );
-            if way.says.is_empty() {
-                let worries = lines
-                    .iter()
-                    .filter(|line| !line.starts_with("note: ") || !line.contains("catalogue"));
-                assert_eq!(worries.count(), 0, "{label}: {lines:#?}");
-            } else {
-                assert!(
-                    lines.iter().any(|line| line.starts_with(way.says)),
-                    "{label}: {lines:#?}"
-                );
-            }
-            if way.then.starts_with("the same") {
-                let bodies: Vec<&[u8]> = record
-                    .exchanges
-                    .iter()
-                    .map(|exchange| &*exchange.request.body)
-                    .collect();
-                assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{label}");
-            }
-            let shown = lines
-                .iter()
-                .rfind(|line| !line.contains("catalogue"))
-                .cloned()
-                .unwrap_or_default();
-            seen.push(shown);
-        }
+        let seen: Vec<String> = std::thread::scope(|scope| {
+            let on = WIRES.map(|(wire, ..)| scope.spawn(move || play(way, wire)));
+            on.map(|thread| thread.join().unwrap()).into()
+        });
         let shown = match way.says {
             "" => "nothing".to_owned(),
             _ => format!("`{}`", seen[0].replace('|', "\\|")),
@@ -297,6 +243,65 @@ fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
     );
 }
 
+/// Plays one way to fail on one wire, checks what comes of it, and returns the last line that the user saw.
+fn play(way: &Way, wire: Wire) -> String {
+    // Gemini and Chat have no word for an empty refusal of the model but their filters'.
+    let bench = Bench::new();
+    // Enough instructions that a small window is passed, and can be kept.
+    bench.file("notes.txt", &"A line of notes that says little.\n".repeat(300));
+    let mut replies = (way.replies)();
+    if way.window.is_some() {
+        replies.insert(0, Reply::call("Read", json!({"file_path": "notes.txt"})));
+    }
+    let mut behaviour = Behaviour::replies(replies);
+    if let Some(window) = way.window {
+        behaviour = behaviour.window(window());
+    }
+    let server = Server::start(wire, behaviour);
+    let output = bench.ask(&server, wire, &["-p", "Is all well?"]);
+    let label = format!("{} on {}", way.what, name(wire));
+    let lines = told(&output, &server, &bench.work);
+    assert_eq!(output.status.code(), Some(way.exit), "{label}: {lines:#?}");
+    assert_eq!(
+        stdout(&output),
+        if way.exit == 0 { "All is well.\n" } else { "" },
+        "{label}"
+    );
+    let record = server.record();
+    assert_eq!(record.faults(), "", "{label}");
+    let requests = record.exchanges.len() - usize::from(way.window.is_some());
+    assert_eq!(requests, way.requests, "{label}: {lines:#?}");
+    assert!(
+        lines.iter().all(|line| !line.contains("panicked")),
+        "{label}: {lines:#?}"
+    );
+    if way.says.is_empty() {
+        let worries = lines
+            .iter()
+            .filter(|line| !line.starts_with("note: ") || !line.contains("catalogue"));
+        assert_eq!(worries.count(), 0, "{label}: {lines:#?}");
+    } else {
+        assert!(
+            lines.iter().any(|line| line.starts_with(way.says)),
+            "{label}: {lines:#?}"
+        );
+    }
+    if way.then.starts_with("the same") {
+        let bodies: Vec<&[u8]> = record
+            .exchanges
+            .iter()
+            .map(|exchange| &*exchange.request.body)
+            .collect();
+        assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{label}");
+    }
+    let shown = lines
+        .iter()
+        .rfind(|line| !line.contains("catalogue"))
+        .cloned()
+        .unwrap_or_default();
+    shown
+}
+
 /// How many frames a reply has on a wire.
 fn frames(wire: Wire, reply: &Reply) -> usize {
     wire.frames(reply).len()
@@ -304,6 +309,14 @@ fn frames(wire: Wire, reply: &Reply) -> usize {
 
 #[test]
 fn a_stream_that_is_cut_anywhere_leaves_no_trace() {
+    std::thread::scope(|scope| {
+        for (wire, ..) in WIRES {
+            scope.spawn(move || cut_everywhere(wire));
+        }
+    });
+}
+
+fn cut_everywhere(wire: Wire) {
     let whole = || {
         Reply::new()
             .thinks("Well, well.")
@@ -311,7 +324,7 @@ fn a_stream_that_is_cut_anywhere_leaves_no_trace() {
             .calls("LS", json!({"path": "."}))
             .calls("Read", json!({"file_path": "a.txt"}))
     };
-    for (wire, ..) in WIRES {
+    {
         let count = frames(wire, &whole());
         let ways = (0..count).flat_map(|at| [Fault::Cut(at), Fault::CutInside(at), Fault::End(at)]);
         let bench = Bench::new();
@@ -343,7 +356,8 @@ fn a_stream_that_is_cut_anywhere_leaves_no_trace() {
                 .map(|exchange| &*exchange.request.body)
                 .collect();
             // Either the answer counted, or the very same request was made again.
-            assert!(bodies.len() == 2 || bodies[0] == bodies[1], "{label}");
+            let counted = !record.exchanges[1].request.results().is_empty();
+            assert!(counted || bodies[0] == bodies[1], "{label}");
         }
     }
 }

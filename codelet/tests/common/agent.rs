@@ -45,7 +45,7 @@ impl Bench {
             work,
             _scratch: scratch,
         };
-        bench.settings("idle_timeout = 2\npatience = 8\n");
+        bench.settings("idle_timeout = 1\npatience = 8\n");
         bench
     }
 
