@@ -6,7 +6,7 @@ use crate::frames::{Frames, Trouble, anthropic, chat, gemini, responses};
 use crate::network::{Line, Stream};
 use crate::sort::{NoHeaders, Refusal, sort};
 use crate::vendor::Wire;
-use codelet_agent::model::{Delta, Model, ModelError, Profile, Request};
+use codelet_agent::model::{Delta, Model, ModelError, Profile, Request, Stop};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -123,12 +123,18 @@ impl Exchange {
 
     /// The stream has ended, by itself or by a failure. A reply that was complete by then is one all the same.
     fn end(&mut self, failure: Option<ModelError>) -> Result<(), ModelError> {
-        let Some(whole) = self.frames.finish() else {
+        let Some(mut whole) = self.frames.finish() else {
             return Err(failure.unwrap_or(ModelError::Cut {
                 said: "the stream ended before the answer did".to_owned(),
                 had_begun: self.had_begun,
             }));
         };
+        // Servers that imitate this wire may call an answer complete that ran into its limit.
+        let most = self.request.max_output.unwrap_or(self.settings.max_output);
+        let is_at_limit = self.frames.billed().usage.output >= most;
+        if self.settings.wire == Wire::Responses && is_at_limit && whole.stop == Some(Stop::Finished) {
+            whole.stop = Some(Stop::OutputLimit);
+        }
         let reply = answer::reply(whole, self.settings.wire, &self.request.messages, self.frames.billed())?;
         self.ready.push_back(Ok(Delta::Done(reply)));
         self.is_over = true;

@@ -1,7 +1,7 @@
 //! What a reply becomes, and that it goes back as it came.
 
 use crate::kit::{ask, beginning, block_on, model, request};
-use codelet_agent::model::Stop;
+use codelet_agent::model::{Request, Stop};
 use codelet_context::message::{Message, ToolResult};
 use codelet_testkit::server::{self, Behaviour, Dialect, Part, Reply, Server, Speaker, Wire};
 use serde_json::json;
@@ -120,6 +120,24 @@ fn the_reason_to_stop_is_told() {
     );
     let outcome = block_on(async { ask(&*model(&server, Wire::Anthropic).await, request(beginning())).await });
     assert_eq!(outcome.end.unwrap().stop, Stop::Paused);
+}
+
+#[test]
+fn an_answer_as_long_as_it_may_be_is_cut_even_if_the_server_calls_it_complete() {
+    let counts = server::Billed {
+        output: 60,
+        ..server::Billed::default()
+    };
+    let server = Server::start(
+        Wire::Responses,
+        Behaviour::replies([Reply::text("Half").billed(counts)]),
+    );
+    let request = Request {
+        max_output: Some(60),
+        ..request(beginning())
+    };
+    let outcome = block_on(async { ask(&*model(&server, Wire::Responses).await, request).await });
+    assert_eq!(outcome.end.unwrap().stop, Stop::OutputLimit);
 }
 
 #[test]
