@@ -15,6 +15,18 @@ pub(crate) fn text<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str
     }
 }
 
+/// A text that may be there; an empty one counts as none.
+///
+/// # Errors
+/// When it is something else than a text.
+pub(crate) fn optional_text<'a>(parameters: &'a Parameters, name: &str) -> Result<Option<&'a str>, String> {
+    match parameters.as_map().get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok((!text.is_empty()).then_some(text)),
+        Some(_) => Err(format!("`{name}` has to be a string")),
+    }
+}
+
 /// The file that a call is about.
 ///
 /// # Errors

@@ -257,7 +257,7 @@ fn ran(
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
     let notes = notes(desk, &ended, timeout, &text, moved);
-    if !text.is_empty() && !text.ends_with('\n') {
+    if !text.is_empty() && !text.ends_with('\n') && !notes.is_empty() {
         text.push('\n');
     }
     text.push_str(&notes);
@@ -311,7 +311,7 @@ fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Optio
         let more = if ended.left.len() > 5 { ", …" } else { "" };
         notes.push(format!(
             "{} still running in the background: {}{more}",
-            counted(ended.left.len(), "process").replace("processs", "processes"),
+            counted(ended.left.len(), "job"),
             names.join(", ")
         ));
     }

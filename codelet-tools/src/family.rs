@@ -14,9 +14,9 @@ pub(crate) struct Family {
     leader: Pid,
     #[cfg(target_os = "linux")]
     mark: Vec<u8>,
-    /// Children that this process had before.
+    /// When the leader started; nobody of the family is older.
     #[cfg(target_os = "linux")]
-    strangers: Vec<i32>,
+    since: u64,
 }
 
 /// One process that is still there.
@@ -68,9 +68,9 @@ impl Family {
 
 #[cfg(not(target_os = "linux"))]
 impl Family {
-    /// To be called before the command is started.
-    pub(crate) fn before(_mark: &str) -> impl FnOnce(Pid) -> Family {
-        |leader| Family { leader }
+    /// Of a leader that was just started.
+    pub(crate) fn of(leader: Pid, _mark: &str) -> Family {
+        Family { leader }
     }
 
     /// Orphans are not this process's children here.
@@ -121,19 +121,13 @@ mod linux {
     const ENVIRONMENT: u64 = 256 * 1024;
 
     impl Family {
-        /// To be called before the command is started.
-        pub(crate) fn before(mark: &str) -> impl FnOnce(Pid) -> Family {
-            let own = own();
-            let strangers = processes()
-                .into_iter()
-                .filter(|process| process.parent == own)
-                .map(|process| process.pid)
-                .collect();
-            let mark = format!("{MARK}={mark}").into_bytes();
-            move |leader| Family {
+        /// Of a leader that was just started with this mark, and not waited for.
+        pub(crate) fn of(leader: Pid, mark: &str) -> Family {
+            let process = read_process(leader.as_raw_nonzero().get());
+            Family {
                 leader,
-                mark,
-                strangers,
+                mark: format!("{MARK}={mark}").into_bytes(),
+                since: process.map_or(0, |process| process.started),
             }
         }
 
@@ -159,6 +153,9 @@ mod linux {
             let mut found: HashSet<i32> = HashSet::new();
             let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
             for process in &all {
+                if process.started < self.since {
+                    continue;
+                }
                 children.entry(process.parent).or_default().push(process.pid);
                 let is_near = process.session == leader || process.group == leader || process.pid == leader;
                 if is_near || (process.is_alive && self.has_mark(process, own)) {
@@ -198,10 +195,7 @@ mod linux {
                 return marks.any(|mark| mark == self.mark);
             }
             // Whoever has thrown the mark away, left the session and lost its parent came here as an orphan.
-            process.parent == own
-                && process.session != session
-                && !self.strangers.contains(&process.pid)
-                && !is_copy_of_self(process.pid)
+            process.parent == own && process.session != session && !is_copy_of_self(process.pid)
         }
     }
 

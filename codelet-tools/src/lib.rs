@@ -1,4 +1,4 @@
-//! The tools of a coding agent: `Read Write Edit Bash`.
+//! The tools of a coding agent: `Read Write Edit Bash Grep Glob LS Todo Recall`.
 //!
 //! The loop knows tools only by its traits; this crate is the edge that opens files and starts programs. Everything is
 //! bounded where it comes in: a file of 10 GB, a device, or a program that never stops printing costs no memory. What a
@@ -9,14 +9,14 @@
 //! Nothing here reads the environment of the process, its arguments, or the clock of the wall: they come in as
 //! [`Options`].
 //!
-//! Start with [`all`]; [`all`] is the other half of what a session asks of its machine.
+//! Start with [`all`]; [`surroundings::World`] is the other half of what a session asks of its machine.
 //!
 //! ```
 //! use codelet_tools::{Options, all};
 //!
 //! let tools = all(&Options::new("/tmp"));
 //! let names: Vec<&str> = tools.iter().map(|tool| &*tool.spec().name).collect();
-//! assert_eq!(names, ["Read", "Write", "Edit", "Bash"]);
+//! assert_eq!(names, ["Read", "Write", "Edit", "Bash", "Grep", "Glob", "LS", "Todo", "Recall"]);
 //! ```
 
 mod apart;
@@ -29,15 +29,22 @@ mod diff;
 mod edit;
 mod family;
 mod files;
+mod glob;
+mod grep;
+mod ls;
 mod near;
 mod path;
 mod process;
 mod read;
+mod recall;
 mod replace;
 pub mod sandbox;
 mod secrets;
 mod seen;
+pub mod surroundings;
 mod text;
+mod todo;
+mod walk;
 mod write;
 
 use codelet_agent::permission::Permission;
@@ -104,11 +111,16 @@ impl Options {
 /// where the shell stands; what they start is ended when the last of them is dropped.
 pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
     let desk = Arc::new(Desk::new(options.clone()));
-    let tools: [Box<dyn Tool>; 4] = [
+    let tools: [Box<dyn Tool>; 9] = [
         Box::new(read::Read::new(&desk)),
         Box::new(write::Write::new(&desk)),
         Box::new(edit::Edit::new(&desk)),
         Box::new(bash::Bash::new(&desk)),
+        Box::new(grep::Grep::new(&desk)),
+        Box::new(glob::Glob::new(&desk)),
+        Box::new(ls::Ls::new(&desk)),
+        Box::new(todo::Todo::new()),
+        Box::new(recall::Recall::new()),
     ];
     tools
         .into_iter()

@@ -67,14 +67,13 @@ pub(crate) struct Ended {
 pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
     let began = Instant::now();
     let mark = format!("{:016x}", fastrand::u64(..));
-    let to_family = Family::before(&mark);
     let _adoption = Adoption::begin();
     let (mut output, ours) = io::pipe()?;
     let flags = fcntl_getfl(&output)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags)?;
     let deadline = began + program.timeout;
     let (pid, sandboxing) = start(program, &mark, ours)?;
-    let family = to_family(pid);
+    let family = Family::of(pid, &mark);
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
     let watched = watch(pid, deadline, (&mut output, &mut is_open, &mut buffer), stop, sink);

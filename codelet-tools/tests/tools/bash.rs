@@ -191,7 +191,7 @@ fn a_background_job_does_not_hold_the_call() {
     assert!(start.elapsed() < Duration::from_secs(5));
     let pid = text.lines().next().unwrap().to_owned();
     assert!(
-        text.contains(&format!("[1 process still running in the background: {pid} sleep]")),
+        text.contains(&format!("[1 job still running in the background: {pid} sleep]")),
         "{text}"
     );
     assert!(is_alive(&pid));
@@ -319,4 +319,20 @@ fn output_is_shown_while_the_command_runs() {
     let trial = free();
     let (text, _) = interrupted(&trial, "echo one; echo begun; sleep 1000");
     assert!(text.starts_with("one\nbegun\n"), "{text}");
+}
+
+#[test]
+fn a_short_command_takes_little_time() {
+    let trial = free();
+    run(&trial, "true");
+    let mut times: Vec<Duration> = (0..15)
+        .map(|_| {
+            let start = Instant::now();
+            run(&trial, "true");
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    // A few milliseconds on a quiet machine.
+    assert!(times[7] < Duration::from_millis(250), "{times:?}");
 }

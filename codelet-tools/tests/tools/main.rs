@@ -3,4 +3,6 @@
 
 mod bash;
 mod files;
+mod sandbox;
+mod search;
 mod trial;

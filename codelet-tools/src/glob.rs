@@ -1,0 +1,180 @@
+//! `Glob`: files by their names, the newest first.
+
+use crate::apart::{INTERRUPTED, apart};
+use crate::arguments;
+use crate::desk::{Desk, spec};
+use crate::path::Place;
+use crate::text::counted;
+use crate::walk::{self, Pattern, Walked};
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::cut::grouped;
+use codelet_context::message::{Action, ActionKind, Parameters};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Files that are shown.
+const SHOWN: usize = 200;
+/// Files that are sorted; more are only counted.
+const SORTED: usize = 100_000;
+
+/// The tool.
+pub(crate) struct Glob {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+impl Glob {
+    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string"},
+                "path": {"type": "string", "description": "folder"},
+            },
+            "required": ["pattern"],
+        });
+        Glob {
+            spec: spec("Glob", include_str!("glob.md"), parameters),
+            desk: Arc::clone(desk),
+        }
+    }
+}
+
+/// The folder where the walk begins, and what is looked for below. Folders that a pattern names belong to the place that
+/// is judged: what the walk sees cannot lie above it.
+fn asked(parameters: &Parameters) -> Result<(String, Pattern), String> {
+    let pattern = arguments::text(parameters, "pattern")?;
+    let folder = arguments::optional_text(parameters, "path")?.unwrap_or(".");
+    let is_magic = |piece: &str| piece.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
+    let mut pieces: Vec<&str> = pattern.split('/').collect();
+    let plain = pieces
+        .iter()
+        .take(pieces.len() - 1)
+        .take_while(|piece| !is_magic(piece))
+        .count();
+    let rest = pieces.split_off(plain);
+    if rest.iter().all(|piece| piece.is_empty()) {
+        return Err("`pattern` is empty".to_owned());
+    }
+    if rest.contains(&"..") {
+        return Err("`pattern` has `..` behind a wildcard; name the folder by `path`".to_owned());
+    }
+    let above = pieces.join("/");
+    let rest = rest.join("/");
+    let folder = match plain {
+        0 => folder.to_owned(),
+        // Beginning with a slash, or with `~`, it is a whole path.
+        _ if pattern.starts_with(['/', '~']) => format!("{above}/"),
+        _ => format!("{folder}/{above}"),
+    };
+    // Below a folder that is named, a name means the files in it.
+    let rest = if plain > 0 && !rest.contains('/') {
+        format!("./{rest}")
+    } else {
+        rest
+    };
+    let pattern = Pattern::new(&rest).map_err(|error| format!("`pattern`: {error}"))?;
+    Ok((
+        folder,
+        if rest.starts_with("./") {
+            pattern.by_path()
+        } else {
+            pattern
+        },
+    ))
+}
+
+impl Tool for Glob {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        Action::on(
+            ActionKind::Search,
+            parameters.str("path").filter(|path| !path.is_empty()),
+        )
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        let (folder, _) = asked(parameters)?;
+        let Place { path, is_inside } = self.desk.paths.judge(&folder)?;
+        Ok(vec![Need::Read { path, is_inside }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        let pattern = parameters.str("pattern").unwrap_or_default();
+        match parameters.str("path").filter(|path| !path.is_empty()) {
+            Some(path) => format!("{pattern} in {path}"),
+            None => pattern.to_owned(),
+        }
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let asked = || -> Result<_, String> {
+                let (folder, pattern) = asked(call.parameters)?;
+                let place = self.desk.paths.judged(&folder)?;
+                Ok((folder, place, pattern))
+            };
+            let (folder, place, pattern) = match asked() {
+                Ok(asked) => asked,
+                Err(error) => return Output::failure(error),
+            };
+            let desk = Arc::clone(&self.desk);
+            apart(call.interrupt, move |interrupt| {
+                if !place.path.is_dir() {
+                    return desk.fail(&folder, &place.path, "there is no such folder");
+                }
+                find(&desk, &place.path, &pattern, interrupt)
+            })
+            .await
+        })
+    }
+}
+
+fn find(desk: &Desk, root: &Path, pattern: &Pattern, interrupt: &Interrupt) -> Output {
+    let mut found: Vec<(Reverse<SystemTime>, PathBuf)> = Vec::new();
+    let mut count = 0;
+    let walked = walk::files(root, interrupt, |path| {
+        if pattern.matches(root, path) {
+            count += 1;
+            if found.len() < SORTED {
+                let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());
+                found.push((Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH)), path.to_owned()));
+            }
+        }
+        true
+    });
+    if walked == Walked::Interrupted {
+        return Output::failure(INTERRUPTED);
+    }
+    found.sort_unstable();
+    let mut text: String = found
+        .iter()
+        .take(SHOWN)
+        .map(|(_, path)| desk.paths.show(path) + "\n")
+        .collect();
+    match count {
+        0 => text.push_str("[no file matches]\n"),
+        count if count > SHOWN => {
+            let newest = if count > SORTED { "" } else { "newest" };
+            text.push_str(&format!("[the {SHOWN} {newest} of {} files]\n", grouped(count)));
+        }
+        _ => {}
+    }
+    if walked == Walked::Cut {
+        text.push_str(&format!("[only {} were looked at]\n", counted(walk::ENTRIES, "file")));
+    }
+    Output::success(text)
+}

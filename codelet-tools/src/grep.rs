@@ -1,0 +1,354 @@
+//! `Grep`: lines that match, in files that nobody ignores.
+
+use crate::apart::{INTERRUPTED, Watched, apart};
+use crate::arguments;
+use crate::desk::{Desk, spec};
+use crate::files;
+use crate::path::Place;
+use crate::text::counted;
+use crate::walk::{self, Pattern, Walked};
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::message::{Action, ActionKind, Parameters};
+use futures_util::future::BoxFuture;
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use serde_json::json;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Lines, or files, that are shown unless the call says how many.
+const LIMIT: u64 = 200;
+/// Bytes that are shown at most.
+const BYTES: usize = 48 * 1024;
+/// Bytes of a line that are shown, around the match.
+const LINE: usize = 300;
+/// Lines of context at most.
+const CONTEXT: u64 = 50;
+/// Longest line that is searched, in bytes.
+const HEAP: usize = 16 * 1024 * 1024;
+/// Bytes of one file that are searched.
+const SEARCHED: u64 = 1 << 30;
+
+/// The tool.
+pub(crate) struct Grep {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+impl Grep {
+    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string"},
+                "path": {"type": "string", "description": "file or folder"},
+                "glob": {"type": "string", "description": "only files like this: *.rs"},
+                "output_mode": {"type": "string", "enum": ["content", "files_with_matches", "count"], "description": "content if not given"},
+                "context": {"type": "integer", "description": "lines around each match"},
+                "ignore_case": {"type": "boolean"},
+                "limit": {"type": "integer", "description": "lines or files shown; 200 if not given"},
+            },
+            "required": ["pattern"],
+        });
+        Grep {
+            spec: spec("Grep", include_str!("grep.md"), parameters),
+            desk: Arc::clone(desk),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Content,
+    Files,
+    Count,
+}
+
+/// What is looked for.
+struct Asked {
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    glob: Option<Pattern>,
+    mode: Mode,
+    limit: u64,
+}
+
+impl Asked {
+    fn of(parameters: &Parameters) -> Result<Asked, String> {
+        let pattern = arguments::text(parameters, "pattern")?;
+        if pattern.is_empty() {
+            return Err("`pattern` is empty".to_owned());
+        }
+        let mode = match arguments::optional_text(parameters, "output_mode")? {
+            None | Some("content") => Mode::Content,
+            Some("files_with_matches" | "files") => Mode::Files,
+            Some("count") => Mode::Count,
+            Some(_) => return Err("`output_mode` is content, files_with_matches or count".to_owned()),
+        };
+        let context = arguments::number(parameters, "context")?.unwrap_or(0).min(CONTEXT) as usize;
+        let mut builder = RegexMatcherBuilder::new();
+        builder
+            .multi_line(true)
+            .crlf(true)
+            .case_insensitive(arguments::flag(parameters, "ignore_case")?);
+        // A pattern that names the end of a line may match across lines.
+        let is_across = pattern.contains("\\n") || pattern.contains('\n');
+        if is_across {
+            builder.crlf(false);
+        } else {
+            builder.line_terminator(Some(b'\n'));
+        }
+        let matcher = builder
+            .build(pattern)
+            .map_err(|error| format!("`pattern` is no regular expression: {error}"))?;
+        let searcher = SearcherBuilder::new()
+            .line_number(mode == Mode::Content)
+            .before_context(context)
+            .after_context(context)
+            .multi_line(is_across)
+            .heap_limit(Some(HEAP))
+            .binary_detection(BinaryDetection::quit(0))
+            .build();
+        let glob = arguments::optional_text(parameters, "glob")?
+            .map(Pattern::new)
+            .transpose();
+        Ok(Asked {
+            matcher,
+            searcher,
+            glob: glob.map_err(|error| format!("`glob` is no pattern: {error}"))?,
+            mode,
+            limit: arguments::number(parameters, "limit")?
+                .filter(|&limit| limit > 0)
+                .unwrap_or(LIMIT),
+        })
+    }
+}
+
+fn place(parameters: &Parameters) -> Result<&str, String> {
+    Ok(arguments::optional_text(parameters, "path")?.unwrap_or("."))
+}
+
+impl Tool for Grep {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        Action::on(
+            ActionKind::Search,
+            parameters.str("path").filter(|path| !path.is_empty()),
+        )
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        Asked::of(parameters)?;
+        let Place { path, is_inside } = self.desk.paths.judge(place(parameters)?)?;
+        Ok(vec![Need::Read { path, is_inside }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        let pattern = parameters.str("pattern").unwrap_or_default();
+        let glob = parameters.str("glob").filter(|glob| !glob.is_empty());
+        match (place(parameters), glob) {
+            (Ok("."), None) | (Err(_), _) => pattern.to_owned(),
+            (Ok("."), Some(glob)) => format!("{pattern} in {glob}"),
+            (Ok(path), None) => format!("{pattern} in {path}"),
+            (Ok(path), Some(glob)) => format!("{pattern} in {path} ({glob})"),
+        }
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let asked = || -> Result<_, String> {
+                let name = place(call.parameters)?;
+                Ok((
+                    Asked::of(call.parameters)?,
+                    name.to_owned(),
+                    self.desk.paths.judged(name)?,
+                ))
+            };
+            let (asked, name, place) = match asked() {
+                Ok(asked) => asked,
+                Err(error) => return Output::failure(error),
+            };
+            let desk = Arc::clone(&self.desk);
+            apart(call.interrupt, move |interrupt| {
+                if place.path.symlink_metadata().is_err() {
+                    return desk.fail(&name, &place.path, "there is no such file or folder");
+                }
+                search(&desk, &place.path, asked, interrupt)
+            })
+            .await
+        })
+    }
+}
+
+fn search(desk: &Desk, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> Output {
+    let mut found = Found {
+        out: String::new(),
+        shown: 0,
+        limit: asked.limit,
+        is_full: false,
+    };
+    let (mut searched, mut matched, mut troubled) = (0usize, 0usize, 0usize);
+    let walked = walk::files(root, interrupt, |path| {
+        if asked.glob.as_ref().is_some_and(|glob| !glob.matches(root, path)) {
+            return true;
+        }
+        // What has gone, or may not be read, has nothing to find.
+        let Ok((file, _)) = files::open(path) else { return true };
+        searched += 1;
+        let mut sink = InFile {
+            found: &mut found,
+            matcher: &asked.matcher,
+            name: &desk.paths.show(path),
+            mode: asked.mode,
+            matches: 0,
+        };
+        let source = Watched::new(file, interrupt, SEARCHED);
+        troubled += usize::from(asked.searcher.search_reader(&asked.matcher, source, &mut sink).is_err());
+        matched += usize::from(sink.matches > 0);
+        sink.finish();
+        !found.is_full
+    });
+    if interrupt.is_thrown() {
+        return Output::failure(INTERRUPTED);
+    }
+    let mut text = found.out;
+    if matched == 0 {
+        text.push_str(&format!("[no match in {}]\n", counted(searched, "file")));
+    }
+    if found.is_full {
+        let what = if asked.mode == Mode::Content { "line" } else { "file" };
+        let shown = counted(found.shown as usize, what);
+        text.push_str(&format!(
+            "[stopped after {shown}; there may be more: narrow the search, or raise the limit]\n"
+        ));
+    }
+    if walked == Walked::Cut {
+        text.push_str(&format!("[only {} were looked at]\n", counted(walk::ENTRIES, "file")));
+    }
+    if troubled > 0 {
+        text.push_str(&format!(
+            "[{} could not be searched to the end]\n",
+            counted(troubled, "file")
+        ));
+    }
+    Output::success(text)
+}
+
+/// What was found so far.
+struct Found {
+    out: String,
+    shown: u64,
+    limit: u64,
+    is_full: bool,
+}
+
+impl Found {
+    fn push(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+        self.shown += 1;
+    }
+
+    /// Whether another one may be shown.
+    fn has_room(&mut self) -> bool {
+        self.is_full |= self.shown >= self.limit || self.out.len() >= BYTES;
+        !self.is_full
+    }
+}
+
+struct InFile<'a> {
+    found: &'a mut Found,
+    matcher: &'a RegexMatcher,
+    name: &'a str,
+    mode: Mode,
+    matches: u64,
+}
+
+impl InFile<'_> {
+    fn finish(self) {
+        if self.matches == 0 || self.mode == Mode::Content {
+            return;
+        }
+        if self.found.has_room() {
+            match self.mode {
+                Mode::Count => self.found.push(&format!("{}:{}", self.name, self.matches)),
+                _ => self.found.push(self.name),
+            }
+        }
+    }
+
+    fn line(&mut self, number: Option<u64>, bytes: &[u8], sign: char) {
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        let number = number.unwrap_or_default();
+        let text = self.excerpt(bytes);
+        self.found.push(&format!("{}{sign}{number}{sign}{text}", self.name));
+    }
+
+    /// A long line around its first match.
+    fn excerpt(&self, bytes: &[u8]) -> String {
+        if bytes.len() <= LINE {
+            return String::from_utf8_lossy(bytes).into_owned();
+        }
+        let at = match self.matcher.find(bytes) {
+            Ok(Some(found)) => found.start(),
+            _ => 0,
+        };
+        let from = at.saturating_sub(LINE / 3).min(bytes.len() - LINE);
+        let part = String::from_utf8_lossy(&bytes[from..from + LINE]);
+        let size = codelet_context::cut::grouped(bytes.len());
+        let head = if from > 0 { "…" } else { "" };
+        format!(
+            "{head}{}… [cut: this line has {size} bytes]",
+            part.trim_matches('\u{fffd}')
+        )
+    }
+}
+
+impl Sink for InFile<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.matches += 1;
+        match self.mode {
+            Mode::Files => return Ok(false),
+            Mode::Count => return Ok(true),
+            Mode::Content => {}
+        }
+        for (line, number) in found.lines().zip(found.line_number().unwrap_or(1)..) {
+            if !self.found.has_room() {
+                return Ok(false);
+            }
+            self.line(Some(number), line, ':');
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        if self.mode == Mode::Content {
+            if !self.found.has_room() {
+                return Ok(false);
+            }
+            self.line(context.line_number(), context.bytes(), '-');
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        if self.mode == Mode::Content {
+            self.found.out.push_str("--\n");
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,169 @@
+//! `LS`: what is in a folder, and what of it is ignored.
+
+use crate::apart::apart;
+use crate::arguments;
+use crate::desk::{Desk, spec};
+use crate::files;
+use crate::path::Place;
+use crate::text::counted;
+use crate::walk;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::cut::grouped;
+use codelet_context::message::{Action, ActionKind, Parameters};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::DirEntry;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Entries that are looked at, and shown.
+const ENTRIES: usize = 20_000;
+const SHOWN: usize = 300;
+/// Ignored entries that are named.
+const NAMED: usize = 8;
+
+/// The tool.
+pub(crate) struct Ls {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+}
+
+impl Ls {
+    pub(crate) fn new(desk: &Arc<Desk>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}},
+        });
+        Ls {
+            spec: spec("LS", include_str!("ls.md"), parameters),
+            desk: Arc::clone(desk),
+        }
+    }
+}
+
+fn folder(parameters: &Parameters) -> Result<&str, String> {
+    Ok(arguments::optional_text(parameters, "path")?.unwrap_or("."))
+}
+
+impl Tool for Ls {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, parameters: &Parameters) -> Action {
+        Action::on(
+            ActionKind::Search,
+            parameters.str("path").filter(|path| !path.is_empty()),
+        )
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        let Place { path, is_inside } = self.desk.paths.judge(folder(parameters)?)?;
+        Ok(vec![Need::Read { path, is_inside }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        folder(parameters).unwrap_or_default().to_owned()
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let asked = || -> Result<_, String> {
+                let name = folder(call.parameters)?;
+                Ok((name.to_owned(), self.desk.paths.judged(name)?.path))
+            };
+            let (name, path) = match asked() {
+                Ok(asked) => asked,
+                Err(error) => return Output::failure(error),
+            };
+            let desk = Arc::clone(&self.desk);
+            apart(call.interrupt, move |_| match list(&path) {
+                Ok(text) => Output::success(text),
+                Err(why) => desk.fail(&name, &path, &why),
+            })
+            .await
+        })
+    }
+}
+
+fn list(path: &Path) -> Result<String, String> {
+    let metadata = path.symlink_metadata().map_err(|error| files::reason(&error))?;
+    if !metadata.is_dir() {
+        return Err("this is a file; Read shows it".to_owned());
+    }
+    let mut entries = std::fs::read_dir(path).map_err(|error| files::reason(&error))?;
+    let mut found: Vec<(bool, OsString, String)> = entries
+        .by_ref()
+        .take(ENTRIES)
+        .filter_map(Result::ok)
+        .map(|entry| {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            (!is_folder, entry.file_name(), shown(&entry))
+        })
+        .collect();
+    // Folders first.
+    found.sort_unstable();
+    let kept: HashSet<OsString> = walk::from(path)
+        .max_depth(Some(1))
+        .build()
+        .take(ENTRIES)
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_owned()))
+        .collect();
+    let (kept, ignored): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, name, _)| kept.contains(name));
+    let mut text: String = kept
+        .iter()
+        .take(SHOWN)
+        .map(|(_, _, shown)| format!("{shown}\n"))
+        .collect();
+    if kept.len() > SHOWN {
+        text.push_str(&format!(
+            "[and {} more; Glob finds files by name]\n",
+            grouped(kept.len() - SHOWN)
+        ));
+    }
+    if entries.next().is_some() {
+        text.push_str(&format!("[only {} were looked at]\n", counted(ENTRIES, "file")));
+    }
+    if !ignored.is_empty() {
+        let names: Vec<&str> = ignored.iter().take(NAMED).map(|(_, _, shown)| shown.as_str()).collect();
+        let more = if ignored.len() > NAMED { ", …" } else { "" };
+        text.push_str(&format!(
+            "[{} ignored: {}{more}]\n",
+            grouped(ignored.len()),
+            names.join(", ")
+        ));
+    }
+    if text.is_empty() {
+        text.push_str("[the folder is empty]\n");
+    }
+    Ok(text)
+}
+
+/// `folder/`, `file (12 bytes)`, `link -> target`. A name with signs that would break the list is shown with escapes.
+fn shown(entry: &DirEntry) -> String {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let name = match name.chars().any(char::is_control) {
+        true => format!("{name:?}"),
+        false => name.into_owned(),
+    };
+    let Ok(metadata) = entry.metadata() else { return name };
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        format!("{name}/")
+    } else if kind.is_symlink() {
+        let target = entry.path().read_link().unwrap_or_default();
+        format!("{name} -> {}", target.display())
+    } else if kind.is_file() {
+        format!("{name} ({})", counted(metadata.len() as usize, "byte"))
+    } else {
+        format!("{name} (no file)")
+    }
+}

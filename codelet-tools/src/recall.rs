@@ -1,0 +1,325 @@
+//! `Recall`: what was removed from the conversation, byte for byte.
+
+use crate::arguments;
+use crate::desk::spec;
+use crate::text::count_lines;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::cut::grouped;
+use codelet_context::message::{Action, Parameters};
+use codelet_context::recall::Archive;
+use futures_util::future::{self, BoxFuture};
+use serde_json::json;
+use std::ops::Range;
+
+/// Bytes that are given back where no range is asked for, and at most.
+const USUAL: usize = 20_000;
+const MOST: usize = 48 * 1024;
+/// Handles that are named where one is unknown.
+const NAMED: usize = 5;
+
+/// The tool.
+pub(crate) struct Recall {
+    spec: ToolSpec,
+}
+
+impl Recall {
+    pub(crate) fn new() -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "handle": {"type": "string"},
+                "range": {"type": "string", "description": "\"lines 200-400\" or \"bytes 20000-40000\""},
+            },
+            "required": ["handle"],
+        });
+        Recall {
+            spec: spec("Recall", include_str!("recall.md"), parameters),
+        }
+    }
+}
+
+/// A part of a text; ends are exclusive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Part {
+    /// Counted from 0.
+    Bytes(Range<usize>),
+    /// Counted from 0.
+    Lines(Range<usize>),
+}
+
+fn part(parameters: &Parameters) -> Result<Option<Part>, String> {
+    let Some(range) = arguments::optional_text(parameters, "range")? else {
+        return Ok(None);
+    };
+    let wrong = || "`range` has to be like `lines 200-400` or `bytes 20000-40000`".to_owned();
+    let (unit, numbers) = match range.trim().split_once(|c: char| c.is_whitespace() || c == ':') {
+        Some((unit, numbers)) => (unit, numbers.trim()),
+        None => ("lines", range.trim()),
+    };
+    let number = |text: &str| {
+        text.trim()
+            .replace([',', '_'], "")
+            .parse::<usize>()
+            .map_err(|_| wrong())
+    };
+    let (from, to) = match numbers.split_once(['-', '–']) {
+        Some((from, to)) if to.trim().is_empty() => (number(from)?, usize::MAX),
+        Some((from, to)) => (number(from)?, number(to)?),
+        None => (number(numbers)?, number(numbers)?),
+    };
+    if to < from {
+        return Err(wrong());
+    }
+    match unit {
+        "bytes" | "byte" => Ok(Some(Part::Bytes(from..to))),
+        // Lines are counted from 1, and the last one belongs to the range.
+        "lines" | "line" => Ok(Some(Part::Lines(from.saturating_sub(1)..to))),
+        _ => Err(wrong()),
+    }
+}
+
+/// The handle, also where it was copied with what stands around it.
+fn handle(parameters: &Parameters) -> Result<&str, String> {
+    let text = arguments::text(parameters, "handle")?.trim();
+    let last = text.rsplit(char::is_whitespace).next().unwrap_or(text);
+    Ok(last.trim_matches(['[', ']', '`', '"', '\'']))
+}
+
+impl Tool for Recall {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, _: &Parameters) -> Action {
+        Action::default()
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        handle(parameters)?;
+        part(parameters)?;
+        Ok(Vec::new())
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        let handle = handle(parameters).unwrap_or_default();
+        match parameters.str("range").filter(|range| !range.is_empty()) {
+            Some(range) => format!("{handle}, {range}"),
+            None => handle.to_owned(),
+        }
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        let output = match (handle(call.parameters), part(call.parameters)) {
+            (Ok(handle), Ok(part)) => recall(call.conversation.archive(), handle, part),
+            (Err(error), _) | (_, Err(error)) => Output::failure(error),
+        };
+        Box::pin(future::ready(output))
+    }
+}
+
+fn recall(archive: &Archive, handle: &str, part: Option<Part>) -> Output {
+    let Some(removed) = archive.get(handle) else {
+        return Output::failure(unknown(archive, handle));
+    };
+    let text = removed.body.as_str();
+    let asked = match part {
+        // The very same text: where it is removed once more, it keeps its handle.
+        None if text.len() <= USUAL => return Output::success(removed.body.clone()),
+        None => 0..USUAL,
+        Some(Part::Bytes(range)) => range.start..range.end.min(range.start.saturating_add(MOST)),
+        Some(Part::Lines(lines)) => {
+            let range = bytes_of(text, &lines);
+            range.start..range.end.min(range.start.saturating_add(MOST))
+        }
+    };
+    if asked.start >= text.len() {
+        return Output::failure(format!(
+            "{handle} has {} bytes in {} lines; the range begins behind them",
+            grouped(text.len()),
+            grouped(count_lines(text.as_bytes()))
+        ));
+    }
+    let start = text.floor_char_boundary(asked.start);
+    let mut end = text
+        .floor_char_boundary(asked.end.min(text.len()))
+        .max(text.ceil_char_boundary(start + 1));
+    // Whole lines, unless one takes most of the room.
+    if end < text.len()
+        && let Some(at) = text[start..end].rfind('\n')
+        && at + 1 > (end - start) / 2
+    {
+        end = start + at + 1;
+    }
+    let shown = &text[start..end];
+    let first = text[..start].matches('\n').count() + 1;
+    let last = first + count_lines(shown.as_bytes()).saturating_sub(1);
+    let mut out = shown.to_owned();
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(&format!(
+        "[bytes {start}-{end} of {} (lines {first}-{last} of {})",
+        text.len(),
+        count_lines(text.as_bytes())
+    ));
+    if end < text.len() {
+        let next = end.saturating_add(USUAL).min(text.len());
+        out.push_str(&format!("; range \"bytes {end}-{next}\" goes on"));
+    }
+    out.push_str("]\n");
+    Output::success(out)
+}
+
+fn bytes_of(text: &str, lines: &Range<usize>) -> Range<usize> {
+    let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let start = starts.nth(lines.start).unwrap_or(text.len());
+    let end = match lines.len() {
+        0 => start,
+        count => starts.nth(count - 1).unwrap_or(text.len()),
+    };
+    start..end
+}
+
+fn unknown(archive: &Archive, handle: &str) -> String {
+    if archive.is_empty() {
+        return "nothing was removed from this conversation yet".to_owned();
+    }
+    let mut near: Vec<(usize, &str)> = archive
+        .iter()
+        .map(|(other, _)| (distance(handle, other.as_str()), other.as_str()))
+        .collect();
+    near.sort_unstable();
+    let named: Vec<&str> = near
+        .iter()
+        .filter(|(distance, _)| *distance <= 2)
+        .take(NAMED)
+        .map(|(_, handle)| *handle)
+        .collect();
+    let named = match named.is_empty() {
+        true => String::new(),
+        false => format!("; similar ones: {}", named.join(", ")),
+    };
+    let shown: String = handle.chars().take(40).collect();
+    format!("there is nothing under {shown}{named}. Handles stand in the brackets left where something was removed")
+}
+
+/// Letters to change, add or leave out; what is far longer than a handle is far away.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len() > 40 || b.len() > 40 {
+        return usize::MAX;
+    }
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use codelet_context::body::Body;
+    use proptest::prelude::*;
+
+    fn kept(text: &str) -> (Archive, String) {
+        let mut archive = Archive::default();
+        let handle = archive.keep(&Body::new(text), "Bash", "test");
+        (archive, handle.as_str().to_owned())
+    }
+
+    fn ranged(range: &str) -> Option<Part> {
+        let value = json!({"handle": "x", "range": range});
+        part(&Parameters::new(value.as_object().unwrap().clone())).unwrap()
+    }
+
+    #[test]
+    fn a_short_text_comes_back_as_it_was() {
+        let (archive, handle) = kept("exactly\nthis");
+        let output = recall(&archive, &handle, None);
+        assert_eq!(output.text, archive.get(&handle).unwrap().body);
+    }
+
+    #[test]
+    fn a_long_text_comes_back_in_parts_that_join() {
+        let text: String = (1..=9000).map(|n| format!("line {n}\n")).collect();
+        let (archive, handle) = kept(&text);
+        let mut range = None;
+        let mut joined = String::new();
+        loop {
+            let output = recall(&archive, &handle, range);
+            let shown = output.text.as_str();
+            let (body, note) = shown.rsplit_once("[bytes ").unwrap();
+            joined.push_str(body);
+            let Some((_, next)) = note.split_once("range \"") else {
+                break;
+            };
+            range = ranged(next.split('"').next().unwrap());
+        }
+        assert_eq!(joined, text);
+        let output = recall(&archive, &handle, ranged("lines 5-6"));
+        assert_eq!(
+            output.text.as_str(),
+            "line 5\nline 6\n[bytes 28-42 of 88893 (lines 5-6 of 9000); range \"bytes 42-20042\" goes on]\n"
+        );
+        assert!(!recall(&archive, &handle, ranged("9001-")).success);
+    }
+
+    #[test]
+    fn an_unknown_handle_gets_the_similar_ones() {
+        let (archive, handle) = kept("text");
+        let wrong = format!("{}!", &handle[..5]);
+        let told = recall(&archive, &wrong, None).text;
+        assert!(told.as_str().contains(&handle), "{told}");
+        assert!(!recall(&archive, "entirely", None).text.as_str().contains("similar"));
+        assert!(
+            recall(&Archive::default(), "x", None)
+                .text
+                .as_str()
+                .contains("nothing was removed")
+        );
+    }
+
+    #[test]
+    fn a_handle_is_found_in_what_stands_around_it() {
+        for text in [
+            "k3f9a2",
+            "[k3f9a2]",
+            "recall k3f9a2",
+            "`k3f9a2`",
+            "[Bash output, 9 bytes · recall k3f9a2]",
+        ] {
+            let value = json!({"handle": text});
+            assert_eq!(
+                handle(&Parameters::new(value.as_object().unwrap().clone())),
+                Ok("k3f9a2")
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_range_of_any_text_is_answered(text in "[a-zä€\n]{1,60}", unit in "lines|bytes|", from in 0usize..80, length in 0usize..80) {
+            let (archive, handle) = kept(&text);
+            let part = ranged(&format!("{unit} {from}-{}", from + length));
+            let output = recall(&archive, &handle, part);
+            if output.success {
+                let (body, _) = output.text.as_str().rsplit_once("[bytes ").unwrap();
+                prop_assert!(text.contains(body.trim_end_matches('\n')));
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `Todo`: the list of what is to be done. The conversation keeps it; the answer shows how it was understood.
+
+use crate::desk::spec;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::message::{Action, ActionKind, Parameters};
+use codelet_context::todo::{TodoList, TodoState};
+use futures_util::future::{self, BoxFuture};
+use serde_json::{Value, json};
+
+/// The tool.
+pub(crate) struct Todo {
+    spec: ToolSpec,
+}
+
+impl Todo {
+    pub(crate) fn new() -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {"todos": {"type": "array", "items": {
+                "type": "object",
+                "properties": {
+                    "content": {"type": "string"},
+                    "status": {"type": "string", "enum": ["pending", "in_progress", "completed"]},
+                },
+                "required": ["content", "status"],
+            }}},
+            "required": ["todos"],
+        });
+        Todo {
+            spec: spec("Todo", include_str!("todo.md"), parameters),
+        }
+    }
+}
+
+impl Tool for Todo {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, _: &Parameters) -> Action {
+        Action::on(ActionKind::Todo, [])
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        match parameters.as_map().get("todos") {
+            Some(Value::Array(_) | Value::String(_)) => Ok(Vec::new()),
+            Some(_) => Err("`todos` has to be a list".to_owned()),
+            None => Err("`todos` is missing".to_owned()),
+        }
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        let list = list(parameters);
+        let open = list.items().filter(|item| item.state.is_open()).count();
+        match list.items().find(|item| item.state == TodoState::Active) {
+            Some(item) => format!("{open} open, now: {}", item.text),
+            None => format!("{open} open"),
+        }
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        if let Err(error) = self.needs(call.parameters) {
+            return Box::pin(future::ready(Output::failure(error)));
+        }
+        let list = list(call.parameters);
+        let mut text: String = list
+            .items()
+            .map(|item| {
+                let sign = match item.state {
+                    TodoState::Open => ' ',
+                    TodoState::Active => '>',
+                    TodoState::Done => 'x',
+                    TodoState::Dropped => '-',
+                };
+                format!("[{sign}] {}\n", item.text)
+            })
+            .collect();
+        if text.is_empty() {
+            text.push_str("[the list is empty]\n");
+        }
+        Box::pin(future::ready(Output::success(text)))
+    }
+}
+
+fn list(parameters: &Parameters) -> TodoList {
+    let mut list = TodoList::default();
+    list.take(parameters);
+    list
+}

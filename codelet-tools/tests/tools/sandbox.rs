@@ -1,0 +1,133 @@
+//! What commands cannot do unless everything is permitted.
+#![cfg(target_os = "linux")]
+
+use crate::trial::Trial;
+use codelet_agent::permission::Permission;
+use codelet_tools::sandbox::{Sandbox, Sandboxing};
+use serde_json::json;
+use std::net::TcpListener;
+
+/// Whether there is a sandbox here; a machine without one says so, and there is nothing to test.
+#[allow(clippy::print_stderr)]
+fn is_there() -> bool {
+    match Sandbox::probe() {
+        Sandboxing::Full => true,
+        other => {
+            eprintln!("skipped: {other:?}");
+            false
+        }
+    }
+}
+
+#[test]
+fn a_command_writes_in_the_workspace_and_nowhere_else() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    let outside = trial.outside.display();
+    std::fs::write(trial.outside.join("kept"), "kept").unwrap();
+    let text = trial.done("Bash", json!({"command": "mkdir -p a/b && echo x > a/b/c && mv a/b/c d && ln -s d e && rm e && cat d > /dev/null && echo t > \"$(mktemp -p '../it'\"'\"'s tmp')\" && echo ok"}));
+    assert_eq!(text, "ok\n");
+    for command in [
+        format!("echo x > {outside}/new"),
+        format!("echo x >> {outside}/kept"),
+        format!("truncate -s 0 {outside}/kept"),
+        format!("rm {outside}/kept"),
+        format!("mv {outside}/kept ."),
+        format!("mkdir {outside}/folder"),
+        format!("ln {outside}/kept hard"),
+        format!("ln -s {outside} way && echo x > way/new"),
+        format!("setsid bash -c 'echo x > {outside}/new'"),
+        "echo x > ~/new || echo x > /root/new".to_owned(),
+    ] {
+        let text = trial.failed("Bash", json!({"command": command}));
+        assert!(
+            text.contains("ermission denied") || text.contains("cross-device"),
+            "{command}: {text}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(trial.outside.join("kept")).unwrap(),
+            "kept",
+            "{command}"
+        );
+        assert_eq!(crate::trial::names(&trial.outside), ["kept"], "{command}");
+    }
+    // Reading is permitted.
+    assert_eq!(
+        trial.done("Bash", json!({"command": format!("cat {outside}/kept")})),
+        "kept"
+    );
+    let text = trial.failed("Bash", json!({"command": format!("touch {outside}/new")}));
+    assert!(text.contains("commands run in a sandbox"), "{text}");
+}
+
+#[test]
+fn a_command_reaches_no_network() {
+    if !is_there() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected");
+    let free = Trial::new(Permission::All);
+    assert_eq!(free.done("Bash", json!({"command": command})), "connected\n");
+    let trial = Trial::new(Permission::Edit);
+    let text = trial.failed("Bash", json!({"command": command}));
+    assert!(
+        text.contains("ermission denied") && !text.contains("connected"),
+        "{text}"
+    );
+    // Also not over datagrams.
+    let text = trial.failed(
+        "Bash",
+        json!({"command": format!("exec 3<>/dev/udp/127.0.0.1/{port} && echo connected")}),
+    );
+    assert!(!text.contains("connected"), "{text}");
+}
+
+#[test]
+fn a_command_signals_nobody_outside() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    let text = trial.failed("Bash", json!({"command": format!("kill -0 {}", std::process::id())}));
+    assert!(text.contains("not permitted"), "{text}");
+    assert!(
+        trial
+            .done("Bash", json!({"command": "sleep 100 & kill $!; echo ended"}))
+            .starts_with("ended")
+    );
+}
+
+#[test]
+fn this_process_stays_free() {
+    let trial = Trial::new(Permission::Edit);
+    trial.done("Bash", json!({"command": "true"}));
+    Sandbox::probe();
+    std::fs::write(trial.outside.join("new"), "x").unwrap();
+    TcpListener::bind("127.0.0.1:0").unwrap();
+}
+
+#[test]
+fn who_only_looks_writes_nothing() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Read);
+    // The rules refuse commands; should somebody permit one, it still writes nothing.
+    let parameters =
+        codelet_context::message::Parameters::new(json!({"command": "echo x > new"}).as_object().unwrap().clone());
+    let output = crate::trial::block_on(trial.tool("Bash").call(codelet_agent::tool::Call {
+        parameters: &parameters,
+        conversation: &trial.conversation,
+        live: trial.live.clone(),
+        interrupt: trial.interrupt.clone(),
+    }));
+    assert!(
+        !output.success && output.text.as_str().contains("ermission denied"),
+        "{}",
+        output.text
+    );
+}

@@ -1,0 +1,239 @@
+//! `Grep`, `Glob`, `LS`, `Todo` and `Recall`.
+
+use crate::trial::Trial;
+use codelet_agent::permission::Permission;
+use codelet_context::body::Body;
+use serde_json::json;
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+fn trial() -> Trial {
+    let trial = Trial::new(Permission::Edit);
+    trial.write("src/a.rs", "fn one() {}\nfn two() {}\n");
+    trial.write("src/deep/b.rs", "// nothing\nfn ONE() {}\n");
+    trial.write("notes.txt", "one\r\n");
+    trial.write("target/c.rs", "fn one() {}\n");
+    trial.write(".gitignore", "target\n");
+    trial.write(".github/ci.yml", "run: one\n");
+    trial.write(".git/config", "one\n");
+    trial.write("bin", b"one\0\n");
+    trial
+}
+
+#[test]
+fn lines_are_found_in_order_past_what_is_ignored() {
+    let trial = trial();
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": r"\bone\b"})),
+        ".github/ci.yml:1:run: one\nnotes.txt:1:one\nsrc/a.rs:1:fn one() {}\n"
+    );
+    assert_eq!(
+        trial.done(
+            "Grep",
+            json!({"pattern": "^fn one", "glob": "*.rs", "ignore_case": true, "output_mode": "files_with_matches"})
+        ),
+        "src/a.rs\nsrc/deep/b.rs\n"
+    );
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "fn", "path": "src", "output_mode": "count"})),
+        "src/a.rs:2\nsrc/deep/b.rs:1\n"
+    );
+    // What is named is searched, ignored or not.
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "one", "path": "target/c.rs"})),
+        "target/c.rs:1:fn one() {}\n"
+    );
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "one$", "path": "notes.txt"})),
+        "notes.txt:1:one\n"
+    );
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "ONE", "path": "src", "context": 1})),
+        "src/deep/b.rs-1-// nothing\nsrc/deep/b.rs:2:fn ONE() {}\n"
+    );
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": r"\{\}\nfn", "path": "src"})),
+        "src/a.rs:1:fn one() {}\nsrc/a.rs:2:fn two() {}\n"
+    );
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "none", "glob": "src/*.rs"})),
+        "[no match in 1 file]\n"
+    );
+    assert!(
+        trial
+            .failed("Grep", json!({"pattern": "("}))
+            .contains("no regular expression")
+    );
+    assert!(
+        trial
+            .failed("Grep", json!({"pattern": "x", "path": "gone"}))
+            .contains("no such file")
+    );
+    assert!(
+        trial
+            .failed("Grep", json!({"pattern": "x", "path": "/"}))
+            .contains("refused")
+    );
+}
+
+#[test]
+fn too_much_is_cut_and_said() {
+    let trial = Trial::new(Permission::Edit);
+    trial.write("a", "match\n".repeat(1000));
+    let text = trial.done("Grep", json!({"pattern": "match"}));
+    assert!(text.ends_with(
+        "a:200:match\n[stopped after 200 lines; there may be more: narrow the search, or raise the limit]\n"
+    ));
+    assert_eq!(
+        trial
+            .done("Grep", json!({"pattern": "match", "limit": 1000}))
+            .lines()
+            .count(),
+        1000
+    );
+    trial.write("a", format!("{}needle{}\n", "x".repeat(50_000), "y".repeat(50_000)));
+    let text = trial.done("Grep", json!({"pattern": "needle"}));
+    assert!(
+        text.len() < 500 && text.contains("xneedley") && text.contains("this line has 100,006 bytes"),
+        "{text}"
+    );
+    // A line longer than memory would take, in a file that takes no room on the disk.
+    File::create(trial.workspace.join("a"))
+        .unwrap()
+        .set_len(20 << 30)
+        .unwrap();
+    let start = std::time::Instant::now();
+    trial.done("Grep", json!({"pattern": "needle"}));
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn an_interrupted_search_stops() {
+    let trial = Trial::new(Permission::All);
+    let interrupt = trial.interrupt.clone();
+    let start = crate::trial::block_on(async {
+        let throw = async {
+            tokio::task::yield_now().await;
+            interrupt.throw();
+            std::time::Instant::now()
+        };
+        let (output, thrown) = tokio::join!(
+            trial.make("Grep", json!({"pattern": "no such line", "path": "/usr"})),
+            throw
+        );
+        assert_eq!(output.text.as_str(), "interrupted by the user");
+        thrown
+    });
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+}
+
+#[test]
+fn files_are_found_by_name_the_newest_first() {
+    let trial = trial();
+    let old = SystemTime::now() - Duration::from_secs(1000);
+    for name in ["src/a.rs", "src/deep/b.rs"] {
+        File::open(trial.workspace.join(name))
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
+    }
+    trial.write("src/deep/z.rs", "");
+    for (pattern, expected) in [
+        ("*.rs", "src/deep/z.rs\nsrc/a.rs\nsrc/deep/b.rs\n"),
+        ("**/*.rs", "src/deep/z.rs\nsrc/a.rs\nsrc/deep/b.rs\n"),
+        ("src/*.rs", "src/a.rs\n"),
+        ("src/**/[bz].rs", "src/deep/z.rs\nsrc/deep/b.rs\n"),
+        ("src/deep/../*.{rs,txt}", "src/a.rs\n"),
+        ("*.py", "[no file matches]\n"),
+        ("target/*", "target/c.rs\n"),
+    ] {
+        assert_eq!(trial.done("Glob", json!({"pattern": pattern})), expected, "{pattern}");
+    }
+    assert_eq!(
+        trial.done("Glob", json!({"pattern": "b.*", "path": "src"})),
+        "src/deep/b.rs\n"
+    );
+    let absolute = format!("{}/src/*.rs", trial.workspace.display());
+    assert_eq!(trial.done("Glob", json!({"pattern": absolute})), "src/a.rs\n");
+    for pattern in ["/etc/*", "../*", "src/../../*"] {
+        assert!(
+            trial.failed("Glob", json!({"pattern": pattern})).contains("refused"),
+            "{pattern}"
+        );
+    }
+    assert!(
+        trial
+            .failed("Glob", json!({"pattern": "*/../../*"}))
+            .contains("`..` behind a wildcard")
+    );
+    assert!(trial.failed("Glob", json!({"pattern": "[a"})).contains("`pattern`"));
+}
+
+#[test]
+fn a_folder_is_listed_with_sizes_and_what_is_ignored() {
+    let trial = trial();
+    std::os::unix::fs::symlink("src", trial.workspace.join("link")).unwrap();
+    trial.write("tab\tname", "");
+    assert_eq!(
+        trial.done("LS", json!({})),
+        ".github/\nsrc/\n.gitignore (7 bytes)\nbin (5 bytes)\nlink -> src\nnotes.txt (5 bytes)\n\"tab\\tname\" (0 bytes)\n[2 ignored: .git/, target/]\n"
+    );
+    assert_eq!(trial.done("LS", json!({"path": "link"})), "deep/\na.rs (24 bytes)\n");
+    assert!(trial.failed("LS", json!({"path": "bin"})).contains("Read shows it"));
+    assert!(trial.failed("LS", json!({"path": ".."})).contains("refused"));
+    for number in 0..400 {
+        trial.write(&format!("many/{number}"), "");
+    }
+    let text = trial.done("LS", json!({"path": "many"}));
+    assert!(text.ends_with("[and 100 more; Glob finds files by name]\n"), "{text}");
+}
+
+#[test]
+fn the_list_is_shown_as_it_was_understood() {
+    let trial = trial();
+    let todos = json!({"todos": [
+        {"content": "read", "status": "completed"}, {"content": "write", "status": "in_progress"}, {"content": "test", "status": "pending"},
+    ]});
+    assert_eq!(trial.done("Todo", todos.clone()), "[x] read\n[>] write\n[ ] test\n");
+    let parameters = codelet_context::message::Parameters::new(todos.as_object().unwrap().clone());
+    assert_eq!(trial.tool("Todo").describe(&parameters), "2 open, now: write");
+    assert_eq!(trial.done("Todo", json!({"todos": []})), "[the list is empty]\n");
+    assert!(trial.failed("Todo", json!({})).contains("`todos` is missing"));
+}
+
+#[test]
+fn what_was_removed_is_given_back() {
+    let mut trial = trial();
+    let handle = trial
+        .conversation
+        .keep(&Body::new("the whole\ntext"), "Bash", "bound")
+        .as_str()
+        .to_owned();
+    assert_eq!(trial.done("Recall", json!({"handle": handle})), "the whole\ntext");
+    let text = trial.done("Recall", json!({"handle": handle, "range": "lines 2-2"}));
+    assert_eq!(text, "text\n[bytes 10-14 of 14 (lines 2-2 of 2)]\n");
+    assert!(
+        trial
+            .failed("Recall", json!({"handle": "zzz"}))
+            .contains("there is nothing under zzz")
+    );
+    assert!(
+        trial
+            .failed("Recall", json!({"handle": handle, "range": "x"}))
+            .contains("`range` has to be")
+    );
+}
+
+#[test]
+fn all_that_the_model_is_told_of_the_tools_is_short() {
+    let trial = trial();
+    let bytes: usize = trial
+        .tools
+        .iter()
+        .map(|tool| {
+            let spec = tool.spec();
+            spec.name.len() + spec.description.len() + spec.parameters.to_string().len()
+        })
+        .sum();
+    assert!(bytes.div_ceil(4) <= 1_300, "{} tokens", bytes.div_ceil(4));
+}
