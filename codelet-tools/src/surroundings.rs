@@ -60,6 +60,10 @@ pub fn date_utc(time: SystemTime) -> String {
 }
 
 impl Surroundings for World {
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok().filter(|path| path.is_file())
+    }
+
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)> {
         // Instructions may well be a link to a file kept elsewhere.
         let path = path.canonicalize().ok()?;

@@ -9,8 +9,10 @@ use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
 use codelet_providers::{Choice, Secret, TimeLimits, catalogue, vendor};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
+use codelet_tools::surroundings::World;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The model that the settings name.
 ///
@@ -124,9 +126,30 @@ pub fn tools(
             Sandboxing::None(why) => notices.push(format!("commands run without a sandbox: {why}")),
         }
     }
-    (
-        codelet_tools::all(&options),
-        Arc::new(codelet_agent::surroundings::Nowhere),
-        notices,
-    )
+    let world = World {
+        directory: place.directory.clone(),
+        home: place.home.clone(),
+        own: own_folders(place),
+        shell: "bash".to_owned(),
+        env: options
+            .env
+            .iter()
+            .filter(|(name, _)| !holds_a_key(name))
+            .cloned()
+            .collect(),
+        today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
+    };
+    (codelet_tools::all(&options), Arc::new(world), notices)
+}
+
+/// Where the user keeps instructions of their own: Codelet's folder, and the one that other agents read.
+fn own_folders(place: &Place) -> Vec<PathBuf> {
+    let codelet = place.config.as_ref().map(|folder| folder.join("codelet"));
+    let shared = place.home.as_ref().map(|home| home.join(".claude"));
+    codelet.into_iter().chain(shared).collect()
+}
+
+/// Whether a variable is one of the keys.
+fn holds_a_key(name: &std::ffi::OsStr) -> bool {
+    vendor::vendors().flat_map(|vendor| vendor.keys).any(|key| name == *key)
 }

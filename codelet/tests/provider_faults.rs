@@ -324,40 +324,37 @@ fn cut_everywhere(wire: Wire) {
             .calls("LS", json!({"path": "."}))
             .calls("Read", json!({"file_path": "a.txt"}))
     };
-    {
-        let count = frames(wire, &whole());
-        let ways = (0..count).flat_map(|at| [Fault::Cut(at), Fault::CutInside(at), Fault::End(at)]);
-        let bench = Bench::new();
-        bench.file("a.txt", "words\n");
-        // All cuts in one run each of a few, so that the whole stays short: a cut stream is asked for again at once.
-        for fault in ways {
-            // After the last frame that matters the answer is whole, wherever the connection ends.
-            let replies = vec![
-                whole().failing(fault.clone()),
-                whole(),
-                Reply::text(ANSWER),
-                Reply::text(ANSWER),
-            ];
-            let server = Server::start(wire, Behaviour::replies(replies));
-            let output = bench.ask(&server, wire, &["-p", "Look."]);
-            let label = format!("{fault:?} of {count} on {}", name(wire));
-            assert_eq!(
-                output.status.code(),
-                Some(0),
-                "{label}: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-            assert_eq!(stdout(&output), "All is well.\n", "{label}");
-            let record = server.record();
-            assert_eq!(record.faults(), "", "{label}");
-            let bodies: Vec<&[u8]> = record
-                .exchanges
-                .iter()
-                .map(|exchange| &*exchange.request.body)
-                .collect();
-            // Either the answer counted, or the very same request was made again.
-            let counted = !record.exchanges[1].request.results().is_empty();
-            assert!(counted || bodies[0] == bodies[1], "{label}");
-        }
+    let count = frames(wire, &whole());
+    let ways = (0..count).flat_map(|at| [Fault::Cut(at), Fault::CutInside(at), Fault::End(at)]);
+    let bench = Bench::new();
+    bench.file("a.txt", "words\n");
+    for fault in ways {
+        // After the last frame that matters the answer is whole, wherever the connection ends.
+        let replies = vec![
+            whole().failing(fault.clone()),
+            whole(),
+            Reply::text(ANSWER),
+            Reply::text(ANSWER),
+        ];
+        let server = Server::start(wire, Behaviour::replies(replies));
+        let output = bench.ask(&server, wire, &["-p", "Look."]);
+        let label = format!("{fault:?} of {count} on {}", name(wire));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{label}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert_eq!(stdout(&output), "All is well.\n", "{label}");
+        let record = server.record();
+        assert_eq!(record.faults(), "", "{label}");
+        let bodies: Vec<&[u8]> = record
+            .exchanges
+            .iter()
+            .map(|exchange| &*exchange.request.body)
+            .collect();
+        // Either the answer counted, or the very same request was made again.
+        let counted = !record.exchanges[1].request.results().is_empty();
+        assert!(counted || bodies[0] == bodies[1], "{label}");
     }
 }

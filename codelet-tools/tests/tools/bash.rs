@@ -211,7 +211,7 @@ fn a_background_job_does_not_hold_the_call() {
 /// Starts a command, interrupts it when it says that it has begun, and gives its answer and how long it took to end.
 fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
     let (sender, mut live) = tokio::sync::mpsc::channel(100);
-    let mut trial_live = Live::new(sender);
+    let mut trial_live = Live::new("call".into(), sender);
     let interrupt = trial.interrupt.clone();
     let parameters =
         codelet_context::message::Parameters::new(json!({"command": command}).as_object().unwrap().clone());
@@ -225,7 +225,7 @@ fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
         let throw = async {
             let mut seen = String::new();
             while !seen.contains("begun") {
-                seen.push_str(&live.recv().await.unwrap());
+                seen.push_str(&live.recv().await.unwrap().1);
             }
             interrupt.throw();
             Instant::now()
@@ -295,12 +295,12 @@ fn a_call_that_is_dropped_leaves_nothing() {
         let mut call = trial.tool("Bash").call(codelet_agent::tool::Call {
             parameters: &parameters,
             conversation: &trial.conversation,
-            live: Live::new(sender),
+            live: Live::new("call".into(), sender),
             interrupt: trial.interrupt.clone(),
         });
         let shown = tokio::select! {
             _ = &mut call => panic!("it sleeps"),
-            shown = live.recv() => shown.unwrap(),
+            shown = live.recv() => shown.unwrap().1,
         };
         drop(call);
         // Its end closes the channel.

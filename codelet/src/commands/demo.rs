@@ -55,9 +55,9 @@ const REPLIES: &str = include_str!("../../demo/replies.json");
 /// What it is asked.
 const PROMPT: &str = "Some orders come out too low. Find out why, mend it, and make `sh test.sh` pass.";
 /// A window so small that the task does not fit into it.
-const WINDOW: u64 = 10_000;
+const WINDOW: u64 = 20_000;
 /// Lines of the long file.
-const HISTORY: usize = 440;
+const HISTORY: usize = 1_020;
 /// Stands in a recorded call for the handle of something that left the window.
 const REMOVED: &str = "$REMOVED";
 
@@ -138,7 +138,7 @@ fn history() -> String {
     ];
     let mut text = String::new();
     for number in 0..HISTORY {
-        let (year, month, day) = (2019 + number / 72, 1 + number / 6 % 12, 1 + number * 5 % 28);
+        let (year, month, day) = (2005 + number / 72, 1 + number / 6 % 12, 1 + number * 5 % 28);
         let what = WHAT[number * 7 % WHAT.len()];
         let _ = writeln!(text, "{year}-{month:02}-{day:02} change {number:03}: {what}");
     }
