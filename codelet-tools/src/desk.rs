@@ -100,9 +100,17 @@ impl Tool for Discreet {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        self.tool
+        let secrets = &self.desk.secrets;
+        let mut needs = self
+            .tool
             .needs(parameters)
-            .map_err(|error| self.desk.secrets.hide(&error).into_owned())
+            .map_err(|error| secrets.hide(&error).into_owned())?;
+        for need in &mut needs {
+            if let Need::Change { diff, .. } = need {
+                *diff = secrets.hide(diff).into_owned();
+            }
+        }
+        Ok(needs)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {

@@ -111,10 +111,10 @@ fn no_key_reaches_a_command_or_its_output() {
         .map(|(name, value)| (name.into(), value.into()))
         .to_vec();
     });
-    let names = run(&trial, "env | cut -d= -f1 | sort | tr '\\n' ' '");
+    let names = run(&trial, "env | cut -d= -f1 | sort | xargs");
     assert_eq!(
         names,
-        "CODELET_CALL GIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT NO_COLOR PAGER PATH PLAIN PWD SHLVL TERM _ \n"
+        "CODELET_CALL GIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT NO_COLOR PAGER PATH PLAIN PWD SHLVL TERM _\n"
     );
     assert_eq!(
         run(&trial, "echo sk-01234; printf sk-01234; sleep 0.1; echo 56789abcdef"),

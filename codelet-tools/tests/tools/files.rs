@@ -356,4 +356,10 @@ fn a_secret_in_a_file_is_not_shown() {
     });
     trial.write(".env", "KEY=sk-0123456789\n");
     assert_eq!(trial.done("Read", json!({"file_path": ".env"})), "1\tKEY=[secret]\n");
+    let parameters = json!({"file_path": ".env", "content": "KEY=none\n"});
+    let needs = trial
+        .tool("Write")
+        .needs(&Parameters::new(parameters.as_object().unwrap().clone()))
+        .unwrap();
+    assert!(!format!("{needs:?}").contains("0123456789"));
 }
