@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// The most of one output that the model is shown, in bytes; the whole is kept behind a handle.
-pub const SHOWN: usize = 32 * 1024;
+pub const SHOWN: usize = 50 * 1024;
 /// One output takes at most one part in so many of the window, and all of a step together one in [`STEP_SHARE`].
 const OUTPUT_SHARE: usize = 8;
 const STEP_SHARE: usize = 3;

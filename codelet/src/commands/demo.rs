@@ -55,7 +55,7 @@ const REPLIES: &str = include_str!("../../demo/replies.json");
 /// What it is asked.
 const PROMPT: &str = "Some orders come out too low. Find out why, mend it, and make `sh test.sh` pass.";
 /// A window so small that the task does not fit into it.
-const WINDOW: u64 = 20_000;
+const WINDOW: u64 = 16_000;
 /// Lines of the long file.
 const HISTORY: usize = 1_020;
 /// Stands in a recorded call for the handle of something that left the window.
