@@ -200,16 +200,28 @@ fn message(number: usize, said: Said, request: &Request) -> Message {
     Message::new(Role::Assistant, parts)
 }
 
-/// A handle that the model can see in what it is sent.
+/// A handle that the model can see in what it is sent, as a header of the summary or in a marker names it.
 fn a_handle(request: &Request) -> Option<String> {
-    let texts = request.messages.iter().flat_map(|message| &message.parts);
-    texts
-        .filter_map(|part| match part {
-            Part::Text(text) => Some(text.body.as_str()),
-            _ => None,
+    // The system prompt names a handle that is only an example.
+    let spoken = request.messages.iter().filter(|message| message.role != Role::System);
+    let parts = spoken.flat_map(|message| &message.parts);
+    let texts: Vec<&str> = parts
+        .flat_map(|part| match part {
+            Part::Text(text) => vec![text.body.as_str()],
+            Part::ToolResult(result) => result.texts().map(|text| text.body.as_str()).collect(),
+            _ => Vec::new(),
         })
-        .filter_map(|text| text.split_once("[Read ")?.1.split_once(']'))
-        .find_map(|(handle, _)| handle.split_whitespace().last().map(str::to_owned))
+        .collect();
+    ["[Read ", " · recall "].iter().find_map(|opening| {
+        texts.iter().find_map(|text| {
+            let (_, rest) = text.split_once(opening)?;
+            let (handle, _) = rest.split_once(']')?;
+            handle
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric())
+                .then(|| handle.to_owned())
+        })
+    })
 }
 
 /// What a vendor with a cache would bill, by the engine's estimate: what the last request held is read from it.
