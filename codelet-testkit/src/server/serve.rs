@@ -348,6 +348,8 @@ impl State {
 
     /// Reads a request, holds it against the rules, asks the script, and records.
     fn answer(&self, asked: http::Asked) -> Answer {
+        // What the server does with a request is not the client's time.
+        let arrived = Instant::now();
         // Requests are read one after the other on this thread. The record stays free for the test meanwhile.
         let mut inner = lock(&self.inner);
         let request = Request {
@@ -422,7 +424,7 @@ impl State {
         let number = request.number;
         self.record().add(Exchange {
             request: request.light(),
-            arrived: Instant::now(),
+            arrived,
             growth,
             extends,
             tokens: prompt,
