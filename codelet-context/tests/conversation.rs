@@ -573,6 +573,8 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
     // The views that undo must bring back, and where what was appended since begins.
     let mut earlier: Vec<(Vec<Arc<Message>>, usize)> = Vec::new();
     let mut ever: HashSet<String> = HashSet::new();
+    let mut appended: Vec<Arc<Message>> = Vec::new();
+    let mut ever_said: HashSet<String> = HashSet::new();
     for op in ops {
         let before = shown(&conversation);
         let edits = conversation.edits().len();
@@ -584,6 +586,9 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
                     earlier.push((before.clone(), conversation.view().messages.len()));
                     assert_valid(conversation.view());
                     assert_eq!(conversation.tokens().input(), notice.after);
+                    if is_exact {
+                        pins_are_there(conversation, &before);
+                    }
                 }
                 _ => {
                     assert_eq!(shown(conversation), before, "what changed nothing changed nothing");
@@ -638,14 +643,44 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
         let tokens: Tokens = codelet_context::compact::Size::of(&conversation.view().messages).tokens;
         assert_eq!(conversation.shown().tokens, tokens);
         ever.extend(handles(&conversation.view().messages));
-        let said = said(conversation.history().messages());
+        let history = conversation.history().messages();
+        assert!(history.starts_with(&appended), "the history is only ever appended to");
+        ever_said.extend(said(&history[appended.len()..]));
+        appended.extend_from_slice(&history[appended.len()..]);
         for handle in &ever {
             let whole = conversation.recall(handle, None);
-            assert!(whole.is_some_and(|whole| !is_exact || said.contains(whole)), "{handle}");
+            assert!(
+                whole.is_some_and(|whole| !is_exact || ever_said.contains(whole)),
+                "{handle}"
+            );
         }
         // A picture that there is no room for is shown as words, so there may be more.
         let survived = count_prompts(&conversation.view().messages) >= count_prompts(conversation.history().messages());
         assert!(survived, "prompts survive");
+    }
+}
+
+/// What a pinned message that was in sight says, asks for and answers is there word for word, or cut with a handle to the
+/// whole.
+fn pins_are_there(conversation: &Conversation, before: &[Arc<Message>]) {
+    let view = &conversation.view().messages;
+    let shown = said(view);
+    let cut = handles(view);
+    let cut: HashSet<&str> = cut
+        .iter()
+        .filter_map(|handle| conversation.recall(handle, None))
+        .collect();
+    for pin in conversation.pins() {
+        let Pin::Message(index) = pin else { continue };
+        let message = &conversation.history().messages()[*index];
+        if before.contains(message) {
+            let parts = message.parts.iter().filter(|part| !matches!(part, Part::Thinking(_)));
+            let without_thinking = Message::new(message.role, parts.cloned().collect());
+            for words in said(&[Arc::new(without_thinking)]) {
+                let is_there = words.trim().is_empty() || shown.contains(&words) || cut.contains(words.as_str());
+                assert!(is_there, "pinned message {index} lost {words:?}");
+            }
+        }
     }
 }
 
@@ -657,8 +692,14 @@ fn count_prompts(messages: &[Arc<Message>]) -> usize {
     prompts(&view).len()
 }
 
+/// 10,000 in a test run, `CODELET_CASES` on demand.
+fn cases() -> u32 {
+    let asked = std::env::var("CODELET_CASES").ok().and_then(|cases| cases.parse().ok());
+    asked.unwrap_or(10_000)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn whatever_is_done_to_a_session_its_promises_hold(source in common::session(), ops in prop::collection::vec(op(), 1..25)) {

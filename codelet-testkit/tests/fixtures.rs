@@ -3,12 +3,17 @@
 
 use codelet_context::message::Message;
 use codelet_testkit::{invariants, workspace};
-use codelet_transcript::{Format, read, shape};
+use codelet_transcript::{Format, detect, read, shape};
 use std::path::PathBuf;
 
 /// All fixtures, by name.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(workspace().join("fixtures"))
+    files("fixtures")
+}
+
+/// The files of a folder of the workspace, by name.
+fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(workspace().join(folder))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file() && path.extension().is_none_or(|kind| kind != "md"))
@@ -58,6 +63,26 @@ fn every_fixture_keeps_the_promises_of_compaction_and_strategies() {
         }
     }
     assert!(conversations >= 15, "{conversations}");
+}
+
+#[test]
+fn every_form_has_seeds_and_each_is_a_conversation_of_its_form() {
+    for form in Format::ALL.iter().filter(|form| form.is_read()) {
+        let folder = format!("fuzz/seeds/read_{}", form.name().replace('-', "_"));
+        for (name, bytes) in files(&folder) {
+            let told = |what: &str| format!("{folder}/{name}: {what}");
+            assert_eq!(detect(&bytes), Some(*form), "{}", told("detected"));
+            let document = read(&bytes, Some(*form)).unwrap_or_else(|error| panic!("{}", told(&error.to_string())));
+            assert!(!document.messages.is_empty(), "{}", told("is empty"));
+            invariants::is_read_or_refused(&bytes, Some(*form)).unwrap_or_else(|words| panic!("{}", told(&words)));
+            invariants::goes_through_everything(&document.messages).unwrap_or_else(|words| panic!("{}", told(&words)));
+        }
+    }
+    for (name, bytes) in files("fuzz/seeds/shape") {
+        let messages = shape::parse(std::str::from_utf8(&bytes).unwrap()).unwrap();
+        assert_eq!(shape::parse(&shape::exact(&messages)).unwrap(), messages, "{name}");
+        invariants::goes_through_everything(&messages).unwrap_or_else(|words| panic!("{name}: {words}"));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! First inputs for the fuzzers: the fixtures for the readers, spelt conversations for the rest.
+//! First inputs for the fuzzers: the fixtures and small files of each form for the readers, spelt conversations for the rest.
 
 use codelet_testkit::Prng;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Fuzz targets that read a file or a text.
 const READERS: &[&str] = &[
@@ -28,10 +28,14 @@ const CONVERSATIONS: &[&str] = &["compact", "apply_all"];
 /// A larger seed would slow every input made from it.
 const MOST: u64 = 64 << 10;
 
+/// Fuzz targets that take the small files of every form, not only those of their own.
+const ANY: &[&str] = &["read_any", "compact_file"];
+
 /// Writes `fuzz/corpus/TARGET/*`.
 pub fn write(root: &Path) -> Result<String, Vec<String>> {
     let mut written = 0;
     let io = |error: std::io::Error| vec![format!("fuzz/corpus: {error}")];
+    let small = small(root).map_err(io)?;
     for target in READERS.iter().chain(FILES) {
         let folder = root.join("fuzz/corpus").join(target);
         std::fs::create_dir_all(&folder).map_err(io)?;
@@ -48,6 +52,16 @@ pub fn write(root: &Path) -> Result<String, Vec<String>> {
                 written += 1;
             }
         }
+        for (form, name, path) in &small {
+            if form == target || ANY.contains(target) {
+                let mut seed = std::fs::read(path).map_err(io)?;
+                if FILES.contains(target) {
+                    seed.splice(0..0, BUDGET);
+                }
+                std::fs::write(folder.join(format!("{form}-{name}")), seed).map_err(io)?;
+                written += 1;
+            }
+        }
     }
     for target in CONVERSATIONS {
         let folder = root.join("fuzz/corpus").join(target);
@@ -61,4 +75,18 @@ pub fn write(root: &Path) -> Result<String, Vec<String>> {
         }
     }
     Ok(format!("{written} seeds written"))
+}
+
+/// The files of `fuzz/seeds/TARGET/`: target, name and path.
+fn small(root: &Path) -> std::io::Result<Vec<(String, String, PathBuf)>> {
+    let mut all = Vec::new();
+    for folder in std::fs::read_dir(root.join("fuzz/seeds"))? {
+        let folder = folder?;
+        for file in std::fs::read_dir(folder.path())? {
+            let file = file?;
+            let name = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+            all.push((name(&folder), name(&file), file.path()));
+        }
+    }
+    Ok(all)
 }
