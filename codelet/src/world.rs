@@ -97,12 +97,18 @@ fn price(file: &ModelFile, name: &str) -> Option<Price> {
     })
 }
 
-/// The tools, the world, and what the user should know of them.
-pub fn tools(
-    settings: &Settings,
-    place: &Place,
-    model: &dyn Model,
-) -> (Vec<Arc<dyn Tool>>, Arc<dyn Surroundings>, Vec<String>) {
+/// What a session works with.
+pub struct Equipment {
+    /// The tools.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// The world around.
+    pub surroundings: Arc<dyn Surroundings>,
+    /// What the user should know of them.
+    pub notices: Vec<String>,
+}
+
+/// The tools and the world, as the settings want them.
+pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
         vendor::vendors()
@@ -139,7 +145,11 @@ pub fn tools(
             .collect(),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     };
-    (codelet_tools::all(&options), Arc::new(world), notices)
+    Equipment {
+        tools: codelet_tools::all(&options),
+        surroundings: Arc::new(world),
+        notices,
+    }
 }
 
 /// Where the user keeps instructions of their own: Codelet's folder, and the one that other agents read.

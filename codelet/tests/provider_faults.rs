@@ -294,12 +294,11 @@ fn play(way: &Way, wire: Wire) -> String {
             .collect();
         assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{label}");
     }
-    let shown = lines
+    lines
         .iter()
         .rfind(|line| !line.contains("catalogue"))
         .cloned()
-        .unwrap_or_default();
-    shown
+        .unwrap_or_default()
 }
 
 /// How many frames a reply has on a wire.

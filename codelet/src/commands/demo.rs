@@ -86,15 +86,15 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     let mut settings = Settings::default();
     settings.allow.value = vec!["sh test.sh".to_owned(), "tail *".to_owned(), "od *".to_owned()];
     let model = Box::new(recorded(replies));
-    let (tools, surroundings, _) = world::tools(&settings, &place, &*model);
+    let equipment = world::equipment(&settings, &place, &*model);
     let parts = Parts {
         model,
-        tools,
+        tools: equipment.tools,
         gate: Arc::new(Rules {
             permission: Permission::Edit,
             allow: settings.allow.value.clone(),
         }),
-        world: surroundings,
+        world: equipment.surroundings,
     };
     let session = Session::new(parts, once::session_settings(&settings));
     if args.output == OutputForm::Text {

@@ -53,15 +53,15 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         permission: settings.permission.value,
         allow: settings.allow.value.clone(),
     };
-    let (tools, surroundings, of_tools) = world::tools(&settings, &place, &*model);
-    for notice in notices.into_iter().chain(of_tools) {
+    let equipment = world::equipment(&settings, &place, &*model);
+    for notice in notices.into_iter().chain(equipment.notices) {
         front.on(codelet_agent::event::Event::Notice(notice));
     }
     let parts = Parts {
         model,
-        tools,
+        tools: equipment.tools,
         gate: Arc::new(rules),
-        world: surroundings,
+        world: equipment.surroundings,
     };
     let session = Session::new(parts, session_settings(&settings));
     let done = carry(session, prompt, &runtime, &interrupt, front, chat, began);
