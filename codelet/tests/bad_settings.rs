@@ -87,6 +87,31 @@ fn a_cost_limit_needs_a_price() {
 }
 
 #[test]
+fn a_number_that_means_nothing_is_refused() {
+    let bench = Bench::new();
+    for (line, told) in [
+        ("idle_timeout = 9223372036854775807", "idle_timeout: "),
+        ("patience = 9223372036854775807", "patience: "),
+        ("max_cost = nan", "max_cost: "),
+        ("max_cost = inf", "max_cost: "),
+        ("max_cost = -1.0", "max_cost: "),
+        ("max_steps = 0", "max_steps: "),
+        ("window = 0", "window: "),
+        ("[models.\"ollama/m\"]\ninput = nan", "models.\"ollama/m\".input: "),
+        (
+            "[models.\"ollama/m\"]\nmax_output = 0",
+            "models.\"ollama/m\".max_output: ",
+        ),
+    ] {
+        bench.settings(&format!("{line}\n"));
+        refused(
+            &bench.command(&["-p", "x"]).output().unwrap(),
+            &["settings.toml: ", told],
+        );
+    }
+}
+
+#[test]
 fn settings_are_shown_with_where_they_come_from_and_without_keys() {
     let bench = Bench::new();
     bench.settings("permission = \"read\"\n");
