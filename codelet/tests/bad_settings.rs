@@ -76,6 +76,33 @@ fn a_transcript_that_cannot_be_written_is_told_before_the_run() {
     let bench = Bench::new();
     let args = ["-p", "x", "--model", "ollama/m", "--transcript", "no/such/folder.json"];
     refused(&bench.command(&args).output().unwrap(), &["no such folder"]);
+    let mut impossible = vec![format!("{}.json", "a".repeat(300))];
+    if cfg!(target_os = "linux") {
+        impossible.push("/proc/codelet.json".to_owned());
+    }
+    for path in &impossible {
+        let args = ["-p", "x", "--model", "ollama/m", "--transcript", path];
+        refused(&bench.command(&args).output().unwrap(), &[path]);
+    }
+}
+
+#[test]
+fn words_that_are_no_command_are_told_how_to_become_a_prompt() {
+    let bench = Bench::new();
+    for args in [&["fix the test"][..], &["-p", "fix", "the", "test"], &["fix", "it"]] {
+        refused(
+            &bench.command(args).output().unwrap(),
+            &["codelet -p 'make the tests pass'"],
+        );
+    }
+}
+
+#[test]
+fn the_known_vendors_are_told_once() {
+    let bench = Bench::new();
+    let output = bench.command(&["-p", "x", "--model", "nobody/x"]).output().unwrap();
+    refused(&output, &["--base-url"]);
+    assert_eq!(stderr(&output).matches("openrouter").count(), 1, "{}", stderr(&output));
 }
 
 #[test]
