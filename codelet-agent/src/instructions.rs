@@ -98,6 +98,10 @@ impl Gathering<'_> {
             return;
         }
         let Some((text, size)) = self.world.text(&path, self.left) else {
+            let path = path.display();
+            self.found.notices.push(format!(
+                "instructions: {path} was not read, it is no text or may not be read"
+            ));
             return;
         };
         let text = text.trim();
@@ -200,7 +204,7 @@ mod tests {
             self.0.contains_key(&clean).then_some(clean)
         }
         fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)> {
-            let text = self.0.get(path)?;
+            let text = self.0.get(path).filter(|text| *text != "\0")?;
             let end = text.floor_char_boundary(limit);
             Some((text[..end].to_owned(), text.len() as u64))
         }
@@ -234,6 +238,18 @@ mod tests {
     fn order(instructions: &Instructions) -> Vec<&str> {
         let heads = instructions.text.lines().filter(|line| line.ends_with("):"));
         heads.map(|line| line.split_once(" (").unwrap().0).collect()
+    }
+
+    #[test]
+    fn what_is_there_and_cannot_be_read_is_told() {
+        let found = gather(&world(&[
+            ("/repo/AGENTS.md", "\0"),
+            ("/repo/CLAUDE.md", "@pipe.md @missing.md"),
+            ("/repo/pipe.md", "\0"),
+        ]));
+        assert_eq!(found.notices.len(), 2, "{:?}", found.notices);
+        assert!(found.notices[0].contains("/repo/pipe.md was not read"));
+        assert!(found.notices[1].contains("/repo/AGENTS.md was not read"));
     }
 
     #[test]

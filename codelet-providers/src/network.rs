@@ -18,6 +18,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 const LONGEST_FRAME: usize = 8 << 20;
 /// The longest reply that is taken, in bytes.
 const LONGEST_REPLY: usize = 64 << 20;
+/// A server that only gives signs of life is waited for so many times as long as a silent one: a model may think for
+/// minutes, but not for ever.
+const PATIENCE_WITH_PINGS: u32 = 10;
 /// So much of a refusal is read, in bytes.
 const LONGEST_REFUSAL: usize = 256 << 10;
 
@@ -87,7 +90,7 @@ pub(crate) fn client(network: &Network, limits: TimeLimits) -> Result<Client, St
         let direct = network.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
         builder = builder.proxy(proxy.no_proxy(direct));
     }
-    builder.build().map_err(|error| chain(&error))
+    builder.build().map_err(|error| cause(&error))
 }
 
 /// A request that is ready to be sent.
@@ -124,8 +127,12 @@ impl Line {
             frames: VecDeque::new(),
             taken: 0,
             deadline: Some(deadline),
+            spoken: Instant::now(),
             is_over: false,
         };
+        if let Some(error) = stream.foreign() {
+            return Err(error);
+        }
         if stream.is_json() {
             return Err(stream.whole().await);
         }
@@ -184,17 +191,21 @@ impl Line {
     }
 
     fn failed(&self, error: &reqwest::Error, had_begun: bool) -> ModelError {
-        let why = self.scrub(&chain(error));
+        let why = self.scrub(&cause(error));
         let place = self.place();
         let said = match error {
-            error if error.is_connect() && why.contains("dns") => {
-                format!("the name of {place} could not be resolved ({why}): check the host's name and the network")
+            error if error.is_connect() && is_unresolved(error) => {
+                let host = self.url.host_str().unwrap_or("?");
+                format!("nobody knows the host {host}: check its name and the network")
             }
             error if error.is_connect() && error.is_timeout() => {
                 format!(
                     "{place} did not take the connection in {} s: check host, port and proxy",
                     self.limits.connect.as_secs()
                 )
+            }
+            error if error.is_connect() && is_unheard(error) => {
+                format!("nobody listens at {place}: check that the server runs, and its host and port")
             }
             error if error.is_connect() => {
                 format!("could not connect to {place} ({why}): check that it runs, host and port")
@@ -231,6 +242,8 @@ pub(crate) struct Stream {
     taken: usize,
     /// When the first byte has to be there; none once it was.
     deadline: Option<Instant>,
+    /// When something was said last; signs of life say nothing.
+    spoken: Instant,
     is_over: bool,
 }
 
@@ -254,7 +267,11 @@ impl Stream {
             Some(deadline) => (deadline, limits.first_byte),
             None => (Instant::now() + limits.idle, limits.idle),
         };
+        let deadline = deadline.min(self.spoken + limits.idle.max(limits.first_byte) * PATIENCE_WITH_PINGS);
         let chunk = match timeout_at(deadline, self.response.chunk()).await {
+            Err(_) if self.spoken.elapsed() > limit * 2 => {
+                return Err(self.line.silent(self.spoken.elapsed(), had_begun));
+            }
             Err(_) => return Err(self.line.silent(limit, had_begun)),
             Ok(Err(error)) => return Err(self.line.failed(&error, had_begun)),
             Ok(Ok(chunk)) => chunk,
@@ -267,7 +284,11 @@ impl Stream {
         };
         self.deadline = None;
         self.taken += chunk.len();
-        self.frames.extend(frames(&mut self.framer, &chunk));
+        let came = frames(&mut self.framer, &chunk);
+        if came.iter().any(|frame| !is_ping(frame)) {
+            self.spoken = Instant::now();
+        }
+        self.frames.extend(came);
         if self.framer.pending() > LONGEST_FRAME || self.taken > LONGEST_REPLY {
             return Err(ModelError::Garbled {
                 said: format!("the reply is too long: {} bytes came", self.taken),
@@ -282,12 +303,27 @@ impl Stream {
     }
 
     fn is_json(&self) -> bool {
-        let kind = self
-            .response
-            .headers()
-            .get("content-type")
-            .and_then(|kind| kind.to_str().ok());
-        kind.is_some_and(|kind| kind.trim_start().starts_with("application/json"))
+        self.header("content-type").starts_with("application/json")
+    }
+
+    /// A reply that is none of a model's server, whatever its status.
+    fn foreign(&self) -> Option<ModelError> {
+        let place = self.line.place();
+        if self.header("content-type").starts_with("text/html") {
+            return Some(ModelError::Refused {
+                said: format!("{place} answers with a page for people: is the address right?"),
+            });
+        }
+        let coding = self.header("content-encoding");
+        (!coding.is_empty() && coding != "identity").then(|| ModelError::Garbled {
+            said: format!("{place} answers compressed, which was not asked for"),
+        })
+    }
+
+    /// A header in lower case; empty where there is none.
+    fn header(&self, name: &str) -> String {
+        let value = self.response.headers().get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().trim().to_ascii_lowercase()
     }
 
     /// A stream was asked for and a document came: some gateways send errors so, with a status of success.
@@ -320,6 +356,11 @@ fn frames(framer: &mut SseFramer, chunk: &[u8]) -> Vec<String> {
         .collect()
 }
 
+/// Whether a frame says nothing but that the server lives.
+fn is_ping(frame: &str) -> bool {
+    frame.len() < 64 && frame.contains("\"ping\"")
+}
+
 /// A body up to a length; what is lost behind a failure is lost.
 async fn read(mut response: Response, longest: usize) -> (String, bool) {
     let mut body = Vec::new();
@@ -336,20 +377,34 @@ async fn read(mut response: Response, longest: usize) -> (String, bool) {
     (String::from_utf8_lossy(&body).into_owned(), is_whole)
 }
 
-/// What went wrong, down to the cause, without the address.
-fn chain(error: &reqwest::Error) -> String {
-    let mut causes: Vec<String> = Vec::new();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let said = cause.to_string();
-        if !causes.last().is_some_and(|last| last.contains(&said)) {
-            causes.push(said);
-        }
-        source = cause.source();
-    }
-    match causes.last() {
-        Some(_) => causes.join(": "),
-        None if error.is_timeout() => "it took too long".to_owned(),
-        None => "no reason is known".to_owned(),
-    }
+/// What went wrong: the innermost cause alone, as the layers above it speak of the program's parts. No address is in it.
+fn cause(error: &reqwest::Error) -> String {
+    let Some(cause) = causes(error).last() else {
+        let why = if error.is_timeout() {
+            "it took too long"
+        } else {
+            "no reason is known"
+        };
+        return why.to_owned();
+    };
+    let said = cause.to_string();
+    let bare = said.split(" (os error").next().unwrap_or(&said);
+    let mut chars = bare.chars();
+    let first = chars.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(chars).collect()
+}
+
+/// What led to an error, from the nearest to the innermost.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(std::error::Error::source(error), |cause| cause.source())
+}
+
+fn is_unresolved(error: &reqwest::Error) -> bool {
+    causes(error).any(|cause| cause.to_string().starts_with("dns error"))
+}
+
+fn is_unheard(error: &reqwest::Error) -> bool {
+    causes(error)
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::ConnectionRefused)
 }

@@ -17,6 +17,7 @@ mod world;
 
 use args::{Codelet, Command};
 use clap::Parser;
+use clap::error::ErrorKind;
 use exit::{Exit, Failure};
 use paint::{Ink, Look};
 use std::io::Write;
@@ -30,6 +31,13 @@ fn main() -> ExitCode {
         Err(told) => {
             // Help is an error to the parser, but not to the user who asked for it. A closed pipe is none either.
             let _ = told.print();
+            // Somebody who begins says what is to be done, without -p or without quotes.
+            if matches!(told.kind(), ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict) {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "A prompt stands behind -p, in quotes: codelet -p 'make the tests pass'"
+                );
+            }
             return if told.use_stderr() { Exit::Usage } else { Exit::Done }.into();
         }
     };

@@ -36,6 +36,27 @@ impl Output {
         }
     }
 
+    /// Looks whether the place can be written to, and leaves it as it is.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Output::File(path) = self else { return Ok(()) };
+        let tried = match fs::metadata(path) {
+            Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(drop),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
+                Draft::beside(path).map(drop)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        };
+        tried.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Failure::at(path.display(), "no file can be made there"),
+            _ => Failure::io(path, &error),
+        })
+    }
+
     /// Writes what `fill` writes. A file that exists keeps what it holds until all of the new content is there; pipes and
     /// devices are written to as they are.
     ///

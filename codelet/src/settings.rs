@@ -141,6 +141,49 @@ struct Written {
     models: BTreeMap<String, ModelFile>,
 }
 
+impl Written {
+    /// Numbers that are written well and mean nothing: a limit of `nan` dollars is never reached.
+    fn check(&self) -> Result<(), String> {
+        if self.max_cost.is_some_and(|sum| !sum.is_finite() || sum <= 0.0) {
+            return Err("max_cost: expected a sum in US dollars such as 0.50".to_owned());
+        }
+        for (name, value) in [("max_steps", self.max_steps.map(u64::from)), ("window", self.window)] {
+            if value == Some(0) {
+                return Err(format!("{name}: expected at least 1"));
+            }
+        }
+        for (name, seconds) in [("patience", self.patience), ("idle_timeout", self.idle_timeout)] {
+            if seconds.is_some_and(|seconds| seconds > LONGEST_WAIT) {
+                return Err(format!("{name}: expected at most {LONGEST_WAIT} seconds (a day)"));
+            }
+        }
+        for (name, model) in &self.models {
+            let prices = [
+                ("input", model.input),
+                ("output", model.output),
+                ("cache_read", model.cache_read),
+                ("cache_write", model.cache_write),
+                ("cache_write_1h", model.cache_write_1h),
+            ];
+            let is_none = |price: f64| !price.is_finite() || price < 0.0;
+            if let Some((what, _)) = prices.iter().find(|(_, price)| price.is_some_and(is_none)) {
+                return Err(format!(
+                    "models.{name:?}.{what}: expected US dollars per million tokens, 0 or more"
+                ));
+            }
+            for (what, tokens) in [("window", model.window), ("max_output", model.max_output)] {
+                if tokens == Some(0) {
+                    return Err(format!("models.{name:?}.{what}: expected at least 1"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The longest time that a setting may name, in seconds; clocks do not count much further than anybody waits.
+const LONGEST_WAIT: u64 = 24 * 3600;
+
 /// What a settings file says of a model.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -238,6 +281,7 @@ impl Settings {
     fn take(&mut self, written: Written, path: &Path) -> Result<(), Failure> {
         let from = &From::File(path.to_owned());
         let wrong = |problem: String| Failure::at(path.display(), problem);
+        written.check().map_err(wrong)?;
         self.model.take(written.model, from);
         self.base_url.take(written.base_url.map(Some), from);
         let permission = written

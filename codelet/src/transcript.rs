@@ -10,7 +10,7 @@ use std::path::Path;
 /// Looks whether the file can be written before a run that may take hours.
 ///
 /// # Errors
-/// When its folder is missing, or it is no file.
+/// When its folder is missing or takes no file, or it is no file.
 pub fn check(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_some_and(|folder| !folder.is_dir()) {
@@ -19,7 +19,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(Failure::at(path.display(), "is a folder, expected a file"));
     }
-    Ok(())
+    Output::named(path).check()
 }
 
 /// Writes the whole history.

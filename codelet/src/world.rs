@@ -42,8 +42,7 @@ pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
         ..Choice::default()
     };
     codelet_providers::connect(&choice).await.map_err(|error| {
-        let known: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
-        Failure::Told(match error {
+        Failure::Told(match &error {
             codelet_providers::ConnectError::NoKey { vendor, variable } => format!(
                 "there is no key for {vendor}: set ${variable}, or put `{vendor} = \"…\"` under [keys] in {}",
                 settings
@@ -51,7 +50,8 @@ pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
                     .as_ref()
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
-            error => format!("{error}; known are {}", known.join(", ")),
+            codelet_providers::ConnectError::UnknownVendor { .. } => format!("{error} (--base-url)"),
+            error => error.to_string(),
         })
     })
 }

@@ -76,6 +76,33 @@ fn a_transcript_that_cannot_be_written_is_told_before_the_run() {
     let bench = Bench::new();
     let args = ["-p", "x", "--model", "ollama/m", "--transcript", "no/such/folder.json"];
     refused(&bench.command(&args).output().unwrap(), &["no such folder"]);
+    let mut impossible = vec![format!("{}.json", "a".repeat(300))];
+    if cfg!(target_os = "linux") {
+        impossible.push("/proc/codelet.json".to_owned());
+    }
+    for path in &impossible {
+        let args = ["-p", "x", "--model", "ollama/m", "--transcript", path];
+        refused(&bench.command(&args).output().unwrap(), &[path]);
+    }
+}
+
+#[test]
+fn words_that_are_no_command_are_told_how_to_become_a_prompt() {
+    let bench = Bench::new();
+    for args in [&["fix the test"][..], &["-p", "fix", "the", "test"], &["fix", "it"]] {
+        refused(
+            &bench.command(args).output().unwrap(),
+            &["codelet -p 'make the tests pass'"],
+        );
+    }
+}
+
+#[test]
+fn the_known_vendors_are_told_once() {
+    let bench = Bench::new();
+    let output = bench.command(&["-p", "x", "--model", "nobody/x"]).output().unwrap();
+    refused(&output, &["--base-url"]);
+    assert_eq!(stderr(&output).matches("openrouter").count(), 1, "{}", stderr(&output));
 }
 
 #[test]
@@ -84,6 +111,31 @@ fn a_cost_limit_needs_a_price() {
     let mut command = bench.command(&["-p", "x", "--model", "deepseek/unheard-of", "--max-cost", "1"]);
     let output = command.env("DEEPSEEK_API_KEY", "k").output().unwrap();
     refused(&output, &["--max-cost", "deepseek/unheard-of"]);
+}
+
+#[test]
+fn a_number_that_means_nothing_is_refused() {
+    let bench = Bench::new();
+    for (line, told) in [
+        ("idle_timeout = 9223372036854775807", "idle_timeout: "),
+        ("patience = 9223372036854775807", "patience: "),
+        ("max_cost = nan", "max_cost: "),
+        ("max_cost = inf", "max_cost: "),
+        ("max_cost = -1.0", "max_cost: "),
+        ("max_steps = 0", "max_steps: "),
+        ("window = 0", "window: "),
+        ("[models.\"ollama/m\"]\ninput = nan", "models.\"ollama/m\".input: "),
+        (
+            "[models.\"ollama/m\"]\nmax_output = 0",
+            "models.\"ollama/m\".max_output: ",
+        ),
+    ] {
+        bench.settings(&format!("{line}\n"));
+        refused(
+            &bench.command(&["-p", "x"]).output().unwrap(),
+            &["settings.toml: ", told],
+        );
+    }
 }
 
 #[test]

@@ -6,7 +6,9 @@ use codelet_providers::{Choice, Secret, connect};
 use codelet_testkit::server::{Behaviour, End, Fault, Gate, Refusal, Reply, RetryAfter, Server, Trouble, Window, Wire};
 use futures_util::StreamExt;
 use serde_json::json;
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 fn error(wire: Wire, reply: Reply) -> ModelError {
     let server = Server::start(wire, Behaviour::replies([reply]));
@@ -205,7 +207,7 @@ fn a_host_that_is_not_there_is_told_with_what_to_check() {
         (format!("http://127.0.0.1:{port}"), format!("127.0.0.1:{port}")),
         (
             "http://no-such-host.invalid".to_owned(),
-            "no-such-host.invalid:80".to_owned(),
+            "no-such-host.invalid".to_owned(),
         ),
     ] {
         let choice = Choice {
@@ -294,4 +296,98 @@ fn deltas_come_before_the_error_that_ends_them() {
         assert!(items.iter().any(|item| matches!(item, Ok(Delta::Text(_)))));
         assert!(items.last().unwrap().is_err());
     });
+}
+
+/// What comes of asking a server that is none: it sends these bytes to each who connects, and the last again and again.
+fn asked_of(head: &'static str, again: &'static str, limits: Option<codelet_providers::TimeLimits>) -> ModelError {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 65_536]);
+            let mut sent = stream.write_all(head.as_bytes());
+            while !again.is_empty() && sent.is_ok() {
+                sent = stream.write_all(again.as_bytes());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    });
+    let choice = Choice {
+        model: name(Wire::Anthropic).to_owned(),
+        base_url: Some(url),
+        key: Some(Secret::new(KEY)),
+        limits,
+        ..Choice::default()
+    };
+    block_on(async { ask(&*connect(&choice).await.unwrap(), request(beginning())).await })
+        .end
+        .unwrap_err()
+}
+
+#[test]
+fn a_page_for_people_is_told_as_one() {
+    let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>";
+    match asked_of(page, "", None) {
+        ModelError::Refused { said } => assert!(said.contains("is the address right?"), "{said}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_answer_that_is_compressed_is_told_as_one() {
+    let packed =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\nxx";
+    match asked_of(packed, "", None) {
+        ModelError::Garbled { said } => assert!(said.contains("compressed"), "{said}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_server_that_only_gives_signs_of_life_is_given_up() {
+    let short = Duration::from_millis(50);
+    let limits = codelet_providers::TimeLimits {
+        connect: Duration::from_secs(5),
+        first_byte: short,
+        idle: short,
+    };
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+    for ping in ["event: ping\ndata: {\"type\":\"ping\"}\n\n", ": alive\n\n"] {
+        let began = Instant::now();
+        let error = asked_of(head, ping, Some(limits));
+        assert!(matches!(error, ModelError::Cut { .. }), "{error:?}");
+        assert!(error.to_string().contains("said nothing for"), "{error}");
+        assert!(began.elapsed() >= short * 10);
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_without_the_names_of_our_parts() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let gone = Choice {
+        model: name(Wire::Anthropic).to_owned(),
+        base_url: Some(format!("http://127.0.0.1:{port}")),
+        key: Some(Secret::new(KEY)),
+        ..Choice::default()
+    };
+    let unknown = Choice {
+        base_url: Some("http://no-such-host.invalid".to_owned()),
+        ..gone.clone()
+    };
+    let said = |choice: &Choice| {
+        block_on(async { ask(&*connect(choice).await.unwrap(), request(beginning())).await })
+            .end
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(said(&gone).ends_with(&format!(
+        "nobody listens at 127.0.0.1:{port}: check that the server runs, and its host and port"
+    )));
+    assert!(said(&unknown).ends_with("nobody knows the host no-such-host.invalid: check its name and the network"));
+    let closed = asked_of("", "", None).to_string();
+    assert!(
+        closed.ends_with("failed (connection closed before message completed)"),
+        "{closed}"
+    );
 }

@@ -1,11 +1,16 @@
 //! For people: the answer on standard output, and on standard error what happens until then, a line each.
 
 use super::{Done, Front};
-use crate::paint::{Ink, Look, bytes, clean, clip};
+use crate::paint::{Ink, Look, bytes, clean, clip, clip_path};
 use codelet_agent::event::{Event, Listen};
 use codelet_agent::run::Ending;
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// So much of what the model says is kept to be shown, in bytes: more than the widest line.
+const MOST_SAID: usize = 4_096;
+/// Between two looks at what it says: a terminal is slow, and so are eyes.
+const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Prints the answer to `out`, and a line for what happens to `told`.
 pub struct Plain<W, T> {
@@ -14,8 +19,12 @@ pub struct Plain<W, T> {
     look: Look,
     /// Whether the steps are told, not only what somebody has to know.
     follows: bool,
-    /// A line that counts down stands on the terminal and is to be written over.
-    counts_down: bool,
+    /// A line that changes stands on the terminal and is to be written over.
+    is_passing: bool,
+    /// The end of what the model says now; the whole answer is printed when it is there.
+    said: String,
+    /// When that was shown last.
+    shown: Option<Instant>,
     /// The try that a log was told to wait for.
     awaited: u32,
     /// A person reads the answer from a terminal, which must not obey it.
@@ -32,7 +41,9 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
             told,
             look,
             follows,
-            counts_down: false,
+            is_passing: false,
+            said: String::new(),
+            shown: None,
             awaited: 0,
             is_for_terminal,
         }
@@ -46,9 +57,32 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
     }
 
     fn wipe(&mut self) {
-        if std::mem::take(&mut self.counts_down) {
+        if std::mem::take(&mut self.is_passing) {
             let _ = write!(self.told, "\r\x1b[2K");
         }
+    }
+
+    /// Shows that the model writes: the last of its words, on one line, a few times in a second.
+    fn whisper(&mut self, text: &str) {
+        if !self.follows || !self.look.terminal || self.look.dumb {
+            return;
+        }
+        self.said.push_str(text);
+        let width = self.look.width.saturating_sub(4);
+        if self.said.len() > MOST_SAID {
+            let from = self.said.ceil_char_boundary(self.said.len() - MOST_SAID / 2);
+            self.said.drain(..from);
+        }
+        if self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let words: Vec<&str> = self.said.split_whitespace().collect();
+        let line = clean(&words.join(" "));
+        let line = self.look.ink(Ink::Dim, &clip_path(&line, width));
+        let _ = write!(self.told, "\r\x1b[2K  {line}");
+        let _ = self.told.flush();
+        self.is_passing = true;
     }
 
     fn count_down(&mut self, cause: &str, left: Duration, next_try: u32) {
@@ -68,14 +102,22 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
         let label = self.look.ink(Ink::Yellow, "waiting:");
         let _ = write!(self.told, "\r\x1b[2K{label} {line}");
         let _ = self.told.flush();
-        self.counts_down = true;
+        self.is_passing = true;
     }
 }
 
 impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
     fn on(&mut self, event: Event) {
         match event {
-            Event::Asking { .. } => self.awaited = 0,
+            Event::Asking { .. } => {
+                self.awaited = 0;
+                self.said.clear();
+            }
+            Event::Text(text) | Event::Thinking(text) => self.whisper(&text),
+            Event::Void => {
+                self.said.clear();
+                self.wipe();
+            }
             Event::Waiting { cause, left, next_try } => self.count_down(&cause, left, next_try),
             Event::Compacted { notice, .. } => {
                 let warnings: Vec<String> = notice.warnings.iter().map(ToString::to_string).collect();
