@@ -3,6 +3,7 @@
 mod arrows;
 mod bench_agent;
 mod fixtures;
+mod real_model;
 mod seeds;
 
 use std::path::Path;
@@ -11,7 +12,8 @@ use std::process::ExitCode;
 const USAGE: &str = "cargo xtask arrows             check which way imports point
 cargo xtask fixtures [--check] write the generated fixtures, or say which differ
 cargo xtask seeds              write first inputs for the fuzzers, from the fixtures
-cargo xtask bench-agent        measure what the agent adds to the time of a provider";
+cargo xtask bench-agent        measure what the agent adds to the time of a provider
+cargo xtask real-model [--large] run the agent against a real server with a real model";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +48,8 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["fixtures", "--check"] => fixtures::check(root),
         ["seeds"] => seeds::write(root),
         ["bench-agent"] => bench_agent::run(root),
+        ["real-model"] => real_model::run(root, false),
+        ["real-model", "--large"] => real_model::run(root, true),
         _ => return Err(Trouble::Usage),
     };
     done.map_err(Trouble::Found)

@@ -1,0 +1,146 @@
+//! The real `codelet` against a real server with a real model, on this machine alone.
+
+mod agent;
+mod fetch;
+mod large;
+mod process;
+mod server;
+mod small;
+
+use agent::Agent;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// What the served model is called.
+const MODEL: &str = "codelet-test";
+
+/// What came of a claim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// It holds.
+    Met,
+    /// The model did not do its part, so nothing can be said of ours.
+    NotMet,
+    /// It does not hold.
+    Failed,
+}
+
+/// A claim, what came of it, and the figure that says so.
+struct Check {
+    claim: String,
+    verdict: Verdict,
+    figure: String,
+}
+
+impl Check {
+    fn new(claim: impl Into<String>, holds: bool, figure: impl Into<String>) -> Self {
+        let verdict = if holds { Verdict::Met } else { Verdict::Failed };
+        Check {
+            claim: claim.into(),
+            verdict,
+            figure: figure.into(),
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match self.verdict {
+            Verdict::Met => "met    ",
+            Verdict::NotMet => "not met",
+            Verdict::Failed => "FAILED ",
+        };
+        write!(f, "{verdict}  {}: {}", self.claim, self.figure)
+    }
+}
+
+/// Each check is said when it is done; the last line counts them.
+struct Report {
+    checks: Vec<Check>,
+}
+
+impl Report {
+    fn add(&mut self, check: Check) {
+        crate::say(&check.to_string());
+        self.checks.push(check);
+    }
+
+    /// Adds what a group of checks came to; where it broke off, that is a failure of its own.
+    fn add_all(&mut self, group: &str, checks: Result<Vec<Check>, String>) {
+        match checks {
+            Ok(checks) => checks.into_iter().for_each(|check| self.add(check)),
+            Err(error) => self.add(Check::new(group, false, error)),
+        }
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.checks.iter().filter(|check| check.verdict == verdict).count()
+    }
+}
+
+/// Runs the small tier, or the large one, and says what came of it.
+pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
+    let broken = |error: String| vec![error];
+    let began = Instant::now();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let folder = target.join("real-model");
+    match fetch::fetch(&folder, is_large) {
+        Ok(()) => {}
+        Err(fetch::Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
+        Err(fetch::Missing::Wrong(why)) => return Err(broken(why)),
+    }
+    let fetched = began.elapsed();
+    let built = Command::new("cargo")
+        .args(["build", "--quiet", "-p", "codelet"])
+        .current_dir(root)
+        .status()
+        .map_err(|error| broken(error.to_string()))?;
+    if !built.success() {
+        return Err(broken("the build failed".to_owned()));
+    }
+    let scratch = Scratch::new().map_err(|error| broken(error.to_string()))?;
+    let agent = Agent {
+        program: target.join("debug/codelet"),
+        home: scratch.0.join("home"),
+        work: scratch.0.join("work"),
+    };
+    let began = Instant::now();
+    let mut report = Report { checks: Vec::new() };
+    if is_large {
+        large::run(&folder, &agent, &mut report);
+    } else {
+        small::run(&folder, &agent, &mut report);
+    }
+    let summary = format!(
+        "{} met, {} not met by the model, {} failed, in {:.0} s (and {:.0} s for the files)",
+        report.count(Verdict::Met),
+        report.count(Verdict::NotMet),
+        report.count(Verdict::Failed),
+        began.elapsed().as_secs_f64(),
+        fetched.as_secs_f64()
+    );
+    match report.count(Verdict::Failed) {
+        0 => Ok(summary),
+        _ => Err(broken(summary)),
+    }
+}
+
+/// A folder of this run, gone afterwards.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> std::io::Result<Self> {
+        let scratch = Scratch(std::env::temp_dir().join(format!("codelet-real-model-{}", std::process::id())));
+        std::fs::create_dir_all(scratch.0.join("home"))?;
+        std::fs::create_dir_all(scratch.0.join("work"))?;
+        Ok(scratch)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

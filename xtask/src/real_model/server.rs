@@ -1,0 +1,134 @@
+//! A `llama-server` on loopback, from its start to its certain end.
+
+use super::process::{Held, LOOK};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The longest that loading may take.
+const LOADING: Duration = Duration::from_secs(120);
+/// No answer to a plain question is longer, in bytes.
+const ANSWER: u64 = 1 << 20;
+
+/// A running server. It ends when it is dropped.
+pub struct Server {
+    held: Held,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts it with a model and further arguments, and returns as soon as it takes connections: it may still be loading.
+    ///
+    /// # Errors
+    /// When it cannot be started, ends, or takes no connection in time.
+    pub fn start(folder: &Path, model: &str, arguments: &[&str]) -> Result<Self, String> {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
+        let address = free.local_addr().map_err(|error| error.to_string())?;
+        drop(free);
+        let bin = folder.join("bin");
+        let log = File::create(folder.join("server.log")).map_err(|error| error.to_string())?;
+        let child = Command::new(bin.join("llama-server"))
+            .arg("-m")
+            .arg(folder.join(model))
+            .args(["--host", "127.0.0.1", "--port", &address.port().to_string()])
+            // One slot, on the processor alone, the likeliest word always, the cache in the slot and nowhere else.
+            .args([
+                "--alias",
+                super::MODEL,
+                "-np",
+                "1",
+                "-t",
+                "2",
+                "-ngl",
+                "0",
+                "--no-webui",
+                "--cache-ram",
+                "0",
+            ])
+            .args(["--temp", "0", "--slots"])
+            .args(arguments)
+            .env_clear()
+            .env("LD_LIBRARY_PATH", &bin)
+            .env("OMP_WAIT_POLICY", "passive")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| format!("the server cannot be started: {error}"))?;
+        let mut server = Server {
+            held: Held(child),
+            address,
+        };
+        let deadline = Instant::now() + LOADING;
+        while TcpStream::connect(address).is_err() {
+            server.still_lives(deadline)?;
+        }
+        Ok(server)
+    }
+
+    /// Waits until it has loaded.
+    ///
+    /// # Errors
+    /// When it ends before, or takes too long.
+    pub fn loaded(mut self) -> Result<Self, String> {
+        let deadline = Instant::now() + LOADING;
+        while self.health() != Some(200) {
+            self.still_lives(deadline)?;
+        }
+        Ok(self)
+    }
+
+    /// The status that it gives itself: 503 while it loads.
+    pub fn health(&self) -> Option<u16> {
+        Some(self.get("/health")?.0)
+    }
+
+    /// Whether a request is worked on.
+    pub fn is_busy(&self) -> Option<bool> {
+        let (_, slots) = self.get("/slots")?;
+        slots
+            .as_array()?
+            .iter()
+            .map(|slot| slot["is_processing"].as_bool())
+            .try_fold(false, |busy, is| Some(busy || is?))
+    }
+
+    /// Its address, as a client is given it, with what a wire puts behind.
+    pub fn base(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    fn still_lives(&mut self, deadline: Instant) -> Result<(), String> {
+        let ended = self.held.0.try_wait().map_err(|error| error.to_string())?;
+        if let Some(status) = ended {
+            return Err(format!("the server ended while loading ({status})"));
+        }
+        if Instant::now() >= deadline {
+            return Err("the server did not load in time".to_owned());
+        }
+        thread::sleep(LOOK);
+        Ok(())
+    }
+
+    /// Asks for a page, and reads its status and its JSON.
+    fn get(&self, path: &str) -> Option<(u16, Value)> {
+        let mut stream = TcpStream::connect(self.address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+            self.address
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        let mut bytes = Vec::new();
+        stream.take(ANSWER).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let status = text.split(' ').nth(1)?.parse().ok()?;
+        let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
+    }
+}

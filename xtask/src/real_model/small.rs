@@ -1,0 +1,165 @@
+//! What a model of 135 million parameters can show: the wires, the window, loading and interruption. Its words are naught.
+
+use super::agent::{ANTHROPIC, Agent, CHAT, RESPONSES, Wire};
+use super::fetch::SMALL_MODEL;
+use super::process::LOOK;
+use super::server::Server;
+use super::{Check, Report};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The longest that one run of the agent may take.
+const LIMIT: Duration = Duration::from_secs(120);
+/// The longest that a slot may be busy after its client has gone.
+const FREED: Duration = Duration::from_secs(5);
+/// The server's window: system prompt and tools fit into a fifth of it, as a compaction of a refused request needs.
+const WINDOW: &str = "8192";
+/// Ends answers early: the token that ends one is made likelier, so that no answer runs to the limit.
+const BRIEF: [&str; 2] = ["--logit-bias", "2+6"];
+/// How often a server is started anew to meet it while it loads.
+const STARTS: u32 = 4;
+const PROMPT: &str = "Say hello.";
+
+/// Runs all checks of the tier.
+pub fn run(folder: &Path, agent: &Agent, report: &mut Report) {
+    let arguments = ["-c", WINDOW, BRIEF[0], BRIEF[1]];
+    let loaded = match loading(folder, agent, &arguments) {
+        Ok((check, server)) => {
+            report.add(check);
+            Ok(server)
+        }
+        Err(error) => {
+            report.add(Check::new("a server that loads is waited for", false, error));
+            Server::start(folder, SMALL_MODEL, &arguments)
+        }
+    };
+    match loaded.and_then(Server::loaded) {
+        Err(error) => report.add(Check::new("the server", false, error)),
+        Ok(server) => {
+            for wire in [CHAT, RESPONSES, ANTHROPIC] {
+                report.add_all(wire.name, streams(agent, &server, wire));
+            }
+            for wire in [CHAT, RESPONSES, ANTHROPIC] {
+                report.add_all(wire.name, too_long(agent, &server, wire));
+            }
+        }
+    }
+    let endless = Server::start(folder, SMALL_MODEL, &["-c", WINDOW, "--ignore-eos"]).and_then(Server::loaded);
+    match endless {
+        Err(error) => report.add(Check::new("the server", false, error)),
+        Ok(server) => {
+            for wire in [CHAT, RESPONSES, ANTHROPIC] {
+                report.add_all(wire.name, interrupted(agent, &server, wire));
+            }
+        }
+    }
+}
+
+/// A run begins while the server still says 503.
+fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, Server), String> {
+    for _ in 0..STARTS {
+        let server = Server::start(folder, SMALL_MODEL, arguments)?;
+        if server.health() == Some(200) {
+            continue;
+        }
+        let ran = agent.run(&server, CHAT, PROMPT, &[], None, LIMIT)?;
+        let causes = ran.of("waiting").filter_map(|line| line["cause"].as_str());
+        let was_busy = causes.filter(|cause| cause.contains("503")).count() > 0;
+        if !was_busy && ran.has_answered() {
+            // It had loaded before the request arrived.
+            continue;
+        }
+        let tries = ran.of("asking").count();
+        let figure = format!("{} requests, {:.1} s, {}", tries, ran.took.as_secs_f64(), ran.ending());
+        return Ok((
+            Check::new(
+                "a server that loads (503) is waited for",
+                was_busy && ran.has_answered(),
+                figure,
+            ),
+            server,
+        ));
+    }
+    Err(format!("{STARTS} servers had all loaded before the first request"))
+}
+
+/// Two runs with the same beginning: the second is served from the slot's cache.
+fn streams(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
+    let first = agent.run(server, wire, PROMPT, &[], None, LIMIT)?;
+    let second = agent.run(server, wire, PROMPT, &[], None, LIMIT)?;
+    let claim = |what: &str| format!("{}: {what}", wire.name);
+    let texts = first.of("text").count();
+    let figure = format!("{texts} pieces of text, {}", first.ending());
+    let streams = Check::new(claim("the answer streams"), texts > 1 && first.has_answered(), figure);
+    let input = first.usage("fresh") + first.usage("cache_read");
+    let figure = format!("{input} tokens in, {} out", first.usage("output"));
+    let billed = Check::new(
+        claim("usage is reported"),
+        input > 0 && first.usage("output") > 0,
+        figure,
+    );
+    let (cached, fresh) = (second.usage("cache_read"), second.usage("fresh"));
+    let figure = format!("{cached} tokens from the cache, {fresh} fresh");
+    // Cached tokens are a part of the input, which is the same in both: whichever wire counts them in or out.
+    let holds = cached > 0 && cached + fresh == input;
+    Ok(vec![
+        streams,
+        billed,
+        Check::new(claim("the second request is cached"), holds, figure),
+    ])
+}
+
+/// A window that is set far too large: the refusal tells the real one.
+fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
+    let notes = agent.work.join("notes.txt");
+    let text: String = (0..900)
+        .map(|line| format!("Note {line}: the build of module {} took a while.\n", line % 37))
+        .collect();
+    std::fs::write(&notes, text).map_err(|error| error.to_string())?;
+    let ran = agent.run(server, wire, PROMPT, &["--window", "128k"], Some(&notes), LIMIT)?;
+    let limits: Vec<u64> = ran.of("asking").filter_map(|line| line["limit"].as_u64()).collect();
+    let real: u64 = WINDOW.parse().map_err(|_| "the window is no number".to_owned())?;
+    let (asked, learned) = (
+        limits.first().copied().unwrap_or(0),
+        limits.last().copied().unwrap_or(0),
+    );
+    let mut sizes = String::from("no compaction");
+    let mut is_compacted = false;
+    if let Some(line) = ran.of("compacted").find(|line| line["reason"] == "refused") {
+        sizes = format!("{} to {} tokens", line["before"], line["after"]);
+        is_compacted = line["after"].as_u64().is_some_and(|after| after < learned);
+    }
+    let holds = asked > real && learned > 0 && learned <= real && is_compacted && ran.has_answered();
+    let figure = format!("limit {asked}, then {learned} of {real}; {sizes}; {}", ran.ending());
+    let claim = format!("{}: too long, the window is learned, compacted, answered", wire.name);
+    Ok(vec![Check::new(claim, holds, figure)])
+}
+
+/// An answer without end is interrupted: the run ends at once, and the server's slot is free.
+fn interrupted(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
+    let mut running = agent.start(server, wire, PROMPT, &[], None, LIMIT)?;
+    running.until("text")?;
+    let was_busy = server.is_busy() == Some(true);
+    let sent = Instant::now();
+    running.interrupt()?;
+    let ran = running.finish()?;
+    let ended = sent.elapsed();
+    while server.is_busy() != Some(false) && sent.elapsed() < FREED {
+        thread::sleep(LOOK);
+    }
+    let is_free = server.is_busy() == Some(false);
+    let figure = format!(
+        "{}, ended after {} ms, the slot was {} after {} ms",
+        ran.ending(),
+        ended.as_millis(),
+        if is_free { "free" } else { "still busy" },
+        sent.elapsed().as_millis()
+    );
+    let claim = format!("{}: an interrupted request frees the slot", wire.name);
+    Ok(vec![Check::new(
+        claim,
+        was_busy && is_free && ran.status == Some(130),
+        figure,
+    )])
+}
