@@ -1,13 +1,13 @@
 //! The digest: the chosen lines of the old part, in their order, for a model to read.
 //!
 //! First the files, a path a line. Then, unit by unit, a header in brackets with the tool, the file and the handle, and
-//! the lines beneath it, `…` where lines are left out. Commands without output stand together under `[ran]`. Lines are
-//! shown as they were, but for line numbers in front; one that begins like a header gets a space before it, and one that
-//! names a reminder's tag is left out, so that nothing quoted can pose as more than a quotation.
+//! the lines beneath it, `…` where lines are left out. Commands of which nothing else is shown stand together under
+//! `[ran]`. Lines are shown as they were, but for line numbers in front; one that begins like a header gets a space before
+//! it, and one that names a reminder's tag is left out, so that nothing quoted can pose as more than a quotation.
 
 use crate::cut;
 use crate::index::{Block, BlockKind, Index, NONE};
-use crate::message::{Message, Part};
+use crate::message::{ActionKind, Message, Part};
 use crate::pack::{LIST_BYTES, Unit};
 use crate::recall::Handle;
 use std::ops::Range;
@@ -51,17 +51,46 @@ pub(crate) fn units(
             continue;
         }
         let header = header(block, messages, handle(number));
+        let Range { start: first, end } = leading(index, block, messages);
         units.of_block.push(units.units.len() as u32);
         units.units.push(Unit {
             header: header.len() as u32,
-            first: match block.kind {
-                BlockKind::Call if !block.subject && !block.lines.is_empty() => block.lines.start,
-                _ => NONE,
-            },
+            first,
+            end,
         });
         units.headers.push(header);
     }
     units
+}
+
+/// The lines of a call that stand before any output of it: all of a command, or else what the call says first and nothing
+/// that could be listed among commands. From [`NONE`] on if it has a file in its header instead, or is no call.
+fn leading(index: &Index, block: &Block, messages: &[Arc<Message>]) -> Range<u32> {
+    if block.kind != BlockKind::Call || block.subject || block.lines.is_empty() {
+        return NONE..NONE;
+    }
+    let part = &messages[block.message as usize].parts[block.part as usize];
+    let Some(bytes) = command_in(block.text.as_str(), part) else {
+        return block.lines.start..block.lines.start;
+    };
+    let lines = &index.lines[block.lines.start as usize..block.lines.end as usize];
+    let before = |byte: usize| block.lines.start + lines.partition_point(|line| (line.start as usize) < byte) as u32;
+    before(bytes.start)..before(bytes.end)
+}
+
+/// Where a call's command line stands among its parameters, as lines of its own.
+fn command_in(text: &str, part: &Part) -> Option<Range<usize>> {
+    let Part::ToolCall(call) = part else { return None };
+    let command = call.action.command.as_deref().filter(|line| !line.trim().is_empty())?;
+    if call.action.kind != ActionKind::Command {
+        return None;
+    }
+    let is_edge = |byte: Option<&u8>| byte.is_none_or(|&byte| byte == b'\n');
+    let mut places = text.match_indices(command).map(|(at, _)| at..at + command.len());
+    places.find(|place| {
+        let before = place.start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+        is_edge(before) && is_edge(text.as_bytes().get(place.end))
+    })
 }
 
 fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>) -> String {
@@ -123,7 +152,8 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
         if owner != unit {
             unit = owner;
             let has_output = shown.get(at + 1).is_some_and(|next| next.0 == owner);
-            let listed = block.kind == BlockKind::Call && units.units[owner as usize].first != NONE && !has_output;
+            let is_command = |line: u32| !taken[line as usize] || units.units[owner as usize].is_command(line);
+            let listed = !has_output && body(block).all(is_command);
             if !listed {
                 text.push_str(&units.headers[owner as usize]);
             } else if !listing {
@@ -132,7 +162,8 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
             listing = listed;
         }
         let mut gap = false;
-        for line in body(block) {
+        let is_said = |line: &u32| !listing || units.units[owner as usize].is_command(*line);
+        for line in body(block).filter(is_said) {
             let quoted = if taken[line as usize] {
                 index.text_of(block, line as usize)
             } else {
@@ -163,4 +194,149 @@ fn push_line(text: &mut String, line: &str) {
     }
     text.push_str(line);
     text.push('\n');
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::history::History;
+    use crate::message::{Action, Parameters, Role, ToolCall, ToolResult};
+    use crate::pack::{self, Task, Use};
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    /// A call and its answer.
+    pub(crate) fn call(
+        history: &mut History,
+        tool: &str,
+        action: Action,
+        parameters: Value,
+        (success, output): (Option<bool>, &str),
+    ) {
+        let id = history.messages().len().to_string();
+        let mut call = ToolCall::new(id.as_str(), tool, Default::default()).doing(action);
+        call.parameters = Parameters::new(parameters.as_object().unwrap().clone());
+        history.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        history.append(Message::results(vec![ToolResult::new(id.as_str(), success, output)]));
+    }
+
+    pub(crate) fn run(history: &mut History, line: &str, output: &str) {
+        call(
+            history,
+            "Bash",
+            Action::command(line),
+            json!({"command": line}),
+            (Some(true), output),
+        );
+    }
+
+    /// What is quoted of a history in at most so many bytes; the `shown` lines stand in the view.
+    pub(crate) fn quoted(history: &History, shown: &[u32], bytes: usize) -> String {
+        let index = history.index();
+        let units = units(index, history.messages(), |_| None);
+        let taken = pack::choose(&Task {
+            index,
+            uses: &vec![Use::Choose; index.blocks.len()],
+            shown,
+            unit_of: &units.of_block,
+            units: &units.units,
+            bytes,
+        });
+        render(index, &units, &taken)
+    }
+
+    /// What is written where exactly the lines are taken that `is_taken` says.
+    fn written(history: &History, is_taken: impl Fn(&str) -> bool) -> String {
+        let index = history.index();
+        let units = units(index, history.messages(), |_| None);
+        let blocks = index.blocks.iter();
+        let taken: Vec<bool> = blocks
+            .flat_map(|block| {
+                block
+                    .lines
+                    .clone()
+                    .map(|line| is_taken(index.text_of(block, line as usize)))
+            })
+            .collect();
+        render(index, &units, &taken)
+    }
+
+    /// A command with a description before it and a bound behind it, a search, and a command given as words.
+    fn calls() -> History {
+        let mut history = History::new();
+        let tests = json!({"description": "Runs the tests", "command": "cargo test\ncargo doc", "timeout": 9_000});
+        call(
+            &mut history,
+            "Bash",
+            Action::command("cargo test\ncargo doc"),
+            tests,
+            (Some(true), "3 passed"),
+        );
+        let search = Action {
+            kind: ActionKind::Search,
+            ..Action::default()
+        };
+        let pattern = json!({"pattern": "fn render", "path": "src"});
+        call(&mut history, "Grep", search, pattern, (Some(true), "digest.rs:9"));
+        let shell = json!({"command": ["bash", "-lc", "make all"], "workdir": "/x"});
+        call(
+            &mut history,
+            "shell",
+            Action::command("make all"),
+            shell,
+            (Some(true), ""),
+        );
+        history
+    }
+
+    #[test]
+    fn only_command_lines_are_listed_without_a_header() {
+        let history = calls();
+        let commands = |line: &str| line.starts_with("cargo") || line.starts_with("make");
+        assert_eq!(written(&history, commands), "[ran]\ncargo test\ncargo doc\nmake all\n");
+        assert_eq!(
+            written(&history, |line| commands(line) || line == "fn render"),
+            "[ran]\ncargo test\ncargo doc\n[Grep]\nfn render\n[ran]\nmake all\n"
+        );
+        assert_eq!(
+            written(&history, |line| commands(line) || line == "9000" || line == "/x"),
+            "[Bash]\n…\ncargo test\ncargo doc\n9000\n[shell]\n…\nmake all\n/x\n"
+        );
+        assert_eq!(
+            written(&history, |line| commands(line) || line == "3 passed"),
+            "[Bash]\n…\ncargo test\ncargo doc\n3 passed\n[ran]\nmake all\n"
+        );
+    }
+
+    #[test]
+    fn what_is_quoted_costs_no_more_than_was_counted() {
+        let history = calls();
+        for bytes in 0..300 {
+            let text = quoted(&history, &[], bytes);
+            assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
+        }
+        let all = quoted(&history, &[], 300);
+        assert!(all.contains("fn render") && all.contains("9000"), "{all}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_command_is_found_among_its_parameters_wherever_it_stands(
+            before in "[a-c\n]{0,6}",
+            line in "[a-c\n]{0,4}[a-c][a-c\n]{0,4}",
+            after in "[a-c\n]{0,6}",
+            bytes in 0usize..200,
+        ) {
+            let mut history = History::new();
+            let parameters = json!({"about": before, "command": line, "more": after});
+            call(&mut history, "Bash", Action::command(&line), parameters, (Some(true), &after));
+            let text = quoted(&history, &[], bytes);
+            prop_assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
+            for unit in units(history.index(), history.messages(), |_| None).units {
+                prop_assert!(unit.first <= unit.end);
+            }
+        }
+    }
 }

@@ -23,8 +23,18 @@ pub(crate) enum Use {
 pub(crate) struct Unit {
     /// Bytes of the header and its line break.
     pub header: u32,
-    /// The first line of a command's call, which stands before any output of it, or [`NONE`].
+    /// The first line of a command or of another call without a file, which stands before anything else of the unit, or
+    /// [`NONE`].
     pub first: u32,
+    /// Where the lines of the command end that begins there; `first` again if it is no command.
+    pub end: u32,
+}
+
+impl Unit {
+    /// Whether a line is the command itself, and so needs no header: it is listed with other commands.
+    pub fn is_command(&self, line: u32) -> bool {
+        (self.first..self.end).contains(&line)
+    }
 }
 
 /// What may be chosen, and for how much.
@@ -43,7 +53,7 @@ pub(crate) struct Task<'a> {
 
 /// Bytes of the mark where lines are left out, with its line break.
 pub(crate) const GAP_BYTES: u32 = 4;
-/// Bytes of the header above calls that are listed without their output, with its line break.
+/// Bytes of the header above commands that are listed without their output, with its line break.
 pub(crate) const LIST_BYTES: u32 = 6;
 /// A line with no chosen neighbour is charged this much more than its bytes: scattered lines cannot be read.
 const LONELY_BYTES: f32 = 20.0;
@@ -325,25 +335,20 @@ impl<'a> Packer<'a> {
         }
         let block = self.block_of[line] as usize;
         let unit = self.task.unit_of[block] as usize;
-        let listed = self.is_listed(block, unit);
+        let Unit { header, first, .. } = self.task.units[unit];
+        let listed = self.task.units[unit].is_command(line as u32);
         if !self.opened[unit] && !(listed && (above || below)) {
-            let Unit { header, first } = self.task.units[unit];
-            if first == line as u32 {
+            if listed && first == line as u32 {
                 // A command is listed by itself, without a header of its own.
                 return (gain * self.factors[line] / bytes as f32, bytes + LIST_BYTES);
             }
             bytes += if listed { LIST_BYTES } else { header };
-            if first != NONE && !self.taken[first as usize] {
+            if first != NONE && first != line as u32 && !self.taken[first as usize] {
                 bytes += self.shown_bytes(first as usize) + GAP_BYTES;
                 gain += self.gain(first as usize);
             }
         }
         (gain * self.factors[line] / (bytes as f32 + lonely), bytes)
-    }
-
-    /// Lines of a command's call need no header: they are listed with other commands.
-    fn is_listed(&self, block: usize, unit: usize) -> bool {
-        self.index.blocks[block].kind == BlockKind::Call && self.task.units[unit].first != NONE
     }
 
     fn take(&mut self, line: usize, bytes: u32) {
@@ -354,7 +359,7 @@ impl<'a> Packer<'a> {
         let unit = self.task.unit_of[block as usize] as usize;
         let first = self.task.units[unit].first;
         let mut cheaper = first == line as u32;
-        if !self.is_path[line] && !self.opened[unit] && !self.is_listed(block as usize, unit) {
+        if !self.is_path[line] && !self.opened[unit] && !self.task.units[unit].is_command(line as u32) {
             self.opened[unit] = true;
             cheaper = true;
         }
@@ -384,5 +389,132 @@ impl<'a> Packer<'a> {
         if below != NONE && !shown && self.is_taken_beside(line, Some(line + 1)) {
             self.values[below as usize] = 0.0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest;
+    use crate::digest::tests::{call, quoted, run};
+    use crate::history::History;
+    use crate::items::ItemKind;
+    use crate::message::{Action, ActionKind};
+    use serde_json::json;
+
+    const FAILED: (Option<bool>, &str) = (Some(false), "old text not found");
+    const DONE: (Option<bool>, &str) = (Some(true), "done");
+
+    fn edit(history: &mut History, file: &str, text: &str, answer: (Option<bool>, &str)) {
+        let parameters = json!({"file_path": file, "new_string": text});
+        call(
+            history,
+            "Edit",
+            Action::on(ActionKind::Change, [file]),
+            parameters,
+            answer,
+        );
+    }
+
+    /// Whether of two changes that say as much the older is quoted, and not the newer, in room for one.
+    fn is_older_quoted(answer: (Option<bool>, &str), later: Option<&str>) -> bool {
+        let mut history = History::new();
+        edit(
+            &mut history,
+            "src/one.rs",
+            "let walnut_count = almond_count(7);",
+            answer,
+        );
+        edit(&mut history, "src/two.rs", "let cherry_count = damson_count(7);", DONE);
+        if let Some(file) = later {
+            edit(&mut history, file, "}", DONE);
+        }
+        let text = quoted(&history, &[], 60);
+        let (older, newer) = (text.contains("walnut"), text.contains("cherry"));
+        assert!(older != newer, "{text}");
+        older
+    }
+
+    #[test]
+    fn a_failed_change_is_worth_more_until_its_file_is_changed() {
+        assert!(is_older_quoted(FAILED, None));
+        assert!(is_older_quoted(FAILED, Some("src/else.rs")));
+        assert!(!is_older_quoted(FAILED, Some("src/one.rs")));
+        assert!(!is_older_quoted(DONE, None));
+    }
+
+    #[test]
+    fn what_was_cut_and_is_shown_is_not_quoted_again() {
+        let output = "walnut_count is 7 or more\nalmond_count is 8 or more\ncherry_count is 9 or more";
+        let mut history = History::new();
+        run(&mut history, "./count", output);
+        // The whole output once more, where nothing of it was shown.
+        run(&mut history, "./count again", output);
+        let index = history.index();
+        let first = index.blocks.iter().find(|block| block.kind == BlockKind::Command);
+        let start = first.map_or(0, |block| block.lines.start);
+        // Room for all of it, and for both headers.
+        let text = quoted(&history, &[start, start + 1], 85);
+        assert!(text.contains("cherry") && !text.contains("walnut"), "{text}");
+        let text = quoted(&history, &[start, start + 1, start + 2], 10_000);
+        assert_eq!(
+            text.matches("walnut").count(),
+            1,
+            "only the output that was not shown: {text}"
+        );
+        assert_eq!(quoted(&history, &[], 10_000).matches("walnut").count(), 2);
+    }
+
+    #[test]
+    fn short_commands_are_things_of_their_own() {
+        let mut history = History::new();
+        run(&mut history, "make", "make");
+        run(&mut history, "ls", "");
+        let index = history.index();
+        let has_line = |number: usize| {
+            let line = index.blocks[number].lines.start as usize;
+            let mut items = index.items_of(line).iter();
+            items.any(|&item| index.items[item as usize].kind == ItemKind::Line)
+        };
+        assert!(has_line(0), "the call");
+        assert!(!has_line(1), "the same word in its output");
+        assert!(!has_line(2), "shorter still");
+    }
+
+    #[test]
+    fn a_look_with_a_command_counts_less_where_the_agent_has_a_reading_tool() {
+        let factor = |has_reader: bool| {
+            let mut history = History::new();
+            if has_reader {
+                let path = json!({"file_path": "src/two.rs"});
+                let action = Action::on(ActionKind::Read, ["src/two.rs"]);
+                call(
+                    &mut history,
+                    "Read",
+                    action,
+                    path,
+                    (Some(true), "let cherry_count = 7;"),
+                );
+            } else {
+                run(&mut history, "cat src/two.rs", "let cherry_count = 7;");
+            }
+            run(&mut history, "cat src/one.rs", "let walnut_count = 7;");
+            let index = history.index();
+            let units = digest::units(index, history.messages(), |_| None);
+            let uses = vec![Use::Choose; index.blocks.len()];
+            let task = Task {
+                index,
+                uses: &uses,
+                shown: &[],
+                unit_of: &units.of_block,
+                units: &units.units,
+                bytes: 100,
+            };
+            let look = index.blocks.iter().rev().find(|block| block.look);
+            let line = look.map_or(0, |block| block.lines.start);
+            assert!(line > 0, "the command is a look");
+            Packer::new(&task).factors[line as usize]
+        };
+        assert!(factor(true) < factor(false));
     }
 }
