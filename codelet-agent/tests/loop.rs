@@ -584,3 +584,37 @@ async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
         stage.check_requests();
     }
 }
+
+#[tokio::test]
+async fn in_a_window_of_four_thousand_tokens_the_system_prompt_and_the_prompt_stay_whole() {
+    let mut step = 0;
+    let model = Scripted::by(profile(4_096), move |_| {
+        step += 1;
+        match step {
+            12 => says("Done."),
+            _ => calls("Look", &[&format!("print {}", 1_600 + step * 16)]),
+        }
+    });
+    let mut stage = Stage::of(model, Settings::default());
+    let prompt = "Find out why the parser is slow, and say which function it is.";
+    assert_eq!(stage.prompt(prompt).await, Ending::Answered("Done.".to_owned()));
+    let compactions = stage
+        .heard
+        .iter()
+        .filter(|event| matches!(event, Event::Compacted { .. }));
+    assert!(compactions.count() >= 1);
+    let requests = stage.requests.lock().unwrap();
+    for request in requests.iter() {
+        let texts: Vec<&str> = request
+            .messages
+            .iter()
+            .flat_map(|message| &message.parts)
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text.body.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(texts[0], codelet_agent::session::SYSTEM_PROMPT);
+        assert!(texts.contains(&prompt));
+    }
+}

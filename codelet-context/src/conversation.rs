@@ -9,7 +9,7 @@ use crate::notice::Notice;
 use crate::occupancy::Occupancy;
 use crate::outcome::Facts;
 use crate::pin::{Pin, Pins};
-use crate::policy::{CompactionConfig, Guard, Pressure, Progress, Reason, Stuck};
+use crate::policy::{AIM, CompactionConfig, Guard, Pressure, Progress, Reason, Stuck};
 use crate::recall::{Archive, Handle, Removed};
 use crate::reminder;
 use crate::strategy;
@@ -127,6 +127,9 @@ pub struct Conversation {
     config: CompactionConfig,
     /// Estimate of what each request holds beside the messages: the tool definitions, for example.
     overhead: Tokens,
+    /// Estimates of what no compaction takes away: the system prompt with the first reminders, and the newest prompt.
+    head: Tokens,
+    newest_prompt: Tokens,
     tracker: TokenTracker,
     occupancy: Occupancy,
     guard: Guard,
@@ -153,6 +156,8 @@ impl Conversation {
             shown: Size::default(),
             config,
             overhead,
+            head: 0,
+            newest_prompt: 0,
             tracker: TokenTracker::new(),
             occupancy,
             guard: Guard::new(),
@@ -203,6 +208,11 @@ impl Conversation {
     fn grow(&mut self, message: Arc<Message>) -> Tokens {
         self.history.append(message.clone());
         let tokens = self.history.estimates().last().copied().unwrap_or(0);
+        if message.is_prompt() {
+            self.newest_prompt = tokens;
+        } else if message.role == Role::System || (message.role == Role::User && self.newest_prompt == 0) {
+            self.head += tokens;
+        }
         self.shown.messages += 1;
         self.shown.tokens += tokens;
         self.shown.bytes += strategy::bytes(&message) as u64;
@@ -526,9 +536,19 @@ impl Conversation {
 
     /// What the messages may weigh after a compaction, as an estimate. Each refusal after the first halves it: what was
     /// believed to fit did not.
+    ///
+    /// In a window so small that what always stays takes most of the aim, the aim is a share of the room that is left
+    /// beside it: a system prompt that is cut to a marker leaves no agent.
     fn budget(&self) -> Tokens {
         let halvings = self.refusals.saturating_sub(1).min(63);
-        self.in_estimate(self.config.target() >> halvings)
+        let aim = self.in_estimate(self.config.target() >> halvings);
+        let room = self.in_estimate(self.config.trigger());
+        let stays = self.head + self.newest_prompt.min(room / 4);
+        if stays <= aim / 2 {
+            return aim;
+        }
+        let left = room.saturating_sub(stays);
+        aim.max(stays + ((left as f64 * AIM) as Tokens >> halvings)).min(room)
     }
 
     /// Tokens of the window as an estimate of messages.

@@ -6,7 +6,7 @@ use crate::usage::{DISCOUNT, Usage};
 /// The share of the trigger below which a compaction has clearly helped; above it the next steps would compact again.
 const CLEARLY_BELOW: f64 = 0.8;
 /// The share of the trigger that a compaction aims at, so that a conversation at the trigger becomes 60 % smaller.
-const AIM: f64 = 0.4;
+pub(crate) const AIM: f64 = 0.4;
 /// The least share of the conversation that a compaction close to the trigger must have removed to count as progress.
 const LEAST_GAIN: f64 = 0.1;
 /// How many compactions without progress end the session's attempts.
