@@ -72,6 +72,8 @@ pub(crate) fn was_refused(result: &ToolResult) -> bool {
         "tool use was rejected",
         "tool call was rejected",
         "[request interrupted",
+        "[interrupted by the user",
+        "refused: ",
         "[interrupted",
         "[no result",
         "[tool call interrupted",

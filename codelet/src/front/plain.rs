@@ -119,7 +119,9 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 self.wipe();
             }
             Event::Waiting { cause, left, next_try } => self.count_down(&cause, left, next_try),
-            Event::Compacted { notice, .. } => {
+            Event::Compacted { mut notice, .. } => {
+                // Nobody can type it here.
+                notice.can_undo = false;
                 let warnings: Vec<String> = notice.warnings.iter().map(ToString::to_string).collect();
                 let line = notice.pieces().join(" · ");
                 self.tell(Ink::Cyan, "·", &line);
