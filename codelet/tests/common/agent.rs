@@ -119,6 +119,7 @@ impl Bench {
 pub fn told(output: &Output, server: &Server, work: &Path) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stderr)
         .replace(&server.url(), "URL")
+        .replace(server.url().trim_start_matches("http://"), "HOST")
         .replace(&*work.to_string_lossy(), "WORK");
     text.lines().map(str::to_owned).collect()
 }
