@@ -1,7 +1,7 @@
 //! The sandbox for commands: they write in the workspace and in temporary folders, and reach no network.
 //!
 //! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets). Both restrict the calling *thread* and
-//! whatever it starts, so a thread of its own [enters](Sandbox::enter) and starts the command. What it leaves open:
+//! whatever it starts, so a thread of its own enters it and starts the command. What it leaves open:
 //! reading, and named Unix sockets (a Docker or D-Bus socket that the user may use leads out of it).
 
 use std::path::PathBuf;
