@@ -24,13 +24,7 @@ pub struct Bill {
 impl Bill {
     /// Adds a request; returns what it cost in dollars, where the price is known.
     pub fn add(&mut self, billed: &Billed, price: Option<&Price>) -> Option<f64> {
-        let usage = billed.usage;
-        self.usage = Usage {
-            fresh: self.usage.fresh.saturating_add(usage.fresh),
-            cache_read: self.usage.cache_read.saturating_add(usage.cache_read),
-            cache_write: self.usage.cache_write.saturating_add(usage.cache_write),
-            output: self.usage.output.saturating_add(usage.output),
-        };
+        self.usage = self.usage.plus(billed.usage);
         self.write_1h = self.write_1h.saturating_add(billed.write_1h);
         self.reasoning = self.reasoning.saturating_add(billed.reasoning);
         self.requests += 1;

@@ -3,7 +3,7 @@
 use crate::ask::{self, Asked};
 use crate::compaction;
 use crate::event::{Event, Listen};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply};
 use crate::run::{Ending, Run, Step, Taken};
 use crate::session::Session;
@@ -15,8 +15,6 @@ use std::time::Duration;
 
 /// What the user's side says when the end of an answer is missing.
 const GO_ON: &str = "The answer above was cut at the output limit. Go on exactly where it ends; repeat nothing.";
-/// What stands behind the words of an answer that the user interrupted.
-const INTERRUPTED: &str = "[interrupted by the user]";
 
 /// Carries a prompt that was appended to its end.
 pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
@@ -110,7 +108,7 @@ fn keep_what_was_said(session: &mut Session, text: String, billed: Option<Billed
     if text.trim().is_empty() {
         session.conversation.reported(report);
     } else {
-        let parts = vec![Part::text(text), Part::text_from(Origin::Notice, INTERRUPTED)];
+        let parts = vec![Part::text(text), Part::text_from(Origin::Notice, interrupt::MARK)];
         let said = Message::new(Role::Assistant, parts);
         session.conversation.replied(said, report);
     }

@@ -2,6 +2,7 @@
 
 use crate::model::Billed;
 use crate::run::Ending;
+use codelet_context::body::Body;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use codelet_context::tokens::Tokens;
@@ -75,8 +76,8 @@ pub enum Event {
         bytes: u64,
         /// How long it took.
         elapsed: Duration,
-        /// What the model is shown of it.
-        shown: String,
+        /// What it printed, before it is bounded for the model.
+        printed: Body,
     },
     /// The conversation was compacted, or there was nothing to compact.
     Compacted {

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use tokio::sync::watch;
 
+/// What stands in the conversation where the user interrupted.
+pub(crate) const MARK: &str = "[interrupted by the user]";
+
 /// A switch that is thrown once. Clones are the same switch.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<watch::Sender<bool>>);

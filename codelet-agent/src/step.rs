@@ -1,7 +1,7 @@
 //! The tools of one step: permitted, run, bounded and answered in the order of the calls.
 
 use crate::event::{Event, Listen};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
 use crate::permission::{Asked, Verdict};
 use crate::run::Run;
@@ -28,8 +28,6 @@ const STEP_SHARE: usize = 3;
 const LEAST_SHOWN: usize = 1024;
 /// Bytes of a token, as the engine estimates.
 const BYTES_PER_TOKEN: usize = 4;
-/// What an open call is answered when the user interrupts.
-const INTERRUPTED: &str = "[interrupted by the user]";
 /// How long tools may take to end what they started once the user has interrupted.
 const GRACE: Duration = Duration::from_millis(80);
 /// Glimpses of running tools that wait to be shown.
@@ -87,7 +85,7 @@ pub(crate) async fn call_tools(
     let mut results = Vec::with_capacity(calls.len());
     for (call, output) in calls.iter().zip(outputs) {
         let was_run = output.is_some();
-        let output = output.unwrap_or_else(|| Output::failure(INTERRUPTED));
+        let output = output.unwrap_or_else(|| Output::failure(interrupt::MARK));
         let changes = !find(&session.parts, &call.tool).is_some_and(|tool| tool.is_read_only());
         let note = if was_run {
             run.on_result(call, output.success, changes)
@@ -156,7 +154,7 @@ async fn run_batch(
                     success: output.success,
                     bytes: output.text.len() as u64 + output.lost,
                     elapsed,
-                    shown: output.text.as_str().to_owned(),
+                    printed: output.text.clone(),
                 });
                 outputs[at] = Some(output);
             }

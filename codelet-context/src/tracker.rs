@@ -34,12 +34,7 @@ impl TokenTracker {
         self.reasoning = reasoning.min(usage.output);
         self.is_estimate = false;
         self.cache_is_stale = false;
-        self.billed = Usage {
-            fresh: self.billed.fresh.saturating_add(usage.fresh),
-            cache_read: self.billed.cache_read.saturating_add(usage.cache_read),
-            cache_write: self.billed.cache_write.saturating_add(usage.cache_write),
-            output: self.billed.output.saturating_add(usage.output),
-        };
+        self.billed = self.billed.plus(usage);
         self.requests = self.requests.saturating_add(1);
     }
 

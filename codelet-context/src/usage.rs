@@ -41,6 +41,16 @@ impl Usage {
         }
     }
 
+    /// Both together, part by part.
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
+            fresh: self.fresh.saturating_add(other.fresh),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+
     /// Everything that was sent. This fills the window: a cached token takes as much room as any other.
     pub fn prompt(self) -> Tokens {
         self.fresh

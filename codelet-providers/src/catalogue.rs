@@ -7,9 +7,6 @@ use codelet_context::tokens::Tokens;
 
 const TABLE: &str = include_str!("catalogue.tsv");
 
-/// The window of a model that nobody lists, in tokens: what the smallest current models of every vendor have.
-pub(crate) const UNKNOWN_WINDOW: Tokens = 128_000;
-
 /// A model that the catalogue lists.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Known {

@@ -2,21 +2,19 @@
 
 use crate::address;
 use crate::body::{Settings, Thinking};
-use crate::catalogue::{self, Known, Thinks, UNKNOWN_WINDOW};
+use crate::catalogue::{self, Known, Thinks};
 use crate::marks::Lifetime;
 use crate::network::{self, Line, Network, TimeLimits};
 use crate::provider::Provider;
 use crate::secret::Secret;
 use crate::vendor::{self, Vendor, Wire};
 use crate::window;
-use codelet_agent::model::{Model, Price, Profile};
+use codelet_agent::model::{Model, Price, Profile, SAFE_OUTPUT, SAFE_WINDOW};
 use codelet_context::tokens::Tokens;
 use std::sync::Arc;
 
 /// The longest answer that is asked for unless told, in tokens: what is reserved for it is missing to the conversation.
 const USUAL_OUTPUT: Tokens = 32_000;
-/// The same for a model that nobody lists.
-const UNKNOWN_OUTPUT: Tokens = 8_192;
 
 /// A model, and how it is to be asked. Everything but the model has a usual value.
 #[derive(Clone, Debug, Default)]
@@ -188,9 +186,9 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
         .or(known.map(|known| known.window))
         .unwrap_or(match vendor.name {
             "ollama" => window::OLLAMA,
-            _ => UNKNOWN_WINDOW,
+            _ => SAFE_WINDOW,
         });
-    let longest = known.map_or(UNKNOWN_OUTPUT, |known| known.max_output);
+    let longest = known.map_or(SAFE_OUTPUT, |known| known.max_output);
     let usual = longest.min(USUAL_OUTPUT).min(window / 4).max(1);
     Profile {
         name: format!("{}/{name}", vendor.name),

@@ -1,6 +1,6 @@
 //! Parameters of a call, read leniently: models write numbers as strings and flags as words.
 
-use codelet_context::message::Parameters;
+use codelet_context::message::{Action, ActionKind, Parameters};
 use serde_json::Value;
 
 /// A text that has to be there.
@@ -37,6 +37,20 @@ pub(crate) fn file(parameters: &Parameters) -> Result<&str, String> {
         (None, Some(path)) => Ok(path),
         _ => text(parameters, "file_path"),
     }
+}
+
+/// Where a search looks: the folder where the call names nothing.
+///
+/// # Errors
+/// When it names something else than a text.
+pub(crate) fn place(parameters: &Parameters) -> Result<&str, String> {
+    Ok(optional_text(parameters, "path")?.unwrap_or("."))
+}
+
+/// What a search does, in the engine's notions.
+pub(crate) fn search(parameters: &Parameters) -> Action {
+    let path = parameters.str("path").filter(|path| !path.is_empty());
+    Action::on(ActionKind::Search, path)
 }
 
 /// A whole number of at least 0 that may be there.

@@ -1,7 +1,7 @@
 //! What the tools of one session share.
 
 use crate::Options;
-use crate::path::Paths;
+use crate::path::{Paths, Place};
 use crate::secrets::Secrets;
 use crate::seen::Seen;
 use codelet_agent::model::ToolSpec;
@@ -34,6 +34,15 @@ impl Desk {
             paths,
             options,
         }
+    }
+
+    /// What looking at a place needs to be permitted.
+    ///
+    /// # Errors
+    /// When the name can be no place.
+    pub(crate) fn to_look_at(&self, name: &str) -> Result<Vec<Need>, String> {
+        let Place { path, is_inside } = self.paths.judge(name)?;
+        Ok(vec![Need::Read { path, is_inside }])
     }
 
     /// Where the shell stands: each command begins where the last one ended.

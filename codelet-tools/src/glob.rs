@@ -3,14 +3,13 @@
 use crate::apart::{INTERRUPTED, apart};
 use crate::arguments;
 use crate::desk::{Desk, spec};
-use crate::path::Place;
 use crate::text::counted;
 use crate::walk::{self, Pattern, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::cut::grouped;
-use codelet_context::message::{Action, ActionKind, Parameters};
+use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::cmp::Reverse;
@@ -96,10 +95,7 @@ impl Tool for Glob {
     }
 
     fn action(&self, parameters: &Parameters) -> Action {
-        Action::on(
-            ActionKind::Search,
-            parameters.str("path").filter(|path| !path.is_empty()),
-        )
+        arguments::search(parameters)
     }
 
     fn is_read_only(&self) -> bool {
@@ -108,8 +104,7 @@ impl Tool for Glob {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let (folder, _) = asked(parameters)?;
-        let Place { path, is_inside } = self.desk.paths.judge(&folder)?;
-        Ok(vec![Need::Read { path, is_inside }])
+        self.desk.to_look_at(&folder)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {

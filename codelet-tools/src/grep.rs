@@ -4,13 +4,12 @@ use crate::apart::{INTERRUPTED, Watched, apart};
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
-use crate::path::Place;
 use crate::text::counted;
 use crate::walk::{self, Pattern, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
-use codelet_context::message::{Action, ActionKind, Parameters};
+use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -128,20 +127,13 @@ impl Asked {
     }
 }
 
-fn place(parameters: &Parameters) -> Result<&str, String> {
-    Ok(arguments::optional_text(parameters, "path")?.unwrap_or("."))
-}
-
 impl Tool for Grep {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn action(&self, parameters: &Parameters) -> Action {
-        Action::on(
-            ActionKind::Search,
-            parameters.str("path").filter(|path| !path.is_empty()),
-        )
+        arguments::search(parameters)
     }
 
     fn is_read_only(&self) -> bool {
@@ -150,14 +142,13 @@ impl Tool for Grep {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         Asked::of(parameters)?;
-        let Place { path, is_inside } = self.desk.paths.judge(place(parameters)?)?;
-        Ok(vec![Need::Read { path, is_inside }])
+        self.desk.to_look_at(arguments::place(parameters)?)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
         let pattern = parameters.str("pattern").unwrap_or_default();
         let glob = parameters.str("glob").filter(|glob| !glob.is_empty());
-        match (place(parameters), glob) {
+        match (arguments::place(parameters), glob) {
             (Ok("."), None) | (Err(_), _) => pattern.to_owned(),
             (Ok("."), Some(glob)) => format!("{pattern} in {glob}"),
             (Ok(path), None) => format!("{pattern} in {path}"),
@@ -168,7 +159,7 @@ impl Tool for Grep {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
-                let name = place(call.parameters)?;
+                let name = arguments::place(call.parameters)?;
                 Ok((
                     Asked::of(call.parameters)?,
                     name.to_owned(),

@@ -4,13 +4,12 @@ use crate::apart::apart;
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
-use crate::path::Place;
 use crate::text::counted;
 use crate::walk;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::cut::grouped;
-use codelet_context::message::{Action, ActionKind, Parameters};
+use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::collections::HashSet;
@@ -44,20 +43,13 @@ impl Ls {
     }
 }
 
-fn folder(parameters: &Parameters) -> Result<&str, String> {
-    Ok(arguments::optional_text(parameters, "path")?.unwrap_or("."))
-}
-
 impl Tool for Ls {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn action(&self, parameters: &Parameters) -> Action {
-        Action::on(
-            ActionKind::Search,
-            parameters.str("path").filter(|path| !path.is_empty()),
-        )
+        arguments::search(parameters)
     }
 
     fn is_read_only(&self) -> bool {
@@ -65,18 +57,17 @@ impl Tool for Ls {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        let Place { path, is_inside } = self.desk.paths.judge(folder(parameters)?)?;
-        Ok(vec![Need::Read { path, is_inside }])
+        self.desk.to_look_at(arguments::place(parameters)?)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
-        folder(parameters).unwrap_or_default().to_owned()
+        arguments::place(parameters).unwrap_or_default().to_owned()
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
-                let name = folder(call.parameters)?;
+                let name = arguments::place(call.parameters)?;
                 Ok((name.to_owned(), self.desk.paths.judged(name)?.path))
             };
             let (name, path) = match asked() {

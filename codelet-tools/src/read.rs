@@ -71,8 +71,7 @@ impl Tool for Read {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         arguments::number(parameters, "offset")?;
         arguments::number(parameters, "limit")?;
-        let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
-        Ok(vec![Need::Read { path, is_inside }])
+        self.desk.to_look_at(arguments::file(parameters)?)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {

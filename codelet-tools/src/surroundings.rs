@@ -175,7 +175,7 @@ impl World {
 }
 
 /// The repository that a folder belongs to.
-fn root(directory: &Path) -> Option<PathBuf> {
+pub fn root(directory: &Path) -> Option<PathBuf> {
     directory
         .ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok())

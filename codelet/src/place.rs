@@ -36,9 +36,8 @@ impl Place {
             .map(PathBuf::from)
             .filter(|folder| folder.is_absolute())
             .or_else(|| home.as_ref().map(|home| home.join(".config")));
-        let root = directory.ancestors().find(|folder| folder.join(".git").exists());
         Ok(Place {
-            root: root.unwrap_or(&directory).to_path_buf(),
+            root: codelet_tools::surroundings::root(&directory).unwrap_or_else(|| directory.clone()),
             directory,
             home,
             config,

@@ -76,10 +76,10 @@ fn event_json(event: &Event) -> Value {
             success,
             bytes,
             elapsed,
-            shown,
+            printed,
         } => json!({
             "type": "tool_finished", "id": &**id, "tool": &**tool, "success": success, "bytes": bytes,
-            "ms": elapsed.as_millis() as u64, "output": shown,
+            "ms": elapsed.as_millis() as u64, "output": printed.as_str(),
         }),
         Event::Compacted { reason, notice } => {
             let mut line = json!({"type": "compacted"});
