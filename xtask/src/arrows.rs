@@ -85,6 +85,36 @@ const ARROWS: &[Arrow] = &[
         why: "the binary introduces the tools to the loop",
     },
     Arrow {
+        from: "codelet-terminal",
+        to: "codelet-agent",
+        why: "it shows a session's events and carries its prompts",
+    },
+    Arrow {
+        from: "codelet-terminal",
+        to: "codelet-context",
+        why: "figures and notices are the engine's",
+    },
+    Arrow {
+        from: "codelet-replay",
+        to: "codelet-context",
+        why: "policies edit the engine's conversations",
+    },
+    Arrow {
+        from: "codelet-replay",
+        to: "codelet-transcript",
+        why: "recorded conversations are read by the formats",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-terminal",
+        why: "the binary introduces the session to the terminal",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-replay",
+        why: "the binary replays and reports",
+    },
+    Arrow {
         from: "xtask",
         to: "codelet-testkit",
         why: "the bundled fixtures are generated, and the benchmark has a provider on loopback",
@@ -113,6 +143,11 @@ const OUTSIDE: &[Arrow] = &[
         why: "every recorded format is JSON",
     },
     Arrow {
+        from: "codelet-replay",
+        to: "serde_json",
+        why: "recorded usage and results are JSON",
+    },
+    Arrow {
         from: "codelet-transcript",
         to: "thiserror",
         why: "errors of a library are one enum",
@@ -120,7 +155,7 @@ const OUTSIDE: &[Arrow] = &[
 ];
 
 /// Crates whose dependencies outside are counted.
-const PURE: &[&str] = &["codelet-context", "codelet-transcript"];
+const PURE: &[&str] = &["codelet-context", "codelet-transcript", "codelet-replay"];
 
 /// Checks the workspace at `root`; the errors are one line each.
 pub fn check_workspace(root: &Path) -> Result<String, Vec<String>> {
