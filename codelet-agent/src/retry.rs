@@ -21,6 +21,27 @@ impl Default for Patience {
     }
 }
 
+impl Patience {
+    /// The error that ends a run. Where the provider asked for a longer wait than is granted, it says so: a user who
+    /// can wait may want to.
+    pub fn given_up(&self, error: ModelError) -> ModelError {
+        match error {
+            ModelError::Busy {
+                retry_after: Some(asked),
+                said,
+            } if asked > self.total => ModelError::Busy {
+                retry_after: Some(asked),
+                said: format!(
+                    "{said} (it asks to be left alone for {} s, and no longer than {} s are waited)",
+                    asked.as_secs_f64().ceil(),
+                    self.total.as_secs()
+                ),
+            },
+            other => other,
+        }
+    }
+}
+
 /// The first wait where the provider names none; each further one is twice as long.
 const FIRST: Duration = Duration::from_millis(500);
 /// No wait that the provider does not ask for is longer.
@@ -114,6 +135,20 @@ mod tests {
         assert_eq!(waits[..7], [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
         assert_eq!(waits.len(), 8);
         assert!(waits.iter().sum::<u128>() <= 120_000);
+    }
+
+    #[test]
+    fn whoever_gives_up_says_how_long_the_provider_asked_for() {
+        let busy = |seconds| ModelError::Busy {
+            retry_after: Some(Duration::from_secs(seconds)),
+            said: "slow down".to_owned(),
+        };
+        let patience = Patience::default();
+        assert_eq!(
+            patience.given_up(busy(600)).to_string(),
+            "the provider is busy: slow down (it asks to be left alone for 600 s, and no longer than 120 s are waited)"
+        );
+        assert_eq!(patience.given_up(busy(60)), busy(60));
     }
 
     #[test]

@@ -281,7 +281,7 @@ impl Run {
         }
         self.phase = match self.retries.after(&error, &self.limits.patience, self.is_known, jitter) {
             Some(wait) => Phase::Wait(error.to_string(), wait),
-            None => Phase::Over(Ending::Provider(error)),
+            None => Phase::Over(Ending::Provider(self.limits.patience.given_up(error))),
         };
     }
 

@@ -9,7 +9,7 @@ use crate::session::{Parts, Session};
 use crate::tool::{Call, Live, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
-use codelet_context::message::{ActionKind, Message, Origin, Part, Text, ToolCall, ToolResult};
+use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use futures_util::{FutureExt as _, future};
 use std::any::Any;
@@ -254,8 +254,7 @@ fn answer(
     } else {
         output.text
     };
-    // What was asked for to be shown whole is not cut again behind the same handle.
-    let cut = if whole.len() > bound && call.action.kind != ActionKind::Todo {
+    let cut = if whole.len() > bound {
         conversation.bounded(&whole, (bound * 2 / 3, bound / 3), &call.tool)
     } else {
         None

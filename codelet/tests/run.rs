@@ -3,7 +3,7 @@
 
 mod common;
 
-use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Window, Wire};
+use codelet_testkit::server::{Behaviour, Billed, Fault, Reply, Server, Stop, Trouble, Window, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
 use common::{ended, stderr, stdout};
 use serde_json::{Value, json};
@@ -246,7 +246,8 @@ fn three_hundred_steps_never_meet_the_limit_that_the_server_enforces() {
         (60_000, "200000", false),
     ] {
         let bench = Bench::new();
-        let lines: String = (0..400)
+        // 20 KB each.
+        let lines: String = (0..480)
             .map(|n| format!("{n:04} the quick brown fox jumps over dog\n"))
             .collect();
         for part in 0..10 {
@@ -321,6 +322,65 @@ fn three_hundred_steps_never_meet_the_limit_that_the_server_enforces() {
             compactions.iter().filter_map(|c| c["ms"].as_f64()).fold(0.0, f64::max)
         );
     }
+}
+
+/// A summary model that fails in one way, on a task that compacts several times.
+fn goes_on_without_the_summary(failing: impl Fn() -> Reply + Send + 'static, told: &str) {
+    let bench = Bench::new();
+    bench.file("long.txt", &"the quick brown fox jumps over the lazy dog\n".repeat(400));
+    let mut step = 0;
+    let answer = move |request: &codelet_testkit::server::Request| {
+        let last = request.user_texts().last().copied().unwrap_or_default();
+        if last.contains("is about to be shortened") {
+            return failing();
+        }
+        step += 1;
+        match step {
+            12 => Reply::text("All read."),
+            _ => Reply::call("Read", json!({"file_path": "long.txt", "offset": step})),
+        }
+    };
+    let server = Server::start(Wire::Anthropic, Behaviour::answering(answer).window(Window::of(32_000)));
+    let args = ["-p", "Read it.", "--window", "32000", "--summary", "model"];
+    let (result, output) = bench.result(&server, Wire::Anthropic, &args);
+    ended(&output, 0);
+    assert_eq!(result["answer"], "All read.");
+    assert_eq!(server.record().faults(), "");
+    let compactions = result["compactions"].as_array().unwrap();
+    assert!(!compactions.is_empty());
+    for compaction in compactions {
+        let warnings = compaction["warnings"].to_string();
+        assert!(warnings.contains(told), "{told:?} is missing in {warnings}");
+        assert_eq!(compaction["changed"], true);
+    }
+}
+
+#[test]
+fn a_summary_model_that_answers_500_costs_three_tries_and_nothing_else() {
+    goes_on_without_the_summary(|| Reply::status(500), "the provider gave no summary");
+}
+
+#[test]
+fn a_summary_request_that_is_too_long_is_not_made_again() {
+    let refused = || Reply::new().failing(Fault::Error(0, Trouble::TooLong));
+    goes_on_without_the_summary(refused, "did not fit into the window");
+}
+
+#[test]
+fn an_empty_summary_is_none() {
+    goes_on_without_the_summary(Reply::new, "the model's summary was empty");
+}
+
+#[test]
+fn a_summary_that_is_cut_is_none() {
+    let cut = || Reply::text("1. Main goal: to read").stopping(Stop::Length);
+    goes_on_without_the_summary(cut, "the model's summary was cut");
+}
+
+#[test]
+fn a_summary_whose_stream_breaks_off_is_none() {
+    let cut = || Reply::text("1. Main goal: to read it all").failing(Fault::Cut(3));
+    goes_on_without_the_summary(cut, "the provider gave no summary");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the agent adds to the time of a provider: 200 steps of 20 KB beside a loop that only posts bodies made before.
 
 use codelet_testkit::server::{Behaviour, End, Record, Reply, Server, Window, Wire};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 
 /// Steps of the task.
 const STEPS: usize = 200;
+/// Steps of the task in which conversations are compacted.
+const LONG: usize = 300;
+/// The windows that it is done in, in tokens.
+const WINDOWS: [u64; 2] = [200_000, 32_000];
 /// Bytes of each result.
 const RESULT: usize = 20_000;
 /// Steps around one, over which the median is taken.
@@ -72,6 +76,17 @@ fn measure(root: &Path) -> Result<String, String> {
     for (what, measured, wanted) in rows {
         table.push_str(&format!("| {what} | {measured} | {wanted} |\n"));
     }
+    for window in WINDOWS {
+        let mut times = compactions(&program, window)?;
+        times.sort_unstable_by(f64::total_cmp);
+        let at = |share: usize| times.get((times.len() * share / 100).min(times.len().saturating_sub(1)));
+        table.push_str(&format!(
+            "| compaction in a window of {window}, the slowest of {} (median {:.1} ms) | {:.1} ms | 10 ms |\n",
+            times.len(),
+            at(50).copied().unwrap_or_default(),
+            times.last().copied().unwrap_or_default(),
+        ));
+    }
     Ok(table)
 }
 
@@ -129,18 +144,89 @@ fn median(times: &[Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
+/// A folder with a file for each step, gone with the value.
+struct Workspace {
+    home: PathBuf,
+    work: PathBuf,
+}
+
+impl Workspace {
+    fn new() -> Result<Self, String> {
+        let home = std::env::temp_dir().join(format!("codelet-bench-{}", std::process::id()));
+        let work = home.join("work");
+        std::fs::create_dir_all(&work).map_err(|error| error.to_string())?;
+        let result = (0..STEPS).try_for_each(|step| {
+            let line = format!("{step:03} a line of code that says little but is as long as lines are\n");
+            std::fs::write(
+                work.join(format!("file_{step}.txt")),
+                line.repeat(RESULT / (line.len() + 7)),
+            )
+        });
+        result.map_err(|error| error.to_string())?;
+        Ok(Workspace { home, work })
+    }
+
+    /// The program on the task of reading everything.
+    fn command(&self, program: &Path, server: &Server, window: &str) -> Command {
+        let mut command = Command::new(program);
+        let base = server.base();
+        command
+            .args([
+                "-p",
+                "Read everything.",
+                "--output",
+                "json",
+                "--model",
+                "anthropic/bench",
+            ])
+            .args(["--window", window, "--base-url", base.as_str()])
+            .current_dir(&self.work)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("ANTHROPIC_API_KEY", "none")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+/// The compactions of a long task in a window that the server enforces, in milliseconds each, in their order.
+fn compactions(program: &Path, window: u64) -> Result<Vec<f64>, String> {
+    let place = Workspace::new()?;
+    let mut step = 0;
+    let answer = move |_: &codelet_testkit::server::Request| {
+        step += 1;
+        match step {
+            step if step > LONG => Reply::text("Read."),
+            _ => Reply::call("Read", json!({"file_path": format!("file_{}.txt", step % STEPS)})),
+        }
+    };
+    let behaviour = Behaviour::answering(answer).window(Window::of(window)).unchecked();
+    let server = Server::start(Wire::Anthropic, behaviour);
+    let done = place
+        .command(program, &server, &window.to_string())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !done.status.success() {
+        return Err(String::from_utf8_lossy(&done.stderr).into_owned());
+    }
+    let result: Value = serde_json::from_slice(&done.stdout).map_err(|error| error.to_string())?;
+    let compactions = result["compactions"]
+        .as_array()
+        .ok_or("the result tells no compactions")?;
+    Ok(compactions.iter().filter_map(|one| one["ms"].as_f64()).collect())
+}
+
 fn agent(program: &Path) -> Result<Run, String> {
-    let scratch = std::env::temp_dir().join(format!("codelet-bench-{}", std::process::id()));
-    let work = scratch.join("work");
-    std::fs::create_dir_all(&work).map_err(|error| error.to_string())?;
-    let result = (0..STEPS).try_for_each(|step| {
-        let line = format!("{step:03} a line of code that says little but is as long as lines are\n");
-        std::fs::write(
-            work.join(format!("file_{step}.txt")),
-            line.repeat(RESULT / (line.len() + 7)),
-        )
-    });
-    result.map_err(|error| error.to_string())?;
+    let place = Workspace::new()?;
     // The process's figures at the first and at the last request, read while it waits for the answer.
     let figures: Arc<Mutex<Vec<(u64, f64)>>> = Arc::default();
     let pid: Arc<Mutex<Option<u32>>> = Arc::default();
@@ -164,31 +250,13 @@ fn agent(program: &Path) -> Result<Run, String> {
     // The lock is held until the number is known, so that the first request waits for it.
     let mut known = pid.lock().map_err(|_| "a thread broke down".to_owned())?;
     let began = Instant::now();
-    let child = Command::new(program)
-        .args([
-            "-p",
-            "Read everything.",
-            "--model",
-            "anthropic/bench",
-            "--window",
-            "10M",
-            "--base-url",
-            &server.base(),
-        ])
-        .current_dir(&work)
-        .env_clear()
-        .env("HOME", &scratch)
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("ANTHROPIC_API_KEY", "none")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
+    let child = place
+        .command(program, &server, "10M")
         .spawn()
         .map_err(|error| error.to_string())?;
     *known = Some(child.id());
     drop(known);
     let done = child.wait_with_output().map_err(|error| error.to_string())?;
-    let _ = std::fs::remove_dir_all(&scratch);
     if !done.status.success() {
         return Err(String::from_utf8_lossy(&done.stderr).into_owned());
     }

@@ -3,7 +3,7 @@
 use crate::args::{Chat, OutputForm};
 use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Plain, Stream};
-use crate::paint::Look;
+use crate::paint::{Ink, Look};
 use crate::place::Place;
 use crate::settings::{From, Settings};
 use crate::{input, transcript, world};
@@ -96,7 +96,11 @@ pub fn carry(
     };
     let printed = front.finish(&done);
     if let Some(path) = &chat.transcript {
-        transcript::write(path, &session)?;
+        match transcript::write(path, &session) {
+            // How the task itself ended is worth more to whoever started it.
+            Err(Failure::Told(problem)) if exit != Exit::Done => crate::tell("error", Ink::Red, &problem),
+            written => written?,
+        }
     }
     match printed {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
