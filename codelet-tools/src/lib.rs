@@ -41,6 +41,7 @@ mod replace;
 pub mod sandbox;
 mod secrets;
 mod seen;
+mod spelling;
 pub mod surroundings;
 mod text;
 mod todo;

@@ -4,6 +4,7 @@ use crate::apart::apart;
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
+use crate::spelling;
 use crate::text::counted;
 use crate::walk;
 use codelet_agent::model::ToolSpec;
@@ -140,18 +141,14 @@ fn list(path: &Path) -> Result<String, String> {
 /// `folder/`, `file (12 bytes)`, `link -> target`. A name with signs that would break the list is shown with escapes.
 fn shown(entry: &DirEntry) -> String {
     let name = entry.file_name();
-    let name = name.to_string_lossy();
-    let name = match name.chars().any(char::is_control) {
-        true => format!("{name:?}"),
-        false => name.into_owned(),
-    };
+    let name = spelling::spell(&name);
     let Ok(metadata) = entry.metadata() else { return name };
     let kind = metadata.file_type();
     if kind.is_dir() {
         format!("{name}/")
     } else if kind.is_symlink() {
         let target = entry.path().read_link().unwrap_or_default();
-        format!("{name} -> {}", target.display())
+        format!("{name} -> {}", spelling::spell(target.as_os_str()))
     } else if kind.is_file() {
         format!("{name} ({})", counted(metadata.len() as usize, "byte"))
     } else {

@@ -1,5 +1,6 @@
 //! Names of files as a model writes them, resolved through every link before anybody judges them.
 
+use crate::spelling;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -60,8 +61,8 @@ impl Paths {
     pub(crate) fn show(&self, path: &Path) -> String {
         match path.strip_prefix(&self.directory) {
             Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
-            Ok(rest) => rest.display().to_string(),
-            Err(_) => path.display().to_string(),
+            Ok(rest) => spelling::spell(rest.as_os_str()),
+            Err(_) => spelling::spell(path.as_os_str()),
         }
     }
 
@@ -120,6 +121,13 @@ impl Paths {
         }
         if name.len() > LONGEST || name.contains('\0') {
             return Err("this is no path".to_owned());
+        }
+        if let Some(name) = spelling::read(name) {
+            // A byte of zero ends a name early for the system.
+            return match name.as_encoded_bytes().contains(&0) || name.is_empty() {
+                true => Err("this is no path".to_owned()),
+                false => Ok(self.directory.join(name)),
+            };
         }
         let rest = match name {
             "~" => Some(""),

@@ -237,3 +237,35 @@ fn all_that_the_model_is_told_of_the_tools_is_short() {
         .sum();
     assert!(bytes.div_ceil(4) <= 1_300, "{} tokens", bytes.div_ceil(4));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_would_break_the_list_is_one_line_and_can_be_read() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let trial = Trial::new(Permission::Edit);
+    for name in [&b"odd/caf\xe9.txt"[..], b"odd/two\nlines.txt", b"odd/\x1b[31mred.txt"] {
+        let path = trial.write("odd/x", "");
+        let name = std::path::Path::new(std::ffi::OsStr::from_bytes(name))
+            .file_name()
+            .unwrap();
+        std::fs::write(path.with_file_name(name), "needle\n").unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+    let listed = trial.done("Glob", json!({"pattern": "odd/*"}));
+    let mut names: Vec<&str> = listed.lines().collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "\"odd/\\u{1b}[31mred.txt\"",
+            "\"odd/caf\\xe9.txt\"",
+            "\"odd/two\\nlines.txt\""
+        ]
+    );
+    for name in names {
+        let shown = trial.done("Read", json!({"file_path": name}));
+        assert!(shown.contains("needle"), "{name}: {shown}");
+    }
+    let found = trial.done("Grep", json!({"pattern": "needle", "path": "odd"}));
+    assert_eq!(found.lines().count(), 3, "{found}");
+}
