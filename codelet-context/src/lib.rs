@@ -71,6 +71,7 @@ mod pack;
 mod passes;
 pub mod pin;
 pub mod policy;
+pub mod price;
 mod programs;
 pub mod recall;
 mod relevance;
