@@ -49,11 +49,15 @@
 
 pub mod anchor;
 pub mod body;
+pub mod breaks;
+mod bulk;
 pub mod compact;
 pub mod conversation;
 pub mod cut;
 mod digest;
 mod draft;
+pub mod economics;
+mod economy;
 mod exchange;
 mod hash;
 pub mod history;
@@ -85,6 +89,7 @@ pub mod testrun;
 pub mod todo;
 pub mod tokens;
 pub mod tracker;
+mod trim;
 pub mod turn;
 pub mod usage;
 pub mod validate;
