@@ -33,6 +33,9 @@ pub trait Editor {
     /// The request does not fit: compacts. Says no where nothing came of it.
     fn compact(&mut self, moment: &Moment) -> bool;
 
+    /// The request goes out as it stands.
+    fn sending(&mut self, _is_cold: bool) {}
+
     /// What would be sent.
     fn shown(&self) -> &[Arc<Message>];
 

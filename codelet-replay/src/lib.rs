@@ -26,6 +26,7 @@
 pub mod cache;
 pub mod check;
 mod editor;
+mod engine;
 pub mod json;
 mod mask;
 pub mod play;

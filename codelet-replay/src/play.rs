@@ -56,6 +56,7 @@ pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
             edit = edited("full", &moment, &prompt, true).or(edit);
         }
 
+        editor.sending(moment.is_cold);
         let places = prompt.places_before(same);
         let marks = marks(&prompt, editor.edge(), same);
         let mut bill = cache.send(&prompt, &marks, places, now);

@@ -1,9 +1,11 @@
 //! The policies that are compared: when and how each edits what has been sent.
 
 use crate::editor::Editor;
+use crate::engine::Engine;
 use crate::mask::{Mask, Rule};
 use crate::session::Session;
 use crate::seven::Seven;
+use codelet_context::economics::Preset;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
 
@@ -23,6 +25,8 @@ pub enum Policy {
     ClearAtLeast,
     /// Results behind the newest 40,000 tokens of them are cleared when they come to more than 20,000.
     Protect,
+    /// The engine's own preset of that name, by the engine itself.
+    Preset(Preset),
 }
 
 impl Policy {
@@ -34,7 +38,14 @@ impl Policy {
         Policy::Clear,
         Policy::ClearAtLeast,
         Policy::Protect,
+        Policy::Preset(Preset::Faithful),
+        Policy::Preset(Preset::Balanced),
+        Policy::Preset(Preset::Thrifty),
+        Policy::Preset(Preset::Off),
     ];
+
+    /// Those that are played unless others are asked for: all but `off`, which edits when `never` does.
+    pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 1).0;
 
     /// The name by which it is asked for.
     pub fn name(self) -> &'static str {
@@ -45,6 +56,7 @@ impl Policy {
             Policy::Clear => "clear-100k",
             Policy::ClearAtLeast => "clear-100k-20k",
             Policy::Protect => "protect-40k",
+            Policy::Preset(preset) => preset.name(),
         }
     }
 
@@ -62,12 +74,14 @@ impl Policy {
             Policy::Clear => "beyond 100k, all results but the last three are cleared",
             Policy::ClearAtLeast => "the same, where that removes at least 20k",
             Policy::Protect => "results behind the newest 40k go when they come to 20k",
+            Policy::Preset(preset) => preset.explained(),
         }
     }
 
     pub(crate) fn editor<'a>(self, session: &'a Session, settings: &Settings) -> Box<dyn Editor + 'a> {
         let rule = match self {
             Policy::Seven => return Box::new(Seven::new(session, settings)),
+            Policy::Preset(preset) => return Box::new(Engine::new(session, settings, preset)),
             Policy::Never => Rule::Nothing,
             Policy::MaskTen => Rule::Last(10),
             Policy::Clear => Rule::Beyond {

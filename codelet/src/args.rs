@@ -269,6 +269,8 @@ Policies, all of which compact with the engine when a request would not fit:
   clear-100k      beyond 100k, all results but the last three are cleared
   clear-100k-20k  the same, where that removes at least 20k
   protect-40k     results behind the newest 40k go when they come to 20k
+  faithful, balanced, thrifty, off
+                  codelet's own presets; off is not played unless asked for
 
 Without times in a recording the cache is taken to stay warm. Files that cannot be read are told of and skipped.";
 
@@ -283,7 +285,7 @@ pub struct Replay {
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// A policy; may be given several times [default: all]
+    /// A policy; may be given several times [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
     pub policies: Vec<Policy>,
 

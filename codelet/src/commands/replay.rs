@@ -91,7 +91,7 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
 /// The policies that were asked for, each once, with the one that all are compared with in front.
 fn policies(asked: &[Policy]) -> Vec<Policy> {
     if asked.is_empty() {
-        return Policy::ALL.to_vec();
+        return Policy::USUAL.to_vec();
     }
     let mut policies = vec![Policy::Never];
     for policy in asked {
