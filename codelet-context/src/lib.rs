@@ -67,7 +67,7 @@ mod items;
 pub mod ledger;
 mod look;
 pub mod message;
-mod names;
+pub mod names;
 pub mod notice;
 pub mod occupancy;
 pub mod outcome;
