@@ -1,10 +1,13 @@
 //! A session's conversation: everything said, what would be sent of it, and when and how that becomes smaller.
 
 use crate::body::Body;
+use crate::breaks::Break;
 use crate::compact::{self, Options, Size, Target, Warning};
 use crate::cut;
+use crate::economics::{Economics, Edges};
+use crate::economy::{Cut, Economy, Way};
 use crate::history::History;
-use crate::message::{Message, Role};
+use crate::message::{Message, Part, Role, ToolResult};
 use crate::notice::Notice;
 use crate::occupancy::Occupancy;
 use crate::outcome::Facts;
@@ -12,23 +15,22 @@ use crate::pin::{Pin, Pins};
 use crate::policy::{AIM, CompactionConfig, Guard, Pressure, Progress, Reason, Stuck};
 use crate::recall::{Archive, Handle, Removed};
 use crate::reminder;
-use crate::strategy;
+use crate::strategy::{self, Limits, thinking_prune};
 use crate::summary_request::{self, Answer, Failure, SummaryRequest};
 use crate::todo::TodoList;
-use crate::tokens::Tokens;
+use crate::tokens::{self, Tokens};
 use crate::tracker::{TokenState, TokenTracker};
+use crate::trim;
 use crate::usage::Usage;
 use crate::validate::{Vendor, Violation, validate};
 use crate::view::View;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A saving below this share is worth a warning.
 const MODEST_SAVING: f64 = 0.6;
-/// An edit that nothing forces removes at least this share of what is shown; less is not worth a broken prefix.
-const WORTHWHILE: f64 = 0.1;
 /// After this many refusals in a row, each followed by a compaction, another one would be a loop.
 const REFUSALS: u32 = 3;
 
@@ -43,15 +45,13 @@ pub struct Report {
     pub is_whole: bool,
 }
 
-/// What the session knows and the conversation cannot: the user's wish, and the clock's and the price card's findings.
+/// What the session knows and the conversation cannot: the user's wish, and what the clock says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Signals {
     /// The user asks for a compaction.
     pub is_asked: bool,
     /// The cache has expired.
     pub is_cold: bool,
-    /// The rent of what can be removed has reached the cost of removing it.
-    pub is_rent_due: bool,
 }
 
 /// An edit point: a moment at which what had already been sent was changed.
@@ -108,11 +108,17 @@ impl std::error::Error for Refusal {}
 /// What was shown before a compaction.
 #[derive(Clone, Debug)]
 struct Snapshot {
-    messages: Vec<Arc<Message>>,
-    /// The length of the view after the compaction: what stands behind it was appended since.
-    end: usize,
+    before: Before,
     /// Which edit it was.
     edit: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Before {
+    /// The whole view, and the length of the one that took its place: what stands behind that was appended since.
+    Whole { messages: Vec<Arc<Message>>, end: usize },
+    /// The messages that a light edit changed, where they stand.
+    Messages(Vec<(usize, Arc<Message>)>),
 }
 
 /// A conversation with a model, in memory.
@@ -142,6 +148,9 @@ pub struct Conversation {
     edits: Vec<Edit>,
     /// Which edit removed something first.
     removed_by: BTreeMap<Handle, usize>,
+    economy: Economy,
+    /// The answers that light edits left, by their call: they stay so in every later view.
+    masks: HashMap<Arc<str>, ToolResult>,
 }
 
 impl Conversation {
@@ -168,7 +177,15 @@ impl Conversation {
             snapshots: Vec::new(),
             edits: Vec::new(),
             removed_by: BTreeMap::new(),
+            economy: Economy::new(Economics::default(), config.window(), overhead),
+            masks: HashMap::new(),
         }
+    }
+
+    /// The same under these prices and this preset.
+    pub fn under(mut self, economics: Economics) -> Self {
+        self.set_economics(economics);
+        self
     }
 
     /// A conversation that was held elsewhere.
@@ -189,13 +206,14 @@ impl Conversation {
 
     /// Appends a reply with what it was reported to cost. The request held everything appended before.
     pub fn replied(&mut self, reply: impl Into<Arc<Message>>, report: Report) {
+        let held = self.view.messages.len();
         let estimate = self.grow(reply.into());
-        self.take(report, estimate);
+        self.take(report, estimate, held);
     }
 
     /// Takes note of what a request cost that left no message, because it was interrupted before its first word.
     pub fn reported(&mut self, report: Report) {
-        self.take(report, 0);
+        self.take(report, 0, self.view.messages.len());
     }
 
     /// The provider refused the request as too long; the limit that it names replaces the configured one.
@@ -216,11 +234,16 @@ impl Conversation {
         self.shown.messages += 1;
         self.shown.tokens += tokens;
         self.shown.bytes += strategy::bytes(&message) as u64;
+        let (number, ratio) = (self.history.messages().len() - 1, self.occupancy.ratio());
+        let pinned = self.pins.messages();
+        self.economy
+            .append(&message, number, self.history.index(), ratio, &pinned);
         self.view.messages.push(message);
         tokens
     }
 
-    fn take(&mut self, report: Report, estimate: Tokens) {
+    fn take(&mut self, report: Report, estimate: Tokens, held: usize) {
+        self.economy.reported(report.usage, held);
         self.occupancy.replied(report.usage, estimate, report.is_whole);
         if report.usage.prompt() > 0 {
             self.tracker.report(report.usage, report.reasoning);
@@ -257,7 +280,35 @@ impl Conversation {
     /// Another model, or other settings. Attempts to compact count from the beginning.
     pub fn configure(&mut self, config: CompactionConfig) {
         self.config = config;
+        let economics = self.economy.economics().clone();
+        self.economy.configure(economics, self.config.window());
         self.begin_attempts_anew();
+    }
+
+    /// Other prices, or another preset.
+    pub fn set_economics(&mut self, economics: Economics) {
+        self.economy.configure(economics, self.config.window());
+    }
+
+    /// Under which prices, and how readily, what was sent is edited.
+    pub fn economics(&self) -> &Economics {
+        self.economy.economics()
+    }
+
+    /// A request goes out with the view as it stands; `is_cold` says that the cache has expired since the last one. The
+    /// answer says up to where the request is to be readable from the cache, for vendors that want marks.
+    pub fn sending(&mut self, is_cold: bool) -> Edges {
+        self.economy.sending(is_cold)
+    }
+
+    /// Up to where the last request was readable, and where the next edit is expected.
+    pub fn readable_edges(&self) -> Edges {
+        self.economy.edges()
+    }
+
+    /// Every break of the prefix so far, oldest first: edits, expired caches, and those that nobody planned.
+    pub fn breaks(&self) -> &[Break] {
+        self.economy.breaks()
     }
 
     /// How full the window will be at the next request. `updated` is now, in milliseconds since 1970-01-01 UTC.
@@ -267,17 +318,32 @@ impl Conversation {
 
     /// What presses on the session before the next request.
     pub fn pressure(&self, signals: Signals) -> Pressure {
-        let removable = self.shown.tokens.saturating_sub(self.budget());
-        let is_worthwhile = removable as f64 >= self.shown.tokens as f64 * WORTHWHILE;
+        let occupancy = self.occupancy.next_request();
+        let removable = self.economy.removable(self.occupancy.ratio());
+        // An expired cache has no prefix whose rent could fall due.
+        let way = if signals.is_cold { None } else { self.way(occupancy) };
+        let cold = signals
+            .is_cold
+            .then(|| self.economy.cold_cut(&self.pins.messages()))
+            .flatten();
         Pressure {
-            occupancy: self.occupancy.next_request(),
+            occupancy,
             effective: self.tracker.effective_tokens(self.config.discount),
-            removable: if is_worthwhile { removable } else { 0 },
-            is_rent_due: signals.is_rent_due,
+            removable: match (way, cold) {
+                (Some(Way::Trim(cut)), _) | (None, Some(cut)) => cut.removed as Tokens,
+                (Some(Way::Below(target)), _) => occupancy.saturating_sub(target),
+                (None, None) if signals.is_cold => 0,
+                (None, None) => removable,
+            },
+            is_rent_due: way.is_some(),
             is_cold: signals.is_cold,
             is_asked: signals.is_asked,
             is_refused: self.is_refused,
         }
+    }
+
+    fn way(&self, occupancy: Tokens) -> Option<Way> {
+        self.economy.way(occupancy, &self.pins.messages())
     }
 
     /// Whether to compact before the next request, and why. A session that is stuck is told so only where it cannot go
@@ -288,14 +354,38 @@ impl Conversation {
         may.then_some(reason)
     }
 
+    /// Whether an edit for this reason only puts markers in place of outputs, so that there is nothing to summarise.
+    pub fn is_light(&self, reason: Reason) -> bool {
+        matches!(self.lighter(reason), Some(Way::Trim(_)))
+    }
+
+    fn lighter(&self, reason: Reason) -> Option<Way> {
+        let effective = self.tracker.effective_tokens(self.config.discount);
+        match reason {
+            Reason::Price if !self.config.should_compact(effective) => self.way(self.occupancy.next_request()),
+            Reason::Cold => self.economy.cold_cut(&self.pins.messages()).map(Way::Trim),
+            _ => None,
+        }
+    }
+
     /// Compacts to the size that the settings aim at, with the template's summary. Where the user asks and the
-    /// conversation is smaller than that already, what is older than the newest anchor is summarised.
+    /// conversation is smaller than that already, what is older than the newest anchor is summarised. An edit for its
+    /// price, or of an expired cache, puts markers in place of outputs that nothing refers to any more, and changes
+    /// nothing else.
     ///
     /// # Errors
     /// When it would be a loop, or at a wrong moment; the conversation is then as it was. A reason that does not
     /// [force](Reason::is_forced) a compaction need not stop the session.
     pub fn compact(&mut self, reason: Reason) -> Result<Notice, Refusal> {
-        self.rebuild(reason, self.target(reason), None)
+        match self.lighter(reason) {
+            Some(Way::Trim(cut)) => self.trim(reason, cut),
+            Some(Way::Below(tokens)) => {
+                let done = self.compact_to(tokens, reason);
+                self.economy.compacted_to(self.occupancy.next_request());
+                done
+            }
+            None => self.rebuild(reason, self.target(reason), None),
+        }
     }
 
     /// Compacts to at most so many tokens of the window, tool definitions included.
@@ -353,6 +443,7 @@ impl Conversation {
         );
         let mut notice = Notice::of(&done);
         let mut view = done.view;
+        self.mask_again(&mut view);
         reminder::settle(&mut view);
         // A reminder may have been put between a call and its answer.
         strategy::pair(&mut view);
@@ -406,9 +497,14 @@ impl Conversation {
 
     fn swap(&mut self, view: View, size: Size, edit: Edit) {
         let edit_number = self.edits.len();
+        let messages = std::mem::take(&mut self.view.messages);
+        let same = common(&messages, &view.messages);
+        let reason = edit.reason;
         self.snapshots.push(Snapshot {
-            messages: std::mem::take(&mut self.view.messages),
-            end: view.messages.len(),
+            before: Before::Whole {
+                messages,
+                end: view.messages.len(),
+            },
             edit: edit_number,
         });
         for (handle, _) in view.archive.iter() {
@@ -419,6 +515,102 @@ impl Conversation {
         self.edits.push(edit);
         self.view = view;
         self.resize(size);
+        self.economy
+            .rebuilt(Some(reason), &self.view.messages, same, self.occupancy.ratio());
+    }
+
+    /// The light edit: markers in place of what is removable from the cut on, and the thinking of finished turns dropped.
+    /// Calls, prompts and words stay, and so does everything before the cut.
+    fn trim(&mut self, reason: Reason, cut: Cut) -> Result<Notice, Refusal> {
+        let open = self.open_calls();
+        if open > 0 {
+            return Err(Refusal::OpenCalls(open));
+        }
+        let candidates = self.economy.from(cut.from, &self.pins.messages());
+        let old: Vec<Arc<Message>> = self.view.messages[cut.from..].to_vec();
+        let number = self.edits.len();
+        let kept = self.view.archive.len();
+        let mut masked = 0;
+        for candidate in &candidates {
+            let bulk = self.economy.bulk();
+            let (part, tool) = (bulk.part(candidate.item), bulk.tool(candidate.item));
+            let Some(Part::ToolResult(result)) = self.view.messages[candidate.at].parts.get(part) else {
+                continue;
+            };
+            if bulk.call(candidate.item) != Some(&result.call_id) {
+                continue;
+            }
+            let why = if bulk.is_superseded(candidate.item) {
+                trim::SUPERSEDED
+            } else {
+                trim::UNUSED
+            };
+            let mask = trim::masked(result, tool, why, &mut self.view.archive);
+            let call = result.call_id.clone();
+            self.economy.removed(candidate);
+            if let Some(mask) = mask {
+                self.masks.insert(call, mask.clone());
+                self.view.messages[candidate.at] = trim::replaced(&self.view.messages[candidate.at], part, mask);
+                masked += 1;
+            }
+        }
+        let under_way = self.view.messages.iter().rposition(|message| message.is_prompt());
+        let finished = cut.from..under_way.unwrap_or(0).max(cut.from);
+        thinking_prune::drop_thinking(&mut self.view, finished, &Limits::default(), &mut Default::default());
+        for handle in self.view.archive.since(kept) {
+            self.removed_by.insert(handle.clone(), number);
+        }
+        let before = self.weigh(self.shown.tokens);
+        let changed: Vec<(usize, Arc<Message>)> = (cut.from..)
+            .zip(old)
+            .filter(|(at, old)| !Arc::ptr_eq(&self.view.messages[*at], old))
+            .collect();
+        for (at, old) in &changed {
+            let new = &self.view.messages[*at];
+            self.shown.tokens =
+                (self.shown.tokens + tokens::estimate_message(new)).saturating_sub(tokens::estimate_message(old));
+            self.shown.bytes =
+                (self.shown.bytes + strategy::bytes(new) as u64).saturating_sub(strategy::bytes(old) as u64);
+        }
+        let after = self.weigh(self.shown.tokens);
+        let removed = self.economy.trimmed(reason, &cut, &self.view.messages);
+        self.occupancy.removed(removed);
+        self.tracker.rebuilt(self.occupancy.next_request());
+        let is_changed = !changed.is_empty();
+        if is_changed {
+            self.snapshots.push(Snapshot {
+                before: Before::Messages(changed),
+                edit: number,
+            });
+            self.edits.push(Edit {
+                reason,
+                at: self.history.messages().len(),
+                before,
+                after,
+                is_undone: false,
+            });
+        }
+        Ok(Notice::trimmed(masked, before, after, is_changed))
+    }
+
+    /// What was removed once stays removed in a view that was built anew.
+    fn mask_again(&self, view: &mut View) {
+        if self.masks.is_empty() {
+            return;
+        }
+        for at in 0..view.messages.len() {
+            for part in 0..view.messages[at].parts.len() {
+                let Part::ToolResult(result) = &view.messages[at].parts[part] else {
+                    continue;
+                };
+                let Some(mask) = self.masks.get(&result.call_id) else {
+                    continue;
+                };
+                if tokens::estimate_result(mask) < tokens::estimate_result(result) {
+                    view.messages[at] = trim::replaced(&view.messages[at], part, mask.clone());
+                }
+            }
+        }
     }
 
     /// The figures of a view that was rebuilt.
@@ -434,11 +626,30 @@ impl Conversation {
         let Some(snapshot) = self.snapshots.pop() else {
             return false;
         };
-        let since = self.view.messages.split_off(snapshot.end);
-        self.view.messages = snapshot.messages;
-        self.view.messages.extend(since);
+        let old = self.view.messages.clone();
+        match snapshot.before {
+            Before::Whole { messages, end } => {
+                let since = self.view.messages.split_off(end);
+                self.view.messages = messages;
+                self.view.messages.extend(since);
+            }
+            Before::Messages(messages) => {
+                for (at, message) in messages {
+                    for result in message.tool_results() {
+                        // What the user wants back is not taken away again.
+                        if self.masks.remove(&result.call_id).is_some() {
+                            self.economy.exempt(&result.call_id);
+                        }
+                    }
+                    self.view.messages[at] = message;
+                }
+            }
+        }
         self.edits[snapshot.edit].is_undone = true;
         self.resize(Size::of(&self.view.messages));
+        let same = common(&old, &self.view.messages);
+        self.economy
+            .rebuilt(None, &self.view.messages, same, self.occupancy.ratio());
         self.begin_attempts_anew();
         true
     }
@@ -448,6 +659,7 @@ impl Conversation {
     pub fn restore(&mut self, earlier: Conversation) {
         let later = std::mem::replace(self, earlier);
         self.tracker.keep_bill(&later.tracker);
+        self.economy.keep_breaks(&later.economy);
         self.config = later.config;
         self.view.archive.merge(&later.view.archive);
     }
@@ -600,4 +812,12 @@ impl Conversation {
         }
         open
     }
+}
+
+/// How many messages at the beginning are the same.
+fn common(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
+    old.iter()
+        .zip(new)
+        .take_while(|(old, new)| Arc::ptr_eq(old, new))
+        .count()
 }

@@ -127,6 +127,8 @@ pub struct Index {
     patch: bool,
     /// The call that is being taken in runs a command.
     command: bool,
+    /// The blocks that the message taken in last has things from, once for each thing.
+    used: Vec<u32>,
     /// The agent has a tool that reads files, so it looks at them with commands only by the way.
     pub has_reader: bool,
 }
@@ -135,6 +137,7 @@ impl Index {
     /// Takes in the next message.
     pub fn append(&mut self, message: &Message) {
         self.first_block = self.blocks.len() as u32;
+        self.used.clear();
         for (number, part) in message.parts.iter().enumerate() {
             let estimate = u32::try_from(tokens::estimate_part(part)).unwrap_or(u32::MAX);
             self.position = self.position.saturating_add(estimate);
@@ -340,8 +343,14 @@ impl Index {
     fn count(&mut self) {
         let block = (self.blocks.len() - 1) as u32;
         let first = self.first_block;
-        self.items.count(&self.seen, block, first, &mut self.line_items);
-        self.items.count(&self.neighbours, block, first, &mut self.pair_ids);
+        let by_assistant = matches!(
+            self.blocks[block as usize].kind,
+            BlockKind::Call | BlockKind::Answer | BlockKind::Thinking
+        );
+        let used = by_assistant.then_some(&mut self.used);
+        self.items.count(&self.seen, block, first, &mut self.line_items, used);
+        self.items
+            .count(&self.neighbours, block, first, &mut self.pair_ids, None);
         for (&line, &id) in self.ends.iter().zip(&self.pair_ids) {
             self.lines[line as usize].after = id;
         }
@@ -349,6 +358,26 @@ impl Index {
         self.neighbours.clear();
         self.ends.clear();
         self.pair_ids.clear();
+    }
+
+    /// The places (message and part) whose output the message taken in last uses things of, each with how many of them; a
+    /// name counts once, what is more telling twice.
+    pub fn used(&self) -> Vec<((u32, u32), u32)> {
+        let mut places: Vec<(u32, u32)> = self
+            .used
+            .iter()
+            .filter_map(|&block| self.blocks.get(block as usize))
+            .filter(|block| {
+                matches!(
+                    block.kind,
+                    BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other
+                )
+            })
+            .map(|block| (block.message, block.part))
+            .collect();
+        places.sort_unstable();
+        let counted = places.chunk_by(|a, b| a == b);
+        counted.map(|alike| (alike[0], alike.len() as u32)).collect()
     }
 
     /// Whether what this block shows of a file is no longer so: the file was changed later.
@@ -392,7 +421,7 @@ impl Index {
 }
 
 /// A file by its last two components: agents mix absolute and relative paths.
-fn path_hash(path: &str) -> u64 {
+pub(crate) fn path_hash(path: &str) -> u64 {
     let mut parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
     let last = hash::bytes(parts.next().unwrap_or_default().as_bytes());
     hash::pair(last, hash::bytes(parts.next().unwrap_or_default().as_bytes()))

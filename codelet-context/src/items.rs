@@ -37,6 +37,9 @@ pub struct Item {
     marks: u8,
 }
 
+/// A thing in more blocks of output than this points at none of them.
+const COMMON: u16 = 3;
+
 const PROMPTED: u8 = 1;
 const ANSWERED: u8 = 2;
 const FROM_COMMAND: u8 = 4;
@@ -61,6 +64,20 @@ impl Item {
     /// A search printed it.
     pub fn is_from_search(&self) -> bool {
         self.marks & FROM_SEARCH != 0
+    }
+
+    /// The blocks of output that somebody who says it has probably read it in: the newest one, unless it stands in so many
+    /// that it points at none.
+    fn sources(&self, used: &mut Vec<u32>) {
+        if !(1..=COMMON).contains(&self.results) {
+            return;
+        }
+        let weight = if self.kind == ItemKind::Name { 1 } else { 2 };
+        for source in [self.block, self.read] {
+            if source != NONE {
+                used.extend(std::iter::repeat_n(source, weight));
+            }
+        }
     }
 
     /// Counts a block that has it, and its message unless `counted` tells that this message was counted with another block.
@@ -126,8 +143,15 @@ impl Items {
     }
 
     /// Counts what was seen in a block, and appends the numbers of the items to `ids`. `first` is the first block of the
-    /// message.
-    pub fn count(&mut self, seen: &[Sighting], block: u32, first: u32, ids: &mut Vec<u32>) {
+    /// message. Where `used` is given, it gets the blocks from which the block may have what it says, once for each thing.
+    pub fn count(
+        &mut self,
+        seen: &[Sighting],
+        block: u32,
+        first: u32,
+        ids: &mut Vec<u32>,
+        mut used: Option<&mut Vec<u32>>,
+    ) {
         for batch in seen.chunks(BATCH) {
             self.reserve(batch.len());
             let mask = self.slots.len() - 1;
@@ -152,6 +176,9 @@ impl Items {
                 };
                 let item = &mut self.items[id as usize];
                 if item.block != block {
+                    if let Some(used) = &mut used {
+                        item.sources(used);
+                    }
                     let counted = item.block != NONE && item.block >= first;
                     item.see(block, sighting.place, counted);
                 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// How the notice of a compaction that did something begins.
 pub const DONE: &str = "Context compacted:";
+/// How the notice of a light edit begins.
+pub const TRIMMED: &str = "Context trimmed:";
 /// How that of a compaction with nothing to do begins.
 pub const NOTHING: &str = "Nothing to compact:";
 /// How the user takes a compaction back.
@@ -24,6 +26,8 @@ pub struct Notice {
     pub before: Tokens,
     /// Tokens after, on the same basis.
     pub after: Tokens,
+    /// How many outputs a light edit put markers in place of; none for a compaction.
+    pub set_aside: Option<usize>,
     /// The turns.
     pub turns: TurnCount,
     /// What the kept part begins with.
@@ -43,11 +47,27 @@ impl Notice {
             changed: done.changed,
             before: done.before.tokens,
             after: done.after.tokens,
+            set_aside: None,
             turns: done.turns,
             anchor: done.anchor.as_ref().map(|anchor| anchor.description.clone()),
             elapsed: None,
             can_undo: false,
             warnings: done.warnings.clone(),
+        }
+    }
+
+    /// The notice of a light edit.
+    pub(crate) fn trimmed(outputs: usize, before: Tokens, after: Tokens, changed: bool) -> Self {
+        Notice {
+            changed,
+            before,
+            after,
+            set_aside: Some(outputs),
+            turns: TurnCount::default(),
+            anchor: None,
+            elapsed: None,
+            can_undo: changed,
+            warnings: Vec::new(),
         }
     }
 
@@ -60,13 +80,22 @@ impl Notice {
     /// The pieces of the line, to be joined by ` · `.
     pub fn pieces(&self) -> Vec<String> {
         let mut pieces = Vec::new();
-        if self.changed {
-            pieces.push(format!(
-                "{DONE} {} → {} tokens ({})",
+        let sizes = || {
+            format!(
+                "{} → {} tokens ({})",
                 number(self.before),
                 number(self.after),
                 smaller(self.before, self.after)
-            ));
+            )
+        };
+        if let (true, Some(outputs)) = (self.changed, self.set_aside) {
+            pieces.push(format!("{TRIMMED} {}", sizes()));
+            pieces.push(match outputs {
+                1 => "1 old output set aside".to_owned(),
+                _ => format!("{} old outputs set aside", cut::grouped(outputs)),
+            });
+        } else if self.changed {
+            pieces.push(format!("{DONE} {}", sizes()));
             let from = self
                 .anchor
                 .as_ref()
@@ -148,6 +177,7 @@ mod tests {
             changed: true,
             before: 182_300,
             after: 41_900,
+            set_aside: None,
             turns: TurnCount {
                 total: 15,
                 kept: 4,

@@ -32,6 +32,8 @@ pub struct Occupancy {
     /// Tokens that reports have shown, and what they had been estimated at; both fade alike.
     shown: f64,
     estimated: f64,
+    /// What was taken away since the last report is an estimate too, so the next one tells nothing about the rest.
+    is_trimmed: bool,
 }
 
 impl Default for Occupancy {
@@ -50,6 +52,7 @@ impl Occupancy {
             since: 0,
             shown: PRIOR,
             estimated: PRIOR,
+            is_trimmed: false,
         }
     }
 
@@ -72,7 +75,9 @@ impl Occupancy {
             Some(output) => (self.counted.saturating_add(output), self.since),
             None => (self.counted, self.since.saturating_add(self.reply.1)),
         };
-        self.learn(prompt as f64 - known as f64, guessed as f64);
+        if !std::mem::take(&mut self.is_trimmed) {
+            self.learn(prompt as f64 - known as f64, guessed as f64);
+        }
         self.counted = prompt;
         self.output = is_whole.then_some(usage.output);
         self.reply = (usage.output, estimate);
@@ -82,10 +87,17 @@ impl Occupancy {
     /// The conversation was rebuilt and is estimated at this much, system prompt and tool definitions included. What the
     /// reports have shown about estimates still holds.
     pub fn rebuilt(&mut self, estimate: Tokens) {
+        self.is_trimmed = false;
         self.counted = 0;
         self.output = None;
         self.reply = (0, 0);
         self.since = estimate;
+    }
+
+    /// So many tokens of the window, by the caller's estimate, were taken out of what was counted.
+    pub fn removed(&mut self, tokens: Tokens) {
+        self.counted = self.counted.saturating_sub(tokens);
+        self.is_trimmed = true;
     }
 
     /// The tokens that the next request will fill the window with.

@@ -140,6 +140,11 @@ impl Archive {
         all.into_iter()
     }
 
+    /// The handles of what was kept after the first `len` things, in the order in which they came.
+    pub(crate) fn since(&self, len: usize) -> impl Iterator<Item = &Handle> {
+        self.kept.iter().skip(len).map(|(handle, _)| handle)
+    }
+
     /// How many things are kept.
     pub fn len(&self) -> usize {
         self.kept.len()

@@ -38,7 +38,8 @@ fn estimate_call(call: &ToolCall) -> Tokens {
     estimate_bytes(call.tool.len() + call.parameters.json().len()) + PART_TOKENS
 }
 
-fn estimate_result(result: &ToolResult) -> Tokens {
+/// The estimate for a tool's answer.
+pub(crate) fn estimate_result(result: &ToolResult) -> Tokens {
     let error = result.error.as_ref().map_or(0, |error| estimate_bytes(error.len()));
     let output: Tokens = result.output.iter().map(estimate_part).sum();
     error + output.max(PART_TOKENS)

@@ -23,7 +23,6 @@ use std::time::Duration;
 const ASKED: Signals = Signals {
     is_asked: true,
     is_cold: false,
-    is_rent_due: false,
 };
 
 /// About so many bytes of output, unlike any other.

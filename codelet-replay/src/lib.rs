@@ -1,1 +1,40 @@
 //! Plays recorded conversations through policies of editing their history, and says what each would have cost.
+//!
+//! A [`Session`](session::Session) is a recording cut into its requests. [`play`](play::play) takes it through a
+//! [`Policy`](policy::Policy): before each request the policy may edit what has been sent, the [`cache`] says what of the
+//! result is read and what is written, a price card what that costs, and [`reference`] whether what the reply then
+//! referred to was still shown. The outcome is a [`Run`](run::Run) with a [`Step`](run::Step) for each request.
+//! [`totals`] puts many sessions together; [`check`] compares the cache model with what was billed.
+//!
+//! It opens no files, asks no clock and starts no threads: whoever has many files reads them and spreads them out.
+//!
+//! ```
+//! use codelet_context::price;
+//! use codelet_replay::play::play;
+//! use codelet_replay::policy::{Policy, Settings};
+//! use codelet_replay::session::Session;
+//!
+//! let request = br#"{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"good day"}]}"#;
+//! let recording = codelet_transcript::record(request, None)?;
+//! let session = Session::new("greeting", recording);
+//! let run = play(&session, Policy::Never, &Settings::new(200_000, price::usual()));
+//! assert_eq!(run.steps.len(), 1);
+//! assert_eq!(run.steps[0].usage.prompt(), run.steps[0].occupancy.total());
+//! # Ok::<(), codelet_transcript::ReadError>(())
+//! ```
+
+pub mod cache;
+pub mod check;
+mod editor;
+mod engine;
+pub mod json;
+mod mask;
+pub mod play;
+pub mod policy;
+pub mod prompt;
+pub mod reference;
+pub mod run;
+pub mod session;
+mod seven;
+pub mod stats;
+pub mod totals;

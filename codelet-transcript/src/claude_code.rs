@@ -6,15 +6,16 @@
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
+use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError};
 use codelet_context::message::{Extra, Opaque, Origin, Part, Role, Text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-/// Reads a session file.
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+/// Reads a session file, with what each request was billed.
+pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut session = Session::default();
     while let Some(entry) = lines.next()? {
@@ -22,7 +23,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             lines.note_unknown(entry.line, &kind);
         }
     }
-    Ok(session.finish().finish(Format::ClaudeCode, lines.into_warnings()))
+    let (gather, requests) = session.finish();
+    Ok(Recording {
+        document: gather.finish(Format::ClaudeCode, lines.into_warnings()),
+        requests,
+    })
 }
 
 /// The tree of entries, in the order of the file.
@@ -40,6 +45,8 @@ struct Session {
 struct Node {
     parent: Link,
     said: Said,
+    /// When the entry was written, in milliseconds since 1970-01-01 UTC.
+    time: Option<u64>,
 }
 
 /// The parent as the entry names it; it is looked up at the end, when all entries are known.
@@ -55,7 +62,12 @@ enum Said {
     /// Nothing that the model saw; it only links others.
     Nothing,
     /// Blocks of the reply with this id.
-    Reply { id: String, parts: Vec<Part> },
+    Reply {
+        id: String,
+        parts: Vec<Part>,
+        /// The model and the bill of the request; none of a reply that the harness made up.
+        noted: Option<(Option<Arc<str>>, Option<Billed>)>,
+    },
     /// Prompts, results, and what the harness put in.
     User(Vec<Part>),
     /// A queued prompt at the moment at which it was handed to the model.
@@ -69,13 +81,14 @@ impl Session {
             return None;
         }
         let kind = take::string(&mut fields, "type").unwrap_or_default();
+        let time = recording::time(&fields);
         let said = match kind.as_str() {
             "assistant" => reply(&mut fields),
             "user" => user(&mut fields),
             "attachment" => self.attachment(&mut fields),
             "system" => system(&mut fields),
             "queue-operation" => {
-                self.queue(&mut fields);
+                self.queue(&mut fields, time);
                 return None;
             }
             _ => Said::Nothing,
@@ -85,12 +98,13 @@ impl Session {
             // A resumed session may repeat what it resumes.
             if let std::collections::hash_map::Entry::Vacant(place) = self.places.entry(id) {
                 place.insert(self.nodes.len());
-                self.nodes.push(Node { parent, said });
+                self.nodes.push(Node { parent, said, time });
             }
         } else if !matches!(said, Said::Nothing) {
             self.nodes.push(Node {
                 parent: Link::Beside,
                 said,
+                time,
             });
         }
         (!is_known(&kind)).then_some(kind)
@@ -98,7 +112,7 @@ impl Session {
 
     /// A prompt that is typed while the agent works is queued, and handed over between two steps (`remove`), sent as an
     /// entry of its own (`dequeue`), or taken back into the input line (`popAll`).
-    fn queue(&mut self, fields: &mut Fields) {
+    fn queue(&mut self, fields: &mut Fields, time: Option<u64>) {
         match take::str(fields, "operation") {
             "enqueue" => self.queue.extend(take::string(fields, "content")),
             "remove" => {
@@ -107,6 +121,7 @@ impl Session {
                     self.nodes.push(Node {
                         parent: Link::Beside,
                         said,
+                        time,
                     });
                 }
             }
@@ -139,16 +154,19 @@ impl Session {
         text.map_or(Said::Nothing, |part| Said::User(vec![part]))
     }
 
-    /// The conversation on the branch that ends at the last entry.
-    fn finish(self) -> Gather {
+    /// The conversation on the branch that ends at the last entry, and its requests.
+    fn finish(self) -> (Gather, Vec<Recorded>) {
         let on = self.on_branch();
         let mut gather = Gather::default();
+        let mut requests: Vec<Recorded> = Vec::new();
         let mut reply: Option<(String, usize)> = None;
+        let mut latest = None;
         for (node, on) in self.nodes.into_iter().zip(on) {
+            let said_something = on && !matches!(node.said, Said::Nothing);
             match node.said {
                 _ if !on => {}
                 Said::Nothing => {}
-                Said::Reply { id, parts } => match reply.as_ref().and_then(|(last, at)| {
+                Said::Reply { id, parts, noted } => match reply.as_ref().and_then(|(last, at)| {
                     // The rest of a reply may stand after the first of its results.
                     if *last == id && !id.is_empty() {
                         gather.message_mut(*at)
@@ -156,11 +174,25 @@ impl Session {
                         None
                     }
                 }) {
-                    Some(message) => message.parts.extend(parts),
+                    Some(message) => {
+                        message.parts.extend(parts);
+                        // Each block repeats the figures of its reply; the last ones are the newest.
+                        if let (Some(request), Some((_, Some(billed)))) = (requests.last_mut(), noted) {
+                            request.billed = Some(billed);
+                        }
+                    }
                     None => {
                         let before = gather.len();
                         gather.message(Role::Assistant, parts);
                         reply = (gather.len() > before).then_some((id, before));
+                        if let (Some(_), Some((model, billed))) = (&reply, noted) {
+                            requests.push(Recorded {
+                                reply: before,
+                                began: latest.or(node.time),
+                                model,
+                                billed,
+                            });
+                        }
                     }
                 },
                 Said::User(parts) => {
@@ -176,8 +208,11 @@ impl Session {
                     reply = None;
                 }
             }
+            if said_something {
+                latest = node.time.or(latest);
+            }
         }
-        gather
+        (gather, requests)
     }
 
     fn on_branch(&self) -> Vec<bool> {
@@ -216,7 +251,7 @@ impl Session {
         }
         let mut calls = HashSet::new();
         for (node, on) in self.nodes.iter().zip(on.iter_mut()) {
-            if let Said::Reply { id, parts } = &node.said {
+            if let Said::Reply { id, parts, .. } = &node.said {
                 *on |= replies.contains(id.as_str());
                 if *on {
                     calls.extend(parts.iter().filter_map(|part| match part {
@@ -332,7 +367,12 @@ fn reply(fields: &mut Fields) -> Said {
     let mut parts = content(take::value(&mut message, "content"), origin);
     // Only tools answer and only the model calls, whatever a damaged file says.
     parts.retain(|part| !matches!(part, Part::ToolResult(_)));
-    Said::Reply { id, parts }
+    let noted = (!synthetic).then(|| {
+        let model = take::string(&mut message, "model").map(Arc::from);
+        let usage = message.get("usage").and_then(Value::as_object);
+        (model, usage.and_then(Billed::anthropic))
+    });
+    Said::Reply { id, parts, noted }
 }
 
 fn user(fields: &mut Fields) -> Said {
@@ -556,8 +596,12 @@ fn text_within(value: Value) -> Option<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::Warning;
     use crate::sketch::{check, sketch};
+    use crate::{Document, Warning};
+
+    fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+        record(bytes).map(|recording| recording.document)
+    }
 
     /// An entry: its number, its parent's, and the rest of its fields.
     fn entry(id: u32, parent: u32, rest: &str) -> String {
@@ -874,5 +918,58 @@ mod tests {
                 kind: String::from("novelty")
             }]
         );
+    }
+
+    /// A block of a reply with its bill: seconds past the hour, the prompt's three counts, and what of it was for an hour.
+    fn billed(id: u32, parent: u32, message: &str, seconds: u32, counts: [u64; 4], block: &str) -> String {
+        let [fresh, read, write, hour] = counts;
+        let usage = format!(
+            r#""usage":{{"input_tokens":{fresh},"cache_read_input_tokens":{read},"cache_creation_input_tokens":{write},"#
+        ) + &format!(r#""cache_creation":{{"ephemeral_1h_input_tokens":{hour}}},"output_tokens":9}}"#);
+        let rest = format!(
+            r#""type":"assistant","timestamp":"1970-01-01T00:00:{seconds:02}.5Z","message":{{"id":"{message}","#
+        ) + &format!(r#""model":"claude-x","role":"assistant","content":[{block}],{usage}}}"#);
+        entry(id, parent, &rest)
+    }
+
+    fn at(id: u32, parent: u32, seconds: u32, content: &str) -> String {
+        let time = format!(r#""timestamp":"1970-01-01T00:00:{seconds:02}Z""#);
+        let rest = format!(r#""type":"user",{time},"message":{{"role":"user","content":{content}}}"#);
+        entry(id, parent, &rest)
+    }
+
+    #[test]
+    fn a_reply_in_many_entries_is_one_request_with_the_last_bill() {
+        let run = |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"ls"}}}}"#);
+        let out = |id: &str| format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"out"}}]"#);
+        let file = [
+            at(1, 0, 1, "\"go\""),
+            billed(2, 1, "m1", 3, [10, 0, 90, 90], &run("a")),
+            at(3, 2, 4, &out("a")),
+            billed(4, 2, "m1", 5, [10, 0, 95, 90], &run("b")),
+            at(5, 4, 6, &out("b")),
+            billed(6, 5, "m2", 9, [2, 100, 7, 0], r#"{"type":"text","text":"gone"}"#),
+        ]
+        .concat();
+        let recording = record(file.as_bytes()).unwrap();
+        let seen: Vec<_> = recording
+            .requests
+            .iter()
+            .map(|request| {
+                let billed = request.billed.unwrap();
+                (request.reply, request.began, billed.usage.prompt(), billed.hour)
+            })
+            .collect();
+        assert_eq!(seen, [(1, Some(1_000), 105, 90), (3, Some(6_000), 109, 0)]);
+        assert_eq!(recording.requests[0].model.as_deref(), Some("claude-x"));
+    }
+
+    #[test]
+    fn what_the_harness_says_in_the_models_place_is_no_request() {
+        let rest = r#""type":"assistant","message":{"id":"m","model":"<synthetic>","role":"assistant","content":[{"type":"text","text":"No response requested."}],"usage":{"input_tokens":5}}"#;
+        let file = [prompt(1, 0, "go"), entry(2, 1, rest), text(3, 2, "m2", "gone")].concat();
+        let recording = record(file.as_bytes()).unwrap();
+        assert_eq!(recording.requests.len(), 1);
+        assert_eq!((recording.requests[0].reply, recording.requests[0].billed), (2, None));
     }
 }

@@ -3,18 +3,21 @@
 
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
+use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError};
 use codelet_context::message::{Message, Opaque, Origin, Part, Role};
+use codelet_context::usage::Usage;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Reads a rollout.
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+/// Reads a rollout, with what each request was billed.
+pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut rollout = Rollout::default();
     while let Some(mut entry) = lines.next()? {
+        let time = recording::time(&entry.fields);
         let known = match take::object(&mut entry.fields, "payload") {
             Some(payload) => rollout.entry(take::str(&entry.fields, "type"), payload),
             // The first versions wrote the items as they are, after a line about the session.
@@ -24,8 +27,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
             lines.note_unknown(entry.line, &kind);
         }
+        rollout.note(time);
     }
-    Ok(rollout.gather.finish(Format::Codex, lines.into_warnings()))
+    Ok(rollout.finish(lines))
 }
 
 #[derive(Default)]
@@ -45,9 +49,58 @@ struct Rollout {
     covered: usize,
     /// The messages before this one hold no prompt: nothing to roll back to.
     promptless: usize,
+    /// The requests so far, by their replies' places among the gathered messages.
+    requests: Vec<Recorded>,
+    /// When the newest entry was written.
+    latest: Option<u64>,
+    /// How many messages there were then.
+    noted: usize,
+    model: Option<Arc<str>>,
 }
 
 impl Rollout {
+    /// Takes note of what an entry written at `time` has led to: a reply that begins is one of a request.
+    fn note(&mut self, time: Option<u64>) {
+        let messages = self.gather.messages();
+        self.requests.retain(|request| request.reply < messages.len());
+        let before = self.noted.min(messages.len());
+        let begun = messages[before..]
+            .iter()
+            .rposition(|message| message.role == Role::Assistant);
+        if let Some(at) = begun {
+            self.requests.push(Recorded {
+                reply: before + at,
+                began: self.latest.or(time),
+                model: self.model.clone(),
+                billed: None,
+            });
+        }
+        self.latest = time.or(self.latest);
+        self.noted = messages.len();
+    }
+
+    /// The bill of the newest request: the prompt count includes what was read from the cache.
+    fn billed(&mut self, payload: &Fields) {
+        let usage = payload.get("info").and_then(|info| info.get("last_token_usage"));
+        let count = |name: &str| usage.and_then(|usage| usage.get(name)).and_then(Value::as_u64);
+        if let (Some(request), Some(prompt)) = (self.requests.last_mut(), count("input_tokens").filter(|&n| n > 0)) {
+            let of = |name: &str| count(name).unwrap_or(0);
+            request.billed = Some(Billed {
+                usage: Usage::from_inclusive(prompt, of("cached_input_tokens"), of("output_tokens")),
+                hour: 0,
+            });
+        }
+    }
+
+    fn finish(mut self, lines: Lines<'_>) -> Recording {
+        let shift = usize::from(self.gather.has_system());
+        self.requests.iter_mut().for_each(|request| request.reply += shift);
+        Recording {
+            document: self.gather.finish(Format::Codex, lines.into_warnings()),
+            requests: self.requests,
+        }
+    }
+
     /// Takes in an entry; says whether its kind is a known one.
     fn entry(&mut self, kind: &str, mut payload: Fields) -> bool {
         match kind {
@@ -64,7 +117,8 @@ impl Rollout {
             "response_item" => return self.item(&mut payload),
             "compacted" => self.compacted(payload),
             "event_msg" => self.event(payload),
-            "turn_context" | "session_state" | "world_state" => {}
+            "turn_context" => self.model = take::string(&mut payload, "model").map(Arc::from).or(self.model.take()),
+            "session_state" | "world_state" => {}
             _ => return false,
         }
         true
@@ -200,6 +254,7 @@ impl Rollout {
                     self.ended.insert(id, success);
                 }
             }
+            "token_count" => self.billed(&event),
             "thread_rolled_back" => {
                 let turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or_default();
                 self.roll_back(turns);
@@ -415,6 +470,11 @@ fn exit_status(output: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Document;
+
+    fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+        record(bytes).map(|recording| recording.document)
+    }
     use crate::sketch::check;
 
     fn item(payload: &str) -> String {
@@ -642,5 +702,32 @@ mod tests {
             call c1: shell {}
             result c1 failed: {"output":"x","metadata":{"exit_code":1}}"#,
         );
+    }
+
+    #[test]
+    fn a_token_count_is_the_bill_of_the_reply_before_it() {
+        let entry = |second: u32, kind: &str, payload: &str| {
+            let time = format!("1970-01-01T00:00:{second:02}Z");
+            format!("{{\"timestamp\":\"{time}\",\"type\":\"{kind}\",\"payload\":{{{payload}}}}}\n")
+        };
+        let words = |role: &str, kind: &str| {
+            format!(r#""type":"message","role":"{role}","content":[{{"type":"{kind}","text":"words"}}]"#)
+        };
+        let count = r#""type":"token_count","info":{"last_token_usage":{"input_tokens":100,"cached_input_tokens":60,"output_tokens":4}}"#;
+        let file = [
+            entry(1, "session_meta", r#""base_instructions":{"text":"Be Codex."}"#),
+            entry(1, "turn_context", r#""model":"gpt-x""#),
+            entry(2, "response_item", &words("user", "input_text")),
+            entry(5, "response_item", &words("assistant", "output_text")),
+            entry(6, "event_msg", count),
+        ]
+        .concat();
+        let requests = record(file.as_bytes()).unwrap().requests;
+        let [request] = requests.as_slice() else {
+            panic!("{requests:?}")
+        };
+        assert_eq!((request.reply, request.began), (2, Some(2_000)));
+        assert_eq!(request.model.as_deref(), Some("gpt-x"));
+        assert_eq!(request.billed.unwrap().usage, Usage::from_inclusive(100, 60, 4));
     }
 }

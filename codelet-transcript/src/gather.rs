@@ -78,6 +78,11 @@ impl Gather {
         &self.messages
     }
 
+    /// Whether there is a system prompt, which comes before all messages in the document.
+    pub(crate) fn has_system(&self) -> bool {
+        self.system.is_some()
+    }
+
     /// One message, to be completed.
     pub(crate) fn message_mut(&mut self, index: usize) -> Option<&mut Message> {
         self.messages.get_mut(index)

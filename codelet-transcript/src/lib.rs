@@ -40,6 +40,7 @@ mod node;
 mod openai;
 mod opencode;
 mod pi;
+mod recording;
 mod request;
 mod responses;
 pub mod shape;
@@ -56,31 +57,44 @@ pub use detect::detect;
 pub use document::{Document, Warning};
 pub use error::{ReadError, WriteError};
 pub use format::Format;
+pub use recording::{Billed, Recorded, Recording};
 
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
 ///
 /// # Errors
 /// When the bytes are no conversation of that form; the error says where and what was expected.
 pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError> {
+    record(bytes, format).map(|recording| recording.document)
+}
+
+/// Reads a conversation as [`read`] does, with what was recorded of its requests beside it. Only some forms record that.
+///
+/// # Errors
+/// As for [`read`].
+pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
     let format = match format {
         Some(format) => format,
         None => detect(bytes).ok_or_else(|| source::unknown(bytes))?,
     };
-    match format {
+    let document = match format {
+        Format::ClaudeCode => return claude_code::record(bytes),
+        Format::Pi => return pi::record(bytes),
+        Format::Codex => return codex::record(bytes),
         Format::Anthropic => anthropic::read(bytes),
         Format::Openai => openai::read(bytes),
         Format::Responses => responses::read(bytes),
         Format::Gemini => gemini::read(bytes),
         Format::Corpus => corpus::read(bytes),
-        Format::ClaudeCode => claude_code::read(bytes),
-        Format::Codex => codex::read(bytes),
         Format::Opencode => opencode::read(bytes),
-        Format::Pi => pi::read(bytes),
         Format::Copilot => copilot::read(bytes),
         Format::MiniSweAgent => mini_swe_agent::read(bytes),
         Format::SweAgent => swe_agent::read(bytes),
         Format::Shape => Err(ReadError::NotReadable(format)),
-    }
+    };
+    Ok(Recording {
+        document: document?,
+        requests: Vec::new(),
+    })
 }
 
 /// Writes a conversation in one of the forms that are written. What is written follows the messages alone, so they may

@@ -3,14 +3,17 @@
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
+use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
-use crate::{Document, Format, ReadError};
+use crate::{Format, ReadError};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
+use codelet_context::usage::Usage;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// Reads a session file.
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+/// Reads a session file, with what each request was billed.
+pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut nodes: Vec<Node> = Vec::new();
     let mut places = HashMap::new();
@@ -21,6 +24,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         }
         let parent = take::string(&mut entry.fields, "parentId");
         let id = take::string(&mut entry.fields, "id");
+        let time = recording::time(&entry.fields);
+        let noted = noted(&entry.fields);
         let said = match said(&kind, entry.fields) {
             Ok(said) => said,
             Err(unknown) => {
@@ -36,6 +41,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             parent,
             is_listed,
             said,
+            time,
+            noted,
         });
     }
     let parents: Vec<Parent> = nodes
@@ -48,14 +55,48 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         .collect();
     let on = branch::ending_at(nodes.len().saturating_sub(1), &parents);
     let mut gather = Gather::default();
+    let mut requests = Vec::new();
+    let mut latest = None;
     for (node, _) in nodes.into_iter().zip(on).filter(|(_, on)| *on) {
         match node.said {
-            Said::Nothing => {}
-            Said::Message(role, parts) => gather.message(role, parts),
+            Said::Nothing => continue,
+            Said::Message(role, parts) => {
+                let reply = gather.len();
+                gather.message(role, parts);
+                if role == Role::Assistant && gather.len() > reply {
+                    let (model, billed) = node.noted;
+                    requests.push(Recorded {
+                        reply,
+                        began: latest.or(node.time),
+                        model,
+                        billed,
+                    });
+                }
+            }
             Said::Result(result) => gather.result(result),
         }
+        latest = node.time.or(latest);
     }
-    Ok(gather.finish(Format::Pi, lines.into_warnings()))
+    Ok(Recording {
+        document: gather.finish(Format::Pi, lines.into_warnings()),
+        requests,
+    })
+}
+
+/// The model and the bill of a reply. The prompt count leaves out both cache counts, whatever the vendor.
+fn noted(fields: &Fields) -> (Option<Arc<str>>, Option<Billed>) {
+    let message = fields.get("message");
+    let model = message.and_then(|message| message.get("model")).and_then(Value::as_str);
+    let usage = message.and_then(|message| message.get("usage"));
+    let count = |name: &str| usage.and_then(|usage| usage.get(name)).and_then(Value::as_u64);
+    let billed = count("input").map(|uncached| {
+        let of = |name: &str| count(name).unwrap_or(0);
+        Billed {
+            usage: Usage::from_exclusive(uncached, of("cacheWrite"), of("cacheRead"), of("output")),
+            hour: 0,
+        }
+    });
+    (model.map(Arc::from), billed.filter(|billed| billed.usage.prompt() > 0))
 }
 
 struct Node {
@@ -63,6 +104,8 @@ struct Node {
     /// The entry has no id: it follows what stands before it.
     is_listed: bool,
     said: Said,
+    time: Option<u64>,
+    noted: (Option<Arc<str>>, Option<Billed>),
 }
 
 enum Said {
@@ -188,7 +231,12 @@ fn execution(fields: &mut Fields) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Document;
     use crate::sketch::check;
+
+    fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+        record(bytes).map(|recording| recording.document)
+    }
 
     fn listed(message: &str) -> String {
         format!("{{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{{{message}}}}}\n")
@@ -281,5 +329,22 @@ mod tests {
         );
         check(read, &reply("openai-completions", "reasoning_content"), "thinking: hm");
         check(read, &reply("anthropic-messages", ""), "thinking of anthropic: hm");
+    }
+
+    #[test]
+    fn a_request_begins_when_the_entry_before_its_reply_was_written() {
+        let file = concat!(
+            r#"{"type":"message","timestamp":"1970-01-01T00:00:02Z","message":{"role":"user","content":"go"}}"#,
+            "\n",
+            r#"{"type":"message","timestamp":"1970-01-01T00:00:05Z","message":{"role":"assistant","model":"m","content":"#,
+            r#"[{"type":"text","text":"gone"}],"usage":{"input":5,"output":2,"cacheRead":30,"cacheWrite":7}}}"#,
+            "\n"
+        );
+        let requests = record(file.as_bytes()).unwrap().requests;
+        let [request] = requests.as_slice() else {
+            panic!("{requests:?}")
+        };
+        assert_eq!((request.reply, request.began), (1, Some(2_000)));
+        assert_eq!(request.billed.unwrap().usage, Usage::from_exclusive(5, 7, 30, 2));
     }
 }

@@ -5,6 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
+use codelet_context::economics::Preset;
+use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -84,6 +86,11 @@ pub struct Chat {
     #[arg(long, value_name = "WHO", value_parser = crate::settings::summary)]
     pub summary: Option<SummaryBy>,
 
+    /// How readily old outputs are set aside to save money: faithful, balanced, thrifty, or off (only when the window is
+    /// full) [default: faithful]
+    #[arg(long, value_name = "HOW", value_parser = crate::settings::economics)]
+    pub economics: Option<Preset>,
+
     /// Write the whole conversation to a file at the end
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
@@ -111,6 +118,7 @@ impl Chat {
             max_cost: None,
             window: None,
             summary: None,
+            economics: None,
             transcript: None,
             append_system: None,
             directory: None,
@@ -141,6 +149,11 @@ pub enum Command {
     /// By kind and by tool, the largest items, texts that stand there more than once, reads of files that were read again
     /// or changed later, and the turns with the moments at which something was finished.
     Inspect(Inspect),
+    /// Say what recorded conversations would have cost under other ways of editing them
+    ///
+    /// Each is played request by request through policies side by side, with the rules of a vendor's cache: dollars, cache
+    /// hits and breaks, what filled the window, and whether what was used later was still shown.
+    Replay(Replay),
     /// Print the original bytes of something that a compaction removed
     ///
     /// Exactly those bytes, and nothing else.
@@ -250,6 +263,94 @@ pub struct Inspect {
     pub json: bool,
 }
 
+const REPLAY_HELP: &str = "\
+Examples:
+  codelet replay session.jsonl
+  codelet replay sessions/ --window 1M --prices 1h --policy never --policy faithful
+  codelet replay sessions/ --json | jq '.totals[] | {policy, ratio, recall}'
+
+Policies, all of which compact with the engine when a request would not fit:
+  never           nothing is edited before the window is full
+  seven           the seven strategies before every request
+  mask-10         all results but the last ten are masked
+  clear-100k      beyond 100k, all results but the last three are cleared
+  clear-100k-20k  the same, where that removes at least 20k
+  protect-40k     results behind the newest 40k go when they come to 20k
+  faithful, balanced, thrifty, off
+                  codelet's own presets; off is not played unless asked for
+
+Without times in a recording the cache is taken to stay warm. Files that cannot be read are told of and skipped.";
+
+#[derive(Args, Debug)]
+#[command(after_help = REPLAY_HELP)]
+pub struct Replay {
+    /// Recorded conversations, or folders of them
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// The form of the files: `auto`, or one that `codelet formats` lists
+    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
+    pub from: Source,
+
+    /// A policy; may be given several times [default: all but off]
+    #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
+    pub policies: Vec<Policy>,
+
+    /// The model's window (200000, 200k, 1M)
+    #[arg(long, value_name = "TOKENS", default_value = "200k", value_parser = window)]
+    pub window: u64,
+
+    /// A price card by its name (`5m`, `1h`, `no-write-fee`, a model), or a file with one; FILE#NAME where it has several
+    #[arg(long, value_name = "CARD", default_value = codelet_context::price::USUAL)]
+    pub prices: String,
+
+    /// How long the cache is told to keep what is marked [default: as the card says]
+    #[arg(long, value_name = "TIME", value_enum)]
+    pub ttl: Option<Ttl>,
+
+    /// The probability that what is referred to and not shown is read again
+    #[arg(long, value_name = "P", default_value = "0.5", value_parser = probability)]
+    pub refetch: f64,
+
+    /// Only one half of the files, by a hash of their names
+    #[arg(long, value_name = "HALF", value_enum, default_value = "all")]
+    pub half: WhichHalf,
+
+    /// Play so many files at once [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: Option<u16>,
+
+    /// Print everything as JSON
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+
+    /// Print a line for each file and policy, with commas between
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// How long a cache keeps what is marked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Ttl {
+    /// Five minutes.
+    #[value(name = "5m")]
+    Minutes,
+    /// An hour.
+    #[value(name = "1h")]
+    Hour,
+}
+
+/// Which of the files are played.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum WhichHalf {
+    /// One half.
+    A,
+    /// The other.
+    B,
+    /// Both.
+    All,
+}
+
 const RESTORE_HELP: &str = "\
 Examples:
   codelet restore gone.jsonl k3f9a2
@@ -282,6 +383,28 @@ fn source() -> impl TypedValueParser<Value = Source> {
         .map(|format| format.name());
     // `auto` is no form's name, so it becomes `None`.
     PossibleValuesParser::new(std::iter::once("auto").chain(read)).map(|name| Source(Format::from_name(&name)))
+}
+
+fn policy() -> impl TypedValueParser<Value = Policy> {
+    let names = Policy::ALL.iter().map(|policy| policy.name());
+    PossibleValuesParser::new(names).try_map(|name| Policy::from_name(&name).ok_or("no such policy"))
+}
+
+/// Reads the size of a window: the smallest that any request of a coding agent fits into.
+fn window(text: &str) -> Result<u64, String> {
+    const SMALLEST: u64 = 4_000;
+    match tokens(text)? {
+        window if window < SMALLEST => Err(format!("no model has a window of less than {SMALLEST} tokens")),
+        window => Ok(window),
+    }
+}
+
+/// Reads a number from 0 to 1.
+fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("expected a number from 0 to 1 such as 0.5".to_owned()),
+    }
 }
 
 fn written() -> impl TypedValueParser<Value = Format> {

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         Some(Command::Compact(args)) => commands::compact::run(&args).map(|()| Exit::Done),
         Some(Command::Inspect(args)) => commands::inspect::run(&args).map(|()| Exit::Done),
+        Some(Command::Replay(args)) => commands::replay::run(&args).map(|()| Exit::Done),
         Some(Command::Restore(args)) => commands::restore::run(&args).map(|()| Exit::Done),
         Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
         Some(Command::Demo(args)) => commands::demo::run(&args, began),

@@ -32,7 +32,8 @@ pub fn drop_thinking_of_finished_turns(view: &mut View, limits: &Limits) -> Stra
     count
 }
 
-fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limits, count: &mut StrategyCount) {
+/// Drops thinking in a range of messages, all of which belong to finished turns.
+pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limits, count: &mut StrategyCount) {
     for index in range {
         let message = &view.messages[index];
         let stays = |it: &Thinking| is_tied(it) || (limits.bound_thinking && it.is_bound());

@@ -6,6 +6,7 @@ pub mod formats;
 pub mod inspect;
 pub mod models;
 pub mod once;
+pub mod replay;
 pub mod restore;
 pub mod settings;
 

@@ -1,0 +1,80 @@
+//! Breaks of the prefix: each with its reason, what it was expected to cost and save, and what it did cost.
+
+use crate::policy::Reason;
+use crate::tokens::Tokens;
+
+/// Why a provider could not read from its cache what it had been sent before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// An edit, for this reason.
+    Edit(Reason),
+    /// The cache had expired, and nothing was edited.
+    Expired,
+    /// Nobody knows: the cache was warm, and what was sent extended what it held.
+    Unplanned,
+}
+
+impl Cause {
+    /// The cause's name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Edit(reason) => reason.name(),
+            Cause::Expired => "expired",
+            Cause::Unplanned => "unplanned",
+        }
+    }
+}
+
+/// A break of the prefix.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Break {
+    /// Before which request, counted from 1.
+    pub request: u64,
+    /// Why.
+    pub cause: Cause,
+    /// Tokens that an edit removed from what is sent.
+    pub removed: Tokens,
+    /// Tokens that were expected to be written although they had been sent before.
+    pub rewritten: Tokens,
+    /// What writing them instead of reading them was expected to cost, in US dollars.
+    pub predicted: f64,
+    /// What each later request was expected to cost less, in US dollars.
+    pub saving: f64,
+    /// What it did cost, by the report of the request after it; none before that came.
+    pub actual: Option<f64>,
+}
+
+/// What all breaks of a session come to.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct BreakTotals {
+    /// Edits.
+    pub edits: u64,
+    /// Expired caches that no edit made use of.
+    pub expired: u64,
+    /// Breaks that nobody planned.
+    pub unplanned: u64,
+    /// Tokens removed.
+    pub removed: Tokens,
+    /// What the breaks with a report were expected to cost, in US dollars.
+    pub predicted: f64,
+    /// What they did cost.
+    pub actual: f64,
+}
+
+/// Sums breaks up.
+pub fn totals(breaks: &[Break]) -> BreakTotals {
+    let mut totals = BreakTotals::default();
+    for it in breaks {
+        match it.cause {
+            Cause::Edit(_) => totals.edits += 1,
+            Cause::Expired => totals.expired += 1,
+            Cause::Unplanned => totals.unplanned += 1,
+        }
+        totals.removed += it.removed;
+        if let Some(actual) = it.actual {
+            totals.predicted += it.predicted;
+            totals.actual += actual;
+        }
+    }
+    totals
+}

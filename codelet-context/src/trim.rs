@@ -1,0 +1,65 @@
+//! The light edit: chosen outputs become markers where they stand; calls, prompts and words stay as they are.
+
+use crate::body::Body;
+use crate::cut;
+use crate::message::{Message, Origin, Part, Text, ToolResult};
+use crate::recall::Archive;
+use std::sync::Arc;
+
+/// The name under which a light edit archives what it removes.
+pub(crate) const REASON: &str = "economics";
+
+/// Why an output is not shown, for its marker.
+pub(crate) const UNUSED: &str = "set aside";
+pub(crate) const SUPERSEDED: &str = "superseded by a newer one";
+
+/// The same answer with a marker in place of each text and picture of its output. None where that would not make it
+/// smaller.
+pub(crate) fn masked(result: &ToolResult, tool: &str, why: &str, archive: &mut Archive) -> Option<ToolResult> {
+    let mut masked = result.clone();
+    let mut is_smaller = false;
+    for block in &mut masked.output {
+        let shown = match block {
+            Part::Text(text) => marker_for(text, tool, why, archive),
+            Part::Image(image) if !image.is_url => {
+                let what = format!("{} image", cut::plain_name(tool));
+                let handle = archive.keep(&image.data, tool, REASON);
+                let mut text = Text::new(cut::marker(&what, image.data.len(), why, &handle), Origin::Own);
+                text.cut = Some(handle);
+                Some(text)
+            }
+            _ => None,
+        };
+        if let Some(text) = shown {
+            *block = Part::Text(text);
+            is_smaller = true;
+        }
+    }
+    is_smaller.then_some(masked)
+}
+
+fn marker_for(text: &Text, tool: &str, why: &str, archive: &mut Archive) -> Option<Text> {
+    // A notice of the loop is not output, and it is short.
+    if text.origin != Origin::Own {
+        return None;
+    }
+    let what = format!("{} output", cut::plain_name(tool));
+    let whole = text.cut.as_ref().and_then(|handle| archive.get(handle.as_str()));
+    let body: Body = whole.map_or_else(|| text.body.clone(), |removed| removed.body.clone());
+    let (body, handle) = cut::pointer(&body, text.body.len(), &what, why, REASON, archive)?;
+    Some(Text {
+        body,
+        origin: text.origin,
+        cut: Some(handle),
+        extra: text.extra.clone(),
+    })
+}
+
+/// A message with one of its parts replaced.
+pub(crate) fn replaced(message: &Arc<Message>, part: usize, with: ToolResult) -> Arc<Message> {
+    let mut message = (**message).clone();
+    if let Some(place) = message.parts.get_mut(part) {
+        *place = Part::ToolResult(with);
+    }
+    Arc::new(message)
+}

@@ -1,0 +1,94 @@
+//! The engine's own presets, by the engine itself: it decides, compacts and edits as it does in a live session.
+
+use crate::editor::{Editor, Moment};
+use crate::policy::Settings;
+use crate::session::Session;
+use codelet_context::conversation::{Conversation, Report, Signals};
+use codelet_context::economics::{Economics, Preset};
+use codelet_context::message::Message;
+use codelet_context::policy::{CompactionConfig, Reason};
+use std::sync::Arc;
+
+/// A conversation under a preset.
+pub struct Engine {
+    conversation: Conversation,
+    /// How many messages the last request held, as long as no edit came after it.
+    same: usize,
+    edge: Option<usize>,
+}
+
+impl Engine {
+    pub fn new(session: &Session, settings: &Settings, preset: Preset) -> Self {
+        let config = CompactionConfig::new(settings.window).reserving(settings.reserved);
+        let economics = Economics::new(settings.card.clone()).preset(preset);
+        // What stands beside the messages is known in tokens of the window; the engine wants an estimate, which its own
+        // reports have not scaled yet.
+        Engine {
+            conversation: Conversation::new(config, session.fixed).under(economics),
+            same: 0,
+            edge: None,
+        }
+    }
+}
+
+impl Editor for Engine {
+    fn append(&mut self, message: &Arc<Message>) {
+        self.conversation.append(message.clone());
+    }
+
+    fn replied(&mut self, reply: &[Arc<Message>], report: Report) {
+        self.same = self.conversation.view().messages.len();
+        match reply {
+            [] => self.conversation.reported(report),
+            [first, rest @ ..] => {
+                self.conversation.replied(first.clone(), report);
+                rest.iter()
+                    .for_each(|message| self.conversation.append(message.clone()));
+            }
+        }
+    }
+
+    fn edit(&mut self, moment: &Moment) -> Option<&'static str> {
+        let signals = Signals {
+            is_cold: moment.is_cold,
+            ..Signals::default()
+        };
+        let reason = self.conversation.decide(signals)?;
+        let edits = self.conversation.edits().len();
+        let done = self.conversation.compact(reason);
+        let is_changed = done.is_ok() && self.conversation.edits().len() > edits;
+        if is_changed {
+            self.same = 0;
+        }
+        is_changed.then(|| reason.name())
+    }
+
+    fn compact(&mut self, _: &Moment) -> bool {
+        // A provider would refuse the request and name its limit; the engine compacts for that.
+        self.conversation.refused(Some(self.conversation.config().window()));
+        let is_changed = self
+            .conversation
+            .compact(Reason::Refused)
+            .is_ok_and(|notice| notice.changed);
+        if is_changed {
+            self.same = 0;
+        }
+        is_changed
+    }
+
+    fn sending(&mut self, is_cold: bool) {
+        self.edge = self.conversation.sending(is_cold).next;
+    }
+
+    fn shown(&self) -> &[Arc<Message>] {
+        &self.conversation.view().messages
+    }
+
+    fn same(&self) -> usize {
+        self.same
+    }
+
+    fn edge(&self) -> Option<usize> {
+        self.edge
+    }
+}

@@ -1,0 +1,120 @@
+//! Results as JSON.
+
+use crate::run::{Run, Step, Sums};
+use crate::totals::{Checked, Played, Total};
+use codelet_context::inspect::Kind;
+use serde_json::{Map, Value, json};
+
+/// The sums of a run.
+pub fn sums(sums: &Sums) -> Value {
+    let dollars = sums.dollars;
+    json!({
+        "requests": sums.steps,
+        "dollars": {
+            "fresh": dollars.fresh, "read": dollars.read, "write": dollars.write, "output": dollars.output,
+            "refetch": sums.refetch, "total": sums.cost(),
+        },
+        "tokens": {
+            "fresh": sums.usage.fresh, "read": sums.usage.cache_read, "write": sums.usage.cache_write,
+            "output": sums.usage.output,
+        },
+        "hit_share": sums.hit_share(),
+        "breaks": { "planned": sums.planned, "cold": sums.cold, "unplanned": sums.unplanned },
+        "edits": sums.edits,
+        "overflows": sums.overflows,
+        "peak": sums.peak,
+        "mean": sums.mean(),
+        "recall": sums.recall(),
+        "referred": sums.referred,
+    })
+}
+
+/// The totals of a policy.
+pub fn total(total: &Total) -> Value {
+    let mut value = sums(&total.sums);
+    value["policy"] = total.policy.name().into();
+    value["ratio"] = json!(total.ratio);
+    value["interval"] = json!(total.interval.map(|(low, high)| [low, high]));
+    value["p95"] = json!(total.worst);
+    value
+}
+
+/// A session under all policies.
+pub fn played(session: &Played) -> Value {
+    let policies: Map<String, Value> = session
+        .sums
+        .iter()
+        .map(|(policy, of)| {
+            let mut value = sums(of);
+            value["ratio"] = json!(session.ratio(*policy));
+            (policy.name().to_owned(), value)
+        })
+        .collect();
+    let check = session.check.map(|check| {
+        json!({
+            "requests": check.requests, "billed": check.billed, "blind": check.blind, "told": check.told,
+            "warm_heads": check.warm_heads, "lost": check.lost,
+        })
+    });
+    json!({
+        "name": session.name,
+        "source": session.source,
+        "requests": session.requests,
+        "timed": session.is_timed,
+        "calibrated": session.is_calibrated,
+        "policies": policies,
+        "check": check,
+    })
+}
+
+/// The check of the cache model.
+pub fn checked(checked: &Checked) -> Value {
+    let errors = |(median, p90): (f64, f64)| json!({ "median": median, "p90": p90 });
+    json!({
+        "sessions": checked.sessions,
+        "without": checked.without,
+        "requests": checked.requests,
+        "blind": errors(checked.blind),
+        "told": errors(checked.told),
+        "warm_heads": checked.warm_heads,
+        "lost": checked.lost,
+    })
+}
+
+/// A run, step by step.
+pub fn run(run: &Run) -> Value {
+    json!({
+        "policy": run.policy.name(),
+        "sums": sums(&run.sums()),
+        "steps": run.steps.iter().map(step).collect::<Vec<_>>(),
+    })
+}
+
+fn step(step: &Step) -> Value {
+    let mut occupancy: Map<String, Value> = Map::new();
+    occupancy.insert("fixed".to_owned(), step.occupancy.fixed.into());
+    for kind in Kind::ALL {
+        let tokens = step.occupancy.of(kind);
+        if tokens > 0 {
+            occupancy.insert(kind.name().to_owned(), tokens.into());
+        }
+    }
+    json!({
+        "reply": step.reply,
+        "began": step.began,
+        "occupancy": occupancy,
+        "tokens": {
+            "fresh": step.usage.fresh, "read": step.usage.cache_read, "write": step.usage.cache_write,
+            "output": step.usage.output,
+        },
+        "dollars": {
+            "fresh": step.dollars.fresh, "read": step.dollars.read, "write": step.dollars.write,
+            "output": step.dollars.output, "refetch": step.refetch,
+        },
+        "broken": step.broken.map(|broken| json!({ "cause": broken.cause.name(), "lost": broken.lost })),
+        "edit": step.edit.map(|edit| json!({ "reason": edit.reason, "before": edit.before, "after": edit.after })),
+        "overflow": step.is_overflow,
+        "referred": step.referred,
+        "shown": step.shown,
+    })
+}

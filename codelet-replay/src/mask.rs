@@ -1,0 +1,169 @@
+//! Policies that put a marker in the place of old results.
+
+use crate::editor::{Editor, Full, Moment};
+use crate::policy::Settings;
+use crate::session::Session;
+use codelet_context::conversation::Report;
+use codelet_context::message::{Message, Part, ToolResult};
+use codelet_context::tokens::{Tokens, estimate_part};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What stands in the place of a result.
+const MARKER: &str = "[Old tool result content cleared]";
+
+/// Which results are masked, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// None, ever.
+    Nothing,
+    /// All but so many, at every request.
+    Last(usize),
+    /// All but `keep` when the request has more than `trigger` tokens and that removes `least` or more.
+    Beyond {
+        trigger: Tokens,
+        keep: usize,
+        least: Tokens,
+    },
+    /// Those behind the newest `protected` tokens of results, when they come to more than `least`.
+    Behind { protected: Tokens, least: Tokens },
+}
+
+/// A result that is still shown.
+struct Whole {
+    message: usize,
+    part: usize,
+    tokens: Tokens,
+}
+
+/// Masks by a rule, and compacts when full.
+pub struct Mask<'a> {
+    session: &'a Session,
+    full: Full<'a>,
+    rule: Rule,
+    shown: Vec<Arc<Message>>,
+    /// The results that are shown whole and larger than a marker, oldest first, and their tokens.
+    whole: VecDeque<Whole>,
+    tokens: Tokens,
+    same: usize,
+}
+
+impl<'a> Mask<'a> {
+    pub fn new(session: &'a Session, settings: &Settings, rule: Rule) -> Self {
+        Mask {
+            session,
+            full: Full::new(session, settings),
+            rule,
+            shown: Vec::new(),
+            whole: VecDeque::new(),
+            tokens: 0,
+            same: 0,
+        }
+    }
+
+    fn show(&mut self, message: &Arc<Message>) {
+        let at = self.shown.len();
+        if self.rule != Rule::Nothing {
+            for (part, of) in message.parts.iter().enumerate() {
+                let Part::ToolResult(result) = of else { continue };
+                if estimate_part(of) > estimate_part(&Part::ToolResult(masked(result))) {
+                    let tokens = self.session.weigh(of);
+                    self.tokens += tokens;
+                    self.whole.push_back(Whole {
+                        message: at,
+                        part,
+                        tokens,
+                    });
+                }
+            }
+        }
+        self.shown.push(message.clone());
+    }
+
+    /// How many of the oldest results the rule would mask now.
+    fn due(&self, moment: &Moment) -> usize {
+        match self.rule {
+            Rule::Nothing => 0,
+            Rule::Last(keep) => self.whole.len().saturating_sub(keep),
+            Rule::Beyond { trigger, keep, least } => {
+                let due = self.whole.len().saturating_sub(keep);
+                let removed: Tokens = self.whole.iter().take(due).map(|result| result.tokens).sum();
+                if moment.tokens > trigger && removed >= least {
+                    due
+                } else {
+                    0
+                }
+            }
+            Rule::Behind { protected, least } => {
+                let (mut due, mut removed) = (0, 0);
+                for result in &self.whole {
+                    if self.tokens - removed - result.tokens < protected {
+                        break;
+                    }
+                    removed += result.tokens;
+                    due += 1;
+                }
+                if removed > least { due } else { 0 }
+            }
+        }
+    }
+}
+
+fn masked(result: &ToolResult) -> ToolResult {
+    ToolResult {
+        output: vec![Part::text(MARKER)],
+        bare: true,
+        error: None,
+        ..result.clone()
+    }
+}
+
+impl Editor for Mask<'_> {
+    fn append(&mut self, message: &Arc<Message>) {
+        self.full.append(message);
+        self.show(message);
+    }
+
+    fn replied(&mut self, reply: &[Arc<Message>], _: Report) {
+        self.same = self.shown.len();
+        reply.iter().for_each(|message| self.append(message));
+    }
+
+    fn edit(&mut self, moment: &Moment) -> Option<&'static str> {
+        let due = self.due(moment);
+        for result in self.whole.drain(..due) {
+            self.tokens -= result.tokens;
+            self.same = self.same.min(result.message);
+            let message = Arc::make_mut(&mut self.shown[result.message]);
+            if let Some(Part::ToolResult(of)) = message.parts.get_mut(result.part) {
+                *of = masked(of);
+            }
+        }
+        (due > 0).then_some("rule")
+    }
+
+    fn compact(&mut self, _: &Moment) -> bool {
+        let Some(view) = self.full.compact() else {
+            return false;
+        };
+        let view = view.to_vec();
+        self.shown.clear();
+        self.whole.clear();
+        (self.tokens, self.same) = (0, 0);
+        view.iter().for_each(|message| self.show(message));
+        true
+    }
+
+    fn shown(&self) -> &[Arc<Message>] {
+        &self.shown
+    }
+
+    fn same(&self) -> usize {
+        self.same
+    }
+
+    fn edge(&self) -> Option<usize> {
+        let oldest = self.whole.front();
+        (self.rule != Rule::Nothing).then(|| oldest.map_or(self.shown.len(), |result| result.message))
+    }
+}

@@ -1,0 +1,222 @@
+//! Plays a session under a policy, request by request.
+
+use crate::cache::{Cache, Rules};
+use crate::editor::{Editor, Moment};
+use crate::policy::{Policy, Settings};
+use crate::prompt::{Change, Prompt};
+use crate::reference::References;
+use crate::run::{Broken, Cause, Dollars, Edited, Run, Step};
+use crate::session::Session;
+use codelet_context::conversation::Report;
+use codelet_context::message::{Message, Part, Role};
+use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the call that reads something again says, in tokens: a name and a path or a handle.
+const CALL: Tokens = 80;
+/// For so many requests what was read again is in the window, so that it is not read once more.
+const STAYS: usize = 10;
+
+/// Plays a session. Without times in the recording, the cache stays warm.
+pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
+    let weigh = |part: &Part| session.weigh(part);
+    let mut editor = policy.editor(session, settings);
+    let mut cache = Cache::new(Rules::of(&settings.card));
+    let mut prompt = Prompt::new(session.fixed);
+    let mut memory = Memory::new(&session.references);
+    let mut steps = Vec::with_capacity(session.requests.len());
+    let (mut said, mut now, mut left, mut sent) = (0, 0, 0, 0);
+    for (number, request) in session.requests.iter().enumerate() {
+        for message in &session.messages[said..request.reply.start] {
+            editor.append(message);
+        }
+        now = request.began.unwrap_or(now).max(now);
+
+        let mut bring = |editor: &dyn Editor, prompt: &mut Prompt| {
+            let change = prompt.update(editor.shown(), editor.same(), weigh);
+            memory.update(&change, &prompt.messages()[change.kept..]);
+            change.kept
+        };
+        let mut same = bring(&*editor, &mut prompt).min(sent);
+        let mut moment = Moment {
+            tokens: prompt.tokens(),
+            now,
+            is_cold: cache.is_cold(now),
+        };
+        let mut edit = None;
+        if let Some(reason) = editor.edit(&moment) {
+            same = same.min(bring(&*editor, &mut prompt));
+            edit = edited(reason, &moment, &prompt, same < sent);
+            moment.tokens = prompt.tokens();
+        }
+        if prompt.tokens() > settings.limit() && editor.compact(&moment) {
+            same = same.min(bring(&*editor, &mut prompt));
+            edit = edited("full", &moment, &prompt, true).or(edit);
+        }
+
+        editor.sending(moment.is_cold);
+        let places = prompt.places_before(same);
+        let marks = marks(&prompt, editor.edge(), same);
+        let mut bill = cache.send(&prompt, &marks, places, now);
+        let reply = &session.messages[request.reply.clone()];
+        bill.usage.output = reply.iter().flat_map(|message| &message.parts).map(weigh).sum();
+        let lost = std::mem::replace(&mut left, bill.kept).saturating_sub(bill.usage.cache_read);
+        let cause = match () {
+            () if bill.is_cold => Cause::Cold,
+            () if same < sent => Cause::Planned,
+            () => Cause::Unplanned,
+        };
+        let look = memory.look(number, prompt.tokens(), settings);
+        steps.push(Step {
+            reply: request.reply.start,
+            began: request.began,
+            occupancy: prompt.occupancy(),
+            usage: bill.usage,
+            dollars: Dollars::of(&settings.card, bill.usage),
+            broken: (lost > 0).then_some(Broken { cause, lost }),
+            edit,
+            is_overflow: prompt.tokens() > settings.limit(),
+            refetch: look.refetch,
+            referred: look.referred,
+            shown: look.shown,
+        });
+        sent = prompt.messages().len();
+        said = request.reply.end;
+        editor.replied(
+            reply,
+            Report {
+                usage: bill.usage,
+                reasoning: 0,
+                is_whole: true,
+            },
+        );
+    }
+    Run { policy, steps }
+}
+
+fn edited(reason: &'static str, moment: &Moment, prompt: &Prompt, is_change: bool) -> Option<Edited> {
+    is_change.then_some(Edited {
+        reason,
+        before: moment.tokens,
+        after: prompt.tokens(),
+    })
+}
+
+/// Where a request is marked: behind the system prompt, at the edge of what the policy will edit next, at the end of what
+/// it has in common with the request before, and at its end. Counts of places.
+fn marks(prompt: &Prompt, edge: Option<usize>, common: usize) -> Vec<usize> {
+    let is_system = |message: &Arc<Message>| message.role == Role::System;
+    let system = prompt
+        .messages()
+        .iter()
+        .take_while(|message| is_system(message))
+        .count();
+    let mut marks = Vec::with_capacity(4);
+    for place in [
+        Some(prompt.places_before(system)),
+        Some(prompt.len()),
+        Some(prompt.places_before(common)),
+        edge.map(|edge| prompt.places_before(edge)),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        if !marks.contains(&place) {
+            marks.push(place);
+        }
+    }
+    marks
+}
+
+/// Which items the request shows, and what was read again.
+struct Memory<'a> {
+    references: &'a References,
+    /// In how many messages of the prompt each item stands.
+    counts: Vec<u32>,
+    /// The request at which a source was read again last.
+    fetched: HashMap<(u32, u32), usize>,
+}
+
+#[derive(Default)]
+struct Look {
+    refetch: f64,
+    referred: u32,
+    shown: u32,
+}
+
+impl<'a> Memory<'a> {
+    fn new(references: &'a References) -> Self {
+        Memory {
+            references,
+            counts: vec![0; references.len()],
+            fetched: HashMap::new(),
+        }
+    }
+
+    /// Takes note of messages that left the prompt, and of those that came. Most that were taken off its end come back
+    /// behind the one that was edited; those are passed over.
+    fn update(&mut self, change: &Change, come: &[Arc<Message>]) {
+        let mut balance: HashMap<usize, i32> = HashMap::new();
+        let place = |message: &Arc<Message>| Arc::as_ptr(message) as usize;
+        if !change.gone.is_empty() {
+            come.iter()
+                .for_each(|message| *balance.entry(place(message)).or_default() += 1);
+            for message in &change.gone {
+                let left = balance.entry(place(message)).or_default();
+                *left -= 1;
+                if *left < 0 {
+                    *left += 1;
+                    self.count(message, false);
+                }
+            }
+        }
+        for message in come {
+            if change.gone.is_empty() {
+                self.count(message, true);
+            } else if let Some(left) = balance.get_mut(&place(message))
+                && *left > 0
+            {
+                *left -= 1;
+                self.count(message, true);
+            }
+        }
+    }
+
+    fn count(&mut self, message: &Arc<Message>, is_come: bool) {
+        let counts = &mut self.counts;
+        self.references.for_each(message, |item| {
+            let count = &mut counts[item as usize];
+            *count = if is_come { *count + 1 } else { count.saturating_sub(1) };
+        });
+    }
+
+    /// What the reply to a request refers to, and what it costs to read again what is not shown.
+    fn look(&mut self, request: usize, prompt: Tokens, settings: &Settings) -> Look {
+        let mut look = Look::default();
+        let mut again = 0;
+        for reference in &self.references.by_request[request] {
+            look.referred += reference.weight;
+            if self.counts[reference.item as usize] > 0 {
+                look.shown += reference.weight;
+                continue;
+            }
+            let is_there = |&at: &usize| request - at <= STAYS;
+            if self.fetched.get(&reference.source).is_none_or(|at| !is_there(at)) {
+                self.fetched.insert(reference.source, request);
+                again += reference.tokens;
+            }
+        }
+        if again > 0 {
+            let usage = Usage {
+                fresh: 0,
+                cache_read: prompt,
+                cache_write: again + CALL,
+                output: CALL,
+            };
+            look.refetch = settings.refetch * Dollars::of(&settings.card, usage).total();
+        }
+        look
+    }
+}

@@ -1,0 +1,135 @@
+//! The policies that are compared: when and how each edits what has been sent.
+
+use crate::editor::Editor;
+use crate::engine::Engine;
+use crate::mask::{Mask, Rule};
+use crate::session::Session;
+use crate::seven::Seven;
+use codelet_context::economics::Preset;
+use codelet_context::price::PriceCard;
+use codelet_context::tokens::Tokens;
+
+/// A way of editing a conversation. Every one of them compacts with the engine, without a model, when a request would not
+/// fit; only the editing before that differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Policy {
+    /// Nothing is edited before the window is full.
+    Never,
+    /// The seven strategies run before every request.
+    Seven,
+    /// The results of all calls but the last ten are masked, at every request.
+    MaskTen,
+    /// Beyond 100,000 tokens all results but the last three are cleared.
+    Clear,
+    /// The same, but only where that removes 20,000 tokens or more.
+    ClearAtLeast,
+    /// Results behind the newest 40,000 tokens of them are cleared when they come to more than 20,000.
+    Protect,
+    /// The engine's own preset of that name, by the engine itself.
+    Preset(Preset),
+}
+
+impl Policy {
+    /// All of them, in the order in which they are listed; the first is what the others are compared with.
+    pub const ALL: &[Policy] = &[
+        Policy::Never,
+        Policy::Seven,
+        Policy::MaskTen,
+        Policy::Clear,
+        Policy::ClearAtLeast,
+        Policy::Protect,
+        Policy::Preset(Preset::Faithful),
+        Policy::Preset(Preset::Balanced),
+        Policy::Preset(Preset::Thrifty),
+        Policy::Preset(Preset::Off),
+    ];
+
+    /// Those that are played unless others are asked for: all but `off`, which edits when `never` does.
+    pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 1).0;
+
+    /// The name by which it is asked for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Policy::Never => "never",
+            Policy::Seven => "seven",
+            Policy::MaskTen => "mask-10",
+            Policy::Clear => "clear-100k",
+            Policy::ClearAtLeast => "clear-100k-20k",
+            Policy::Protect => "protect-40k",
+            Policy::Preset(preset) => preset.name(),
+        }
+    }
+
+    /// The policy of that name.
+    pub fn from_name(name: &str) -> Option<Policy> {
+        Policy::ALL.iter().copied().find(|policy| policy.name() == name)
+    }
+
+    /// What it does, in a few words for a list.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Policy::Never => "nothing is edited before the window is full",
+            Policy::Seven => "the seven strategies before every request",
+            Policy::MaskTen => "all results but the last ten are masked",
+            Policy::Clear => "beyond 100k, all results but the last three are cleared",
+            Policy::ClearAtLeast => "the same, where that removes at least 20k",
+            Policy::Protect => "results behind the newest 40k go when they come to 20k",
+            Policy::Preset(preset) => preset.explained(),
+        }
+    }
+
+    pub(crate) fn editor<'a>(self, session: &'a Session, settings: &Settings) -> Box<dyn Editor + 'a> {
+        let rule = match self {
+            Policy::Seven => return Box::new(Seven::new(session, settings)),
+            Policy::Preset(preset) => return Box::new(Engine::new(session, settings, preset)),
+            Policy::Never => Rule::Nothing,
+            Policy::MaskTen => Rule::Last(10),
+            Policy::Clear => Rule::Beyond {
+                trigger: 100_000,
+                keep: 3,
+                least: 0,
+            },
+            Policy::ClearAtLeast => Rule::Beyond {
+                trigger: 100_000,
+                keep: 3,
+                least: 20_000,
+            },
+            Policy::Protect => Rule::Behind {
+                protected: 40_000,
+                least: 20_000,
+            },
+        };
+        Box::new(Mask::new(session, settings, rule))
+    }
+}
+
+/// Under which conditions sessions are played.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// The model's window, in tokens.
+    pub window: Tokens,
+    /// Tokens of it that are kept free for the reply.
+    pub reserved: Tokens,
+    /// What tokens cost, and how the cache works.
+    pub card: PriceCard,
+    /// The probability that something that is referred to and not shown is read again, 0 to 1.
+    pub refetch: f64,
+}
+
+impl Settings {
+    /// The usual conditions for a window of this size: 8 % of it is kept free for the reply, 16,000 tokens at most, and
+    /// what is missing is read again every other time.
+    pub fn new(window: Tokens, card: PriceCard) -> Self {
+        Settings {
+            window,
+            reserved: (window * 8 / 100).min(16_000),
+            card,
+            refetch: 0.5,
+        }
+    }
+
+    /// The most that a request may be, in tokens.
+    pub fn limit(&self) -> Tokens {
+        self.window - self.reserved.min(self.window / 2)
+    }
+}

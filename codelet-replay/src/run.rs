@@ -1,0 +1,254 @@
+//! What came of playing one session under one policy.
+
+use crate::policy::Policy;
+use crate::prompt::Occupancy;
+use codelet_context::price::{Lifetime, PriceCard};
+use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
+use std::iter::Sum;
+use std::ops::Add;
+
+/// US dollars by what they were spent on.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Dollars {
+    /// Prompt tokens without a cache.
+    pub fresh: f64,
+    /// Prompt tokens read from the cache.
+    pub read: f64,
+    /// Prompt tokens written to the cache.
+    pub write: f64,
+    /// Replies.
+    pub output: f64,
+}
+
+impl Dollars {
+    /// What a request of this usage costs.
+    pub fn of(card: &PriceCard, usage: Usage) -> Self {
+        let hour = match card.lifetime {
+            Lifetime::Hour => usage.cache_write,
+            Lifetime::FiveMinutes => 0,
+        };
+        // The tier depends on the whole prompt, so the parts are priced as shares of it.
+        let (prompt, output) = card
+            .tier(usage.prompt())
+            .map_or((1.0, 1.0), |tier| (tier.prompt, tier.output));
+        let million = |tokens: Tokens, price: f64| tokens as f64 * price / 1_000_000.0;
+        Dollars {
+            fresh: million(usage.fresh, card.rates.input) * prompt,
+            read: million(usage.cache_read, card.rates.cache_read) * prompt,
+            write: (million(usage.cache_write - hour, card.rates.cache_write)
+                + million(hour, card.rates.cache_write_1h))
+                * prompt,
+            output: million(usage.output, card.rates.output) * output,
+        }
+    }
+
+    /// Everything but the replies.
+    pub fn prompt(self) -> f64 {
+        self.fresh + self.read + self.write
+    }
+
+    /// All of it.
+    pub fn total(self) -> f64 {
+        self.prompt() + self.output
+    }
+}
+
+impl Add for Dollars {
+    type Output = Dollars;
+
+    fn add(self, other: Dollars) -> Dollars {
+        Dollars {
+            fresh: self.fresh + other.fresh,
+            read: self.read + other.read,
+            write: self.write + other.write,
+            output: self.output + other.output,
+        }
+    }
+}
+
+impl Sum for Dollars {
+    fn sum<I: Iterator<Item = Dollars>>(all: I) -> Dollars {
+        all.fold(Dollars::default(), Add::add)
+    }
+}
+
+/// Why less was read from the cache than the request before had left there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// The policy edited what had been sent.
+    Planned,
+    /// The entries had expired.
+    Cold,
+    /// Nothing was edited and nothing had expired.
+    Unplanned,
+}
+
+impl Cause {
+    /// The cause's name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Planned => "planned",
+            Cause::Cold => "cold",
+            Cause::Unplanned => "unplanned",
+        }
+    }
+}
+
+/// A request that could not read everything that the one before it had left in the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// Why.
+    pub cause: Cause,
+    /// Tokens that the cache held and that were not read.
+    pub lost: Tokens,
+}
+
+/// A change of what had been sent before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edited {
+    /// Why: a reason of the engine, or the policy's rule.
+    pub reason: &'static str,
+    /// Tokens of the request without the edit.
+    pub before: Tokens,
+    /// Tokens of it with the edit.
+    pub after: Tokens,
+}
+
+/// One request, as it would have been.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// The index of the reply among the session's messages.
+    pub reply: usize,
+    /// When the request began, in milliseconds since 1970-01-01 UTC, where that was recorded.
+    pub began: Option<u64>,
+    /// What filled the window, in tokens.
+    pub occupancy: Occupancy,
+    /// What was sent and answered, in tokens.
+    pub usage: Usage,
+    /// What that cost.
+    pub dollars: Dollars,
+    /// The prefix was broken.
+    pub broken: Option<Broken>,
+    /// The conversation was edited before this request; the last edit where there were several.
+    pub edit: Option<Edited>,
+    /// The request did not fit into the window, whatever was done.
+    pub is_overflow: bool,
+    /// What reading again would cost that the reply refers to and the request did not show, in dollars, times the
+    /// probability of it.
+    pub refetch: f64,
+    /// The weight of what the reply refers to.
+    pub referred: u32,
+    /// The weight of that part of it that the request showed.
+    pub shown: u32,
+}
+
+/// A session played under a policy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Run {
+    /// The policy.
+    pub policy: Policy,
+    /// Its requests, in order.
+    pub steps: Vec<Step>,
+}
+
+/// The sums of a run.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Sums {
+    /// Requests.
+    pub steps: u64,
+    /// What was sent and answered.
+    pub usage: Usage,
+    /// What that cost.
+    pub dollars: Dollars,
+    /// What reading again would cost, in dollars, times its probability.
+    pub refetch: f64,
+    /// Requests that broke the prefix because the policy had edited.
+    pub planned: u64,
+    /// Requests that broke it because the cache had expired.
+    pub cold: u64,
+    /// Requests that broke it for no known reason.
+    pub unplanned: u64,
+    /// Edits.
+    pub edits: u64,
+    /// Requests that did not fit.
+    pub overflows: u64,
+    /// The fullest request, in tokens.
+    pub peak: Tokens,
+    /// The weight of what replies refer to.
+    pub referred: u64,
+    /// The weight of that part of it that was shown.
+    pub shown: u64,
+}
+
+impl Sums {
+    /// What everything cost, with what reading again would.
+    pub fn cost(&self) -> f64 {
+        self.dollars.total() + self.refetch
+    }
+
+    /// The share of the prompts that was read from the cache, 0 to 1; 0 where nothing was sent.
+    pub fn hit_share(&self) -> f64 {
+        share(self.usage.cache_read, self.usage.prompt())
+    }
+
+    /// The mean of the requests' sizes, in tokens.
+    pub fn mean(&self) -> f64 {
+        self.usage.prompt() as f64 / self.steps.max(1) as f64
+    }
+
+    /// The share of the references that were shown, by weight, 0 to 1; 1 where there are none.
+    pub fn recall(&self) -> f64 {
+        match self.referred {
+            0 => 1.0,
+            _ => share(self.shown, self.referred),
+        }
+    }
+
+    /// Both together.
+    pub fn plus(self, other: &Sums) -> Sums {
+        Sums {
+            steps: self.steps + other.steps,
+            usage: self.usage.plus(other.usage),
+            dollars: self.dollars + other.dollars,
+            refetch: self.refetch + other.refetch,
+            planned: self.planned + other.planned,
+            cold: self.cold + other.cold,
+            unplanned: self.unplanned + other.unplanned,
+            edits: self.edits + other.edits,
+            overflows: self.overflows + other.overflows,
+            peak: self.peak.max(other.peak),
+            referred: self.referred + other.referred,
+            shown: self.shown + other.shown,
+        }
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+impl Run {
+    /// The sums over all steps.
+    pub fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        for step in &self.steps {
+            sums.steps += 1;
+            sums.usage = sums.usage.plus(step.usage);
+            sums.dollars = sums.dollars + step.dollars;
+            sums.refetch += step.refetch;
+            match step.broken.map(|broken| broken.cause) {
+                Some(Cause::Planned) => sums.planned += 1,
+                Some(Cause::Cold) => sums.cold += 1,
+                Some(Cause::Unplanned) => sums.unplanned += 1,
+                None => {}
+            }
+            sums.edits += u64::from(step.edit.is_some());
+            sums.overflows += u64::from(step.is_overflow);
+            sums.peak = sums.peak.max(step.usage.prompt());
+            sums.referred += u64::from(step.referred);
+            sums.shown += u64::from(step.shown);
+        }
+        sums
+    }
+}

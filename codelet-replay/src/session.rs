@@ -1,0 +1,176 @@
+//! A recorded conversation as a series of requests, with what each message weighs.
+
+use crate::reference::References;
+use codelet_context::message::{Message, Origin, Part, Role};
+use codelet_context::tokens::{self, Tokens};
+use codelet_transcript::{Billed, Recording};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a byte estimate is multiplied with where no bill says better: the median of 18 billed sessions of Claude Code,
+/// whose models count code in more tokens than a quarter of its bytes.
+pub const USUAL_RATIO: f64 = 1.35;
+/// What stands in every request beside the recorded messages where no bill tells, in tokens: system prompt and tools
+/// of common agents weigh 900 to 28,900.
+pub const USUAL_FIXED: Tokens = 12_000;
+/// A ratio outside of this tells of something that was sent and not recorded, and not of how text is counted.
+const PLAUSIBLE: (f64, f64) = (0.6, 2.5);
+
+/// One request of a recording.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Request {
+    /// The messages of its reply. The request held what stands before them.
+    pub reply: Range<usize>,
+    /// When it was made, in milliseconds since 1970-01-01 UTC.
+    pub began: Option<u64>,
+    /// What was billed.
+    pub billed: Option<Billed>,
+    /// The model, where it was recorded.
+    pub model: Option<Arc<str>>,
+    /// The recording agent compacted the conversation before this request.
+    pub after_compaction: bool,
+}
+
+/// A recorded conversation, ready to be played.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// What it is called, for reports.
+    pub name: String,
+    /// Everything that was said, without the summaries that the recording agent made of it.
+    pub messages: Vec<Arc<Message>>,
+    /// The requests, in order.
+    pub requests: Vec<Request>,
+    /// Tokens of each request beside the messages: tools, and a system prompt that was not recorded.
+    pub fixed: Tokens,
+    /// Tokens for each estimated token.
+    pub ratio: f64,
+    /// Whether `fixed` and `ratio` come from bills of this session.
+    pub is_calibrated: bool,
+    pub(crate) references: References,
+}
+
+impl Session {
+    /// From a recording. A summary that the recording agent made of its own conversation is left out, since the policies
+    /// that are compared make their own; what it had summarised stands there whole.
+    pub fn new(name: impl Into<String>, recording: Recording) -> Self {
+        let mut messages: Vec<Arc<Message>> = Vec::new();
+        let mut requests: Vec<Request> = Vec::new();
+        let mut notes = recording.requests.into_iter().peekable();
+        let mut after_compaction = false;
+        for (index, message) in recording.document.messages.into_iter().enumerate() {
+            if is_summary(&message) {
+                after_compaction = true;
+                continue;
+            }
+            let place = messages.len();
+            let is_reply = message.role == Role::Assistant && !is_injected(&message);
+            let mut note = None;
+            while let Some(found) = notes.next_if(|note| note.reply <= index) {
+                note = Some(found).filter(|found| found.reply == index);
+            }
+            messages.push(Arc::new(message));
+            if !is_reply {
+                continue;
+            }
+            // Replies in a row are one: nothing was said in between that the model could have replied to.
+            match requests.last_mut().filter(|last| last.reply.end == place) {
+                Some(last) => {
+                    last.reply.end = place + 1;
+                    if let Some(note) = note {
+                        last.billed = note.billed.or(last.billed);
+                    }
+                }
+                None => {
+                    let (began, billed, model) =
+                        note.map_or((None, None, None), |note| (note.began, note.billed, note.model));
+                    requests.push(Request {
+                        reply: place..place + 1,
+                        began,
+                        billed,
+                        model,
+                        after_compaction: std::mem::take(&mut after_compaction),
+                    });
+                }
+            }
+        }
+        let mut session = Session {
+            name: name.into(),
+            messages,
+            requests,
+            fixed: USUAL_FIXED,
+            ratio: USUAL_RATIO,
+            is_calibrated: false,
+            references: References::default(),
+        };
+        session.calibrate();
+        session.references = References::of(&session);
+        session
+    }
+
+    /// What a part weighs, in tokens of the window.
+    pub fn weigh(&self, part: &Part) -> Tokens {
+        self.scale(tokens::estimate_part(part))
+    }
+
+    /// An estimate in tokens of the window.
+    pub fn scale(&self, estimate: Tokens) -> Tokens {
+        (estimate as f64 * self.ratio).round() as Tokens
+    }
+
+    /// Tokens of the window as an estimate.
+    pub fn estimate(&self, tokens: Tokens) -> Tokens {
+        (tokens as f64 / self.ratio).round() as Tokens
+    }
+
+    /// Whether every request has a time.
+    pub fn is_timed(&self) -> bool {
+        !self.requests.is_empty() && self.requests.iter().all(|request| request.began.is_some())
+    }
+
+    /// Learns from the bills what an estimate is worth, and what stands in each request beside the messages.
+    fn calibrate(&mut self) {
+        let mut known = 0;
+        let mut estimate = 0;
+        let mut last: Option<(Tokens, Tokens)> = None;
+        let mut first: Option<(Tokens, Tokens)> = None;
+        let (mut shown, mut estimated) = (0, 0);
+        for request in &self.requests {
+            estimate += estimates(&self.messages[known..request.reply.start]);
+            known = request.reply.start;
+            if request.after_compaction {
+                last = None;
+            }
+            let Some(prompt) = request.billed.map(|billed| billed.usage.prompt()) else {
+                continue;
+            };
+            first = first.or(Some((prompt, estimate)));
+            if let Some((before, at)) = last
+                && prompt > before
+            {
+                shown += prompt - before;
+                estimated += estimate - at;
+            }
+            last = Some((prompt, estimate));
+        }
+        let Some((prompt, estimate)) = first else { return };
+        self.is_calibrated = true;
+        if estimated > 0 {
+            self.ratio = (shown as f64 / estimated as f64).clamp(PLAUSIBLE.0, PLAUSIBLE.1);
+        }
+        self.fixed = prompt.saturating_sub(self.scale(estimate));
+    }
+}
+
+fn estimates(messages: &[Arc<Message>]) -> Tokens {
+    messages.iter().map(|message| tokens::estimate_message(message)).sum()
+}
+
+fn is_summary(message: &Message) -> bool {
+    let is_summary = |part: &Part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Summary));
+    !message.parts.is_empty() && message.parts.iter().all(is_summary)
+}
+
+fn is_injected(message: &Message) -> bool {
+    let injected = |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Injected);
+    message.parts.iter().all(injected)
+}

@@ -1,0 +1,68 @@
+//! Quantiles, and intervals by drawing sessions again and again.
+
+/// How often sessions are drawn for an interval.
+const DRAWS: usize = 1_000;
+/// Where the sequence of numbers begins: the same in every run, so that the same sessions give the same interval.
+const SEED: u64 = 0x5eed_c0de_1e7a_11ed;
+
+/// The value below which this share (0 to 1) of the values lies, by the nearest rank; none of no values.
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
+/// The 95 % interval of the ratio of two sums over sessions, by drawing as many sessions as there are with replacement;
+/// none where the lower sum is nothing.
+pub fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let mut state = SEED;
+    let ratios: Vec<f64> = (0..DRAWS)
+        .filter_map(|_| {
+            let (mut above, mut below) = (0.0, 0.0);
+            for _ in pairs {
+                let (a, b) = pairs[draw(&mut state, pairs.len())];
+                above += a;
+                below += b;
+            }
+            (below > 0.0).then(|| above / below)
+        })
+        .collect();
+    Some((quantile(&ratios, 0.025)?, quantile(&ratios, 0.975)?))
+}
+
+/// The next number below `count` of a SplitMix64 sequence.
+fn draw(state: &mut u64, count: usize) -> usize {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut x = *state;
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) % count.max(1) as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let values = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!(quantile(&values, 0.5), Some(3.0));
+        assert_eq!(quantile(&values, 0.9), Some(5.0));
+        assert_eq!(quantile(&values, 0.0), Some(1.0));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&[f64::NAN, 2.0], 1.0), Some(2.0));
+    }
+
+    #[test]
+    fn an_interval_holds_the_ratio_and_is_the_same_every_time() {
+        let pairs: Vec<(f64, f64)> = (0..60).map(|n| (f64::from(n % 7) + 1.0, 5.0)).collect();
+        let ratio = pairs.iter().map(|pair| pair.0).sum::<f64>() / (5.0 * 60.0);
+        let (low, high) = ratio_interval(&pairs).unwrap();
+        assert!(low < ratio && ratio < high && high - low < 0.5, "{low} {ratio} {high}");
+        assert_eq!(ratio_interval(&pairs), Some((low, high)));
+        assert_eq!(ratio_interval(&[(2.0, 4.0)]), Some((0.5, 0.5)));
+        assert_eq!(ratio_interval(&[]), None);
+        assert_eq!(ratio_interval(&[(1.0, 0.0)]), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! Many sessions together: sums, ratios to never editing, and how far the cache model is from what was billed.
+
+use crate::check::Check;
+use crate::play::play;
+use crate::policy::{Policy, Settings};
+use crate::run::Sums;
+use crate::session::Session;
+use crate::stats::{quantile, ratio_interval};
+use std::collections::BTreeMap;
+
+/// What is remembered of a session that was played.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Played {
+    /// What it is called.
+    pub name: String,
+    /// The agent or the collection that it comes from.
+    pub source: String,
+    /// Requests in it.
+    pub requests: usize,
+    /// Every request has a time. Where not, the cache was taken to stay warm.
+    pub is_timed: bool,
+    /// What its texts weigh was learned from its bills.
+    pub is_calibrated: bool,
+    /// The sums under each policy, in the order in which they were asked for.
+    pub sums: Vec<(Policy, Sums)>,
+    /// The cache model against what was billed, where that was recorded.
+    pub check: Option<Check>,
+}
+
+impl Played {
+    /// Plays a session under these policies.
+    pub fn new(session: &Session, source: String, policies: &[Policy], settings: &Settings) -> Self {
+        let sums = policies
+            .iter()
+            .map(|&policy| (policy, play(session, policy, settings).sums()));
+        Played {
+            name: session.name.clone(),
+            source,
+            requests: session.requests.len(),
+            is_timed: session.is_timed(),
+            is_calibrated: session.is_calibrated,
+            sums: sums.collect(),
+            check: crate::check::check(session, Some(&settings.card)),
+        }
+    }
+
+    /// What it cost under a policy, with what reading again would, in dollars.
+    pub fn cost(&self, policy: Policy) -> Option<f64> {
+        self.sums
+            .iter()
+            .find(|(of, _)| *of == policy)
+            .map(|(_, sums)| sums.cost())
+    }
+
+    /// What it cost under a policy as a share of what it cost under [`Policy::Never`]; none where that was nothing.
+    pub fn ratio(&self, policy: Policy) -> Option<f64> {
+        let never = self.cost(Policy::Never).filter(|&never| never > 0.0)?;
+        Some(self.cost(policy)? / never)
+    }
+}
+
+/// All sessions under one policy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Total {
+    /// The policy.
+    pub policy: Policy,
+    /// The sums.
+    pub sums: Sums,
+    /// What all of it cost as a share of what it cost under [`Policy::Never`]; none where that was nothing.
+    pub ratio: Option<f64>,
+    /// The 95 % interval of it, by drawing sessions.
+    pub interval: Option<(f64, f64)>,
+    /// The 95th percentile of the sessions' own ratios.
+    pub worst: Option<f64>,
+}
+
+/// The totals under each policy that was played, in their order.
+pub fn totals<'a>(played: impl IntoIterator<Item = &'a Played> + Clone) -> Vec<Total> {
+    let policies: Vec<Policy> = match played.clone().into_iter().next() {
+        Some(first) => first.sums.iter().map(|(policy, _)| *policy).collect(),
+        None => Vec::new(),
+    };
+    let total = |policy: Policy| {
+        let mut sums = Sums::default();
+        let mut pairs = Vec::new();
+        let mut ratios = Vec::new();
+        for session in played.clone() {
+            if let Some((_, of)) = session.sums.iter().find(|(of, _)| *of == policy) {
+                sums = sums.plus(of);
+            }
+            pairs.extend(session.cost(policy).zip(session.cost(Policy::Never)));
+            ratios.extend(session.ratio(policy));
+        }
+        let (cost, never) = pairs.iter().fold((0.0, 0.0), |(a, b), pair| (a + pair.0, b + pair.1));
+        Total {
+            policy,
+            sums,
+            ratio: (never > 0.0).then(|| cost / never),
+            interval: ratio_interval(&pairs),
+            worst: quantile(&ratios, 0.95),
+        }
+    };
+    policies.into_iter().map(total).collect()
+}
+
+/// The totals of each source, in the order of their names, with how many sessions it has.
+pub fn by_source(played: &[Played]) -> BTreeMap<&str, (usize, Vec<Total>)> {
+    let mut sources: BTreeMap<&str, Vec<&Played>> = BTreeMap::new();
+    for session in played {
+        sources.entry(&session.source).or_default().push(session);
+    }
+    let of = |sessions: Vec<&Played>| (sessions.len(), totals(sessions.iter().copied()));
+    sources
+        .into_iter()
+        .map(|(name, sessions)| (name, of(sessions)))
+        .collect()
+}
+
+/// How far predictions are from bills, over the sessions that have some. Errors are shares of the bill, without signs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Checked {
+    /// Sessions with bills and times.
+    pub sessions: usize,
+    /// Sessions without.
+    pub without: usize,
+    /// Billed requests.
+    pub requests: usize,
+    /// Median and 90th percentile of the sessions' errors, knowing nothing of what no recording tells.
+    pub blind: (f64, f64),
+    /// The same, told when it happened.
+    pub told: (f64, f64),
+    /// How often a head was found warm.
+    pub warm_heads: usize,
+    /// How often a living prefix was lost.
+    pub lost: usize,
+}
+
+/// Sums up the checks; `None` where there are none.
+pub fn checked(played: &[Played]) -> Option<Checked> {
+    let checks: Vec<&Check> = played.iter().filter_map(|session| session.check.as_ref()).collect();
+    let both = |error: fn(&Check) -> f64| {
+        let errors: Vec<f64> = checks.iter().map(|check| error(check).abs()).collect();
+        Some((quantile(&errors, 0.5)?, quantile(&errors, 0.9)?))
+    };
+    Some(Checked {
+        sessions: checks.len(),
+        without: played.len() - checks.len(),
+        requests: checks.iter().map(|check| check.requests).sum(),
+        blind: both(Check::blind_error)?,
+        told: both(Check::told_error)?,
+        warm_heads: checks.iter().map(|check| check.warm_heads).sum(),
+        lost: checks.iter().map(|check| check.lost).sum(),
+    })
+}
+
+/// A half of the sessions, by their names, so that constants are fitted on one and judged on the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Half {
+    /// One of them.
+    A,
+    /// The other.
+    B,
+}
+
+impl Half {
+    /// The half that a session of this name is in (FNV-1a of its bytes).
+    pub fn of(name: &str) -> Half {
+        let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+        // The low bits of this hash depend on few bits of the name; the high ones on all.
+        if (hash >> 32).count_ones() % 2 == 0 {
+            Half::A
+        } else {
+            Half::B
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The outcome of a replay for people, and as lines of values for programs.
+
+use super::Outcome;
+use crate::paint::{self, Ink, Look, clean, clip, count, fit, number};
+use codelet_replay::policy::Policy;
+use codelet_replay::totals::{Played, Total, by_source, checked, totals};
+use std::fmt::Write;
+
+/// So many files are listed one by one; of more there is a total only, and `--csv` has them all.
+const LISTED: usize = 12;
+
+/// The tables.
+pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
+    let mut text = String::new();
+    let played = &outcome.played;
+    head(&mut text, look, outcome);
+    let all = totals(played);
+    policies(&mut text, look, &all);
+    let overflows: Vec<String> = all
+        .iter()
+        .filter(|total| total.sums.overflows > 0)
+        .map(|total| format!("{} {}", total.policy.name(), number(total.sums.overflows)))
+        .collect();
+    if !overflows.is_empty() {
+        note(&mut text, look, "requests that did not fit: ", overflows);
+    }
+    let sources = by_source(played);
+    if sources.len() > 1 {
+        heading(&mut text, look, "By source", "share of the cost of never editing");
+        for (name, (sessions, totals)) in &sources {
+            let of = format!("{} ({sessions})", clip(&clean(name), 24));
+            ratios(
+                &mut text,
+                look,
+                &of,
+                totals.iter().map(|total| (total.policy, total.ratio)),
+            );
+        }
+    }
+    if played.len() > 1 && played.len() <= LISTED {
+        heading(&mut text, look, "By file", "share of the cost of never editing");
+        for session in played {
+            let name = paint::clip_path(&clean(&session.name), 40);
+            let each = session.sums.iter().map(|(policy, _)| (*policy, session.ratio(*policy)));
+            ratios(&mut text, look, &name, each);
+        }
+    }
+    check(&mut text, look, played);
+    text
+}
+
+fn head(text: &mut String, look: &Look, outcome: &Outcome) {
+    let played = &outcome.played;
+    let requests: usize = played.iter().map(|session| session.requests).sum();
+    let settings = &outcome.settings;
+    let mut parts = vec![
+        count(played.len(), "conversation"),
+        count(requests, "request"),
+        format!("window {}", number(settings.window)),
+        format!("prices {}", clean(&settings.card.name)),
+        format!("cache lives {}", lifetime(settings.card.expires_after().as_secs())),
+        format!("read again {} %", (settings.refetch * 100.0).round()),
+    ];
+    if !outcome.skipped.is_empty() {
+        parts.push(count(outcome.skipped.len(), "file") + " skipped");
+    }
+    flow(text, look, parts, "");
+    let untimed = played.iter().filter(|session| !session.is_timed).count();
+    let guessed = played.iter().filter(|session| !session.is_calibrated).count();
+    if untimed > 0 {
+        let words = format!("without times, so the cache stays warm: {untimed}");
+        let more = format!("without bills, so sizes are estimates: {guessed}");
+        note(text, look, "", vec![words, more]);
+    }
+}
+
+fn lifetime(seconds: u64) -> String {
+    match seconds {
+        s if s % 3_600 == 0 => format!("{} h", s / 3_600),
+        s if s % 60 == 0 => format!("{} min", s / 60),
+        s => format!("{s} s"),
+    }
+}
+
+/// A row for each policy, 79 columns wide.
+fn policies(text: &mut String, look: &Look, totals: &[Total]) {
+    let title = format!(
+        "{} {:>9} {:>6} {:>11} {:>5} {:>6} {:>11} {:>6} {:>6}",
+        fit("policy", 14),
+        "dollars",
+        "share",
+        "95 %",
+        "p95",
+        "hits",
+        "breaks+cold",
+        "edits",
+        "recall"
+    );
+    let _ = writeln!(text, "\n{}", look.ink(Ink::Dim, title.trim_end()));
+    let cheapest = totals
+        .iter()
+        .map(|total| total.sums.cost())
+        .fold(f64::INFINITY, f64::min);
+    for total in totals {
+        let sums = &total.sums;
+        let interval = total
+            .interval
+            .map_or(String::new(), |(low, high)| format!("{low:.2}–{high:.2}"));
+        let share =
+            |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |value| format!("{value:.digits$}"));
+        let dollars = format!("{:>9.2}", sums.cost());
+        let dollars = if sums.cost() == cheapest {
+            look.ink(Ink::Green, &dollars)
+        } else {
+            dollars
+        };
+        let _ = writeln!(
+            text,
+            "{} {dollars} {:>6} {} {:>5} {:>5.1}% {:>11} {:>6} {:>5.1}%",
+            fit(total.policy.name(), 14),
+            share(total.ratio, 3),
+            look.ink(Ink::Dim, &format!("{interval:>11}")),
+            share(total.worst, 2),
+            sums.hit_share() * 100.0,
+            format!("{}+{}", sums.planned + sums.unplanned, sums.cold),
+            sums.edits,
+            sums.recall() * 100.0,
+        );
+    }
+}
+
+fn ratios(text: &mut String, look: &Look, name: &str, each: impl Iterator<Item = (Policy, Option<f64>)>) {
+    let parts = each
+        .filter(|(policy, _)| *policy != Policy::Never)
+        .map(|(policy, ratio)| {
+            let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+            format!("{} {ratio}", policy.name())
+        })
+        .collect::<Vec<_>>();
+    let _ = writeln!(text, "  {}", look.ink(Ink::Bold, name));
+    flow(text, look, parts, "    ");
+}
+
+fn check(text: &mut String, look: &Look, played: &[Played]) {
+    let Some(found) = checked(played) else { return };
+    heading(
+        text,
+        look,
+        "Checked against bills",
+        "error of the input cost, by session",
+    );
+    let percent = |(median, p90): (f64, f64)| format!("median {:.1} %, p90 {:.1} %", median * 100.0, p90 * 100.0);
+    let _ = writeln!(
+        text,
+        "  {}, {}, {} without bills or times",
+        count(found.sessions, "session"),
+        count(found.requests, "request"),
+        number(found.without as u64),
+    );
+    let _ = writeln!(text, "  {} {}", fit("told of them", 18), percent(found.told));
+    let _ = writeln!(text, "  {} {}", fit("not told of them", 18), percent(found.blind));
+    let words = vec![
+        format!("{} that other sessions had warmed", count(found.warm_heads, "head")),
+        format!(
+            "{} of a living prefix",
+            count(found.lost, "loss").replace("losss", "losses")
+        ),
+    ];
+    note(text, look, "  them: what no recording tells: ", words);
+}
+
+fn heading(text: &mut String, look: &Look, title: &str, about: &str) {
+    let room = look.width.saturating_sub(paint::width(title) + 2);
+    let _ = writeln!(
+        text,
+        "\n{}  {}",
+        look.ink(Ink::Bold, title),
+        look.ink(Ink::Dim, &clip(about, room))
+    );
+}
+
+fn note(text: &mut String, look: &Look, label: &str, parts: Vec<String>) {
+    let parts = parts.into_iter().enumerate().map(|(index, part)| {
+        let part = if index == 0 { format!("{label}{part}") } else { part };
+        (paint::width(&part), look.ink(Ink::Dim, &part))
+    });
+    let _ = writeln!(text, "{}", paint::flow(parts, " · ", look.width, "    "));
+}
+
+fn flow(text: &mut String, look: &Look, parts: Vec<String>, indent: &str) {
+    let parts = parts.into_iter().map(|part| (paint::width(&part), part));
+    let _ = writeln!(
+        text,
+        "{indent}{}",
+        paint::flow(parts, " · ", look.width.saturating_sub(indent.len()), indent)
+    );
+}
+
+/// A line for each file and policy.
+pub(super) fn csv(outcome: &Outcome) -> String {
+    let mut text = String::from(
+        "file,source,policy,requests,fresh_usd,read_usd,write_usd,output_usd,refetch_usd,total_usd,ratio,hit_share,\
+         planned,cold,unplanned,edits,overflows,peak,mean,recall,referred\n",
+    );
+    for session in &outcome.played {
+        for (policy, sums) in &session.sums {
+            let dollars = sums.dollars;
+            let ratio = session
+                .ratio(*policy)
+                .map_or(String::new(), |ratio| format!("{ratio:.6}"));
+            let _ = writeln!(
+                text,
+                "{},{},{},{},{:.6},{:.6},{:.6},{:.6},{:.6},{:.6},{ratio},{:.6},{},{},{},{},{},{},{:.0},{:.6},{}",
+                field(&session.name),
+                field(&session.source),
+                policy.name(),
+                sums.steps,
+                dollars.fresh,
+                dollars.read,
+                dollars.write,
+                dollars.output,
+                sums.refetch,
+                sums.cost(),
+                sums.hit_share(),
+                sums.planned,
+                sums.cold,
+                sums.unplanned,
+                sums.edits,
+                sums.overflows,
+                sums.peak,
+                sums.mean(),
+                sums.recall(),
+                sums.referred,
+            );
+        }
+    }
+    text
+}
+
+/// A value that holds a comma, a quote or a line break is quoted. What a spreadsheet would take for a formula is not one.
+fn field(value: &str) -> String {
+    let value = clean(value);
+    let guarded = if value.starts_with(['=', '+', '-', '@']) {
+        format!("'{value}")
+    } else {
+        value
+    };
+    if guarded.contains([',', '"']) {
+        format!("\"{}\"", guarded.replace('"', "\"\""))
+    } else {
+        guarded
+    }
+}
