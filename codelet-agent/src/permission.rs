@@ -72,7 +72,8 @@ pub enum Verdict {
 pub struct Rules {
     /// How far the tools may go.
     pub permission: Permission,
-    /// Command lines that may be run under [`Permission::Edit`]; see [`allows`].
+    /// Command lines that may be run under [`Permission::Edit`], see [`allows`]; and tools of servers that may be called
+    /// under any permission, see [`allows_call`].
     pub allow: Vec<String>,
 }
 
@@ -102,11 +103,23 @@ impl Rules {
                     Some(self.command_objection())
                 }
             }
+            (_, Need::Call { server, tool, .. }) => (!allows_call(&self.allow, tool)).then(|| {
+                format!(
+                    "{tool} is a tool of the server {server}: calling it needs the permission `all`, or a pattern that \
+                     allows it, such as `{CALL}{tool}` or `{CALL}{server}__*`"
+                )
+            }),
         }
     }
 
     fn command_objection(&self) -> String {
-        match self.allow.as_slice() {
+        let of_commands: Vec<&str> = self
+            .allow
+            .iter()
+            .map(String::as_str)
+            .filter(|pattern| !is_of_calls(pattern))
+            .collect();
+        match of_commands.as_slice() {
             [] => {
                 "commands need the permission `all`, or a pattern that allows them; none is given. Use the other tools"
                     .to_owned()
@@ -135,10 +148,26 @@ impl Gate for Rules {
 /// before a command, and quotes that do not close.
 pub fn allows(patterns: &[String], line: &str) -> bool {
     let Some(commands) = split(line) else { return false };
+    let of_commands: Vec<&String> = patterns.iter().filter(|pattern| !is_of_calls(pattern)).collect();
     !commands.is_empty()
         && commands
             .iter()
-            .all(|words| patterns.iter().any(|pattern| matches(pattern, words)))
+            .all(|words| of_commands.iter().any(|pattern| matches(pattern, words)))
+}
+
+/// How patterns begin that allow calls of servers' tools.
+const CALL: &str = "mcp:";
+
+/// Whether one of the patterns allows to call this tool of a server: `mcp:`, then the tool's name towards the model, in
+/// which `*` stands for any text. `mcp:files__*` allows all tools of the server `files`.
+pub fn allows_call(patterns: &[String], tool: &str) -> bool {
+    let mut of_calls = patterns.iter().filter_map(|pattern| pattern.strip_prefix(CALL));
+    of_calls.any(|pattern| fits(pattern, tool))
+}
+
+/// Whether a pattern is about servers' tools, and not about commands.
+pub fn is_of_calls(pattern: &str) -> bool {
+    pattern.starts_with(CALL)
 }
 
 fn matches(pattern: &str, words: &[String]) -> bool {
@@ -154,7 +183,7 @@ fn matches(pattern: &str, words: &[String]) -> bool {
 }
 
 /// Whether a word fits a pattern in which `*` stands for any text. Linear but for the number of stars.
-fn fits(pattern: &str, word: &str) -> bool {
+pub fn fits(pattern: &str, word: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| word.strip_prefix(first)) else {
         return false;
@@ -336,6 +365,14 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_of_calls_allows_no_command() {
+        assert!(!may(&["mcp:*"], "mcp:x"));
+        let patterns = ["mcp:files__read_*".to_owned()];
+        assert!(allows_call(&patterns, "files__read_text"));
+        assert!(!allows_call(&patterns, "files__write") && !allows_call(&patterns, "other__files__read_x"));
+    }
+
+    #[test]
     fn each_permission_allows_what_the_narrower_ones_do_and_more() {
         let path = std::path::PathBuf::from("/x");
         let needs = [
@@ -360,6 +397,11 @@ mod tests {
             Need::Run {
                 command: "cargo test".to_owned(),
             },
+            Need::Call {
+                server: "files".to_owned(),
+                tool: "files__stat".to_owned(),
+                parameters: "{}".to_owned(),
+            },
         ];
         let verdicts = |permission, allow: &[&str]| -> String {
             let allow = allow.iter().map(|&p| p.to_owned()).collect();
@@ -369,10 +411,13 @@ mod tests {
                 .map(|need| if rules.objection(need).is_none() { '+' } else { '-' })
                 .collect()
         };
-        assert_eq!(verdicts(Permission::Read, &["*"]), "+----");
-        assert_eq!(verdicts(Permission::Edit, &[]), "+-+--");
-        assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+-+");
-        assert_eq!(verdicts(Permission::All, &[]), "+++++");
+        assert_eq!(verdicts(Permission::Read, &["*"]), "+-----");
+        assert_eq!(verdicts(Permission::Read, &["mcp:files__*"]), "+----+");
+        assert_eq!(verdicts(Permission::Edit, &[]), "+-+---");
+        assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+-+-");
+        assert_eq!(verdicts(Permission::Edit, &["*", "mcp:other__*"]), "+-+-+-");
+        assert_eq!(verdicts(Permission::Edit, &["mcp:files__stat"]), "+-+--+");
+        assert_eq!(verdicts(Permission::All, &[]), "++++++");
     }
 
     proptest! {

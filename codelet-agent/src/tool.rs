@@ -59,6 +59,15 @@ pub enum Need {
         /// The command line.
         command: String,
     },
+    /// To call a tool of another program, which may do anything that this program can.
+    Call {
+        /// The server's name in the settings.
+        server: String,
+        /// The tool's name towards the model, `server__tool`.
+        tool: String,
+        /// What it is called with, as JSON.
+        parameters: String,
+    },
 }
 
 /// One call.

@@ -7,6 +7,7 @@
 //! - [`session`] makes long, plausible sessions for benchmarks; [`larder_session`] is the bundled one, told by hand.
 //! - [`invariants`] asks of a compaction what every compaction must keep.
 //! - `server` (behind the feature of that name) plays a provider on loopback: paced, cut, refused and checked.
+//! - [`mcp`] plays a server of tools, over pipes and over HTTP, with its faults.
 //! - [`corpus()`] finds the recorded conversations, [`fixture`] reads a fixture.
 
 mod bytes;
@@ -14,6 +15,7 @@ mod check;
 mod conversation;
 mod corpus;
 pub mod invariants;
+pub mod mcp;
 pub mod plan;
 mod prng;
 mod project;

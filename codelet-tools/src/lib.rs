@@ -108,6 +108,14 @@ impl Options {
     }
 }
 
+/// The environment that a program of the user's may have: what the session was started with, less what holds a secret by
+/// its name or its value, and is not allowed by its name.
+pub fn environment(options: &Options) -> Vec<(OsString, OsString)> {
+    let secrets = secrets::Secrets::new(&options.secrets);
+    let kept = secrets.environment(&options.env, &options.env_allowed);
+    kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
 /// All tools of a session, in the order in which the model is told of them. They share what they have seen of files and
 /// where the shell stands; what they start is ended when the last of them is dropped.
 pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {

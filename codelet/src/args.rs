@@ -66,7 +66,8 @@ pub struct Chat {
     #[arg(long, value_name = "WHAT", value_parser = crate::settings::permission)]
     pub permission: Option<Permission>,
 
-    /// A command that may be run under `edit`, such as 'cargo *'; may be given several times
+    /// A command that may be run under `edit`, such as 'cargo *', or a server's tool, such as 'mcp:files__*'; may be given
+    /// several times
     #[arg(long, value_name = "PATTERN")]
     pub allow: Vec<String>,
 
@@ -169,6 +170,37 @@ pub enum Command {
     Settings(Place),
     /// List the models that are known, with their windows and prices
     Models,
+    /// Print what a shell needs to complete this command line
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(Completions),
+    /// Print the manual page, of the program or of one command
+    #[command(after_help = MAN_HELP)]
+    Man(Man),
+}
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  codelet completions bash > ~/.local/share/bash-completion/completions/codelet
+  codelet completions zsh > ~/.zfunc/_codelet
+  codelet completions fish > ~/.config/fish/completions/codelet.fish";
+
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+const MAN_HELP: &str = "\
+Examples:
+  codelet man | man -l -
+  codelet man compact > ~/.local/share/man/man1/codelet-compact.1";
+
+#[derive(Args, Debug)]
+pub struct Man {
+    /// The command; nothing for the program itself
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
 }
 
 #[derive(Args, Debug)]

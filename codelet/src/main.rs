@@ -11,6 +11,7 @@ mod paint;
 mod place;
 mod progress;
 mod report_json;
+mod servers;
 mod settings;
 mod transcript;
 mod world;
@@ -49,6 +50,8 @@ fn main() -> ExitCode {
         Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
         Some(Command::Demo(args)) => commands::demo::run(&args, began),
         Some(Command::Settings(args)) => commands::settings::run(&args).map(|()| Exit::Done),
+        Some(Command::Completions(args)) => commands::completions::run(&args).map(|()| Exit::Done),
+        Some(Command::Man(args)) => commands::man::run(&args).map(|()| Exit::Done),
         Some(Command::Models) => commands::models::run().map(|()| Exit::Done),
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
         None => commands::hint(),

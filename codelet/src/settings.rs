@@ -1,6 +1,7 @@
 //! Settings: from the user's file, the project's file and the command line, each value with where it comes from.
 
 use crate::exit::{Failure, words};
+use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
 use codelet_agent::session::SummaryBy;
@@ -99,6 +100,8 @@ pub struct Settings {
     pub keys: BTreeMap<String, Key>,
     /// What is known of models that no catalogue lists, or better than it.
     pub models: BTreeMap<String, ModelFile>,
+    /// Servers whose tools are used, by name, from the user's own file.
+    pub mcp: BTreeMap<String, ServerFile>,
     /// The user's own file, there or not.
     pub user_file: Option<PathBuf>,
     /// What the user should know.
@@ -150,6 +153,8 @@ struct Written {
     keys: BTreeMap<String, Key>,
     #[serde(default)]
     models: BTreeMap<String, ModelFile>,
+    #[serde(default)]
+    mcp: BTreeMap<String, ServerFile>,
 }
 
 impl Written {
@@ -167,6 +172,9 @@ impl Written {
             if seconds.is_some_and(|seconds| seconds > LONGEST_WAIT) {
                 return Err(format!("{name}: expected at most {LONGEST_WAIT} seconds (a day)"));
             }
+        }
+        for (name, server) in &self.mcp {
+            server.check(name).map_err(|problem| format!("mcp.{name}: {problem}"))?;
         }
         for (name, model) in &self.models {
             let prices = [
@@ -193,7 +201,7 @@ impl Written {
 }
 
 /// The longest time that a setting may name, in seconds; clocks do not count much further than anybody waits.
-const LONGEST_WAIT: u64 = 24 * 3600;
+pub const LONGEST_WAIT: u64 = 24 * 3600;
 
 /// What a settings file says of a model.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
@@ -269,6 +277,7 @@ impl Default for Settings {
             idle_timeout: Set::default(None),
             keys: BTreeMap::new(),
             models: BTreeMap::new(),
+            mcp: BTreeMap::new(),
             user_file: None,
             notices: Vec::new(),
         }
@@ -289,7 +298,8 @@ impl Settings {
         if let Some(path) = &places.user
             && let Some(written) = read(path)?
         {
-            if !written.keys.is_empty() && !is_private(path) {
+            let holds_keys = !written.keys.is_empty() || written.mcp.values().any(ServerFile::holds_keys);
+            if holds_keys && !is_private(path) {
                 let path_shown = path.display();
                 let problem = format!("it holds keys and others may read it; run `chmod 600 {path_shown}`");
                 return Err(Failure::at(path_shown, problem));
@@ -338,6 +348,7 @@ impl Settings {
         self.idle_timeout.take(written.idle_timeout.map(Some), from);
         self.keys.extend(written.keys);
         self.models.extend(written.models);
+        self.mcp.extend(written.mcp);
         Ok(())
     }
 
@@ -353,6 +364,9 @@ impl Settings {
         }
         if !std::mem::take(&mut written.models).is_empty() {
             refused.push("models");
+        }
+        if !std::mem::take(&mut written.mcp).is_empty() {
+            refused.push("mcp");
         }
         if written.allow.take().is_some() {
             refused.push("allow");

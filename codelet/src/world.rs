@@ -2,12 +2,15 @@
 
 use crate::exit::Failure;
 use crate::place::{Place, variable};
+use crate::servers;
 use crate::settings::{From, Key, Settings};
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
-use codelet_agent::permission::Permission;
+use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
+use codelet_mcp::Connected;
 use codelet_providers::{Choice, Secret, TimeLimits, catalogue, vendor};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
@@ -110,8 +113,8 @@ pub struct Equipment {
     pub notices: Vec<String>,
 }
 
-/// The tools and the world, as the settings want them.
-pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
+/// What the tools are to know of their session.
+fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_tools::Options {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
         vendor::vendors()
@@ -126,7 +129,33 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     options.env = std::env::vars_os().collect();
     options.temporary = std::env::temp_dir();
     options.sees_images = model.profile().sees_images;
-    let runs_commands = settings.permission.value == Permission::Edit && !settings.allow.value.is_empty();
+    options
+}
+
+/// The tools of the servers that the settings name, once each server is ready or has had its time.
+pub async fn servers(settings: &Settings, place: &Place, model: &dyn Model, interrupt: &Interrupt) -> Connected {
+    if settings.mcp.is_empty() {
+        return Connected::default();
+    }
+    let options = options(settings, place, model);
+    let environment = codelet_tools::environment(&options);
+    let named = servers::named(&settings.mcp, &place.directory, &environment, &variable);
+    let options = codelet_mcp::Options {
+        secrets: options.secrets.into_iter().chain(named.secrets).collect(),
+        mark: Some(codelet_tools::MARK.into()),
+        sees_images: options.sees_images,
+    };
+    let mut connected = codelet_mcp::connect(named.servers, options, interrupt).await;
+    connected.notices.splice(0..0, named.notices);
+    connected
+}
+
+/// The tools and the world, as the settings want them.
+pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
+    let options = options(settings, place, model);
+    let is_of_commands = |pattern: &String| !is_of_calls(pattern);
+    let runs_commands =
+        settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);
     let mut notices = Vec::new();
     if runs_commands {
         match Sandbox::probe() {

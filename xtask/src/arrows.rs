@@ -50,6 +50,16 @@ const ARROWS: &[Arrow] = &[
         why: "calls and their answers are made of the engine's words",
     },
     Arrow {
+        from: "codelet-mcp",
+        to: "codelet-agent",
+        why: "a server's tool is one of the loop's",
+    },
+    Arrow {
+        from: "codelet-mcp",
+        to: "codelet-context",
+        why: "calls and their answers are made of the engine's words",
+    },
+    Arrow {
         from: "codelet",
         to: "codelet-context",
         why: "the binary compacts",
@@ -83,6 +93,11 @@ const ARROWS: &[Arrow] = &[
         from: "codelet",
         to: "codelet-tools",
         why: "the binary introduces the tools to the loop",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-mcp",
+        why: "the binary introduces the tools of servers to the loop",
     },
     Arrow {
         from: "codelet-terminal",

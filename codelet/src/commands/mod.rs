@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
 pub mod compact;
+pub mod completions;
 pub mod demo;
 pub mod formats;
 pub mod inspect;
+pub mod man;
 pub mod models;
 pub mod once;
 pub mod replay;

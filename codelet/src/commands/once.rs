@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Plain, Stream};
 use crate::paint::{Ink, Look};
 use crate::place::Place;
+use crate::progress::Progress;
 use crate::settings::{From, Settings};
 use crate::{input, transcript, world};
 use codelet_agent::interrupt::Interrupt;
@@ -17,6 +18,9 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
+
+/// How long servers may take to end by themselves when the work is done.
+const FAREWELL: Duration = Duration::from_millis(300);
 
 /// Runs the prompt.
 ///
@@ -47,6 +51,13 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     if let Some(path) = &chat.transcript {
         transcript::check(path)?;
     }
+    let servers = {
+        let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
+        runtime.block_on(world::servers(&settings, &place, &*model, &interrupt))
+    };
+    if interrupt.is_thrown() {
+        return Ok(Exit::Interrupted);
+    }
     let mut front = front(chat.output);
     let notices = notices(&settings, &*model);
     let rules = Rules {
@@ -54,17 +65,22 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         allow: settings.allow.value.clone(),
     };
     let equipment = world::equipment(&settings, &place, &*model);
-    for notice in notices.into_iter().chain(equipment.notices) {
+    for notice in notices.into_iter().chain(equipment.notices).chain(servers.notices) {
         front.on(codelet_agent::event::Event::Notice(notice));
     }
     let parts = Parts {
         model,
-        tools: equipment.tools,
+        tools: equipment.tools.into_iter().chain(servers.tools).collect(),
         gate: Arc::new(rules),
         world: equipment.surroundings,
     };
     let session = Session::new(parts, session_settings(&settings));
     let done = carry(session, prompt, &runtime, &interrupt, front, chat, began);
+    if interrupt.is_thrown() {
+        drop(servers.servers);
+    } else {
+        runtime.block_on(servers.servers.end(FAREWELL));
+    }
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
     done
@@ -115,6 +131,7 @@ pub fn heed_signals(runtime: &Runtime) -> Interrupt {
     let thrown = interrupt.clone();
     let signalled = move || {
         if thrown.is_thrown() {
+            codelet_mcp::end_all();
             std::process::exit(Exit::Interrupted as i32);
         }
         thrown.throw();

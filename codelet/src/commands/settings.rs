@@ -81,6 +81,11 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             rows.push([format!("keys.{}", vendor.name), value.to_owned(), from]);
         }
     }
+    for (name, server) in &settings.mcp {
+        let from = settings.user_file.as_ref();
+        let from = from.map_or_else(String::new, |path| path.display().to_string());
+        rows.push([format!("mcp.{name}"), clean(&server.show()), clean(&from)]);
+    }
     for (name, path) in [
         ("your file", place.settings().user),
         ("project's file", Some(place.settings().project)),

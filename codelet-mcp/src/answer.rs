@@ -1,0 +1,228 @@
+//! What a call came to, as an answer to the model: texts as they are, pictures as pictures, and of all else what it is.
+
+use crate::text::{bounded, one_line, plain};
+use codelet_agent::tool::Output;
+use codelet_context::body::Body;
+use codelet_context::cut::grouped;
+use codelet_context::message::{Extra, Image};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The most pictures of one answer.
+const PICTURES: usize = 8;
+/// The largest picture that providers take, in bytes of base64.
+const PICTURE: usize = 5 * 1024 * 1024;
+/// Forms of pictures that every vendor takes.
+const FORMS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Reads the result of a call.
+pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
+    let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
+    let blocks = match result.get_mut("content").map(Value::take) {
+        Some(Value::Array(blocks)) => blocks,
+        _ => Vec::new(),
+    };
+    let mut answer = Answer::default();
+    for block in blocks {
+        answer.take(block, sees_images);
+    }
+    // A text beside it is the same once more, as the protocol wants it for readers that know texts only.
+    if let Some(structured) = result.get("structuredContent").filter(|value| !value.is_null())
+        && !answer.has_text
+    {
+        answer.say(&structured.to_string());
+    }
+    let (text, lost) = bounded(answer.text);
+    Output {
+        success: !is_error,
+        text: Body::new(text),
+        lost,
+        images: answer.images,
+    }
+}
+
+#[derive(Default)]
+struct Answer {
+    text: String,
+    has_text: bool,
+    images: Vec<Image>,
+}
+
+impl Answer {
+    fn say(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&plain(text));
+    }
+
+    fn take(&mut self, mut block: Value, sees_images: bool) {
+        let word = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
+        match word("type") {
+            "text" => {
+                self.has_text = true;
+                let text = word("text").to_owned();
+                self.say(&text);
+            }
+            "image" => {
+                let media_type = word("mimeType").to_owned();
+                let Some(Value::String(data)) = block.get_mut("data").map(Value::take) else {
+                    return;
+                };
+                self.picture(&media_type, data, sees_images);
+            }
+            "audio" => {
+                let what = left_out("a sound", word("mimeType"), word("data").len());
+                self.say(&what);
+            }
+            "resource_link" => {
+                let (address, name) = (one_line(word("uri"), 500), one_line(word("name"), 100));
+                self.say(&format!("[{name}: {address}]"));
+            }
+            "resource" => self.resource(block.get("resource").unwrap_or(&Value::Null)),
+            other => {
+                let what = format!("[a block of the kind `{}` was left out]", one_line(other, 40));
+                self.say(&what);
+            }
+        }
+    }
+
+    fn resource(&mut self, resource: &Value) {
+        let word = |name: &str| resource.get(name).and_then(Value::as_str);
+        let address = one_line(word("uri").unwrap_or_default(), 500);
+        match (word("text"), word("blob")) {
+            (Some(text), _) => {
+                self.has_text = true;
+                self.say(&format!("[{address}]"));
+                self.say(text);
+            }
+            (None, blob) => {
+                let form = word("mimeType").unwrap_or_default();
+                let what = left_out(&address, form, blob.unwrap_or_default().len());
+                self.say(&what);
+            }
+        }
+    }
+
+    fn picture(&mut self, media_type: &str, data: String, sees_images: bool) {
+        let why = if !sees_images {
+            "this model takes no pictures"
+        } else if !FORMS.contains(&media_type) {
+            "no vendor takes this form"
+        } else if data.len() > PICTURE {
+            "it is too large"
+        } else if self.images.len() >= PICTURES {
+            "there are too many"
+        } else if data.is_empty() || !data.bytes().all(is_base64) {
+            "it is no base64"
+        } else {
+            self.images.push(Image {
+                media_type: Arc::from(media_type),
+                data: Body::new(data),
+                is_url: false,
+                extra: Extra::default(),
+            });
+            return;
+        };
+        let what = left_out("a picture", media_type, data.len());
+        self.say(&format!("{what}: {why}"));
+    }
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+fn left_out(what: &str, form: &str, encoded: usize) -> String {
+    let (form, bytes) = (one_line(form, 60), grouped(encoded / 4 * 3));
+    format!("[{what} ({form}, {bytes} bytes) was left out]")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use codelet_agent::tool::MOST;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn said(result: Value) -> String {
+        read(result, true).text.as_str().to_owned()
+    }
+
+    #[test]
+    fn texts_stand_below_each_other_without_escape_codes() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        assert_eq!(
+            said(json!({"content": [text("a\u{1b}[0m"), text("b\r\n")]})),
+            "a[0m\nb\n"
+        );
+    }
+
+    #[test]
+    fn the_error_flag_decides_and_no_word_does() {
+        let content = json!([{"type": "text", "text": "error: failed"}]);
+        assert!(read(json!({"content": content}), true).success);
+        assert!(!read(json!({"content": content, "isError": true}), true).success);
+    }
+
+    #[test]
+    fn a_picture_is_one_only_for_a_model_that_sees() {
+        let result = json!({"content": [{"type": "image", "mimeType": "image/png", "data": "AAAA"}]});
+        let seen = read(result.clone(), true);
+        assert_eq!((seen.images.len(), seen.text.as_str()), (1, ""));
+        let unseen = read(result, false);
+        assert!(unseen.images.is_empty());
+        assert!(unseen.text.as_str().contains("takes no pictures"));
+        for bad in [
+            json!({"data": "<>", "mimeType": "image/png"}),
+            json!({"data": "AA", "mimeType": "image/x-icon"}),
+        ] {
+            let mut block = bad;
+            block["type"] = json!("image");
+            assert!(read(json!({"content": [block]}), true).images.is_empty());
+        }
+    }
+
+    #[test]
+    fn structured_content_speaks_where_no_text_does() {
+        let result = json!({"content": [], "structuredContent": {"n": 0.50}});
+        assert_eq!(said(result), "{\"n\":0.5}");
+        let both = json!({"content": [{"type": "text", "text": "half"}], "structuredContent": {"n": 1}});
+        assert_eq!(said(both), "half");
+    }
+
+    #[test]
+    fn resources_are_named() {
+        let result = json!({"content": [
+            {"type": "resource", "resource": {"uri": "file:///a", "text": "words"}},
+            {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "x/y", "blob": "AAAAAAAA"}},
+            {"type": "resource_link", "uri": "file:///c", "name": "c"},
+            {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"},
+            {"type": "hologram"},
+        ]});
+        let expected = "[file:///a]\nwords\n[file:///b (x/y, 6 bytes) was left out]\n[c: file:///c]\n\
+                        [a sound (audio/wav, 3 bytes) was left out]\n[a block of the kind `hologram` was left out]";
+        assert_eq!(said(result), expected);
+    }
+
+    #[test]
+    fn a_flood_is_bounded() {
+        let text = "x".repeat(MOST);
+        let block = json!({"type": "text", "text": text});
+        let output = read(json!({"content": [block, block]}), true);
+        assert!(output.text.len() <= MOST && output.lost > 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_result_is_an_answer(kind in "text|image|audio|resource|resource_link|x", field in "type|text|data|uri|resource", text in ".{0,40}", flag in any::<bool>()) {
+            let mut block = json!({"type": kind});
+            block[&field] = json!(text);
+            for result in [json!({"content": [block, 7, null]}), json!({"content": text}), json!(text), json!({"content": [], "isError": flag})] {
+                let _ = read(result, flag);
+            }
+        }
+    }
+}

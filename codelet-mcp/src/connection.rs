@@ -1,0 +1,266 @@
+//! One connection to a server, from its first word to its last.
+
+use crate::define::{self, Defined};
+use crate::pipe::Pipe;
+use crate::program::{Program, Start};
+use crate::text::{Tail, one_line};
+use crate::{Options, Reach, Server, Trouble, http};
+use codelet_agent::interrupt::Interrupt;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
+    ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, PeerRequestOptions, RoleClient, RunningService, ServiceError,
+    serve_client_with_lifecycle,
+};
+use serde_json::{Map, Value};
+use std::error::Error;
+use std::time::Duration;
+
+/// Pages of a list of tools; a server may say for ever that there is another.
+const PAGES: usize = 200;
+/// Tools that are looked at; of these, some are taken.
+const LOOKED_AT: usize = 20_000;
+/// How long the word that a call is no longer waited for may take on its way.
+const FAREWELL: Duration = Duration::from_millis(20);
+
+/// A connection that stands. Dropping it ends the program behind it.
+pub(crate) struct Connection {
+    client: RunningService<RoleClient, ClientConfig>,
+    program: Option<Program>,
+    told: Tail,
+}
+
+/// What came of a call.
+pub(crate) enum Came {
+    /// The server's result.
+    Result(Value),
+    /// The server says that the call cannot be made.
+    Refused(String),
+    /// The connection is gone, and with it the answer.
+    Lost(String),
+    /// It took too long.
+    Slow,
+    /// The user interrupted.
+    Interrupted,
+}
+
+impl Connection {
+    /// Opens a connection and asks for the tools. What the server prints on standard error goes to `told`.
+    pub(crate) async fn open(server: &Server, options: &Options, told: &Tail) -> Result<(Self, Vec<Value>), Trouble> {
+        // The newest form of the protocol has no handshake; a server that knows only that one refuses it.
+        let newest = ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::LATEST],
+        };
+        let (connection, first) = match Self::greet(server, options, told, ClientLifecycleMode::Initialize).await {
+            Err(Trouble::Refused(why)) => match Self::greet(server, options, told, newest).await {
+                Ok(connection) => (connection, None),
+                Err(_) => return Err(Trouble::Refused(why)),
+            },
+            greeted => {
+                let connection = greeted?;
+                let version = connection.version();
+                (connection, version)
+            }
+        };
+        if let Some(version) = first.filter(|version| !ProtocolVersion::KNOWN_VERSIONS.contains(version)) {
+            let version = one_line(version.as_str(), 40);
+            return Err(Trouble::Foreign(format!(
+                "it speaks the version {version} of the protocol"
+            )));
+        }
+        let tools = connection.tools().await?;
+        Ok((connection, tools))
+    }
+
+    async fn greet(
+        server: &Server,
+        options: &Options,
+        told: &Tail,
+        mode: ClientLifecycleMode,
+    ) -> Result<Self, Trouble> {
+        let own = Implementation::new("codelet", env!("CARGO_PKG_VERSION"));
+        let config = ClientConfig::new(ClientCapabilities::default(), own);
+        let (client, program) = match &server.reach {
+            Reach::Program {
+                command,
+                arguments,
+                environment,
+                directory,
+            } => {
+                let start = Start {
+                    command,
+                    arguments,
+                    environment,
+                    directory,
+                    mark: options.mark.as_ref(),
+                };
+                let (program, ends) = Program::start(&start, told).map_err(|error| {
+                    let why = match error.kind() {
+                        std::io::ErrorKind::NotFound => "there is no such program".to_owned(),
+                        _ => http::cause(&error),
+                    };
+                    Trouble::Unreachable(format!("{} could not be started: {why}", one_line(command, 100)))
+                })?;
+                let pipe = Pipe::new(ends, told.clone());
+                match serve_client_with_lifecycle(config, pipe, mode).await {
+                    Ok(client) => (client, Some(program)),
+                    Err(error) => {
+                        // Its status follows the end of its output.
+                        program.wait(Duration::from_millis(200)).await;
+                        return Err(trouble(&error, program.ended()));
+                    }
+                }
+            }
+            Reach::Http { url, headers } => {
+                let http = http::open(url, headers)?;
+                let client = serve_client_with_lifecycle(config, http, mode).await;
+                (client.map_err(|error| trouble(&error, None))?, None)
+            }
+        };
+        let told = told.clone();
+        Ok(Connection { client, program, told })
+    }
+
+    fn version(&self) -> Option<ProtocolVersion> {
+        Some(self.client.peer_info()?.protocol_version.clone())
+    }
+
+    /// The entries of the server's list of tools, as it writes them.
+    async fn tools(&self) -> Result<Vec<Value>, Trouble> {
+        let mut all = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..PAGES {
+            let mut page = PaginatedRequestParams::default();
+            page.cursor = cursor.take();
+            let mut request = ListToolsRequest::default();
+            request.params = Some(page);
+            let asked = self.client.send_request(ClientRequest::ListToolsRequest(request)).await;
+            let answered = asked.map_err(|error| match error {
+                // A server without tools need not know the question.
+                ServiceError::McpError(error) => Trouble::Refused(one_line(&error.message, 200)),
+                error => Trouble::Unreachable(self.why_lost(&error)),
+            })?;
+            // Where one entry is no tool, the list as a whole is read as something unknown; the others are good.
+            let Value::Object(mut answered) = as_value(answered) else {
+                return Err(Trouble::Foreign("its list of tools is none".to_owned()));
+            };
+            let Some(Value::Array(tools)) = answered.remove("tools") else {
+                return Err(Trouble::Foreign("its list of tools is none".to_owned()));
+            };
+            all.extend(tools);
+            match answered.remove("nextCursor") {
+                Some(Value::String(next)) if !next.is_empty() && all.len() < LOOKED_AT => cursor = Some(next),
+                _ => break,
+            }
+        }
+        Ok(all)
+    }
+
+    /// Calls a tool by the server's own name for it.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        parameters: &Map<String, Value>,
+        timeout: Duration,
+        interrupt: &Interrupt,
+    ) -> Came {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(parameters.clone());
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let options = PeerRequestOptions::default();
+        let mut asked = match self.client.send_request_with_option(request, options).await {
+            Ok(asked) => asked,
+            Err(error) => return Came::Lost(self.why_lost(&error)),
+        };
+        let (came, why) = tokio::select! {
+            biased;
+            answered = &mut asked.rx => return match answered {
+                Ok(Ok(result)) => Came::Result(as_value(result)),
+                Ok(Err(ServiceError::McpError(error))) => {
+                    Came::Refused(format!("{} ({})", one_line(&error.message, 2000), error.code.0))
+                }
+                Ok(Err(error)) => self.lost(&error).await,
+                Err(_) => self.lost(&ServiceError::TransportClosed).await,
+            },
+            () = interrupt.thrown() => (Came::Interrupted, "interrupted by the user"),
+            () = tokio::time::sleep(timeout) => (Came::Slow, "it took too long"),
+        };
+        // The server should know that nobody waits, but nobody waits for it to know.
+        let _ = tokio::time::timeout(FAREWELL, asked.cancel(Some(why.to_owned()))).await;
+        came
+    }
+
+    /// Whether nothing more will come.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_transport_closed()
+    }
+
+    async fn lost(&self, error: &ServiceError) -> Came {
+        if let Some(program) = &self.program {
+            // Its status follows the end of its output.
+            program.wait(FAREWELL).await;
+        }
+        Came::Lost(self.why_lost(error))
+    }
+
+    /// Why there is no answer, as far as that is known.
+    pub(crate) fn why_lost(&self, error: &ServiceError) -> String {
+        let ended = self.program.as_ref().map(Program::ended);
+        let mut why = match (ended, error) {
+            (Some(Some(ended)), _) => ended,
+            (Some(None), _) => "it has closed the connection".to_owned(),
+            (None, ServiceError::TransportSend(error)) => http::cause(&*error.error),
+            (None, _) => "the connection was closed".to_owned(),
+        };
+        let told = self.told.words();
+        if !told.is_empty() {
+            why.push_str(&format!(" ({told})"));
+        }
+        why
+    }
+
+    /// Ends it in order: the server hears that nothing more will come, and has a moment to go by itself.
+    pub(crate) async fn end(&mut self, patience: Duration) {
+        let _ = self.client.close_with_timeout(patience).await;
+        if let Some(program) = &self.program {
+            program.wait(patience).await;
+        }
+    }
+}
+
+/// The definitions in a list.
+pub(crate) fn defined(server: &Server, tools: Vec<Value>) -> (Vec<Defined>, Vec<String>) {
+    define::all(&server.name, tools, server.tools.as_deref())
+}
+
+/// A result as the server wrote it, near enough: what the library knows of it is written as it was read.
+fn as_value(result: ServerResult) -> Value {
+    match result {
+        ServerResult::CustomResult(result) => result.0,
+        result => serde_json::to_value(result).unwrap_or(Value::Null),
+    }
+}
+
+/// Why a server could not be greeted.
+fn trouble(error: &ClientInitializeError, ended: Option<String>) -> Trouble {
+    match (error, ended) {
+        (ClientInitializeError::JsonRpcError(error), _) => Trouble::Refused(one_line(&error.message, 200)),
+        (_, Some(ended)) => Trouble::Unreachable(ended),
+        (ClientInitializeError::TransportError { error, .. }, None) => {
+            let error: &(dyn Error + 'static) = &*error.error;
+            Trouble::Unreachable(http::cause(error))
+        }
+        (ClientInitializeError::ConnectionClosed(_), None) => {
+            Trouble::Unreachable("it has closed the connection".to_owned())
+        }
+        (ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. }, None) => {
+            let versions: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).take(5).collect();
+            Trouble::Foreign(format!(
+                "it speaks the versions {} of the protocol",
+                one_line(&versions.join(", "), 200)
+            ))
+        }
+        (_, None) => Trouble::Foreign("its first answer is none".to_owned()),
+    }
+}

@@ -1,0 +1,306 @@
+//! What a server says of its tools, cut down to what a model may be told of them.
+
+use crate::name;
+use crate::text::{one_line, plain};
+use codelet_agent::model::ToolSpec;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The most tools of one server.
+pub(crate) const MOST_TOOLS: usize = 64;
+/// The longest description, in bytes.
+const DESCRIPTION: usize = 4096;
+/// The largest schema, in bytes of JSON.
+const SCHEMA: usize = 32 * 1024;
+/// The most that all definitions of one server may weigh, in bytes: they are part of every request.
+const ALL: usize = 256 * 1024;
+/// From here on the user is told what the definitions weigh, in bytes.
+const HEAVY: usize = 40 * 1024;
+/// Names in a notice.
+const NAMED: usize = 5;
+/// Keys that some vendors refuse at the top of a schema. The server judges the parameters in any case.
+const REFUSED: [&str; 6] = ["anyOf", "oneOf", "allOf", "not", "enum", "$schema"];
+
+/// A tool, as its server defines it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Defined {
+    /// The server's own name for it.
+    pub tool: String,
+    /// What the model is told.
+    pub spec: ToolSpec,
+}
+
+/// What is left out of a list, by the reason.
+#[derive(Default)]
+struct Left {
+    unreadable: usize,
+    twice: Vec<String>,
+    large: Vec<String>,
+    over: usize,
+}
+
+/// The tools of a server's list, by their names; entries that are none are left out. What the user should know of that is
+/// said.
+pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> (Vec<Defined>, Vec<String>) {
+    let mut left = Left::default();
+    let mut found: Vec<(String, String, Value)> = Vec::new();
+    let mut own = HashSet::new();
+    for entry in list {
+        let Some((tool, description, schema)) = read(entry) else {
+            left.unreadable += 1;
+            continue;
+        };
+        if wanted.is_some_and(|patterns| !patterns.iter().any(|pattern| name::fits(pattern, &tool))) {
+            continue;
+        }
+        if own.insert(tool.clone()) {
+            found.push((tool, description, schema));
+        } else if left.twice.len() <= NAMED {
+            left.twice.push(one_line(&tool, 40));
+        }
+    }
+    // The order in which a server lists its tools is often that of a hash table; the head of every request must not be.
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut taken = HashSet::new();
+    let mut defined: Vec<Defined> = Vec::new();
+    let mut weight = 0;
+    for (tool, description, schema) in found {
+        let size = schema.to_string().len();
+        if size > SCHEMA {
+            left.large.push(one_line(&tool, 40));
+            continue;
+        }
+        if defined.len() >= MOST_TOOLS || weight + size + description.len() > ALL {
+            left.over += 1;
+            continue;
+        }
+        weight += size + description.len();
+        let name = name::of(server, &tool, &taken);
+        taken.insert(name.clone());
+        let spec = ToolSpec {
+            name: Arc::from(name),
+            description: Arc::from(description),
+            parameters: schema,
+        };
+        defined.push(Defined { tool, spec });
+    }
+    let notices = left.notices(defined.len(), weight);
+    (defined, notices)
+}
+
+impl Left {
+    fn notices(&self, kept: usize, weight: usize) -> Vec<String> {
+        let mut notices = Vec::new();
+        if self.unreadable > 0 {
+            notices.push(format!(
+                "{} of its tools cannot be read and are left out",
+                self.unreadable
+            ));
+        }
+        if !self.twice.is_empty() {
+            notices.push(format!(
+                "it names {} more than once; the first is taken",
+                names(&self.twice)
+            ));
+        }
+        if !self.large.is_empty() {
+            let most = codelet_context::cut::grouped(SCHEMA);
+            notices.push(format!(
+                "{} left out: what they say of their parameters is longer than {most} bytes",
+                names(&self.large)
+            ));
+        }
+        if self.over > 0 {
+            notices.push(format!(
+                "it has {} tools more than the {kept} that are taken; name those that you want under `tools`",
+                self.over
+            ));
+        }
+        if weight > HEAVY {
+            let tokens = codelet_context::cut::grouped(weight / 4);
+            notices.push(format!(
+                "its {kept} tools take about {tokens} tokens of every request; name those that you want under `tools`"
+            ));
+        }
+        notices
+    }
+}
+
+fn names(names: &[String]) -> String {
+    let mut shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        shown.push_str(" and more");
+    }
+    shown
+}
+
+/// Name, description and schema of an entry.
+fn read(entry: Value) -> Option<(String, String, Value)> {
+    let Value::Object(mut entry) = entry else { return None };
+    let Some(Value::String(tool)) = entry.remove("name") else {
+        return None;
+    };
+    if tool.is_empty() || tool.len() > 512 {
+        return None;
+    }
+    let described = match entry.remove("description") {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    let Some(Value::Object(schema)) = entry.remove("inputSchema") else {
+        return None;
+    };
+    Some((tool, description(&described), schema_for_all(schema)?))
+}
+
+fn description(text: &str) -> String {
+    let text = plain(text);
+    let text = text.trim();
+    if text.is_empty() {
+        // Some vendors refuse a blank one.
+        return "(its server does not describe it)".to_owned();
+    }
+    if text.len() <= DESCRIPTION {
+        return text.to_owned();
+    }
+    format!("{} …", &text[..text.floor_char_boundary(DESCRIPTION)])
+}
+
+/// A schema that every vendor takes: an object with properties. `None` for one that is about something else.
+fn schema_for_all(mut schema: Map<String, Value>) -> Option<Value> {
+    match schema.get("type") {
+        None => {
+            schema.insert("type".to_owned(), json!("object"));
+        }
+        Some(Value::String(kind)) if kind == "object" => {}
+        Some(_) => return None,
+    }
+    for key in REFUSED {
+        schema.shift_remove(key);
+    }
+    if !schema.get("properties").is_some_and(Value::is_object) {
+        schema.insert("properties".to_owned(), json!({}));
+    }
+    let mut schema = Value::Object(schema);
+    clean(&mut schema);
+    Some(schema)
+}
+
+/// Takes what nobody sees out of all texts.
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let std::borrow::Cow::Owned(cleaned) = plain(text) {
+                *text = cleaned;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Object(map) => map.values_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tool(name: &str) -> Value {
+        json!({"name": name, "description": "Does it.", "inputSchema": {"type": "object", "properties": {}}})
+    }
+
+    fn of(list: Vec<Value>) -> (Vec<Defined>, Vec<String>) {
+        all("s", list, None)
+    }
+
+    #[test]
+    fn the_order_of_a_list_does_not_matter() {
+        let (one, _) = of(vec![tool("b"), tool("a"), tool("c")]);
+        let (other, _) = of(vec![tool("c"), tool("b"), tool("a")]);
+        assert_eq!(one, other);
+        assert_eq!(&*one[0].spec.name, "s__a");
+    }
+
+    #[test]
+    fn what_is_no_tool_is_left_out_and_the_others_stay() {
+        let list = vec![
+            json!({"name": "no schema"}),
+            json!({"name": "", "inputSchema": {}}),
+            json!({"name": "array", "inputSchema": {"type": "array"}}),
+            json!(7),
+            tool("good"),
+        ];
+        let (defined, notices) = of(list);
+        assert_eq!(defined.len(), 1);
+        assert_eq!(notices, ["4 of its tools cannot be read and are left out"]);
+    }
+
+    #[test]
+    fn ten_thousand_tools_and_a_huge_schema_are_cut_with_a_notice() {
+        let mut list: Vec<Value> = (0..10_000).map(|n| tool(&format!("tool_{n}"))).collect();
+        list.push(json!({"name": "huge", "inputSchema": {"type": "object", "description": "x".repeat(10 << 20)}}));
+        let (defined, notices) = of(list);
+        assert_eq!(defined.len(), MOST_TOOLS);
+        assert!(
+            notices.iter().any(|notice| notice.starts_with("huge left out")),
+            "{notices:?}"
+        );
+        assert!(
+            notices
+                .iter()
+                .any(|notice| notice.contains("9936 tools more than the 64")),
+            "{notices:?}"
+        );
+    }
+
+    #[test]
+    fn only_the_tools_that_are_wanted_are_taken() {
+        let wanted = ["read_*".to_owned(), "stat".to_owned()];
+        let list = ["read_a", "write_a", "stat", "read_b"].map(tool).to_vec();
+        let (defined, notices) = all("s", list, Some(&wanted));
+        let names: Vec<&str> = defined.iter().map(|tool| &*tool.tool).collect();
+        assert_eq!(names, ["read_a", "read_b", "stat"]);
+        assert!(notices.is_empty());
+    }
+
+    #[test]
+    fn a_schema_is_made_fit_for_every_vendor() {
+        let list = vec![json!({"name": "a", "inputSchema": {"oneOf": [{}], "$schema": "x", "required": ["p"]}})];
+        let (defined, _) = of(list);
+        let expected = json!({"required": ["p"], "type": "object", "properties": {}});
+        assert_eq!(defined[0].spec.parameters, expected);
+    }
+
+    fn anything() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from)
+        ];
+        let keys = prop::sample::select(vec!["name", "inputSchema", "type", "description", "properties", "x"]);
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((keys.clone(), inner), 0..6)
+                    .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_gives_definitions_that_can_be_sent(list in prop::collection::vec(anything(), 0..6)) {
+            let (defined, _) = of(list);
+            let mut names = HashSet::new();
+            for tool in defined {
+                prop_assert!(names.insert(tool.spec.name.clone()));
+                prop_assert!(!tool.spec.description.trim().is_empty());
+                prop_assert_eq!(tool.spec.parameters["type"].as_str(), Some("object"));
+                prop_assert!(tool.spec.parameters["properties"].is_object());
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a server says, made harmless: without control characters, without secrets, and no longer than it may be.
+
+use codelet_agent::tool::MOST;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Shorter values are not looked for: they would turn up in every text.
+const SHORTEST: usize = 8;
+/// What stands in place of a secret.
+const MASK: &str = "[secret]";
+
+/// Values that nobody is to see.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets(Arc<[String]>);
+
+impl Secrets {
+    pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        let values = values.into_iter().filter(|value| value.len() >= SHORTEST);
+        let mut values: Vec<String> = values.map(str::to_owned).collect();
+        // A secret that contains another goes as a whole.
+        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.dedup();
+        Secrets(values.into())
+    }
+
+    /// A text without them.
+    pub(crate) fn hide(&self, text: String) -> String {
+        let mut text = text;
+        for value in &*self.0 {
+            if text.contains(value.as_str()) {
+                text = text.replace(value.as_str(), MASK);
+            }
+        }
+        text
+    }
+}
+
+/// A text without what a terminal acts upon and what no person sees; line ends and tabs stay.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| is_plain(c)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|&c| is_plain(c)).collect())
+}
+
+fn is_plain(c: char) -> bool {
+    match c {
+        '\n' | '\t' => true,
+        // What turns the direction of writing or joins nothing, and the invisible copy of the alphabet.
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => false,
+        '\u{e0000}'..='\u{e007f}' => false,
+        c => !c.is_control(),
+    }
+}
+
+/// The beginning of a text, on one line and for a person: at most so many characters.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
+    let words = plain(text);
+    // Much of a long text is never looked at.
+    let head = &words[..words.floor_char_boundary(most * 8)];
+    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().nth(most).is_none() && head.len() == words.len() {
+        return line;
+    }
+    let mut cut: String = line.chars().take(most).collect();
+    cut.push('…');
+    cut
+}
+
+/// The two ends of a text that is longer than is kept, and how many bytes between them are lost.
+pub(crate) fn bounded(text: String) -> (String, u64) {
+    // Room for the line that says what was lost.
+    let most = MOST - 4096;
+    if text.len() <= most {
+        return (text, 0);
+    }
+    let head = text.floor_char_boundary(most / 2);
+    let tail = text.ceil_char_boundary(text.len() - most / 2);
+    let lost = tail - head;
+    let size = codelet_context::cut::grouped(lost);
+    let kept = format!("{}\n[{size} bytes were not kept]\n{}", &text[..head], &text[tail..]);
+    (kept, lost as u64)
+}
+
+/// The last bytes of what somebody prints, for whoever asks why it failed. Clones are the same text.
+#[derive(Clone, Default)]
+pub(crate) struct Tail(Arc<Mutex<VecDeque<u8>>>);
+
+/// So much is kept, in bytes.
+const TAIL: usize = 4096;
+
+impl Tail {
+    pub(crate) fn push(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = &bytes[bytes.len().saturating_sub(TAIL)..];
+        let over = (kept.len() + bytes.len()).saturating_sub(TAIL);
+        kept.drain(..over);
+        kept.extend(bytes);
+    }
+
+    /// The last lines of it, as one for a person; empty where nothing was printed.
+    pub(crate) fn words(&self) -> String {
+        let kept: Vec<u8> = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .copied()
+            .collect();
+        let text = String::from_utf8_lossy(&kept);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+        one_line(&last, 300)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_nobody_sees_is_taken_out() {
+        let hidden: String = "ignore"
+            .chars()
+            .map(|c| char::from_u32(0xe0000 + c as u32).unwrap())
+            .collect();
+        assert_eq!(
+            plain(&format!("a\u{1b}[31m b{hidden}\u{202e}\r\nc\td")),
+            "a[31m b\nc\td"
+        );
+    }
+
+    #[test]
+    fn of_a_flood_the_end_is_kept() {
+        let tail = Tail::default();
+        for _ in 0..10_000 {
+            tail.push(b"noise noise noise noise\n");
+        }
+        tail.push(b"panic: no such file\n");
+        assert!(tail.words().ends_with("panic: no such file"));
+        assert!(tail.0.lock().unwrap().len() <= TAIL);
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_keeps_both_ends() {
+        let (text, lost) = bounded(format!("begin{}end", "ä".repeat(MOST)));
+        assert!(text.starts_with("begin") && text.ends_with("end") && text.len() <= MOST);
+        assert!(lost as usize >= MOST);
+    }
+
+    proptest! {
+        #[test]
+        fn one_line_is_one_line_and_short(text in ".{0,400}", most in 1usize..50) {
+            let line = one_line(&text, most);
+            prop_assert!(line.chars().count() <= most + 1);
+            prop_assert!(!line.contains('\n'));
+        }
+
+        #[test]
+        fn no_secret_is_left(before in "[a-z]{0,9}", after in "[a-z]{0,9}") {
+            let secrets = Secrets::new(["SECRET-1234", "SECRET-1234567"]);
+            let shown = secrets.hide(format!("{before}SECRET-1234567{after}SECRET-1234"));
+            prop_assert_eq!(shown, format!("{before}[secret]{after}[secret]"));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A server's tool, as the loop calls it.
+
+use crate::answer;
+use crate::connection::Came;
+use crate::define::Defined;
+use crate::remote::Remote;
+use crate::text::one_line;
+use codelet_agent::model::ToolSpec;
+use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_context::message::{Action, Parameters};
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+
+/// The longest description of a call, in characters.
+const DESCRIPTION: usize = 200;
+
+/// A tool of a server.
+pub(crate) struct RemoteTool {
+    defined: Defined,
+    remote: Arc<Remote>,
+}
+
+impl RemoteTool {
+    pub(crate) fn new(mut defined: Defined, remote: Arc<Remote>) -> Self {
+        let hidden = remote.secrets.hide(defined.spec.description.to_string());
+        defined.spec.description = Arc::from(hidden);
+        RemoteTool { defined, remote }
+    }
+
+    async fn answer(&self, call: Call<'_>) -> Output {
+        let server = &self.remote.server.name;
+        let came = self
+            .remote
+            .call(&self.defined.tool, call.parameters.as_map(), &call.interrupt)
+            .await;
+        match came {
+            Came::Result(result) => answer::read(result, self.remote.options.sees_images),
+            Came::Refused(why) => Output::failure(format!("The server {server} answers with an error: {why}")),
+            Came::Slow => {
+                let seconds = self.remote.server.timeout.as_secs_f32();
+                Output::failure(format!(
+                    "The server {server} did not answer within {seconds} s, and was told that nobody waits any longer. \
+                     What the call did is not known."
+                ))
+            }
+            Came::Interrupted => Output::failure("interrupted by the user"),
+            Came::Lost(why) => {
+                let then = if self.remote.server_is_program() && self.remote.may_return().await {
+                    "It is started again with the next call. What this one did is not known."
+                } else {
+                    "Do without its tools unless the next call shows that it is back."
+                };
+                Output::failure(format!("The server {server} gave no answer: {why}. {then}"))
+            }
+        }
+    }
+}
+
+impl Tool for RemoteTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.defined.spec
+    }
+
+    fn action(&self, _: &Parameters) -> Action {
+        Action::default()
+    }
+
+    /// Never: what a server says of that is no promise.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        Ok(vec![Need::Call {
+            server: self.remote.server.name.clone(),
+            tool: self.defined.spec.name.to_string(),
+            parameters: self.remote.secrets.hide(parameters.json().as_str().to_owned()),
+        }])
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        let (server, tool) = (&self.remote.server.name, one_line(&self.defined.tool, 60));
+        let parameters = parameters.json();
+        // Of a long one, only the beginning is shown, and nothing is gained by copying the rest.
+        let head = &parameters.as_str()[..parameters.as_str().floor_char_boundary(DESCRIPTION * 16)];
+        let shown = self.remote.secrets.hide(head.to_owned());
+        one_line(&format!("{server}: {tool} {shown}"), DESCRIPTION)
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let mut output = self.answer(call).await;
+            let hidden = self.remote.secrets.hide(output.text.as_str().to_owned());
+            if hidden != output.text.as_str() {
+                output.text = hidden.into();
+            }
+            output
+        })
+    }
+}

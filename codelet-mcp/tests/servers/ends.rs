@@ -1,0 +1,128 @@
+//! How servers end, and how they are ended.
+
+use crate::kit::{Bench, call, connected, is_gone, run, web};
+use codelet_testkit::mcp::{Http, Manner};
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_server_that_dies_in_a_call_is_started_again_once() {
+    let bench = Bench::new();
+    run(async {
+        let connected = connected(vec![bench.server("s", Manner::Good)]).await;
+        let died = call(&connected, "s__die", "").await;
+        let text = died.text.as_str();
+        assert!(!died.success);
+        for part in [
+            "The server s gave no answer",
+            "status 3",
+            "fatal: out of luck",
+            "started again with the next call",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(call(&connected, "s__echo", "back").await.text.as_str(), "back");
+        assert_eq!(bench.numbers("s", "pid").len(), 2);
+        let died = call(&connected, "s__die", "").await;
+        assert!(
+            !died.text.as_str().contains("started again with"),
+            "{}",
+            died.text.as_str()
+        );
+        for _ in 0..3 {
+            let gone = call(&connected, "s__echo", "").await;
+            assert!(!gone.success);
+            assert!(
+                gone.text.as_str().contains("it was started again once already"),
+                "{}",
+                gone.text.as_str()
+            );
+        }
+        assert_eq!(bench.numbers("s", "pid").len(), 2);
+    });
+}
+
+#[test]
+fn a_server_that_cannot_be_started_again_is_gone() {
+    let bench = Bench::new();
+    run(async {
+        let connected = connected(vec![bench.server("s", Manner::Once)]).await;
+        call(&connected, "s__die", "").await;
+        for _ in 0..2 {
+            let gone = call(&connected, "s__echo", "").await;
+            assert!(
+                gone.text.as_str().contains("starting it again failed"),
+                "{}",
+                gone.text.as_str()
+            );
+        }
+        assert_eq!(bench.numbers("s", "pid").len(), 2);
+    });
+}
+
+#[test]
+fn a_server_on_the_web_that_falls_over_in_a_call_is_asked_again_by_the_next() {
+    for streams in [false, true] {
+        let http = Http::start(Manner::Good, streams);
+        run(async {
+            let connected = connected(vec![web("s", &http)]).await;
+            let died = call(&connected, "s__die", "").await;
+            assert!(!died.success);
+            assert!(died.text.as_str().contains("gave no answer"), "{}", died.text.as_str());
+            assert_eq!(call(&connected, "s__echo", "back").await.text.as_str(), "back");
+        });
+    }
+}
+
+#[test]
+fn programs_end_in_order_when_the_session_does() {
+    let bench = Bench::new();
+    run(async {
+        let connected = connected(vec![bench.server("s", Manner::Good)]).await;
+        let began = Instant::now();
+        connected.servers.end(Duration::from_secs(10)).await;
+        assert!(
+            began.elapsed() < Duration::from_secs(1),
+            "it had to be ended: {:?}",
+            began.elapsed()
+        );
+        assert!(is_gone(bench.numbers("s", "pid")[0]));
+    });
+}
+
+#[test]
+fn whatever_a_server_has_started_ends_with_it() {
+    let bench = Bench::new();
+    let pids = run(async {
+        let connected = connected(vec![bench.server("s", Manner::Good)]).await;
+        assert_eq!(call(&connected, "s__start", "").await.text.as_str(), "started");
+        let mut pids = bench.numbers("s", "pid");
+        pids.extend(bench.numbers("s", "child"));
+        // `setsid` becomes what it starts, in a session of its own, unless it leads a group already.
+        let is_away = || {
+            bench
+                .numbers("s", "child")
+                .iter()
+                .all(|&pid| command(pid).contains("sleep"))
+        };
+        bench.wait(is_away, "the program to go its own way").await;
+        assert_eq!(pids.len(), 2);
+        assert!(pids.iter().all(|&pid| !is_gone(pid)));
+        drop(connected);
+        pids
+    });
+    for pid in pids {
+        let began = Instant::now();
+        while !is_gone(pid) {
+            assert!(
+                began.elapsed() < Duration::from_secs(5),
+                "{pid} is left: {}",
+                command(pid)
+            );
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn command(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}

@@ -1,0 +1,14 @@
+//! Real servers, as processes and on loopback, and what they do that servers should not.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod calls;
+mod ends;
+mod kit;
+mod starts;
+
+/// No test of its own: the server that the others start.
+#[test]
+fn server() {
+    codelet_testkit::mcp::if_asked();
+}

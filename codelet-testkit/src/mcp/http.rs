@@ -1,0 +1,130 @@
+//! The server over streamable HTTP, on loopback.
+
+use super::{Manner, answer};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// `POST`, `GET` or `DELETE`.
+    pub verb: String,
+    /// Its headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The message in it; null where there is none.
+    pub message: Value,
+}
+
+/// A running server. It ends with the test's process.
+pub struct Http {
+    port: u16,
+    seen: Arc<(Mutex<Vec<Seen>>, Condvar)>,
+}
+
+impl Http {
+    /// Starts one. Its answers come as streams of events if `streams` says so, else as documents.
+    pub fn start(manner: Manner, streams: bool) -> Http {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
+        let record = seen.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let record = record.clone();
+                std::thread::spawn(move || {
+                    // A client that goes away ends its connection, and nothing else.
+                    let _ = serve(stream, manner, streams, &record);
+                });
+            }
+        });
+        Http { port, seen }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// Waits until a request is as wanted, and returns it.
+    pub fn wait_for(&self, wanted: impl Fn(&Seen) -> bool) -> Seen {
+        let (seen, came) = &*self.seen;
+        let mut all = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(found) = all.iter().find(|seen| wanted(seen)) {
+                return found.clone();
+            }
+            all = came.wait(all).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn serve(
+    stream: TcpStream,
+    manner: Manner,
+    streams: bool,
+    record: &(Mutex<Vec<Seen>>, Condvar),
+) -> std::io::Result<()> {
+    let mut out = stream.try_clone()?;
+    let mut from = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if from.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let verb = line.split(' ').next().unwrap_or_default().to_owned();
+        let mut headers = Vec::new();
+        loop {
+            let mut line = String::new();
+            from.read_line(&mut line)?;
+            let Some((name, value)) = line.trim_end().split_once(':') else {
+                break;
+            };
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        let length = headers.iter().find(|(name, _)| name == "content-length");
+        let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+        let mut body = vec![0; length];
+        from.read_exact(&mut body)?;
+        let message: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let (seen, came) = record;
+        let asked = Seen {
+            verb: verb.clone(),
+            headers,
+            message: message.clone(),
+        };
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+        came.notify_all();
+        if verb != "POST" {
+            respond(&mut out, "405 Method Not Allowed", "text/plain", "")?;
+            continue;
+        }
+        if message["params"]["name"] == "die" {
+            // As a server that falls over: the connection ends without an answer.
+            return Ok(());
+        }
+        match answer(manner, &message) {
+            Some(answer) if streams => {
+                let events = format!(": hello\n\nevent: message\ndata: {answer}\n\n");
+                respond(&mut out, "200 OK", "text/event-stream", &events)?;
+            }
+            Some(answer) => respond(&mut out, "200 OK", "application/json", &answer.to_string())?,
+            None if message.get("id").is_some() => {
+                // It never answers; the connection stays until the client leaves.
+                let _ = from.read(&mut [0])?;
+                return Ok(());
+            }
+            None => respond(&mut out, "202 Accepted", "text/plain", "")?,
+        }
+    }
+}
+
+fn respond(out: &mut impl Write, status: &str, kind: &str, body: &str) -> std::io::Result<()> {
+    let length = body.len();
+    write!(
+        out,
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nmcp-session-id: s-1\r\n\r\n{body}"
+    )?;
+    out.flush()
+}

@@ -1,0 +1,92 @@
+//! The tools of the server.
+
+use super::Manner;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// What a call comes to: a result, or an error with its code.
+type Came = Result<Value, (i64, String)>;
+
+fn tool(name: &str, description: &str) -> Value {
+    let properties = json!({"text": {"type": "string"}});
+    json!({"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}})
+}
+
+/// The list of the tools.
+pub(super) fn list(manner: Manner) -> Value {
+    let mut tools: Vec<Value> = [
+        ("wait", "Never answers."),
+        ("echo", "Says it again.\u{1b}[31m"),
+        ("environment", "Says which variables it has."),
+        ("fail", "Fails."),
+        ("refuse", "Is refused."),
+        ("die", "Ends the server."),
+        ("shout", "Says more than anybody can hear."),
+        ("half", "Answers with numbers and a picture."),
+        ("start", "Starts another program, which goes its own way."),
+        ("odd name/with: everything", "Has an odd name."),
+    ]
+    .map(|(name, description)| tool(name, description))
+    .to_vec();
+    match manner {
+        Manner::Huge => {
+            tools.extend((0..10_000).map(|number| tool(&format!("more_{number}"), "One of many.")));
+            tools.push(json!({"name": "huge", "inputSchema": {"type": "object", "title": "x".repeat(10 << 20)}}));
+        }
+        Manner::Twice => {
+            tools.push(tool("echo", "The second."));
+            tools.push(json!({"name": "bad", "inputSchema": "none"}));
+            tools.push(json!({"name": 7}));
+        }
+        Manner::Pages => return json!({"tools": tools, "nextCursor": "more"}),
+        _ => {}
+    }
+    json!({"tools": tools})
+}
+
+/// Calls a tool; none where it never answers.
+pub(super) fn call(params: &Value) -> Option<Came> {
+    let said = |text: &str| Ok(json!({"content": [{"type": "text", "text": text}]}));
+    Some(match params["name"].as_str().unwrap_or_default() {
+        "echo" => said(params["arguments"]["text"].as_str().unwrap_or_default()),
+        "odd name/with: everything" => said("odd"),
+        "environment" => {
+            let all: Vec<String> = std::env::vars()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            said(&all.join("\n"))
+        }
+        "fail" => Ok(json!({"content": [{"type": "text", "text": "it was a success, or not"}], "isError": true})),
+        "wait" => return None,
+        "die" => {
+            let _ = writeln!(std::io::stderr(), "fatal: out of luck");
+            std::process::exit(3);
+        }
+        "shout" => said(&"loud ".repeat(3 << 20)),
+        "half" => Ok(json!({
+            "content": [
+                {"type": "text", "text": "half", "annotations": {"priority": 0.5, "audience": ["user"]}},
+                {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+            ],
+            "structuredContent": {"half": 0.5, "large": 123_456_789_012_345_678_901_234_567_890.0},
+        })),
+        "start" => {
+            let mut command = Command::new("setsid");
+            command
+                .args(["sleep", "600"])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            match command.spawn() {
+                Ok(child) => {
+                    super::log(&format!("child {}", child.id()));
+                    said("started")
+                }
+                Err(error) => said(&error.to_string()),
+            }
+        }
+        "refuse" => Err((-32602, "the text is missing".to_owned())),
+        other => Err((-32602, format!("there is no tool {other}"))),
+    })
+}

@@ -1,0 +1,24 @@
+//! `codelet man`: the manual pages.
+
+use crate::args::{Codelet, Man};
+use crate::exit::Failure;
+use crate::output::Output;
+use clap::CommandFactory;
+
+/// Prints a page, from the same definitions as the help.
+///
+/// # Errors
+/// When there is no such command, or standard output takes no more.
+pub fn run(args: &Man) -> Result<(), Failure> {
+    let mut program = Codelet::command();
+    program.build();
+    let page = match &args.command {
+        None => program,
+        Some(name) => {
+            let found = program.find_subcommand(name);
+            let found = found.ok_or_else(|| Failure::Told(format!("there is no command {name:?}")))?;
+            found.clone()
+        }
+    };
+    Output::Stdout.write(|out| clap_mangen::Man::new(page).render(out))
+}

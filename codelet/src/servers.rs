@@ -1,0 +1,361 @@
+//! MCP servers, as the user's settings name them, and what becomes of that at the beginning of a session.
+
+use crate::settings::{Key, LONGEST_WAIT};
+use codelet_mcp::{Reach, Server};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a server may take to be ready where the settings do not say, in seconds.
+const START: u64 = 10;
+/// How long a call may take where the settings do not say, in seconds.
+const TIMEOUT: u64 = 120;
+
+/// What a settings file says of a server.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerFile {
+    /// The program that is started.
+    command: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    args: Vec<String>,
+    /// Variables of its environment; `${NAME}` stands for one of ours.
+    #[serde(default)]
+    env: BTreeMap<String, Key>,
+    /// Where it works; the session's directory where nobody says.
+    directory: Option<PathBuf>,
+    /// The address of a server that runs already.
+    url: Option<Key>,
+    /// Headers of each request to it; `${NAME}` stands for one of our variables.
+    #[serde(default)]
+    headers: BTreeMap<String, Key>,
+    /// Patterns of the tools that are wanted.
+    tools: Option<Vec<String>>,
+    /// Seconds that it may take to be ready.
+    start: Option<u64>,
+    /// Seconds that a call may take.
+    timeout: Option<u64>,
+    /// Whether it is used at all.
+    enabled: Option<bool>,
+}
+
+/// Names of variables and arguments that hold secrets, in part.
+const SECRET: [&str; 5] = ["key", "token", "secret", "password", "auth"];
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET.iter().any(|part| name.contains(part))
+}
+
+impl ServerFile {
+    /// Says what makes no sense.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        if !codelet_mcp::is_name(name) {
+            return Err(
+                "expected a name of at most 30 letters, digits, - and _, with a letter first and no __".to_owned(),
+            );
+        }
+        match (&self.command, &self.url) {
+            (None, None) => return Err("expected a `command` or a `url`".to_owned()),
+            (Some(_), Some(_)) => return Err("expected a `command` or a `url`, not both".to_owned()),
+            (Some(command), None) if command.trim().is_empty() => return Err("command: expected a program".to_owned()),
+            (Some(_), None) if !self.headers.is_empty() => return Err("headers go with a `url`".to_owned()),
+            (None, Some(url)) => {
+                let url = url.reveal();
+                if !url.starts_with("https://") && !url.starts_with("http://") {
+                    return Err("url: expected https://… or http://…".to_owned());
+                }
+                if !self.args.is_empty() || !self.env.is_empty() || self.directory.is_some() {
+                    return Err("args, env and directory go with a `command`".to_owned());
+                }
+            }
+            _ => {}
+        }
+        if let Some(name) = self.env.keys().find(|name| !is_variable(name)) {
+            return Err(format!("env: {name:?} is no name of a variable"));
+        }
+        for (what, seconds) in [("start", self.start), ("timeout", self.timeout)] {
+            if seconds.is_some_and(|seconds| seconds == 0 || seconds > LONGEST_WAIT) {
+                return Err(format!("{what}: expected 1 to {LONGEST_WAIT} seconds"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a key stands in it, and not only the name of the variable that holds it.
+    pub fn holds_keys(&self) -> bool {
+        let is_there = |value: &Key| !value.reveal().is_empty() && !value.reveal().contains("${");
+        self.headers
+            .iter()
+            .any(|(name, value)| is_secret(name) && is_there(value))
+            || self.env.iter().any(|(name, value)| is_secret(name) && is_there(value))
+    }
+
+    /// It in one line, without anything that may be a secret.
+    pub fn show(&self) -> String {
+        let mut shown = match (&self.command, &self.url) {
+            (Some(command), _) => {
+                let mut words = vec![command.clone()];
+                let mut hides = false;
+                for argument in &self.args {
+                    let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
+                    words.push(match (hides, is_secret(name), value) {
+                        (true, ..) => "…".to_owned(),
+                        (false, true, "") => name.to_owned(),
+                        (false, true, _) => format!("{name}=…"),
+                        (false, false, _) => argument.clone(),
+                    });
+                    hides = is_secret(name) && value.is_empty() && name.starts_with('-');
+                }
+                words.join(" ")
+            }
+            // Behind the path may stand a key.
+            (None, Some(url)) => address(url.reveal()),
+            (None, None) => String::new(),
+        };
+        let names: Vec<&str> = self.env.keys().chain(self.headers.keys()).map(String::as_str).collect();
+        if !names.is_empty() {
+            shown.push_str(&format!(" (sets {})", names.join(", ")));
+        }
+        if self.enabled == Some(false) {
+            shown.push_str(", not used");
+        }
+        shown
+    }
+
+    fn server(
+        &self,
+        name: &str,
+        directory: &Path,
+        environment: &[(OsString, OsString)],
+        look_up: &LookUp,
+    ) -> Result<Server, String> {
+        let expanded = |values: &BTreeMap<String, Key>| -> Result<Vec<(String, String)>, String> {
+            let each = values.iter();
+            each.map(|(name, value)| Ok((name.clone(), expand(value.reveal(), look_up)?)))
+                .collect()
+        };
+        let reach = match (&self.command, &self.url) {
+            (Some(command), _) => {
+                let own = expanded(&self.env)?;
+                let inherited = environment
+                    .iter()
+                    .filter(|(name, _)| !own.iter().any(|(own, _)| *name == **own));
+                let mut environment: Vec<(OsString, OsString)> = inherited.cloned().collect();
+                environment.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
+                Reach::Program {
+                    command: command.clone(),
+                    arguments: self.args.clone(),
+                    environment,
+                    directory: self
+                        .directory
+                        .as_ref()
+                        .map_or(directory.to_owned(), |own| directory.join(own)),
+                }
+            }
+            (None, url) => Reach::Http {
+                url: url.as_ref().map_or(String::new(), |url| url.reveal().to_owned()),
+                headers: expanded(&self.headers)?,
+            },
+        };
+        Ok(Server {
+            name: name.to_owned(),
+            reach,
+            tools: self.tools.clone(),
+            start: Duration::from_secs(self.start.unwrap_or(START)),
+            timeout: Duration::from_secs(self.timeout.unwrap_or(TIMEOUT)),
+        })
+    }
+}
+
+/// Scheme, host and path of an address.
+fn address(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            // Before the host may stand a password.
+            let host = host.rsplit('@').next().unwrap_or(host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// Finds the value of a variable.
+type LookUp<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// What the settings come to.
+pub struct Named {
+    /// The servers that can be tried.
+    pub servers: Vec<Server>,
+    /// Values that came from variables, which are to be shown nowhere.
+    pub secrets: Vec<String>,
+    /// What the user should know.
+    pub notices: Vec<String>,
+}
+
+/// The servers of the settings, for a session in this directory and with this environment. `look_up` finds the variables
+/// that the settings name.
+pub fn named(
+    files: &BTreeMap<String, ServerFile>,
+    directory: &Path,
+    environment: &[(OsString, OsString)],
+    look_up: &LookUp<'_>,
+) -> Named {
+    let mut named = Named {
+        servers: Vec::new(),
+        secrets: Vec::new(),
+        notices: Vec::new(),
+    };
+    for (name, file) in files.iter().filter(|(_, file)| file.enabled != Some(false)) {
+        match file.server(name, directory, environment, look_up) {
+            Ok(server) => named.servers.push(server),
+            Err(why) => named
+                .notices
+                .push(format!("MCP server {name}: {why}, so it is not used")),
+        }
+        let set = file
+            .env
+            .iter()
+            .filter(|(name, _)| is_secret(name))
+            .map(|(_, value)| value);
+        named
+            .secrets
+            .extend(set.filter_map(|value| expand(value.reveal(), look_up).ok()));
+    }
+    named
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A text with `${NAME}` replaced by what the variable holds; `$${` stands for `${`.
+///
+/// # Errors
+/// When there is no such variable.
+fn expand(text: &str, look_up: &LookUp<'_>) -> Result<String, String> {
+    let mut expanded = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let (before, behind) = (&rest[..at], &rest[at + 2..]);
+        if let Some(literal) = before.strip_suffix('$') {
+            expanded.push_str(literal);
+            expanded.push_str("${");
+            rest = behind;
+            continue;
+        }
+        expanded.push_str(before);
+        match behind.split_once('}') {
+            Some((name, more)) if is_variable(name) => {
+                expanded.push_str(&look_up(name).ok_or_else(|| format!("the variable {name} is not set"))?);
+                rest = more;
+            }
+            _ => {
+                expanded.push_str("${");
+                rest = behind;
+            }
+        }
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn file(text: &str) -> ServerFile {
+        toml::from_str(text).unwrap()
+    }
+
+    fn variables(name: &str) -> Option<String> {
+        (name == "TOKEN").then(|| "t-123456789".to_owned())
+    }
+
+    #[test]
+    fn variables_stand_for_what_they_hold() {
+        let expand = |text| expand(text, &variables);
+        assert_eq!(expand("Bearer ${TOKEN}!").unwrap(), "Bearer t-123456789!");
+        assert_eq!(
+            expand("$TOKEN ${ ${} $${TOKEN} ${1}").unwrap(),
+            "$TOKEN ${ ${} ${TOKEN} ${1}"
+        );
+        assert_eq!(expand("${OTHER}").unwrap_err(), "the variable OTHER is not set");
+    }
+
+    #[test]
+    fn a_program_gets_the_clean_environment_and_what_it_is_given() {
+        let files = [(
+            "a".to_owned(),
+            file("command = \"x\"\nenv = { API = \"${TOKEN}\", HOME = \"/h\" }"),
+        )];
+        let environment = [("HOME", "/old"), ("PATH", "/bin")].map(|(name, value)| (name.into(), value.into()));
+        let named = named(&files.into(), Path::new("/work"), &environment, &variables);
+        let Reach::Program {
+            environment, directory, ..
+        } = &named.servers[0].reach
+        else {
+            panic!()
+        };
+        let expected = [("PATH", "/bin"), ("API", "t-123456789"), ("HOME", "/h")];
+        assert_eq!(
+            environment[..],
+            expected.map(|(name, value)| (name.into(), value.into()))
+        );
+        assert_eq!(directory, Path::new("/work"));
+    }
+
+    #[test]
+    fn a_server_whose_variable_is_missing_is_left_out_with_a_notice() {
+        let files = [
+            (
+                "a".to_owned(),
+                file("url = \"https://x\"\nheaders = { Authorization = \"Bearer ${NONE}\" }"),
+            ),
+            ("b".to_owned(), file("command = \"x\"\nenabled = false")),
+        ];
+        let named = named(&files.into(), Path::new("/"), &[], &variables);
+        assert!(named.servers.is_empty());
+        assert_eq!(
+            named.notices,
+            ["MCP server a: the variable NONE is not set, so it is not used"]
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        for (text, told) in [
+            ("", "expected a `command` or a `url`"),
+            ("command = \"x\"\nurl = \"https://x\"", "not both"),
+            ("url = \"ftp://x\"", "expected https://"),
+            ("url = \"https://x\"\nargs = [\"a\"]", "go with a `command`"),
+            ("command = \"x\"\nheaders = { a = \"b\" }", "go with a `url`"),
+            ("command = \"x\"\ntimeout = 0", "timeout: expected 1 to"),
+            ("command = \"x\"\nenv = { \"a=b\" = \"c\" }", "no name of a variable"),
+        ] {
+            let problem = file(text).check("a").unwrap_err();
+            assert!(problem.contains(told), "{problem}");
+        }
+        assert!(file("command = \"x\"").check("a__b").unwrap_err().contains("no __"));
+    }
+
+    #[test]
+    fn nothing_that_may_be_a_secret_is_shown() {
+        let shown = file(
+            "command = \"npx\"\nargs = [\"-y\", \"pkg\", \"--token\", \"abc\", \"--api-key=def\", \"/dir\"]\nenv = { A_TOKEN = \"ghi\" }",
+        );
+        assert_eq!(shown.show(), "npx -y pkg --token … --api-key=… /dir (sets A_TOKEN)");
+        let shown = file("url = \"https://u:pw@host/mcp?key=abc\"\nheaders = { Authorization = \"Bearer abc\" }");
+        assert_eq!(shown.show(), "https://host/mcp (sets Authorization)");
+        assert!(shown.holds_keys() && !format!("{shown:?}").contains("abc"));
+        assert!(!file("command = \"x\"\nenv = { A_TOKEN = \"${TOKEN}\", DEBUG = \"1\" }").holds_keys());
+    }
+}

@@ -1,0 +1,329 @@
+//! Tools of servers, with the real program: named in the settings, permitted, called, and ended with it.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod common;
+
+use codelet_testkit::mcp::{Http, Manner, program};
+use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
+use common::agent::{Bench, KEY, WIRES, name};
+use common::{ended, stderr, stdout};
+use serde_json::json;
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
+
+/// No test of its own: the server that the others start.
+#[test]
+fn server() {
+    codelet_testkit::mcp::if_asked();
+}
+
+/// A table of the settings for a server that is a program; what it hears is in the file of its name.
+fn table(bench: &Bench, name: &str, manner: Manner) -> String {
+    let (command, arguments, environment) = program(manner, &bench.home.join(name));
+    let environment: Vec<String> = environment
+        .iter()
+        .map(|(name, value)| format!("{name} = {value:?}"))
+        .collect();
+    let environment = environment.join(", ");
+    format!("[mcp.{name}]\ncommand = {command:?}\nargs = {arguments:?}\nenv = {{ {environment} }}\n")
+}
+
+fn heard(bench: &Bench, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(bench.home.join(name)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn pids(bench: &Bench, name: &str) -> Vec<u32> {
+    let heard = heard(bench, name);
+    let numbers = heard
+        .iter()
+        .filter_map(|line| line.strip_prefix("pid ").or(line.strip_prefix("child ")));
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+fn wait_until(wanted: impl Fn() -> bool, what: &str) {
+    let began = Instant::now();
+    while !wanted() {
+        assert!(began.elapsed() < Duration::from_secs(20), "waiting for {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn is_gone(pid: u32) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    state.is_empty() || state.contains(") Z ")
+}
+
+fn all_gone(bench: &Bench, name: &str) {
+    for pid in pids(bench, name) {
+        wait_until(|| is_gone(pid), &format!("the end of {pid}"));
+    }
+}
+
+fn result(server: &Server, exchange: usize) -> String {
+    server.record().exchanges[exchange].request.results()[0].1.to_owned()
+}
+
+#[test]
+fn a_servers_tool_is_called_on_every_wire() {
+    for (wire, ..) in WIRES {
+        let bench = Bench::new();
+        bench.settings(&table(&bench, "files", Manner::Noisy));
+        let replies = [
+            Reply::call("files__echo", json!({"text": "well done"})),
+            Reply::text("Done."),
+        ];
+        let server = Server::start(wire, Behaviour::replies(replies));
+        let output = bench.ask(&server, wire, &["-p", "Go.", "--allow", "mcp:files__*"]);
+        ended(&output, 0);
+        assert_eq!(stdout(&output), "Done.\n");
+        assert_eq!(result(&server, 1), "well done", "{}", name(wire));
+        assert_eq!(server.record().faults(), "");
+        all_gone(&bench, "files");
+    }
+}
+
+#[test]
+fn a_server_on_the_web_is_called_with_its_headers() {
+    let bench = Bench::new();
+    let http = Http::start(Manner::Good, true);
+    let url = http.url();
+    bench.settings(&format!(
+        "[mcp.web]\nurl = {url:?}\nheaders = {{ Authorization = \"Bearer ${{WEB}}\" }}\n"
+    ));
+    let replies = [
+        Reply::call("web__echo", json!({"text": "hush-123456789"})),
+        Reply::text("Done."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let mut command = bench.asking(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+    let output = command.env("WEB", "hush-123456789").output().unwrap();
+    ended(&output, 0);
+    let seen = http.wait_for(|seen| seen.message["method"] == "tools/call");
+    assert!(
+        seen.headers
+            .contains(&("authorization".to_owned(), "Bearer hush-123456789".to_owned()))
+    );
+    // And it comes back to nobody.
+    assert_eq!(result(&server, 1), "[secret]");
+}
+
+#[test]
+fn calls_need_permission() {
+    let cases: [(&[&str], bool); 6] = [
+        (&[], false),
+        (&["--permission", "read"], false),
+        (&["--allow", "*"], false),
+        (&["--allow", "mcp:files__echo"], true),
+        (&["--permission", "read", "--allow", "mcp:files__*"], true),
+        (&["--permission", "all"], true),
+    ];
+    for (args, may) in cases {
+        let bench = Bench::new();
+        bench.settings(&table(&bench, "files", Manner::Good));
+        let replies = [
+            Reply::call("files__echo", json!({"text": "heard"})),
+            Reply::text("Done."),
+        ];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let output = bench.ask(&server, Wire::Anthropic, &[&["-p", "Go."], args].concat());
+        ended(&output, 0);
+        assert_eq!(result(&server, 1) == "heard", may, "{args:?}: {}", result(&server, 1));
+        assert_eq!(heard(&bench, "files").contains(&"tools/call echo".to_owned()), may);
+    }
+}
+
+#[test]
+fn broken_servers_are_notices_and_the_work_is_done() {
+    let bench = Bench::new();
+    let dead = table(&bench, "dead", Manner::Dead);
+    let silent = table(&bench, "silent", Manner::Silent) + "start = 1\n";
+    let missing =
+        "[mcp.missing]\ncommand = \"no-such-program\"\n[mcp.nokey]\ncommand = \"x\"\nenv = { A = \"${NONE}\" }\n";
+    bench.settings(&format!(
+        "{dead}{silent}{missing}{}",
+        table(&bench, "good", Manner::Good)
+    ));
+    let replies = [Reply::call("good__echo", json!({"text": "fine"})), Reply::text("Done.")];
+    let server = Server::start(Wire::Chat, Behaviour::replies(replies));
+    let output = bench.ask(&server, Wire::Chat, &["-p", "Go.", "--permission", "all"]);
+    ended(&output, 0);
+    assert_eq!(result(&server, 1), "fine");
+    for told in [
+        "MCP server dead: it ended with status 3 (",
+        "fatal: out of luck)",
+        "MCP server silent: it was not ready within 1 s",
+        "MCP server missing: no-such-program could not be started: there is no such program",
+        "MCP server nokey: the variable NONE is not set, so it is not used",
+    ] {
+        assert!(stderr(&output).contains(told), "{told}: {}", stderr(&output));
+    }
+    for name in ["dead", "silent", "good"] {
+        all_gone(&bench, name);
+    }
+}
+
+#[test]
+fn the_list_of_tools_stays_as_it_is_when_a_server_dies() {
+    let bench = Bench::new();
+    bench.settings(&table(&bench, "s", Manner::Good));
+    let replies = [
+        Reply::call("s__die", json!({})),
+        Reply::call("s__echo", json!({"text": "back"})),
+        Reply::call("s__die", json!({})),
+        Reply::call("s__echo", json!({"text": "again"})),
+        Reply::text("Done."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+    ended(&output, 0);
+    let record = server.record();
+    let answers: Vec<&str> = record.exchanges[4]
+        .request
+        .results()
+        .iter()
+        .map(|(_, text)| *text)
+        .collect();
+    assert!(answers[0].contains("it ended with status 3"), "{answers:?}");
+    assert_eq!(answers[1], "back");
+    assert!(answers[3].contains("it was started again once already"), "{answers:?}");
+    // Each request extends the one before it, tools and all.
+    assert_eq!(record.faults(), "");
+    assert!(
+        record.exchanges[1..]
+            .iter()
+            .all(|exchange| { !matches!(exchange.growth, codelet_testkit::server::Growth::Breaks(_)) })
+    );
+}
+
+#[test]
+fn a_server_sees_no_key_and_what_it_is_given() {
+    let bench = Bench::new();
+    let table = table(&bench, "s", Manner::Good).replace("env = { ", "env = { A_TOKEN = \"${MY_TOKEN}\", ");
+    bench.settings(&table);
+    let replies = [Reply::call("s__environment", json!({})), Reply::text("Done.")];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let mut command = bench.asking(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+    let output = command
+        .env("MY_TOKEN", "t-123456789")
+        .env("OTHER", "o")
+        .output()
+        .unwrap();
+    ended(&output, 0);
+    let said = result(&server, 1);
+    assert!(said.contains("A_TOKEN=[secret]") && said.contains("OTHER=o"), "{said}");
+    for hidden in [KEY, "ANTHROPIC_API_KEY", "MY_TOKEN=", "t-123456789"] {
+        assert!(!said.contains(hidden), "{hidden}: {said}");
+    }
+}
+
+fn signal(child: &Child, signal: &str) {
+    let done = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(done.success());
+}
+
+#[test]
+fn an_interruption_ends_the_call_and_all_that_the_server_has_started() {
+    for kind in ["-INT", "-TERM"] {
+        let bench = Bench::new();
+        bench.settings(&table(&bench, "s", Manner::Good));
+        let replies = [Reply::call("s__start", json!({})), Reply::call("s__wait", json!({}))];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let mut child = bench.start(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+        wait_until(
+            || heard(&bench, "s").contains(&"tools/call wait".to_owned()),
+            "the call",
+        );
+        assert_eq!(pids(&bench, "s").len(), 2);
+        let began = Instant::now();
+        signal(&child, kind);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        eprintln!("{kind}: {} ms", began.elapsed().as_millis());
+        assert!(began.elapsed() < Duration::from_millis(400), "{:?}", began.elapsed());
+        all_gone(&bench, "s");
+        assert!(
+            heard(&bench, "s").contains(&"notifications/cancelled".to_owned()),
+            "{:?}",
+            heard(&bench, "s")
+        );
+    }
+}
+
+#[test]
+fn a_second_signal_while_servers_start_leaves_nothing_behind() {
+    let bench = Bench::new();
+    bench.settings(&table(&bench, "s", Manner::Silent));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("x")]));
+    let mut child = bench.start(&server, Wire::Anthropic, &["-p", "Go."]);
+    wait_until(|| heard(&bench, "s").contains(&"initialize".to_owned()), "the server");
+    signal(&child, "-TERM");
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    all_gone(&bench, "s");
+    assert!(server.record().exchanges.is_empty());
+}
+
+#[test]
+fn a_project_cannot_name_servers() {
+    let bench = Bench::new();
+    bench.settings("");
+    let evil = table(&bench, "evil", Manner::Good);
+    bench.file(".codelet/settings.toml", &evil);
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+    let init = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(&bench.work)
+        .status()
+        .unwrap();
+    assert!(init.success());
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+    ended(&output, 0);
+    assert!(
+        stderr(&output).contains("a project may not set mcp"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(heard(&bench, "evil").is_empty());
+}
+
+fn settings(bench: &Bench, text: &str) -> Output {
+    bench.settings(text);
+    bench.command(&["settings"]).output().unwrap()
+}
+
+#[test]
+fn the_settings_are_shown_without_secrets_and_refused_where_they_make_no_sense() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    let shown = settings(
+        &bench,
+        "[mcp.a]\ncommand = \"npx\"\nargs = [\"-y\", \"pkg\"]\nenv = { A_TOKEN = \"${T}\" }\n",
+    );
+    ended(&shown, 0);
+    assert!(stdout(&shown).contains("mcp.a"), "{}", stdout(&shown));
+    assert!(
+        stdout(&shown).contains("npx -y pkg (sets A_TOKEN)"),
+        "{}",
+        stdout(&shown)
+    );
+    for (text, told) in [
+        ("[mcp.a]\nargs = []", "mcp.a: expected a `command` or a `url`"),
+        ("[mcp.a]\ncommand = \"x\"\nwhere = 1", "unknown field `where`"),
+        ("[mcp.\"a b\"]\ncommand = \"x\"", "expected a name of at most 30"),
+    ] {
+        common::refused(&settings(&bench, text), &[told]);
+    }
+    let secret = "[mcp.a]\nurl = \"https://x/y\"\nheaders = { Authorization = \"Bearer hush-1234\" }\n";
+    bench.settings(secret);
+    let path = bench.home.join(".config/codelet/settings.toml");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    common::refused(&bench.command(&["settings"]).output().unwrap(), &["chmod 600"]);
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    let shown = bench.command(&["settings"]).output().unwrap();
+    ended(&shown, 0);
+    assert!(!stdout(&shown).contains("hush-1234"));
+}
