@@ -249,7 +249,9 @@ mod tests {
         });
         let question = questions.recv().await.unwrap();
         let waiting = questions.recv().await.unwrap();
-        let patterns: Vec<Grant> = ["cargo test *", "git status *"].map(|p| Grant::Commands(p.to_owned())).into();
+        let patterns: Vec<Grant> = ["cargo test *", "git status *"]
+            .map(|p| Grant::Commands(p.to_owned()))
+            .into();
         assert_eq!(question.grants, patterns);
         assert!(!waiting.is_moot());
         question.answer(Word::Always);
@@ -257,7 +259,10 @@ mod tests {
         assert!(waiting.is_moot());
         waiting.answer(Word::Once);
         assert_eq!(second.await.unwrap(), Verdict::Yes);
-        assert_eq!(gate.judge(asked(&run("git status -s && cargo test"))).await, Verdict::Yes);
+        assert_eq!(
+            gate.judge(asked(&run("git status -s && cargo test"))).await,
+            Verdict::Yes
+        );
     }
 
     #[tokio::test]
@@ -265,7 +270,10 @@ mod tests {
         let (gate, mut questions) = Asking::new(Rules::default());
         for (word, told) in [
             (Word::No(None), "the user said no"),
-            (Word::No(Some("use make.".to_owned())), "the user said no, and: use make"),
+            (
+                Word::No(Some("use make.".to_owned())),
+                "the user said no, and: use make",
+            ),
         ] {
             let judged = tokio::spawn({
                 let gate = gate.clone();

@@ -143,17 +143,48 @@ pub fn allows(patterns: &[String], line: &str) -> bool {
 
 /// Programs whose first argument says what they do, so that a pattern names it too.
 const WITH_SUBCOMMANDS: &[&str] = &[
-    "cargo", "git", "go", "npm", "pnpm", "yarn", "bun", "deno", "pip", "pip3", "uv", "poetry", "docker", "podman", "kubectl",
-    "make", "just", "mvn", "gradle", "./gradlew", "dotnet", "swift", "rustup", "gh", "brew", "apt", "apt-get", "systemctl",
-    "terraform", "bundle", "rake", "composer", "mix",
+    "cargo",
+    "git",
+    "go",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "deno",
+    "pip",
+    "pip3",
+    "uv",
+    "poetry",
+    "docker",
+    "podman",
+    "kubectl",
+    "make",
+    "just",
+    "mvn",
+    "gradle",
+    "./gradlew",
+    "dotnet",
+    "swift",
+    "rustup",
+    "gh",
+    "brew",
+    "apt",
+    "apt-get",
+    "systemctl",
+    "terraform",
+    "bundle",
+    "rake",
+    "composer",
+    "mix",
 ];
 /// Programs that run whatever they are given, or destroy it: a pattern for them would permit anything.
 const UNBOUNDED: &[&str] = &[
-    "sh", "bash", "zsh", "fish", "dash", "ksh", "python", "python3", "node", "perl", "ruby", "php", "lua", "awk", "sed", "env",
-    "sudo", "doas", "su", "xargs", "find", "ssh", "eval", "exec", "source", ".", "command", "nohup", "nice", "time", "timeout",
-    "watch", "setsid", "stdbuf", "strace", "gdb", "rm", "dd", "mkfs", "shred", "chmod", "chown", "kill", "pkill", "killall",
-    "curl", "wget", "nc", "rsync", "scp", "tee", "mv", "cp", "ln", "install", "crontab", "at", "vim", "vi", "emacs", "ed",
-    "busybox", "tar", "truncate", "unshare", "chroot", "npx", "parallel", "script",
+    "sh", "bash", "zsh", "fish", "dash", "ksh", "python", "python3", "node", "perl", "ruby", "php", "lua", "awk",
+    "sed", "env", "sudo", "doas", "su", "xargs", "find", "ssh", "eval", "exec", "source", ".", "command", "nohup",
+    "nice", "time", "timeout", "watch", "setsid", "stdbuf", "strace", "gdb", "rm", "dd", "mkfs", "shred", "chmod",
+    "chown", "kill", "pkill", "killall", "curl", "wget", "nc", "rsync", "scp", "tee", "mv", "cp", "ln", "install",
+    "crontab", "at", "vim", "vi", "emacs", "ed", "busybox", "tar", "truncate", "unshare", "chroot", "npx", "parallel",
+    "script",
 ];
 /// Subcommands that run whatever they are given.
 const UNBOUNDED_SUBCOMMANDS: &[&str] = &["exec", "run", "x", "dlx", "config", "alias", "-c", "-C", "eval"];
@@ -189,7 +220,10 @@ pub fn pattern_for(line: &str) -> Option<Vec<String>> {
 
 /// A word that stands for itself in a pattern.
 fn is_plain(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ':'))
+    !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ':'))
 }
 
 fn matches(pattern: &str, words: &[String]) -> bool {
@@ -431,7 +465,10 @@ mod tests {
         for (line, patterns) in [
             ("cargo test -p x", &["cargo test *"][..]),
             ("ls -l src", &["ls *"]),
-            ("cargo fmt && cargo test | tail -n 5", &["cargo fmt *", "cargo test *", "tail *"]),
+            (
+                "cargo fmt && cargo test | tail -n 5",
+                &["cargo fmt *", "cargo test *", "tail *"],
+            ),
             ("./check.sh", &["./check.sh *"]),
         ] {
             assert_eq!(pattern_for(line).unwrap(), patterns, "{line}");

@@ -243,16 +243,23 @@ impl Session {
             call.await
         };
         let most = step::SHOWN.min(self.conversation.config().window() as usize / 2);
-        let bounded = self.conversation.bounded(&output.text, (most * 2 / 3, most / 3), "Bash");
+        let bounded = self
+            .conversation
+            .bounded(&output.text, (most * 2 / 3, most / 3), "Bash");
         let (body, handle) = match bounded {
             Some((body, handle)) => (body, Some(handle)),
             None => (output.text.clone(), None),
         };
         let status = if output.success { "it succeeded" } else { "it failed" };
-        let head = format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
-        let mut text = Text::new(format!("{head}\n$ {line}\n{}", body.as_str().trim_end()), Origin::Injected);
+        let head =
+            format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
+        let mut text = Text::new(
+            format!("{head}\n$ {line}\n{}", body.as_str().trim_end()),
+            Origin::Injected,
+        );
         text.cut = handle;
-        self.conversation.append(Message::new(Role::User, vec![Part::Text(text)]));
+        self.conversation
+            .append(Message::new(Role::User, vec![Part::Text(text)]));
         output
     }
 

@@ -35,7 +35,7 @@ const KEYS: [(&str, &str); 12] = [
     ("!command", "run a command in the shell; the model sees what it printed"),
     ("@file", "name a file"),
     ("Ctrl-G", "write in $EDITOR"),
-    ("Ctrl-O", "show thinking in full, or folded"),
+    ("Ctrl-O", "show in full what was folded last; again: what was before it"),
     ("Ctrl-Z", "suspend; fg goes on"),
 ];
 
@@ -110,42 +110,12 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
         wrapped(look, Role::Text, "      ", &text, &mut lines);
     }
     lines.push(heading(look, "Keys"));
-    let keys: Vec<(String, String)> = KEYS.iter().map(|(key, does)| ((*key).to_owned(), (*does).to_owned())).collect();
+    let keys: Vec<(String, String)> = KEYS
+        .iter()
+        .map(|(key, does)| ((*key).to_owned(), (*does).to_owned()))
+        .collect();
     table(look, &keys, &mut lines);
     lines
-}
-
-/// What an interruption has left.
-pub fn interrupted(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    let (steps, has_words) = since_prompt(session);
-    let kept = match (steps, has_words) {
-        (0, false) => "Interrupted before anything was said.".to_owned(),
-        (0, true) => "Interrupted. The words above are kept.".to_owned(),
-        (steps, _) => format!(
-            "Interrupted. {} and the words above are kept.",
-            count(steps, "finished step")
-        ),
-    };
-    let mut lines = say(look, Role::Warning, &kept);
-    lines.extend(say(
-        look,
-        Role::Dim,
-        "`continue` goes back to before the prompt and sends it again; anything else carries on from here.",
-    ));
-    lines
-}
-
-/// How many steps with tools were made since the newest prompt, and whether the model has said something.
-fn since_prompt(session: &Session) -> (usize, bool) {
-    let messages = session.conversation().history().messages();
-    let from = messages.iter().rposition(|message| message.is_prompt()).unwrap_or(0);
-    let since = &messages[from..];
-    let steps = since.iter().filter(|message| message.tool_results().next().is_some()).count();
-    let has_words = since
-        .iter()
-        .filter(|message| message.role == codelet_context::message::Role::Assistant)
-        .any(|message| message.parts.iter().any(|part| matches!(part, Part::Text(_))));
-    (steps, has_words)
 }
 
 /// What the session has cost, and what broke the cache.
@@ -154,29 +124,54 @@ pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let usage = bill.usage;
     let mut rows = vec![
         ("prompt".to_owned(), format!("{} tokens", number(usage.prompt()))),
-        ("  read from the cache".to_owned(), format!("{} tokens", number(usage.cache_read))),
-        ("  written to the cache".to_owned(), format!("{} tokens", number(usage.cache_write))),
+        (
+            "  read from the cache".to_owned(),
+            format!("{} tokens", number(usage.cache_read)),
+        ),
+        (
+            "  written to the cache".to_owned(),
+            format!("{} tokens", number(usage.cache_write)),
+        ),
         ("  neither".to_owned(), format!("{} tokens", number(usage.fresh))),
-        ("answers".to_owned(), match bill.reasoning {
-            0 => format!("{} tokens", number(usage.output)),
-            thinking => format!("{} tokens, of which {} thinking", number(usage.output), number(thinking)),
-        }),
+        (
+            "answers".to_owned(),
+            match bill.reasoning {
+                0 => format!("{} tokens", number(usage.output)),
+                thinking => format!(
+                    "{} tokens, of which {} thinking",
+                    number(usage.output),
+                    number(thinking)
+                ),
+            },
+        ),
         ("requests".to_owned(), number(bill.requests)),
     ];
     if bill.requests > 0 {
-        rows.push(("cache hits".to_owned(), format!("{:.0} % of all prompt tokens", bill.hit_share() * 100.0)));
+        rows.push((
+            "cache hits".to_owned(),
+            format!("{:.0} % of all prompt tokens", bill.hit_share() * 100.0),
+        ));
     }
     let dollars = match (bill.dollars, bill.unpriced) {
-        (_, unpriced) if unpriced == bill.requests && unpriced > 0 => "not known: nobody knows what this model costs".to_owned(),
+        (_, unpriced) if unpriced == bill.requests && unpriced > 0 => {
+            "not known: nobody knows what this model costs".to_owned()
+        }
         (dollars, 0) => format!("${dollars:.4}"),
-        (dollars, unpriced) => format!("${dollars:.4}, and {} whose price nobody knows", count(unpriced as usize, "request")),
+        (dollars, unpriced) => format!(
+            "${dollars:.4}, and {} whose price nobody knows",
+            count(unpriced as usize, "request")
+        ),
     };
     rows.push(("dollars".to_owned(), dollars));
     let mut lines = vec![heading(look, "So far")];
     table(look, &rows, &mut lines);
     let edits = session.conversation().edits();
     if edits.is_empty() {
-        lines.extend(say(look, Role::Dim, "  The prefix was never broken: each request extended the one before it."));
+        lines.extend(say(
+            look,
+            Role::Dim,
+            "  The prefix was never broken: each request extended the one before it.",
+        ));
         return lines;
     }
     lines.push(heading(look, "Breaks of the cache"));
@@ -231,9 +226,17 @@ fn handle(session: &Session, words: &str) -> Option<String> {
 
 fn unknown_handle(look: &Look, words: &str, command: &str) -> Vec<Line<'static>> {
     if words.is_empty() {
-        return say(look, Role::Warning, &format!("Which one? /{command} HANDLE; /context lists the largest."));
+        return say(
+            look,
+            Role::Warning,
+            &format!("Which one? /{command} HANDLE; /context lists the largest."),
+        );
     }
-    say(look, Role::Warning, &format!("Nothing was removed under the handle {words}."))
+    say(
+        look,
+        Role::Warning,
+        &format!("Nothing was removed under the handle {words}."),
+    )
 }
 
 /// What left the window under a handle.
@@ -244,7 +247,11 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     let text = session.conversation().recall(&handle, None).unwrap_or_default();
     let total = text.lines().count();
     let mut lines = Vec::new();
-    let tool = session.conversation().archive().get(&handle).map(|removed| removed.tool.clone());
+    let tool = session
+        .conversation()
+        .archive()
+        .get(&handle)
+        .map(|removed| removed.tool.clone());
     let head = format!(
         "{} · {handle} · {} in {}",
         tool.as_deref().unwrap_or("?"),
@@ -255,7 +262,12 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     let show = |text: &str, lines: &mut Vec<Line<'static>>| {
         // One line without an end is not all there is to see.
         let shown: String = text.chars().take(look.width * 4).collect();
-        let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![Span::raw("  ")], vec![Span::raw("  ")]);
+        let mut wrap = Wrap::new(
+            look.width,
+            Breaking::Exact,
+            vec![Span::raw("  ")],
+            vec![Span::raw("  ")],
+        );
         let before = lines.len();
         wrap.push(Style::new(), &clean(&shown, 4), lines);
         wrap.finish(lines);
@@ -266,9 +278,15 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     if total <= RECALLED {
         text.lines().for_each(|line| show(line, &mut lines));
     } else {
-        text.lines().take(RECALLED * 2 / 3).for_each(|line| show(line, &mut lines));
+        text.lines()
+            .take(RECALLED * 2 / 3)
+            .for_each(|line| show(line, &mut lines));
         let left_out = total - RECALLED;
-        lines.extend(say(look, Role::Dim, &format!("  … {} between …", count(left_out, "line"))));
+        lines.extend(say(
+            look,
+            Role::Dim,
+            &format!("  … {} between …", count(left_out, "line")),
+        ));
         let tail: Vec<&str> = text.lines().rev().take(RECALLED - RECALLED * 2 / 3).collect();
         tail.into_iter().rev().for_each(|line| show(line, &mut lines));
     }
@@ -280,7 +298,11 @@ pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
     let Some(removal) = handle(session, words).and_then(|handle| session.conversation().why(&handle)) else {
         return unknown_handle(look, words, "why");
     };
-    let what = format!("{}, {}", removed_what(&removal.removed.tool), count(removal.removed.body.len(), "byte"));
+    let what = format!(
+        "{}, {}",
+        removed_what(&removal.removed.tool),
+        count(removal.removed.body.len(), "byte")
+    );
     let text = match removal.edit {
         Some((number, edit)) => format!(
             "{what}: removed by compaction {number} ({}) at message {}, by `{}`. Then {} → {} tokens{}.",
@@ -365,7 +387,13 @@ fn quote(message: &Message) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let mut words: String = text.chars().take(QUOTE * 2).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut words: String = text
+        .chars()
+        .take(QUOTE * 2)
+        .collect::<String>()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     if words.chars().count() > QUOTE {
         words = words.chars().take(QUOTE - 1).collect();
         words.push('…');
@@ -405,7 +433,11 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
         ),
     );
     if !known.is_empty() {
-        lines.extend(say(look, Role::Dim, &format!("/model VENDOR/NAME changes it. Known: {}", known.join(", "))));
+        lines.extend(say(
+            look,
+            Role::Dim,
+            &format!("/model VENDOR/NAME changes it. Known: {}", known.join(", ")),
+        ));
     }
     lines
 }

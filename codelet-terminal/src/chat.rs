@@ -158,19 +158,9 @@ impl<F: Front> Chat<F> {
         };
         let ending = attend(run, front, reach, left, happened, &interrupt).await;
         front.doing(Doing::Nothing);
-        match ending {
-            Some(Some(Ending::Answered(_))) => {}
-            Some(Some(Ending::Interrupted)) => {
-                front.give_back();
-                let look = front.look();
-                front.print(answers::interrupted(&look, session));
-            }
-            Some(Some(other)) => {
-                front.give_back();
-                self.say(Role::Error, &other.to_string());
-            }
-            // It did not end in time, or nothing was interrupted; whoever left knows.
-            Some(None) | None => {}
+        // How it ended was told by the last event. What was typed ahead was meant for an answer that did not come.
+        if !matches!(ending, Some(Some(Ending::Answered(_)))) {
+            front.give_back();
         }
     }
 
@@ -214,6 +204,7 @@ impl<F: Front> Chat<F> {
                 bytes: output.text.len() as u64 + output.lost,
                 elapsed: began.elapsed(),
                 printed: output.text,
+                diff: "".into(),
             });
         };
         attend(run, front, reach, left, happened, &interrupt).await;
@@ -238,7 +229,10 @@ impl<F: Front> Chat<F> {
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
             Name::Clear => {
                 self.session.clear();
-                self.say(Role::Text, "The conversation is empty again; what was spent stays on the bill.");
+                self.say(
+                    Role::Text,
+                    "The conversation is empty again; what was spent stays on the bill.",
+                );
             }
             Name::Export if arguments.is_empty() => self.say(Role::Warning, "Where to? /export FILE"),
             Name::Export => match (self.reach.export)(arguments, &self.session) {
@@ -297,7 +291,9 @@ impl<F: Front> Chat<F> {
             let (before, after) = (answers::number(before), answers::number(after));
             self.say(
                 Role::Good,
-                &format!("Compaction taken back: {before} → {after} tokens; everything is shown to the model as before it"),
+                &format!(
+                    "Compaction taken back: {before} → {after} tokens; everything is shown to the model as before it"
+                ),
             );
         } else {
             self.say(Role::Warning, "There is no compaction to take back.");
@@ -314,10 +310,16 @@ impl<F: Front> Chat<F> {
             match number.parse::<usize>() {
                 Ok(number) if number < history => (Pin::Message(number), format!("Pinned: message #{number}")),
                 _ => {
-                    return self.say(Role::Warning, &format!("There is no message #{number}; /pin lists them."));
+                    return self.say(
+                        Role::Warning,
+                        &format!("There is no message #{number}; /pin lists them."),
+                    );
                 }
             }
-        } else if let Some(file) = what.strip_prefix('@').filter(|file| !file.contains(char::is_whitespace)) {
+        } else if let Some(file) = what
+            .strip_prefix('@')
+            .filter(|file| !file.contains(char::is_whitespace))
+        {
             match answers::newest_look_at(&self.session, file) {
                 Some(number) => (
                     Pin::Message(number),
@@ -366,7 +368,10 @@ impl<F: Front> Chat<F> {
         for pin in &chosen {
             self.session.conversation_mut().unpin(pin);
         }
-        self.say(Role::Good, &format!("Let go of {}.", answers::count(chosen.len(), "pin")));
+        self.say(
+            Role::Good,
+            &format!("Let go of {}.", answers::count(chosen.len(), "pin")),
+        );
     }
 
     async fn model(&mut self, name: &str) {
@@ -386,14 +391,25 @@ impl<F: Front> Chat<F> {
                 model = connecting => model,
             }
         };
-        let found = attend(run, &mut self.front, &mut self.reach, &mut self.left, happened, &interrupt).await;
+        let found = attend(
+            run,
+            &mut self.front,
+            &mut self.reach,
+            &mut self.left,
+            happened,
+            &interrupt,
+        )
+        .await;
         self.front.doing(Doing::Nothing);
         match found {
             Some(Ok(model)) => {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
                 let (name, window) = (profile.name.clone(), answers::number(profile.window));
-                self.say(Role::Good, &format!("From here on {name} is asked; its window holds {window} tokens."));
+                self.say(
+                    Role::Good,
+                    &format!("From here on {name} is asked; its window holds {window} tokens."),
+                );
             }
             Some(Err(why)) => self.say(Role::Error, &why),
             None => {}
@@ -407,14 +423,12 @@ impl<F: Front> Chat<F> {
 
     fn tell_standing(&mut self) {
         let conversation = self.session.conversation();
-        let bill = self.session.bill();
-        let profile = self.session.model().profile();
+        let model = self.session.model().profile().name.clone();
         self.front.stands(Standing {
-            model: profile.name.clone(),
-            occupancy: conversation.state("", 0).current,
-            limit: conversation.config().limit(),
-            dollars: profile.price.map(|_| bill.dollars).or((bill.dollars > 0.0).then_some(bill.dollars)),
-            hit_share: (bill.requests > 0).then(|| bill.hit_share()),
+            tokens: conversation.state(&model, 0),
+            is_estimate: conversation.tokens().is_estimate(),
+            bill: *self.session.bill(),
+            model,
         });
     }
 }

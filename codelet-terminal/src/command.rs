@@ -50,7 +50,12 @@ pub struct Entry {
 
 /// All commands, in the order in which they are listed.
 pub const COMMANDS: [Entry; 15] = [
-    entry(Name::Context, "context", "", "show what fills the window, the largest items, and what would go first"),
+    entry(
+        Name::Context,
+        "context",
+        "",
+        "show what fills the window, the largest items, and what would go first",
+    ),
     entry(
         Name::Compact,
         "compact",
@@ -65,10 +70,25 @@ pub const COMMANDS: [Entry; 15] = [
         "keep a message, a file or a sentence through every compaction; alone: list what is pinned",
     ),
     entry(Name::Unpin, "unpin", "NUMBER | all", "let go of a pin"),
-    entry(Name::Recall, "recall", "HANDLE", "show what left the window under this handle"),
+    entry(
+        Name::Recall,
+        "recall",
+        "HANDLE",
+        "show what left the window under this handle",
+    ),
     entry(Name::Why, "why", "HANDLE", "when and for what reason it was removed"),
-    entry(Name::Cost, "cost", "", "tokens and dollars so far, the cache, and what broke it"),
-    entry(Name::Model, "model", "[VENDOR/NAME]", "ask another model from here on; alone: which one is asked"),
+    entry(
+        Name::Cost,
+        "cost",
+        "",
+        "tokens and dollars so far, the cache, and what broke it",
+    ),
+    entry(
+        Name::Model,
+        "model",
+        "[VENDOR/NAME]",
+        "ask another model from here on; alone: which one is asked",
+    ),
     entry(
         Name::Permission,
         "permission",
@@ -190,7 +210,13 @@ mod tests {
 
     #[test]
     fn what_is_no_command_is_said_to_the_model() {
-        for text in ["hello", "/etc/hosts is wrong", "/ no", "exit the loop", "continue with the tests"] {
+        for text in [
+            "hello",
+            "/etc/hosts is wrong",
+            "/ no",
+            "exit the loop",
+            "continue with the tests",
+        ] {
             assert_eq!(read(text), Said::Prompt(text.to_owned()), "{text}");
         }
         assert_eq!(read("  \n"), Said::Nothing);
@@ -207,7 +233,10 @@ mod tests {
             ("/modle x", Some("model")),
             ("/frobnicate", None),
         ] {
-            assert!(matches!(read(word), Said::Unknown(_, found) if found == meant), "{word}");
+            assert!(
+                matches!(read(word), Said::Unknown(_, found) if found == meant),
+                "{word}"
+            );
         }
     }
 

@@ -60,7 +60,11 @@ pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
         .iter()
         .filter_map(|path| Some((score(&letters, path)?, path)))
         .collect();
-    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.len().cmp(&b.1.len())).then_with(|| a.1.cmp(b.1)));
+    found.sort_by(|a, b| {
+        b.0.cmp(&a.0)
+            .then_with(|| a.1.len().cmp(&b.1.len()))
+            .then_with(|| a.1.cmp(b.1))
+    });
     found
         .into_iter()
         .take(SHOWN)
@@ -106,12 +110,20 @@ mod tests {
 
     fn best(letters: &str, all: &[&str]) -> Vec<String> {
         let all: Vec<String> = all.iter().map(|&path| path.to_owned()).collect();
-        files(letters, &all).into_iter().map(|candidate| candidate.text).collect()
+        files(letters, &all)
+            .into_iter()
+            .map(|candidate| candidate.text)
+            .collect()
     }
 
     #[test]
     fn files_are_found_by_some_of_their_letters() {
-        let all = ["src/main.rs", "src/compact.rs", "docs/domain.md", "src/commands/compare.rs"];
+        let all = [
+            "src/main.rs",
+            "src/compact.rs",
+            "docs/domain.md",
+            "src/commands/compare.rs",
+        ];
         assert_eq!(best("main", &all)[0], "@src/main.rs");
         assert_eq!(best("cmp", &all), ["@src/compact.rs", "@src/commands/compare.rs"]);
         assert_eq!(best("src/com", &all)[0], "@src/compact.rs");

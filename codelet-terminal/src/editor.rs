@@ -155,7 +155,12 @@ impl Editor {
     /// backslash goes then.
     pub fn takes_backslash(&mut self) -> bool {
         let at = self.area.cursor();
-        let is_last = self.is_at_bottom() && self.area.lines().get(at.0).is_some_and(|line| line.chars().count() == at.1);
+        let is_last = self.is_at_bottom()
+            && self
+                .area
+                .lines()
+                .get(at.0)
+                .is_some_and(|line| line.chars().count() == at.1);
         if is_last && self.before_cursor().ends_with('\\') {
             self.area.delete_char();
             self.area.insert_newline();
@@ -167,9 +172,7 @@ impl Editor {
     /// Takes a key that edits. Says no to one that does nothing here.
     pub fn key(&mut self, key: Key) -> bool {
         match key {
-            Key {
-                code: Code::Enter, ..
-            } => self.area.insert_newline(),
+            Key { code: Code::Enter, .. } => self.area.insert_newline(),
             Key {
                 code: Code::Char('j'),
                 ctrl: true,
@@ -234,7 +237,9 @@ impl Editor {
     }
 
     fn later(&mut self) -> bool {
-        let Some((at, writing)) = self.past.take() else { return false };
+        let Some((at, writing)) = self.past.take() else {
+            return false;
+        };
         match self.history.get(at + 1) {
             Some(text) => {
                 self.area = area(text);
@@ -305,7 +310,11 @@ impl Editor {
     }
 
     fn show_found(&mut self) {
-        let text = self.search.as_ref().and_then(|search| search.found).map(|at| self.history[at].clone());
+        let text = self
+            .search
+            .as_ref()
+            .and_then(|search| search.found)
+            .map(|at| self.history[at].clone());
         if let Some(text) = text {
             self.area = area(&text);
         }
@@ -351,7 +360,9 @@ fn found(history: &[String], words: &str, below: usize) -> Option<usize> {
         return None;
     }
     let words = words.to_lowercase();
-    history[..below].iter().rposition(|text| text.to_lowercase().contains(&words))
+    history[..below]
+        .iter()
+        .rposition(|text| text.to_lowercase().contains(&words))
 }
 
 fn input(key: Key) -> Option<Input> {

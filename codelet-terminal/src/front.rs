@@ -2,8 +2,9 @@
 
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
+use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
-use codelet_context::tokens::Tokens;
+use codelet_context::tracker::TokenState;
 use ratatui::text::Line;
 
 /// What somebody wants.
@@ -36,18 +37,16 @@ pub enum Doing {
 }
 
 /// How the session stands, for the status line.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Standing {
     /// The model.
     pub model: String,
-    /// What fills the window at the next request.
-    pub occupancy: Tokens,
-    /// What may fill it: the limit that makes the session compact.
-    pub limit: Tokens,
-    /// Dollars so far; none where nobody knows.
-    pub dollars: Option<f64>,
-    /// The share of all prompts that was read from the cache, 0 to 1; none before the first request.
-    pub hit_share: Option<f64>,
+    /// What fills the window at the next request, of the limit that makes the session compact.
+    pub tokens: TokenState,
+    /// No request has confirmed that yet.
+    pub is_estimate: bool,
+    /// What was spent.
+    pub bill: Bill,
 }
 
 /// Shows a session and hears its user.

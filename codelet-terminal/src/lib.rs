@@ -24,10 +24,10 @@ mod front;
 pub mod keys;
 mod live;
 mod plain;
+mod questions;
 pub mod render;
 pub mod repl;
 pub mod screen;
-mod shows;
 pub mod tty;
 
 pub use chat::{Connect, Export, Left, Reach, ReadFile};
@@ -63,7 +63,8 @@ pub async fn on_terminal(
 }
 
 /// Lives in a session that is read and written in lines, until standard input ends. `is_typed` says that a person
-/// types, who wants to see when it is their turn.
+/// types, who wants to see when it is their turn; `width`, in columns, is where lines
+/// are broken.
 ///
 /// # Errors
 /// When standard input cannot be read.
@@ -71,10 +72,11 @@ pub async fn in_lines(
     session: Session,
     reach: Reach,
     is_typed: bool,
+    width: usize,
     greeting: &str,
     notices: &[String],
 ) -> io::Result<(Left, Session)> {
-    let mut front = plain::Plain::open(is_typed)?;
+    let mut front = plain::Plain::open(is_typed, width)?;
     let look = front.look();
     if is_typed {
         front.print(answers::say(&look, Role::Dim, greeting));

@@ -3,12 +3,14 @@
 use crate::answers;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::keys::Keys;
+use crate::questions::{self, Stand};
+use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
+use crate::render::tool::Unfolding;
 use crate::render::wrap::{clip, clip_line};
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
-use crate::shows::Shows;
 use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
@@ -48,9 +50,12 @@ pub(crate) struct Live {
     keys: Keys,
     repl: Repl,
     screen: Screen<Stdout>,
-    shows: Shows,
+    renderer: Renderer,
+    began: Instant,
     outfit: Outfit,
-    standing: Standing,
+    /// Something folded that is being shown, a part with each frame; and how far back the next one lies.
+    unfolding: Option<Unfolding>,
+    unfolded: usize,
     finished: Vec<Line<'static>>,
     /// When the next frame is to be drawn; none while nothing has changed.
     due: Option<Instant>,
@@ -83,15 +88,17 @@ impl Live {
         };
         let tty = Tty::open()?;
         let size = Tty::size();
-        let look = outfit.look.at_width(usize::from(size.0));
+        let look = look_at(outfit.look, size);
         Ok(Live {
             tty,
             keys: Keys::default(),
             repl: Repl::new(),
             screen: Screen::new(io::stdout(), size),
-            shows: Shows::new(look),
+            renderer: Renderer::new(look),
+            began: Instant::now(),
             outfit: Outfit { look, ..outfit },
-            standing: Standing::default(),
+            unfolding: None,
+            unfolded: 0,
             finished: Vec::new(),
             due: Some(Instant::now()),
             drawn: Instant::now(),
@@ -106,11 +113,7 @@ impl Live {
 
     /// Something is to be drawn: at once, or with the next frame.
     fn change(&mut self, at_once: bool) {
-        let at = if at_once {
-            Instant::now()
-        } else {
-            self.drawn + FRAME
-        };
+        let at = if at_once { Instant::now() } else { self.drawn + FRAME };
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
@@ -120,21 +123,33 @@ impl Live {
             return;
         }
         self.drawn = now;
+        let is_asked = self.repl.question(now).is_some();
+        self.renderer.set_asked(is_asked, self.since(now));
+        if let Some(mut unfolding) = self.unfolding.take()
+            && let Some(lines) = unfolding.next_lines(&self.outfit.look)
+        {
+            self.finished.extend(lines);
+            self.unfolding = Some(unfolding);
+        }
         let frame = self.frame(now);
         let finished = std::mem::take(&mut self.finished);
         if self.screen.draw(&finished, frame).is_err() {
             self.is_gone = true;
         }
-        let next = if self.is_moving() {
-            Some(now + TICK)
+        let next = if self.unfolding.is_some() {
+            Some(now)
         } else {
-            None
+            self.is_moving().then_some(now + TICK)
         };
         let armed = self.repl.answerable_from().filter(|from| *from > now);
         self.due = next.into_iter().chain(armed).min();
     }
 
-    /// Whether something really happens, so that the spinner moves and the clock runs.
+    fn since(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.began)
+    }
+
+    /// Whether something really happens, so that the clock runs.
     fn is_moving(&self) -> bool {
         self.repl.doing != Doing::Nothing && self.repl.waiting() == 0
     }
@@ -159,14 +174,19 @@ impl Live {
         below.push(clip_line(self.status(now), width));
 
         let mut rows: Vec<Line<'static>> = Vec::new();
-        let tail = self.shows.tail(now);
-        let answerable = self.repl.is_answerable(now);
+        let is_answerable = self.repl.is_answerable(now);
         let waiting = self.repl.waiting_questions();
         let refusing = self.repl.refusing().map(str::to_owned);
         let is_writing = !self.repl.editor.is_empty();
         let mut asked = Vec::new();
         if let Some(question) = self.repl.question(now) {
-            asked = crate::shows::question(&look, question, answerable, waiting, refusing.as_deref(), is_writing);
+            let stand = Stand {
+                is_answerable,
+                is_writing,
+                refusing: refusing.as_deref(),
+                waiting,
+            };
+            asked = questions::options(&look, question, stand);
         }
         let queued: Vec<&str> = self.repl.queued().collect();
         let mut queue = Vec::new();
@@ -204,10 +224,11 @@ impl Live {
         // What is asked and written comes first; the newest of what streams gets the room that is left.
         let rest = asked.len() + queue.len() + input.len() + below.len() + 2;
         let room = height.saturating_sub(rest).max(1);
-        let from = tail.len().saturating_sub(room);
-        rows.extend(tail.into_iter().skip(from));
+        rows.extend(self.renderer.live(room, self.since(now)));
         if !asked.is_empty() {
-            let over = asked.len().saturating_sub(height.saturating_sub(input.len() + below.len() + 2).max(3));
+            let over = asked
+                .len()
+                .saturating_sub(height.saturating_sub(input.len() + below.len() + 2).max(3));
             if over > 0 {
                 // What is decided upon stands at the end; the whole was printed above.
                 asked.drain(..over);
@@ -234,7 +255,7 @@ impl Live {
         if let Some(hint) = self.repl.hint {
             return Line::from(Span::styled(hint.to_owned(), look.style(Role::Warning)));
         }
-        self.shows.status(&self.standing, self.repl.doing, self.repl.waiting(), now)
+        self.renderer.status(self.since(now))
     }
 
     fn take(&mut self, bytes: &[u8], now: Instant) {
@@ -257,16 +278,27 @@ impl Live {
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
-                Act::FoldThinking => self.shows.fold_thinking(),
+                Act::Unfold => self.unfold(),
                 Act::Redraw => {
                     self.screen.forget();
                     self.finished.insert(0, Line::default());
                 }
                 Act::Answered(told) => {
-                    let role = Role::Dim;
-                    self.finished.extend(answers::say(&self.outfit.look, role, &told));
+                    let lines = answers::say(&self.outfit.look, Role::Dim, &told);
+                    self.finished.extend(lines);
                 }
             }
+        }
+    }
+
+    /// Shows the newest of what was folded; asked again, what lies before it.
+    fn unfold(&mut self) {
+        match self.renderer.unfold(self.unfolded) {
+            Some(unfolding) => {
+                self.unfolded += 1;
+                self.unfolding = Some(unfolding);
+            }
+            None => self.repl.hint = Some("nothing more is folded"),
         }
     }
 
@@ -336,8 +368,8 @@ impl Live {
         let size = Tty::size();
         if size != self.screen.size() {
             self.screen.resize(size);
-            self.outfit.look = self.outfit.look.at_width(usize::from(size.0));
-            self.shows.resize(self.outfit.look);
+            self.outfit.look = look_at(self.outfit.look, size);
+            self.renderer.set_look(self.outfit.look);
         }
         self.change(true);
     }
@@ -347,6 +379,11 @@ impl Live {
         self.finished.extend(lines);
         self.draw(Instant::now());
     }
+}
+
+/// The last column stays free: a terminal that is made narrower wraps what reaches it.
+fn look_at(look: Look, (columns, _): (u16, u16)) -> Look {
+    look.at_width(usize::from(columns.saturating_sub(1)))
 }
 
 /// What has come.
@@ -442,42 +479,49 @@ impl Front for Live {
     }
 
     fn on(&mut self, event: Event) {
-        let finished = self.shows.on(event, Instant::now());
+        let now = self.since(Instant::now());
+        let finished = self.renderer.on(&event, now);
+        self.unfolded = 0;
         self.finished.extend(finished);
         self.change(false);
     }
 
     fn ask(&mut self, question: Question) {
         // The whole is printed once, however long it is; what is decided upon stays below.
-        let lines = crate::shows::question_body(&self.outfit.look, &question);
-        self.finished.extend(lines);
+        let lines = questions::body(&self.outfit.look, &question);
+        self.print(lines);
         self.repl.ask(question);
-        self.change(true);
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
+        let lines = self.renderer.say(lines);
         self.finished.extend(lines);
         self.change(true);
     }
 
     fn echo(&mut self, said: &str) {
-        self.finished.extend(crate::shows::echo(&self.outfit.look, said));
+        let now = self.since(Instant::now());
+        let lines = self.renderer.prompt(said, now);
+        self.finished.extend(lines);
         self.change(true);
     }
 
     fn doing(&mut self, doing: Doing) {
-        if doing == Doing::Nothing {
-            let finished = self.shows.end();
-            self.finished.extend(finished);
-        } else {
-            self.shows.begin(Instant::now());
+        let now = self.since(Instant::now());
+        match doing {
+            Doing::Nothing => self.renderer.set_compacting(false, now),
+            Doing::Compaction => self.renderer.set_compacting(true, now),
+            Doing::Run | Doing::Shell | Doing::Connection => {}
         }
         self.repl.doing = doing;
         self.change(true);
     }
 
     fn stands(&mut self, standing: Standing) {
-        self.standing = standing;
+        self.renderer.set_model(&standing.model);
+        self.renderer.set_tokens(&standing.tokens, standing.is_estimate);
+        self.renderer.set_bill(&standing.bill);
+        self.renderer.set_compacting(false, self.since(Instant::now()));
         self.change(true);
     }
 
@@ -487,15 +531,19 @@ impl Front for Live {
 
     fn queue(&mut self, said: String) {
         self.repl.queue(said);
+        self.renderer.set_queued(self.repl.queued().count());
         self.change(true);
     }
 
     fn unqueue(&mut self) -> Option<String> {
-        self.repl.unqueue()
+        let said = self.repl.unqueue();
+        self.renderer.set_queued(self.repl.queued().count());
+        said
     }
 
     fn give_back(&mut self) {
         self.repl.give_back();
+        self.renderer.set_queued(0);
         self.change(true);
     }
 

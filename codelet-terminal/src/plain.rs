@@ -3,10 +3,11 @@
 use crate::answers;
 use crate::command::{self, Said};
 use crate::front::{Doing, Front, Standing, Wish};
+use crate::questions;
+use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
 use crate::screen::words;
-use crate::shows;
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::event::Event;
 use ratatui::text::Line;
@@ -33,9 +34,8 @@ pub(crate) struct Plain {
     questions: VecDeque<Question>,
     is_asked: bool,
     doing: Doing,
-    /// Words of the answer whose line has not ended.
-    open: bool,
-    said_waiting: u32,
+    renderer: Renderer,
+    began: Instant,
     signals: [Signal; 3],
     interrupted: Option<Instant>,
     is_prompted: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Plain {
 
 impl Plain {
     /// Reads standard input from now on.
-    pub(crate) fn open(is_typed: bool) -> io::Result<Self> {
+    pub(crate) fn open(is_typed: bool, width: usize) -> io::Result<Self> {
         let (send, lines) = unbounded_channel();
         let read = move || {
             let mut input = io::stdin().lock();
@@ -65,8 +65,9 @@ impl Plain {
             }
         };
         std::thread::Builder::new().name("lines".to_owned()).spawn(read)?;
+        let look = Look::plain(width);
         Ok(Plain {
-            look: Look::plain(usize::MAX / 4),
+            look,
             lines,
             is_over: false,
             begun: String::new(),
@@ -74,8 +75,8 @@ impl Plain {
             questions: VecDeque::new(),
             is_asked: false,
             doing: Doing::Nothing,
-            open: false,
-            said_waiting: 0,
+            renderer: Renderer::new(look),
+            began: Instant::now(),
             signals: [
                 signal(SignalKind::interrupt())?,
                 signal(SignalKind::terminate())?,
@@ -97,9 +98,19 @@ impl Plain {
     }
 
     fn line(&mut self, text: &str) {
-        let begin = if std::mem::take(&mut self.open) { "\n" } else { "" };
-        self.is_prompted = false;
+        // What was asked for stands on a line of its own, whatever comes between.
+        let begin = if std::mem::take(&mut self.is_prompted) {
+            "\n"
+        } else {
+            ""
+        };
         self.write(&format!("{begin}{text}\n"));
+    }
+
+    fn show(&mut self, lines: Vec<Line<'static>>) {
+        for line in lines {
+            self.line(words(&line).trim_end());
+        }
     }
 
     fn say(&mut self, text: &str) {
@@ -120,11 +131,10 @@ impl Plain {
         if std::mem::replace(&mut self.is_asked, true) {
             return;
         }
-        let mut lines: Vec<String> = shows::question_body(&self.look, question).iter().map(words).collect();
-        let grants: Vec<String> = question.grants.iter().map(|grant| answers::grant(grant).0).collect();
+        let mut lines: Vec<String> = questions::body(&self.look, question).iter().map(words).collect();
         lines.push(format!(
             "Permit it? y: once. a: always in this session ({}). n: no. n REASON: no, and the model is told why.",
-            grants.join(", ")
+            questions::always(question)
         ));
         for line in lines {
             self.line(&clean(&line, 8));
@@ -229,62 +239,19 @@ impl Front for Plain {
     }
 
     fn on(&mut self, event: Event) {
-        match event {
-            Event::Text(text) => {
-                if !self.open && text.trim().is_empty() {
-                    return;
-                }
-                let mut shown = String::with_capacity(text.len());
-                for (at, line) in text.split('\n').enumerate() {
-                    if at > 0 {
-                        shown.push('\n');
-                    }
-                    shown.push_str(&clean(line, 8));
-                }
-                self.open = !shown.ends_with('\n');
-                self.is_prompted = false;
-                self.write(&shown);
-            }
-            Event::Asking { .. } | Event::Over(_) => {
-                self.said_waiting = 0;
-                if self.open {
-                    self.open = false;
-                    self.write("\n");
-                }
-            }
-            Event::Void if self.open => self.line("(the answer broke off)"),
-            Event::Waiting { cause, left, next_try } => {
-                if std::mem::replace(&mut self.said_waiting, next_try) != next_try {
-                    self.say(&format!("{cause}; try {next_try} in {} s", left.as_secs_f64().ceil()));
-                }
-            }
-            Event::ToolStarted { tool, description, .. } => self.say(&format!("{tool} {description}")),
-            Event::ToolFinished {
-                tool,
-                success,
-                bytes,
-                elapsed,
-                printed,
-                ..
-            } => {
-                let mark = if success { "done" } else { "failed" };
-                let size = crate::render::figures::bytes(bytes);
-                let took = crate::render::figures::took(elapsed);
-                self.say(&format!("{tool}: {mark} · {size} · {took}"));
-                if &*tool == "Bash" || !success {
-                    let text = printed.as_str();
-                    let total = text.lines().count();
-                    if total > 10 {
-                        self.line(&format!("  … {} before", answers::count(total - 10, "line")));
-                    }
-                    let tail: Vec<String> = text.lines().rev().take(10).map(|line| format!("  {}", clean(line, 8))).collect();
-                    tail.iter().rev().for_each(|line| self.line(line));
-                }
-            }
-            Event::Compacted { notice, .. } => self.say(&notice.to_string()),
-            Event::Notice(text) => self.say(&format!("notice: {text}")),
-            _ => {}
+        let mut lines = Vec::new();
+        if let Event::ToolStarted { tool, description, .. } = &event {
+            // Nothing stands below these lines that would tell what runs.
+            let started = format!("... {tool} {description}");
+            lines.extend(answers::say(&self.look, Role::Text, &started));
         }
+        let now = self.began.elapsed();
+        let finished = self.renderer.on(&event, now);
+        // What is started comes behind what was said before.
+        let at = if lines.is_empty() { 0 } else { finished.len() };
+        let mut all = finished;
+        all.splice(at..at, lines);
+        self.show(all);
     }
 
     fn ask(&mut self, question: Question) {
@@ -293,25 +260,19 @@ impl Front for Plain {
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
-        for line in lines {
-            let line = words(&line);
-            self.line(&clean(&line, 8));
-        }
+        self.show(lines);
     }
 
     fn echo(&mut self, said: &str) {
-        // A pipe shows nothing of what it was given, and a log is not read without it.
+        // A pipe shows nothing of what it was given, and a log is not read without it. A terminal has shown it already.
+        let now = self.began.elapsed();
+        let lines = self.renderer.prompt(said, now);
         if !self.is_typed {
-            let lines: Vec<Line<'static>> = shows::echo(&self.look, said).into_iter().skip(1).collect();
-            self.print(lines);
+            self.show(lines);
         }
     }
 
     fn doing(&mut self, doing: Doing) {
-        if self.open {
-            self.open = false;
-            self.write("\n");
-        }
         self.doing = doing;
         self.interrupted = None;
     }
@@ -342,7 +303,7 @@ impl Front for Plain {
     }
 
     fn close(&mut self) {
-        if self.open {
+        if std::mem::take(&mut self.is_prompted) {
             self.write("\n");
         }
     }

@@ -35,8 +35,8 @@ pub enum Act {
     Edit,
     /// The names of files are wanted.
     WantFiles,
-    /// Thinking is shown in full from now on, or folded.
-    FoldThinking,
+    /// What was folded last is to be shown.
+    Unfold,
     /// The screen is to be drawn anew.
     Redraw,
     /// A question was answered: this stays of it.
@@ -224,7 +224,9 @@ impl Repl {
         if self.question(now).is_some()
             && let Some(refusing) = &mut self.refusing
         {
-            refusing.reason.extend(text.chars().filter(|c| !c.is_control()).take(1_000));
+            refusing
+                .reason
+                .extend(text.chars().filter(|c| !c.is_control()).take(1_000));
             return;
         }
         self.editor.paste(text);
@@ -243,7 +245,7 @@ impl Repl {
                 'd' if self.editor.is_empty() => return vec![Act::Leave],
                 'z' => return vec![Act::Suspend],
                 'l' => return vec![Act::Redraw],
-                'o' => return vec![Act::FoldThinking],
+                'o' => return vec![Act::Unfold],
                 'g' if self.editor.searching().is_none() => return vec![Act::Edit],
                 'r' => {
                     self.editor.search();
@@ -348,9 +350,7 @@ impl Repl {
         let word = match key {
             Key { code: Code::Esc, .. } => return Some(vec![Act::Interrupt]),
             // Enter alone is no answer.
-            Key {
-                code: Code::Enter, ..
-            } => return Some(Vec::new()),
+            Key { code: Code::Enter, .. } => return Some(Vec::new()),
             Key {
                 code: Code::Char(c),
                 ctrl: false,
@@ -372,7 +372,9 @@ impl Repl {
     }
 
     fn reason_key(&mut self, key: Key) -> Vec<Act> {
-        let Some(refusing) = &mut self.refusing else { return Vec::new() };
+        let Some(refusing) = &mut self.refusing else {
+            return Vec::new();
+        };
         match key.code {
             Code::Esc => self.refusing = None,
             Code::Backspace => {
@@ -392,7 +394,9 @@ impl Repl {
     fn answer(&mut self, word: Word) -> Vec<Act> {
         self.refusing = None;
         self.asked = None;
-        let Some(question) = self.questions.pop_front() else { return Vec::new() };
+        let Some(question) = self.questions.pop_front() else {
+            return Vec::new();
+        };
         let told = answers::answered(&question, &word);
         question.answer(word);
         vec![Act::Answered(told)]
@@ -552,7 +556,8 @@ mod tests {
         let mut at = At::new();
         let acts = at.write("see @mai");
         assert!(acts.contains(&Act::WantFiles));
-        at.repl.take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
+        at.repl
+            .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
         assert_eq!(at.code(Code::Enter), []);
         assert_eq!(at.repl.editor.text(), "see @src/main.rs ");
     }

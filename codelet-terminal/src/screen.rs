@@ -105,7 +105,11 @@ impl<W: Write> Screen<W> {
         }
         if rows.len() < self.drawn.len() || self.drawn.is_empty() {
             // The rest of the last row is blank already, and behind it nothing is to be left.
-            out.push_str(if rows.is_empty() { "\x1b[J" } else { "\x1b[K\x1b[1B\r\x1b[J\x1b[1A" });
+            out.push_str(if rows.is_empty() {
+                "\x1b[J"
+            } else {
+                "\x1b[K\x1b[1B\r\x1b[J\x1b[1A"
+            });
         }
         self.at = rows.len().saturating_sub(1);
         if let Some((row, column)) = frame.cursor {
@@ -276,7 +280,10 @@ mod tests {
         let mut screen = Screen::new(&mut bytes, (20, 8));
         screen.draw(&[], frame(&["> ", "status"], Some((0, 2)))).unwrap();
         screen
-            .draw(&["one".into(), "two".bold().into()], frame(&["> x", "status"], Some((0, 3))))
+            .draw(
+                &["one".into(), "two".bold().into()],
+                frame(&["> x", "status"], Some((0, 3))),
+            )
             .unwrap();
         screen.draw(&[], frame(&["> x", "y", "status"], Some((1, 1)))).unwrap();
         screen.draw(&["three".into()], frame(&["> "], Some((0, 2)))).unwrap();
@@ -287,7 +294,9 @@ mod tests {
     fn wiped_rows_leave_nothing() {
         let mut bytes = Vec::new();
         let mut screen = Screen::new(&mut bytes, (20, 8));
-        screen.draw(&["one".into()], frame(&["a", "b", "c"], Some((1, 0)))).unwrap();
+        screen
+            .draw(&["one".into()], frame(&["a", "b", "c"], Some((1, 0))))
+            .unwrap();
         screen.wipe().unwrap();
         let rows = shown((20, 8), &bytes);
         assert_eq!((rows[0].as_str(), rows[1].as_str(), rows[2].as_str()), ("one", "", ""));

@@ -132,10 +132,7 @@ impl Reader {
             let mut piece = vec![0; PIECE];
             loop {
                 let stdin = io::stdin();
-                let mut watched = [
-                    PollFd::new(&stdin, PollFlags::IN),
-                    PollFd::new(&stopped, PollFlags::IN),
-                ];
+                let mut watched = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&stopped, PollFlags::IN)];
                 match poll(&mut watched, None) {
                     Err(rustix::io::Errno::INTR) => continue,
                     Err(_) => break,

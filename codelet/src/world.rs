@@ -158,7 +158,9 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     };
     let (tools, reach) = codelet_tools::all_with_reach(&options);
     options.permission = Permission::All;
-    let shell = codelet_tools::all(&options).into_iter().find(|tool| &*tool.spec().name == "Bash");
+    let shell = codelet_tools::all(&options)
+        .into_iter()
+        .find(|tool| &*tool.spec().name == "Bash");
     Equipment {
         tools,
         reach,

@@ -7,7 +7,6 @@ use crate::place::{Place, variable};
 use crate::settings::Settings;
 use crate::{transcript, world};
 use codelet_agent::asking::Asking;
-use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
@@ -103,12 +102,13 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
+    let width = crate::paint::Look::stdout().width;
     let lived = runtime.block_on(async {
         if on_terminal {
             let outfit = outfit(place);
             codelet_terminal::on_terminal(session, reach, outfit, &greeting, &notices).await
         } else {
-            codelet_terminal::in_lines(session, reach, is_typed, &greeting, &notices).await
+            codelet_terminal::in_lines(session, reach, is_typed, width, &greeting, &notices).await
         }
     });
     // A tool that does not end must not keep the process.
@@ -142,7 +142,11 @@ fn nobody_to_ask(settings: &Settings) -> Option<String> {
     let found = LOCAL.iter().find(|(port, ..)| is_open(*port));
     let server = match found {
         Some((port, whose, vendor)) => {
-            format!("Or use the server that listens on port {port} ({whose}'s): codelet --model {vendor}/NAME")
+            let address = match vendor::find(vendor) {
+                Some(_) => String::new(),
+                None => format!(" --base-url http://127.0.0.1:{port}/v1"),
+            };
+            format!("Or use the server that listens on port {port} ({whose}'s): codelet --model {vendor}/NAME{address}")
         }
         None => {
             let ports: Vec<String> = LOCAL.iter().map(|(port, whose, _)| format!("{port} {whose}")).collect();
@@ -201,7 +205,9 @@ fn export(file: &str, session: &Session) -> Result<String, String> {
     let path = Path::new(file);
     let written = transcript::check(path).and_then(|()| transcript::write(path, session));
     match written {
-        Ok(()) => Ok(format!("The whole conversation is in {file}; `codelet inspect {file}` looks into it.")),
+        Ok(()) => Ok(format!(
+            "The whole conversation is in {file}; `codelet inspect {file}` looks into it."
+        )),
         Err(Failure::Told(why)) => Err(why),
         Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
     }
@@ -237,7 +243,9 @@ fn outfit(place: &Place) -> Outfit {
 
 /// The user's editor, on a file that is gone afterwards.
 fn edit() -> Edit {
-    let editor = variable("VISUAL").or_else(|| variable("EDITOR")).unwrap_or_else(|| "vi".to_owned());
+    let editor = variable("VISUAL")
+        .or_else(|| variable("EDITOR"))
+        .unwrap_or_else(|| "vi".to_owned());
     Arc::new(move |text: &str| {
         let told = |error: std::io::Error| format!("{editor}: {}", words(&error));
         let mut file = tempfile::Builder::new()
@@ -255,7 +263,9 @@ fn edit() -> Edit {
             .status()
             .map_err(told)?;
         if !status.success() {
-            return Err(format!("{editor} ended with {status}; what was written stays as it was"));
+            return Err(format!(
+                "{editor} ended with {status}; what was written stays as it was"
+            ));
         }
         // Some editors replace the file, so it is looked up again by its name.
         let text = std::fs::read_to_string(file.path()).map_err(told)?;
