@@ -94,7 +94,7 @@ impl Highlight {
                 let end = self.language.block_comment.map_or("", |(_, end)| end);
                 let length = match rest.find(end) {
                     Some(at) => {
-                        self.within = self.after_comment();
+                        self.within = Within::Code;
                         at + end.len()
                     }
                     None => rest.len(),
@@ -114,10 +114,6 @@ impl Highlight {
             Within::Code if self.language.kind == Kind::Markup => self.text_between_tags(pieces),
             Within::Code | Within::Tag => self.code(pieces),
         }
-    }
-
-    fn after_comment(&self) -> Within {
-        Within::Code
     }
 
     fn text_between_tags<'a, F: FnMut(Role, &'a str)>(&mut self, pieces: &mut Pieces<'a, '_, F>) {
@@ -262,7 +258,11 @@ impl Highlight {
             return Role::Number;
         }
         let is_name = match language.kind {
-            Kind::Keys(mark) => after.trim_start().starts_with(mark),
+            Kind::Keys('=') => after.trim_start().starts_with('='),
+            // `http:` in `http://` is none.
+            Kind::Keys(mark) => after
+                .strip_prefix(mark)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')),
             Kind::Markup => true,
             Kind::Shell => false,
             _ => self.names_next || is_type(word),

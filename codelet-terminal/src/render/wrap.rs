@@ -421,7 +421,7 @@ mod tests {
     fn code_is_broken_between_its_words_and_keeps_its_spaces() {
         assert_eq!(
             wrapped("  let answer = compute(all);", 14, Breaking::Exact),
-            ["  let answer =", " compute(all);"]
+            ["  let answer =", "compute(all);"]
         );
         assert_eq!(wrapped("   ", 80, Breaking::Exact), ["   "]);
     }

@@ -141,7 +141,6 @@ fn is_mark(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::style::Stylize as _;
 
     fn shown(text: &str) -> (Vec<(Style, String)>, bool) {
         let mut runs: Vec<(Style, String)> = Vec::new();

@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn narrow_columns_keep_their_width_and_wide_ones_share_the_rest() {
         assert_eq!(fitted(&[3, 5], 20), Some(vec![3, 5]));
-        assert_eq!(fitted(&[3, 50, 40], 40), Some(vec![3, 15, 16]));
+        assert_eq!(fitted(&[3, 50, 40], 40), Some(vec![3, 16, 15]));
         assert_eq!(fitted(&[50, 50, 50, 50], 20), None);
     }
 }
