@@ -7,7 +7,8 @@ use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
 use crate::run::words;
 use crate::session::{Session, SummaryBy};
-use codelet_context::conversation::Refusal;
+use codelet_context::conversation::{Conversation, Refusal};
+use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use codelet_context::summary_request::{Answer, Tries, accept};
 use tokio::time::Instant;
@@ -43,6 +44,29 @@ pub(crate) async fn compact(
             Err(refusal)
         }
     }
+}
+
+/// Compacts at the user's wish, with instructions for the summary.
+pub(crate) async fn compact_as_asked(
+    session: &mut Session,
+    instructions: Option<&str>,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> Result<(), Refusal> {
+    let pinned = instruct(&mut session.conversation, instructions);
+    let came = compact(session, Reason::Asked, interrupt, listener).await;
+    // The instructions are of this summary; the next one is built without them.
+    if let Some(pin) = pinned {
+        session.conversation.unpin(&pin);
+    }
+    came
+}
+
+/// Lets the instructions stand at the head of the next summary. Returns what was pinned for that.
+pub(crate) fn instruct(conversation: &mut Conversation, instructions: Option<&str>) -> Option<Pin> {
+    let instructions = instructions.map(str::trim).filter(|words| !words.is_empty())?;
+    let pin = Pin::Text(instructions.to_owned());
+    conversation.pin(pin.clone()).then_some(pin)
 }
 
 /// Asks the model for a summary, three times at most. The request extends what the session has sent, so that it is read

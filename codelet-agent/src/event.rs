@@ -78,6 +78,8 @@ pub enum Event {
         elapsed: Duration,
         /// What it printed, before it is bounded for the model.
         printed: Body,
+        /// What it changed, a unified diff; empty where it changed nothing or too much to compare.
+        diff: Arc<str>,
     },
     /// The conversation was compacted, or there was nothing to compact.
     Compacted {

@@ -36,6 +36,7 @@
 //! ```
 
 mod ask;
+pub mod asking;
 pub mod bill;
 mod compaction;
 mod driver;

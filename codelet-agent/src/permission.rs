@@ -170,6 +170,91 @@ pub fn is_of_calls(pattern: &str) -> bool {
     pattern.starts_with(CALL)
 }
 
+/// Programs whose first argument says what they do, so that a pattern names it too.
+const WITH_SUBCOMMANDS: &[&str] = &[
+    "cargo",
+    "git",
+    "go",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "deno",
+    "pip",
+    "pip3",
+    "uv",
+    "poetry",
+    "docker",
+    "podman",
+    "kubectl",
+    "make",
+    "just",
+    "mvn",
+    "gradle",
+    "./gradlew",
+    "dotnet",
+    "swift",
+    "rustup",
+    "gh",
+    "brew",
+    "apt",
+    "apt-get",
+    "systemctl",
+    "terraform",
+    "bundle",
+    "rake",
+    "composer",
+    "mix",
+];
+/// Programs that run whatever they are given, or destroy it: a pattern for them would permit anything.
+const UNBOUNDED: &[&str] = &[
+    "sh", "bash", "zsh", "fish", "dash", "ksh", "python", "python3", "node", "perl", "ruby", "php", "lua", "awk",
+    "sed", "env", "sudo", "doas", "su", "xargs", "find", "ssh", "eval", "exec", "source", ".", "command", "nohup",
+    "nice", "time", "timeout", "watch", "setsid", "stdbuf", "strace", "gdb", "rm", "dd", "mkfs", "shred", "chmod",
+    "chown", "kill", "pkill", "killall", "curl", "wget", "nc", "rsync", "scp", "tee", "mv", "cp", "ln", "install",
+    "crontab", "at", "vim", "vi", "emacs", "ed", "busybox", "tar", "truncate", "unshare", "chroot", "npx", "parallel",
+    "script",
+];
+/// Subcommands that run whatever they are given.
+const UNBOUNDED_SUBCOMMANDS: &[&str] = &["exec", "run", "x", "dlx", "config", "alias", "-c", "-C", "eval"];
+
+/// The patterns that permit this command line and those like it; `None` where it can only be permitted as it is.
+pub fn pattern_for(line: &str) -> Option<Vec<String>> {
+    let commands = split(line)?;
+    let mut patterns: Vec<String> = Vec::new();
+    for words in &commands {
+        let program = words.first().filter(|word| is_plain(word))?;
+        let base = program.rsplit('/').next().unwrap_or(program);
+        if UNBOUNDED.contains(&base) {
+            return None;
+        }
+        let pattern = match words.get(1) {
+            second if WITH_SUBCOMMANDS.contains(&program.as_str()) => {
+                let second = second.filter(|word| is_plain(word) && !word.starts_with(['-', '+']))?;
+                let runs_anything = UNBOUNDED_SUBCOMMANDS.contains(&second.as_str()) && program != "cargo";
+                if runs_anything {
+                    return None;
+                }
+                format!("{program} {second} *")
+            }
+            _ => format!("{program} *"),
+        };
+        if !patterns.contains(&pattern) {
+            patterns.push(pattern);
+        }
+    }
+    // A pattern that would not permit this very line helps nobody.
+    (!patterns.is_empty() && allows(&patterns, line)).then_some(patterns)
+}
+
+/// A word that stands for itself in a pattern.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ':'))
+}
+
 fn matches(pattern: &str, words: &[String]) -> bool {
     let parts: Vec<&str> = pattern.split_whitespace().collect();
     let (parts, is_open) = match parts.split_last() {
@@ -420,7 +505,43 @@ mod tests {
         assert_eq!(verdicts(Permission::All, &[]), "++++++");
     }
 
+    #[test]
+    fn a_line_has_a_pattern_where_one_would_be_understood() {
+        for (line, patterns) in [
+            ("cargo test -p x", &["cargo test *"][..]),
+            ("ls -l src", &["ls *"]),
+            (
+                "cargo fmt && cargo test | tail -n 5",
+                &["cargo fmt *", "cargo test *", "tail *"],
+            ),
+            ("./check.sh", &["./check.sh *"]),
+        ] {
+            assert_eq!(pattern_for(line).unwrap(), patterns, "{line}");
+        }
+        for line in [
+            "rm -rf target",
+            "bash -c 'ls'",
+            "/usr/bin/python3 x.py",
+            "npm exec thing",
+            "git -C / status",
+            "git",
+            "echo x > y",
+            "a=b ls",
+            "ls; rm x",
+            "",
+        ] {
+            assert_eq!(pattern_for(line), None, "{line}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_pattern_permits_the_line_that_it_was_made_for(line in "[a-z \"'\\\\;|&<>$`(){}=#\n!*?~./-]{0,40}") {
+            if let Some(patterns) = pattern_for(&line) {
+                prop_assert!(allows(&patterns, &line));
+            }
+        }
+
         /// Whatever stands behind an allowed command, a forbidden word is never the first of a command that runs.
         #[test]
         fn no_line_hides_a_second_command(line in "[a-z \"'\\\\;|&<>$`(){}=#\n!*?~-]{0,40}") {

@@ -1,6 +1,7 @@
 //! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
 
 use crate::bill::Bill;
+use crate::compaction;
 use crate::driver;
 use crate::event::Listen;
 use crate::instructions;
@@ -8,12 +9,14 @@ use crate::interrupt::Interrupt;
 use crate::model::{Model, ToolSpec};
 use crate::permission::Gate;
 use crate::run::{Ending, Limits};
+use crate::step;
 use crate::surroundings::Surroundings;
-use crate::tool::Tool;
-use codelet_context::conversation::Conversation;
+use crate::tool::{Call, Live, Output, Tool};
+use codelet_context::conversation::{Conversation, Refusal};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Image, Message, Part, ReminderKind, Role};
-use codelet_context::policy::CompactionConfig;
+use codelet_context::message::{Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text};
+use codelet_context::notice::Notice;
+use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price;
 use codelet_context::reminder;
 use codelet_context::tokens::{Tokens, estimate_bytes};
@@ -209,6 +212,78 @@ impl Session {
         self.conversation.restore(*before);
         self.sent = None;
         Some(self.prompt(prompt, interrupt, listener).await)
+    }
+
+    /// Compacts because the user asks. The instructions stand in the summary as the user's own words, and a model that
+    /// writes one is told them. Where that fails or is interrupted, the listener is told, and the conversation stands as
+    /// it was.
+    ///
+    /// # Errors
+    /// As for [`Conversation::compact`].
+    pub async fn compact(
+        &mut self,
+        instructions: Option<&str>,
+        interrupt: &Interrupt,
+        listener: &mut dyn Listen,
+    ) -> Result<(), Refusal> {
+        compaction::compact_as_asked(self, instructions, interrupt, listener).await
+    }
+
+    /// What [`compact`](Self::compact) with the template's summary would come to; nothing is changed.
+    ///
+    /// # Errors
+    /// As for [`Conversation::compact`].
+    pub fn compact_dry(&self, instructions: Option<&str>) -> Result<Notice, Refusal> {
+        let mut tried = self.conversation.clone();
+        compaction::instruct(&mut tried, instructions);
+        tried.compact(Reason::Asked)
+    }
+
+    /// Begins anew: nothing was said. What was billed stays billed, and what a provider has taught of its limit stays learned.
+    pub fn clear(&mut self) {
+        let mut conversation = Conversation::new(*self.conversation.config(), weight(&self.specs));
+        if let Some(system) = self.conversation.history().messages().first() {
+            conversation.append(system.clone());
+        }
+        self.conversation = conversation;
+        self.sent = None;
+        self.paused = None;
+        self.broken.clear();
+        self.call_ids.clear();
+    }
+
+    /// Runs a command line that the user has typed, with a tool that takes one as `command`, and puts what came of it
+    /// into the conversation, bounded. Nobody is asked: the user wants it.
+    pub async fn run_for_user(&mut self, tool: &dyn Tool, line: &str, live: Live, interrupt: &Interrupt) -> Output {
+        let parameters = Parameters::new([("command".to_owned(), line.into())].into_iter().collect());
+        let output = {
+            let call = tool.call(Call {
+                parameters: &parameters,
+                conversation: &self.conversation,
+                live,
+                interrupt: interrupt.clone(),
+            });
+            call.await
+        };
+        let most = step::SHOWN.min(self.conversation.config().window() as usize / 2);
+        let bounded = self
+            .conversation
+            .bounded(&output.text, (most * 2 / 3, most / 3), "Bash");
+        let (body, handle) = match bounded {
+            Some((body, handle)) => (body, Some(handle)),
+            None => (output.text.clone(), None),
+        };
+        let status = if output.success { "it succeeded" } else { "it failed" };
+        let head =
+            format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
+        let mut text = Text::new(
+            format!("{head}\n$ {line}\n{}", body.as_str().trim_end()),
+            Origin::Injected,
+        );
+        text.cut = handle;
+        self.conversation
+            .append(Message::new(Role::User, vec![Part::Text(text)]));
+        output
     }
 
     /// Gathers what the model is to know beside the conversation. What is as it was changes no byte.

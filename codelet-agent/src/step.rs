@@ -6,7 +6,7 @@ use crate::model::Reply;
 use crate::permission::{Asked, Verdict};
 use crate::run::Run;
 use crate::session::{Parts, Session};
-use crate::tool::{Call, Live, Output, Tool};
+use crate::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
@@ -134,7 +134,7 @@ async fn run_batch(
                 live,
                 interrupt.clone(),
             )
-            .map(move |output| (at, began.elapsed(), output))
+            .map(move |(output, diff)| (at, began.elapsed(), output, diff))
         })
         .collect();
     let grace = async {
@@ -147,7 +147,7 @@ async fn run_batch(
             biased;
             Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
             finished = running.next() => {
-                let Some((at, elapsed, output)) = finished else { return };
+                let Some((at, elapsed, output, diff)) = finished else { return };
                 listener.on(Event::ToolFinished {
                     id: calls[at].id.clone(),
                     tool: calls[at].tool.clone(),
@@ -155,6 +155,7 @@ async fn run_batch(
                     bytes: output.text.len() as u64 + output.lost,
                     elapsed,
                     printed: output.text.clone(),
+                    diff,
                 });
                 outputs[at] = Some(output);
             }
@@ -163,7 +164,7 @@ async fn run_batch(
     }
 }
 
-/// One call, from the question whether it may be made to its answer.
+/// One call, from the question whether it may be made to its answer, with the diff of what it changed.
 async fn call_one(
     parts: &Parts,
     conversation: &Conversation,
@@ -171,21 +172,23 @@ async fn call_one(
     is_broken: bool,
     live: Live,
     interrupt: Interrupt,
-) -> Output {
+) -> (Output, Arc<str>) {
+    let refused = |why: String| (Output::failure(why), Arc::from(""));
     let Some(tool) = find(parts, &call.tool) else {
         let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
         let (name, names) = (codelet_context::cut::plain_name(&call.tool), names.join(", "));
-        return Output::failure(format!("There is no tool {name}. The tools are: {names}."));
+        return refused(format!("There is no tool {name}. The tools are: {names}."));
     };
     if is_broken {
-        return Output::failure(
+        return refused(
             "The parameters of this call were cut off or are no JSON object, so it was not made. Make it again; where it \
-             is long, in smaller parts.",
+             is long, in smaller parts."
+                .to_owned(),
         );
     }
     let needs = match tool.needs(&call.parameters) {
         Ok(needs) => needs,
-        Err(why) => return Output::failure(why),
+        Err(why) => return refused(why),
     };
     let description = tool.describe(&call.parameters);
     let asked = Asked {
@@ -194,7 +197,7 @@ async fn call_one(
         needs: &needs,
     };
     if let Verdict::No(why) = parts.gate.judge(asked).await {
-        return Output::failure(format!("Refused: {why}."));
+        return refused(format!("Refused: {why}."));
     }
     let call = Call {
         parameters: &call.parameters,
@@ -205,9 +208,19 @@ async fn call_one(
     // A tool that panics must neither take the session with it nor leave its call open.
     let made = future::lazy(|_| tool.call(call)).then(|made| made);
     match AssertUnwindSafe(made).catch_unwind().await {
-        Ok(output) => output,
-        Err(panic) => Output::failure(format!("The tool broke down: {}.", panic_words(&*panic))),
+        Ok(output) if output.success => (output, diff_of(&needs)),
+        Ok(output) => (output, Arc::from("")),
+        Err(panic) => refused(format!("The tool broke down: {}.", panic_words(&*panic))),
     }
+}
+
+/// What a call was permitted to change, and did.
+fn diff_of(needs: &[Need]) -> Arc<str> {
+    let diffs = needs.iter().filter_map(|need| match need {
+        Need::Change { diff, .. } => Some(diff.as_str()),
+        _ => None,
+    });
+    Arc::from(diffs.collect::<String>())
 }
 
 fn panic_words(panic: &(dyn Any + Send)) -> &str {

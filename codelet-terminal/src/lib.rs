@@ -1,1 +1,99 @@
 //! The terminal of a coding agent: events to lines, keys to actions, and the one place that touches the tty.
+//!
+//! A session that somebody lives in is made by [`on_terminal`] or, without a terminal, by [`in_lines`]. Both do the same
+//! things with the same words; only what they show differs. Everything but [`tty`] is pure: [`keys`] turns bytes into
+//! keys, [`repl`] keys into wishes, [`render`] events into lines, and [`screen`] lines into what a terminal is sent.
+//!
+//! What it leaves out: it decides nothing of the agent's, opens no file and reaches no provider. What a session needs of
+//! these is handed in as a [`Reach`].
+//!
+//! Where to read next: [`repl`] for the state of the input, [`screen`] for what is drawn.
+//!
+//! ```
+//! use codelet_terminal::command::{Name, Said, read};
+//!
+//! assert_eq!(read("/pin tabs, not spaces"), Said::Command(Name::Pin, "tabs, not spaces".to_owned()));
+//! ```
+
+mod answers;
+mod chat;
+pub mod command;
+mod complete;
+mod editor;
+mod front;
+pub mod keys;
+mod live;
+mod plain;
+mod questions;
+pub mod render;
+pub mod repl;
+pub mod screen;
+pub mod tty;
+
+pub use chat::{Connect, Export, Left, Reach, ReadFile};
+pub use live::{Edit, Outfit};
+
+use chat::Chat;
+use codelet_agent::session::Session;
+use front::Front as _;
+use ratatui::text::Line;
+use render::look::Role;
+use std::io;
+
+/// Lives in a session on the terminal at standard input and output, until its user leaves. `greeting` and `notices` are
+/// shown first. The terminal is left as it was found, also when this panics.
+///
+/// # Errors
+/// When there is no terminal.
+pub async fn on_terminal(
+    session: Session,
+    reach: Reach,
+    outfit: Outfit,
+    greeting: &str,
+    notices: &[String],
+) -> io::Result<(Left, Session)> {
+    let mut front = live::Live::open(outfit)?;
+    let look = front.look();
+    let mut lines: Vec<Line<'static>> = answers::say(&look, Role::Dim, greeting);
+    for notice in notices {
+        lines.extend(answers::say(&look, Role::Warning, notice));
+    }
+    front.greet(lines);
+    Ok(live_in(session, reach, front).await)
+}
+
+/// Lives in a session that is read and written in lines, until standard input ends. `is_typed` says that a person
+/// types, who wants to see when it is their turn; `width`, in columns, is where lines
+/// are broken.
+///
+/// # Errors
+/// When standard input cannot be read.
+pub async fn in_lines(
+    session: Session,
+    reach: Reach,
+    is_typed: bool,
+    width: usize,
+    greeting: &str,
+    notices: &[String],
+) -> io::Result<(Left, Session)> {
+    let mut front = plain::Plain::open(is_typed, width)?;
+    let look = front.look();
+    if is_typed {
+        front.print(answers::say(&look, Role::Dim, greeting));
+    }
+    for text in notices {
+        front.print(plain::notice(&look, &format!("notice: {text}")));
+    }
+    Ok(live_in(session, reach, front).await)
+}
+
+async fn live_in<F: front::Front>(session: Session, reach: Reach, front: F) -> (Left, Session) {
+    let mut chat = Chat {
+        session,
+        reach,
+        front,
+        left: None,
+    };
+    let left = chat.live().await;
+    (left, chat.session)
+}

@@ -130,7 +130,7 @@ impl Bash {
 
     fn sandbox(&self) -> Option<Sandbox> {
         let options = &self.desk.options;
-        let workspace = match options.permission {
+        let workspace = match self.desk.permission() {
             Permission::All => return None,
             Permission::Edit => Some(self.desk.paths.root().to_owned()),
             Permission::Read => None,

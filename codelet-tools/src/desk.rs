@@ -20,6 +20,7 @@ pub(crate) struct Desk {
     pub seen: Seen,
     pub secrets: Secrets,
     pub options: Options,
+    permission: Mutex<Permission>,
     shell: Mutex<PathBuf>,
 }
 
@@ -31,9 +32,21 @@ impl Desk {
             shell: Mutex::new(paths.directory().to_owned()),
             seen: Seen::default(),
             secrets: Secrets::new(&options.secrets),
+            permission: Mutex::new(options.permission),
             paths,
             options,
         }
+    }
+
+    /// How far the tools may go now.
+    pub(crate) fn permission(&self) -> Permission {
+        *self.permission.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// They may go as far as this from now on.
+    pub(crate) fn permit(&self, permission: Permission) {
+        *self.permission.lock().unwrap_or_else(PoisonError::into_inner) = permission;
+        self.paths.free(permission == Permission::All);
     }
 
     /// What looking at a place needs to be permitted.

@@ -48,12 +48,13 @@ mod todo;
 mod walk;
 mod write;
 
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::Tool;
 use desk::Desk;
 pub use family::MARK;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -119,6 +120,22 @@ pub fn environment(options: &Options) -> Vec<(OsString, OsString)> {
 /// All tools of a session, in the order in which the model is told of them. They share what they have seen of files and
 /// where the shell stands; what they start is ended when the last of them is dropped.
 pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
+    all_with_reach(options).0
+}
+
+/// How far the tools of a session may go; it can change while they are used.
+#[derive(Clone)]
+pub struct Reach(Arc<Desk>);
+
+impl Reach {
+    /// They may go as far as this from now on: commands that begin afterwards run in a sandbox, or without one.
+    pub fn permit(&self, permission: Permission) {
+        self.0.permit(permission);
+    }
+}
+
+/// [`all`], and what says how far they may go.
+pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
     let desk = Arc::new(Desk::new(options.clone()));
     let tools: [Box<dyn Tool>; 9] = [
         Box::new(read::Read::new(&desk)),
@@ -131,8 +148,21 @@ pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
         Box::new(todo::Todo::new()),
         Box::new(recall::Recall::new()),
     ];
-    tools
+    let tools = tools
         .into_iter()
         .map(|tool| Arc::new(desk::Discreet::new(tool, &desk)) as Arc<dyn Tool>)
-        .collect()
+        .collect();
+    (tools, Reach(desk))
+}
+
+/// The files below a folder by their paths from there, at most so many, past what ignore files name.
+pub fn files(root: &Path, most: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    walk::files(root, &Interrupt::new(), |path| {
+        let path = path.strip_prefix(root).unwrap_or(path);
+        // A name that is no text cannot be typed.
+        found.extend(path.to_str().map(str::to_owned));
+        found.len() < most
+    });
+    found
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Links on the way to one file (as the kernel counts them on Linux).
@@ -29,7 +30,7 @@ pub(crate) struct Paths {
     directory: PathBuf,
     home: Option<PathBuf>,
     /// Whether a place outside may be used that was not judged.
-    is_free: bool,
+    is_free: AtomicBool,
     judged: Mutex<VecDeque<(String, Place)>>,
 }
 
@@ -42,9 +43,14 @@ impl Paths {
             root: real(root),
             directory: real(directory),
             home: home.map(Path::to_owned),
-            is_free,
+            is_free: AtomicBool::new(is_free),
             judged: Mutex::default(),
         }
+    }
+
+    /// Whether a place outside may be used that was not judged, from now on.
+    pub(crate) fn free(&self, is_free: bool) {
+        self.is_free.store(is_free, Ordering::Relaxed);
     }
 
     /// The workspace.
@@ -98,7 +104,7 @@ impl Paths {
         }
         drop(judged);
         let place = self.resolve(name)?;
-        if place.is_inside || self.is_free {
+        if place.is_inside || self.is_free.load(Ordering::Relaxed) {
             Ok(place)
         } else {
             Err(format!("{} is outside the workspace", place.path.display()))

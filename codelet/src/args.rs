@@ -29,10 +29,11 @@ gave no answer, 4 the conversation is too long, 130 interrupted.";
 
 /// A coding agent that never falls over its own conversation.
 ///
-/// With -p it works on a task in a repository until that is done. The commands keep conversations that any agent has
+/// Alone it is a place to work in: prompts, commands that begin with a slash, /help lists them. With -p it works on one
+/// task until that is done. The commands keep conversations that any agent has
 /// recorded small, valid and faithful, without a model, in milliseconds, offline.
 #[derive(Parser, Debug)]
-#[command(name = "codelet", version, styles = STYLES, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "codelet", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = AFTER_HELP, subcommand_value_name = "COMMAND", subcommand_help_heading = "Commands")]
 #[command(disable_help_subcommand = true)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -59,7 +60,7 @@ pub struct Chat {
     pub base_url: Option<String>,
 
     /// What is printed: the answer, one JSON object at the end, or a line for each event
-    #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
+    #[arg(long, value_name = "FORM", default_value = "text", value_enum, requires = "prompt")]
     pub output: OutputForm,
 
     /// What the tools may do: read (look only), edit (change files of the workspace), all [default: edit]
@@ -92,6 +93,10 @@ pub struct Chat {
     #[arg(long, value_name = "HOW", value_parser = crate::settings::economics)]
     pub economics: Option<Preset>,
 
+    /// Read and write lines, without a terminal's tricks: for pipes, logs and screen readers
+    #[arg(long, conflicts_with = "prompt")]
+    pub plain: bool,
+
     /// Write the whole conversation to a file at the end
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
@@ -120,6 +125,7 @@ impl Chat {
             window: None,
             summary: None,
             economics: None,
+            plain: false,
             transcript: None,
             append_system: None,
             directory: None,

@@ -54,7 +54,10 @@ fn main() -> ExitCode {
         Some(Command::Man(args)) => commands::man::run(&args).map(|()| Exit::Done),
         Some(Command::Models) => commands::models::run().map(|()| Exit::Done),
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
-        None => commands::hint(),
+        None => match commands::chat::run(&args.chat) {
+            Ok(status) => return status,
+            Err(failure) => Err(failure),
+        },
     };
     match done {
         Ok(exit) => exit.into(),

@@ -12,6 +12,7 @@ use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::Connected;
 use codelet_providers::{Choice, Secret, TimeLimits, catalogue, vendor};
+use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
 use std::path::PathBuf;
@@ -109,23 +110,32 @@ pub struct Equipment {
     pub tools: Vec<Arc<dyn Tool>>,
     /// The world around.
     pub surroundings: Arc<dyn Surroundings>,
+    /// Says how far the tools may go.
+    pub reach: Reach,
+    /// Runs command lines that the user types, as freely as the user's own shell does.
+    pub shell: Option<Arc<dyn Tool>>,
     /// What the user should know of them.
     pub notices: Vec<String>,
 }
 
-/// What the tools are to know of their session.
-fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_tools::Options {
+/// The keys of the settings and of the environment: they are shown nowhere.
+pub fn secrets(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
         vendor::vendors()
             .flat_map(|vendor| vendor.keys)
             .filter_map(|name| variable(name)),
     );
+    secrets
+}
+
+/// What the tools are to know of their session.
+fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_tools::Options {
     let mut options = codelet_tools::Options::new(&place.root);
     options.directory.clone_from(&place.directory);
     options.home.clone_from(&place.home);
     options.permission = settings.permission.value;
-    options.secrets = secrets;
+    options.secrets = secrets(settings);
     options.env = std::env::vars_os().collect();
     options.temporary = std::env::temp_dir();
     options.sees_images = model.profile().sees_images;
@@ -152,7 +162,7 @@ pub async fn servers(settings: &Settings, place: &Place, model: &dyn Model, inte
 
 /// The tools and the world, as the settings want them.
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
-    let options = options(settings, place, model);
+    let mut options = options(settings, place, model);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
     let runs_commands =
         settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);
@@ -177,8 +187,15 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
             .collect(),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     };
+    let (tools, reach) = codelet_tools::all_with_reach(&options);
+    options.permission = Permission::All;
+    let shell = codelet_tools::all(&options)
+        .into_iter()
+        .find(|tool| &*tool.spec().name == "Bash");
     Equipment {
-        tools: codelet_tools::all(&options),
+        tools,
+        reach,
+        shell,
         surroundings: Arc::new(world),
         notices,
     }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod chat;
 pub mod compact;
 pub mod completions;
 pub mod demo;
@@ -12,17 +13,9 @@ pub mod replay;
 pub mod restore;
 pub mod settings;
 
-use crate::exit::{Exit, Failure};
 use crate::paint::{Ink, Look, clean, number};
 use std::fmt::Display;
 use std::io::Write;
-
-/// Settings of a session, and nothing to do with it.
-pub fn hint() -> Result<Exit, Failure> {
-    Err(Failure::Told(
-        "there is no prompt: give it with -p PROMPT, or see codelet --help".to_owned(),
-    ))
-}
 
 /// A file with thousands of odd entries is told of in this many lines.
 const WARNINGS_SHOWN: usize = 8;

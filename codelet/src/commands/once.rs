@@ -246,7 +246,8 @@ pub fn front(form: OutputForm) -> Box<dyn Front> {
     }
 }
 
-fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
+/// What the user should know of the settings and the model.
+pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let mut notices = settings.notices.clone();
     let profile = model.profile();
     if profile.is_unknown && settings.window.value.is_none() {

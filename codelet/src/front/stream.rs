@@ -77,9 +77,10 @@ fn event_json(event: &Event) -> Value {
             bytes,
             elapsed,
             printed,
+            diff,
         } => json!({
             "type": "tool_finished", "id": &**id, "tool": &**tool, "success": success, "bytes": bytes,
-            "ms": elapsed.as_millis() as u64, "output": printed.as_str(),
+            "ms": elapsed.as_millis() as u64, "output": printed.as_str(), "diff": &**diff,
         }),
         Event::Compacted { reason, notice } => {
             let mut line = json!({"type": "compacted"});

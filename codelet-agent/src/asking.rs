@@ -1,0 +1,306 @@
+//! A gate that asks a person about what the rules do not permit, and remembers what was permitted for the session.
+
+use crate::permission::{Asked, Gate, Permission, Rules, Verdict, allows, pattern_for};
+use crate::tool::Need;
+use futures_util::future::BoxFuture;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// What somebody says to a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// This once.
+    Once,
+    /// This, and whatever the [grants](Question::grants) of the question name, for the rest of the session.
+    Always,
+    /// No, and for what reason; the model is told.
+    No(Option<String>),
+}
+
+/// What may be permitted for the rest of a session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Grant {
+    /// Command lines that this pattern fits, as for [`allows`].
+    Commands(String),
+    /// This command line and no other.
+    Line(String),
+    /// Looking at whatever lies in this folder.
+    Look(PathBuf),
+    /// Changing files in this folder.
+    Change(PathBuf),
+}
+
+impl Grant {
+    fn covers(&self, need: &Need) -> bool {
+        match (self, need) {
+            (Grant::Line(line), Need::Run { command }) => line == command,
+            (Grant::Look(folder) | Grant::Change(folder), Need::Read { path, .. }) => path.starts_with(folder),
+            (Grant::Change(folder), Need::Change { path, .. }) => path.starts_with(folder),
+            _ => false,
+        }
+    }
+}
+
+/// Something that a person is asked.
+#[derive(Debug)]
+pub struct Question {
+    /// The tool.
+    pub tool: String,
+    /// The call in one line.
+    pub description: String,
+    /// What is not permitted yet.
+    pub needs: Vec<Need>,
+    /// What [`Word::Always`] permits.
+    pub grants: Vec<Grant>,
+    state: Arc<Mutex<State>>,
+    answer: oneshot::Sender<Word>,
+}
+
+impl Question {
+    /// Whether nobody needs the answer any more: the call was interrupted, or what it needs was permitted meanwhile.
+    pub fn is_moot(&self) -> bool {
+        self.answer.is_closed() || lock(&self.state).open(&self.needs).is_empty()
+    }
+
+    /// Answers.
+    pub fn answer(self, word: Word) {
+        if word == Word::Always {
+            lock(&self.state).grants.extend(self.grants);
+        }
+        // A call that was interrupted meanwhile needs no answer.
+        let _ = self.answer.send(word);
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    rules: Rules,
+    grants: Vec<Grant>,
+}
+
+impl State {
+    /// What of this is not permitted.
+    fn open(&self, needs: &[Need]) -> Vec<Need> {
+        let is_open = |need: &&Need| {
+            let is_granted = self.grants.iter().any(|grant| grant.covers(need)) || self.allows(need);
+            self.rules.objection(need).is_some() && !is_granted
+        };
+        needs.iter().filter(is_open).cloned().collect()
+    }
+
+    /// A line of several commands may fit several patterns together.
+    fn allows(&self, need: &Need) -> bool {
+        let Need::Run { command } = need else { return false };
+        let granted = self.grants.iter().filter_map(|grant| match grant {
+            Grant::Commands(pattern) => Some(pattern),
+            _ => None,
+        });
+        let patterns: Vec<String> = self.rules.allow.iter().chain(granted).cloned().collect();
+        allows(&patterns, command)
+    }
+}
+
+/// The gate of a session that somebody watches. A clone is the same gate.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    state: Arc<Mutex<State>>,
+    questions: mpsc::UnboundedSender<Question>,
+}
+
+impl Asking {
+    /// A gate with these rules, and where its questions arrive.
+    pub fn new(rules: Rules) -> (Self, mpsc::UnboundedReceiver<Question>) {
+        let (questions, asked) = mpsc::unbounded_channel();
+        let state = State {
+            rules,
+            grants: Vec::new(),
+        };
+        let state = Arc::new(Mutex::new(state));
+        (Asking { state, questions }, asked)
+    }
+
+    /// How far the tools may go without being asked about.
+    pub fn permission(&self) -> Permission {
+        lock(&self.state).rules.permission
+    }
+
+    /// Lets them go as far as this from now on. What was granted for the session is taken back where it becomes narrower.
+    pub fn permit(&self, permission: Permission) {
+        let mut state = lock(&self.state);
+        if permission < state.rules.permission {
+            state.grants.clear();
+        }
+        state.rules.permission = permission;
+    }
+
+    /// The patterns of the settings, and what was granted in this session.
+    pub fn granted(&self) -> (Vec<String>, Vec<Grant>) {
+        let state = lock(&self.state);
+        (state.rules.allow.clone(), state.grants.clone())
+    }
+}
+
+impl Gate for Asking {
+    fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
+        Box::pin(async move {
+            let needs = lock(&self.state).open(asked.needs);
+            if needs.is_empty() {
+                return Verdict::Yes;
+            }
+            let (answer, answered) = oneshot::channel();
+            let question = Question {
+                tool: asked.tool.to_owned(),
+                description: asked.description.to_owned(),
+                grants: grants(&needs),
+                needs,
+                state: Arc::clone(&self.state),
+                answer,
+            };
+            if self.questions.send(question).is_err() {
+                return Verdict::No("nobody is there to be asked".to_owned());
+            }
+            match answered.await {
+                Ok(Word::Once | Word::Always) => Verdict::Yes,
+                Ok(Word::No(Some(reason))) => {
+                    let reason = reason.trim().trim_end_matches('.');
+                    Verdict::No(format!("the user said no, and: {reason}"))
+                }
+                Ok(Word::No(None)) => Verdict::No("the user said no".to_owned()),
+                Err(_) => Verdict::No("nobody is there to be asked".to_owned()),
+            }
+        })
+    }
+}
+
+/// What "always" means for these needs.
+fn grants(needs: &[Need]) -> Vec<Grant> {
+    let mut grants: Vec<Grant> = Vec::new();
+    for need in needs {
+        let more = match need {
+            Need::Run { command } => match pattern_for(command) {
+                Some(patterns) => patterns.into_iter().map(Grant::Commands).collect(),
+                None => vec![Grant::Line(command.clone())],
+            },
+            Need::Read { path, .. } => vec![Grant::Look(folder(path))],
+            Need::Change { path, .. } => vec![Grant::Change(folder(path))],
+        };
+        for grant in more {
+            if !grants.contains(&grant) {
+                grants.push(grant);
+            }
+        }
+    }
+    grants
+}
+
+/// The folder that a file lies in; never the root of everything.
+fn folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if folder.parent().is_some() => folder.to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn run(command: &str) -> Vec<Need> {
+        vec![Need::Run {
+            command: command.to_owned(),
+        }]
+    }
+
+    fn asked(needs: &[Need]) -> Asked<'_> {
+        Asked {
+            tool: "Bash",
+            description: "something",
+            needs,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_rules_permit_is_not_asked_about() {
+        let (gate, mut questions) = Asking::new(Rules {
+            permission: Permission::Edit,
+            allow: vec!["cargo *".to_owned()],
+        });
+        assert_eq!(gate.judge(asked(&run("cargo test"))).await, Verdict::Yes);
+        assert!(questions.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_pattern_that_is_always_permitted_is_asked_about_once() {
+        let (gate, mut questions) = Asking::new(Rules::default());
+        let first = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.judge(asked(&run("cargo test -p x && git status"))).await }
+        });
+        let second = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.judge(asked(&run("cargo test --all"))).await }
+        });
+        let question = questions.recv().await.unwrap();
+        let waiting = questions.recv().await.unwrap();
+        let patterns: Vec<Grant> = ["cargo test *", "git status *"]
+            .map(|p| Grant::Commands(p.to_owned()))
+            .into();
+        assert_eq!(question.grants, patterns);
+        assert!(!waiting.is_moot());
+        question.answer(Word::Always);
+        assert_eq!(first.await.unwrap(), Verdict::Yes);
+        assert!(waiting.is_moot());
+        waiting.answer(Word::Once);
+        assert_eq!(second.await.unwrap(), Verdict::Yes);
+        assert_eq!(
+            gate.judge(asked(&run("git status -s && cargo test"))).await,
+            Verdict::Yes
+        );
+    }
+
+    #[tokio::test]
+    async fn a_no_tells_its_reason() {
+        let (gate, mut questions) = Asking::new(Rules::default());
+        for (word, told) in [
+            (Word::No(None), "the user said no"),
+            (
+                Word::No(Some("use make.".to_owned())),
+                "the user said no, and: use make",
+            ),
+        ] {
+            let judged = tokio::spawn({
+                let gate = gate.clone();
+                async move { gate.judge(asked(&run("rm -rf target"))).await }
+            });
+            questions.recv().await.unwrap().answer(word);
+            assert_eq!(judged.await.unwrap(), Verdict::No(told.to_owned()));
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_there_means_no() {
+        let (gate, questions) = Asking::new(Rules::default());
+        drop(questions);
+        assert!(matches!(gate.judge(asked(&run("ls"))).await, Verdict::No(_)));
+    }
+
+    #[test]
+    fn a_folder_is_granted_and_nothing_beside_it() {
+        let grant = Grant::Change(PathBuf::from("/work/notes"));
+        let change = |path: &str| Need::Change {
+            path: PathBuf::from(path),
+            is_inside: false,
+            diff: String::new(),
+        };
+        assert!(grant.covers(&change("/work/notes/a.md")));
+        assert!(!grant.covers(&change("/work/notes2/a.md")));
+        assert_eq!(folder(Path::new("/passwd")), Path::new("/passwd"));
+    }
+}

@@ -1,0 +1,92 @@
+//! What it costs to show text: streamed Markdown, plain text, code, a tool's whole output, and the slowest single push.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use codelet_context::body::Body;
+use codelet_terminal::render::{Background, Look, Markdown, Role, Styles, Unfolding};
+use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
+
+const TORTURE: &str = include_str!("../tests/markdown/torture.md");
+/// What a terminal's frame may bring at most when a session is replayed.
+const FRAME: usize = 64 * 1024;
+const ALL: usize = 10_000_000;
+
+fn main() {
+    divan::main();
+}
+
+fn look() -> Look {
+    Look::new(100, Styles::Colour, Background::Dark)
+}
+
+fn text(kind: &str, bytes: usize) -> String {
+    let unit = match kind {
+        "torture" => TORTURE.to_owned(),
+        "prose" => "The engine keeps the conversation small, and **every** removal can be read back with `Recall`.\n\n"
+            .to_owned(),
+        "plain" => "A line of plain words that says nothing in particular and goes on for a while.\n".to_owned(),
+        "line" => "words without an end of the line and ".to_owned(),
+        "code" => format!(
+            "```rust\n{}```\n\n",
+            "    let name = self.parts.get(index).map(|part| part.body.as_str()); // why\n".repeat(200)
+        ),
+        "table" => format!(
+            "| a | b | c |\n|---|---|---|\n{}\n",
+            "| some words | `code` and more of it | 12,345 |\n".repeat(500)
+        ),
+        other => unreachable!("{other}"),
+    };
+    unit.repeat(bytes / unit.len() + 1)
+}
+
+/// Streamed in pieces as a model sends them.
+#[divan::bench(args = ["torture", "prose", "plain", "line", "code", "table"], sample_count = 5, sample_size = 1)]
+fn stream(bencher: Bencher<'_, '_>, kind: &str) {
+    let text = text(kind, ALL);
+    bencher.counter(BytesCount::of_str(&text)).bench(|| {
+        let mut markdown = Markdown::new(look());
+        let mut lines = 0;
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let (part, more) = rest.split_at(rest.floor_char_boundary(48).max(1));
+            lines += markdown.push(part).len();
+            rest = more;
+        }
+        lines + markdown.finish().len()
+    });
+}
+
+/// One frame's worth at once: this must stay below 16 ms.
+#[divan::bench(args = ["torture", "prose", "plain", "line", "code", "table"], sample_count = 100, sample_size = 1)]
+fn push_of_64_kb(bencher: Bencher<'_, '_>, kind: &str) {
+    let text = text(kind, FRAME);
+    let frame = &text[..text.floor_char_boundary(FRAME)];
+    bencher
+        .counter(BytesCount::of_str(frame))
+        .with_inputs(|| Markdown::new(look()))
+        .bench_local_values(|mut markdown| black_box(markdown.push(frame)).len());
+}
+
+/// What is shown of an open block in each frame, at its longest.
+#[divan::bench(args = ["line", "table", "code"])]
+fn pending(bencher: Bencher<'_, '_>, kind: &str) {
+    let text = text(kind, 12_000);
+    let mut markdown = Markdown::new(look());
+    let _ = markdown.push(&text[..12_000]);
+    bencher.bench(|| markdown.pending().len());
+}
+
+/// A tool's whole output, unfolded.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn unfold_10_mb(bencher: Bencher<'_, '_>) {
+    let text =
+        Body::new("src/main.rs:12:\tlet x = compute(all, of, them); -- some output of a tool\n".repeat(ALL / 72));
+    bencher.counter(BytesCount::new(text.len())).bench(|| {
+        let mut unfolding = Unfolding::new("Bash", text.clone(), Role::Text);
+        let mut lines = 0;
+        while let Some(more) = unfolding.next_lines(&look()) {
+            lines += more.len();
+        }
+        lines
+    });
+}

@@ -1,0 +1,527 @@
+//! What the commands answer, as lines: pure functions of the session.
+
+use crate::command::COMMANDS;
+use crate::render::clean::clean;
+use crate::render::look::{Look, Role};
+use crate::render::wrap::{Breaking, Wrap, columns, fit};
+use codelet_agent::asking::{Asking, Grant, Question, Word};
+use codelet_agent::permission::Permission;
+use codelet_agent::session::Session;
+use codelet_context::cut;
+use codelet_context::message::{ActionKind, Message, Part};
+use codelet_context::notice::Notice;
+use codelet_context::pin::Pin;
+use codelet_context::todo::TodoState;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use std::fmt::Write as _;
+
+/// Lines of something recalled that are shown; the whole can be exported or read by the model.
+const RECALLED: usize = 40;
+/// Columns of a message in a list.
+const QUOTE: usize = 60;
+/// Prompts that are listed for pinning.
+const LISTED: usize = 8;
+
+/// The keys, and what they do.
+const KEYS: [(&str, &str); 12] = [
+    ("Enter", "send; while something runs: queue"),
+    ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
+    ("Esc, Ctrl-C", "interrupt what runs; otherwise clear what is written"),
+    ("Ctrl-C twice, Ctrl-D, exit", "leave"),
+    ("Up, Down", "earlier inputs; what is queued comes back first"),
+    ("Ctrl-R", "look for an earlier input"),
+    ("Tab", "complete a /command or an @file"),
+    ("!command", "run a command in the shell; the model sees what it printed"),
+    ("@file", "name a file"),
+    ("Ctrl-G", "write in $EDITOR"),
+    ("Ctrl-O", "show in full what was folded last; again: what was before it"),
+    ("Ctrl-Z", "suspend; fg goes on"),
+];
+
+/// A number with its thousands apart.
+pub fn number(value: u64) -> String {
+    cut::grouped(usize::try_from(value).unwrap_or(usize::MAX))
+}
+
+/// So many of something.
+pub fn count(value: usize, noun: &str) -> String {
+    let plural = if value == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", cut::grouped(value))
+}
+
+/// Sentences, broken to the width. Line ends in the text stay.
+pub fn say(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for paragraph in text.trim_end().split('\n') {
+        wrapped(look, role, "", paragraph, &mut lines);
+    }
+    lines
+}
+
+/// A text behind a label; what does not fit goes on below itself.
+fn wrapped(look: &Look, role: Role, label: &str, text: &str, lines: &mut Vec<Line<'static>>) {
+    let indent = columns(label);
+    let first = vec![Span::styled(label.to_owned(), look.style(Role::Accent))];
+    let rest = vec![Span::raw(" ".repeat(indent))];
+    let mut wrap = Wrap::new(look.width, Breaking::Prose, first, rest);
+    let before = lines.len();
+    wrap.push(look.style(role), &clean(text, 4), lines);
+    wrap.finish(lines);
+    if lines.len() == before {
+        lines.push(Line::default());
+    }
+}
+
+/// Two columns: a word, and what is said of it. In a narrow terminal one below the other.
+fn table(look: &Look, rows: &[(String, String)], lines: &mut Vec<Line<'static>>) {
+    let widest = rows.iter().map(|(word, _)| columns(word)).max().unwrap_or(0);
+    let beside = widest + 4 <= look.width / 2;
+    for (word, text) in rows {
+        if beside {
+            let label = format!("  {}  ", fit(&clean(word, 4), widest));
+            wrapped(look, Role::Text, &label, text, lines);
+        } else {
+            lines.extend(say(look, Role::Accent, word));
+            wrapped(look, Role::Text, "    ", text, lines);
+        }
+    }
+}
+
+fn heading(look: &Look, text: &str) -> Line<'static> {
+    Line::from(Span::styled(text.to_owned(), look.style(Role::Strong)))
+}
+
+/// The commands and the keys.
+pub fn help(look: &Look) -> Vec<Line<'static>> {
+    let mut lines = vec![heading(look, "Commands")];
+    let commands: Vec<(String, String)> = COMMANDS
+        .iter()
+        .map(|entry| {
+            let word = format!("/{} {}", entry.word, entry.arguments);
+            (word.trim_end().to_owned(), entry.help.to_owned())
+        })
+        .collect();
+    // The longest has a line of its own, or it would push all others to the right.
+    let (short, long): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(word, _)| word.len() < 30);
+    table(look, &short, &mut lines);
+    for (word, text) in long {
+        lines.extend(say(look, Role::Accent, &format!("  {word}")));
+        wrapped(look, Role::Text, "      ", &text, &mut lines);
+    }
+    lines.push(heading(look, "Keys"));
+    let keys: Vec<(String, String)> = KEYS
+        .iter()
+        .map(|(key, does)| ((*key).to_owned(), (*does).to_owned()))
+        .collect();
+    table(look, &keys, &mut lines);
+    lines
+}
+
+/// What the session has cost, and what broke the cache.
+pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
+    let bill = session.bill();
+    let usage = bill.usage;
+    let mut rows = vec![
+        ("prompt".to_owned(), format!("{} tokens", number(usage.prompt()))),
+        (
+            "  read from the cache".to_owned(),
+            format!("{} tokens", number(usage.cache_read)),
+        ),
+        (
+            "  written to the cache".to_owned(),
+            format!("{} tokens", number(usage.cache_write)),
+        ),
+        ("  neither".to_owned(), format!("{} tokens", number(usage.fresh))),
+        (
+            "answers".to_owned(),
+            match bill.reasoning {
+                0 => format!("{} tokens", number(usage.output)),
+                thinking => format!(
+                    "{} tokens, of which {} thinking",
+                    number(usage.output),
+                    number(thinking)
+                ),
+            },
+        ),
+        ("requests".to_owned(), number(bill.requests)),
+    ];
+    if bill.requests > 0 {
+        rows.push((
+            "cache hits".to_owned(),
+            format!("{:.0} % of all prompt tokens", bill.hit_share() * 100.0),
+        ));
+    }
+    let dollars = match (bill.dollars, bill.unpriced) {
+        (_, unpriced) if unpriced == bill.requests && unpriced > 0 => {
+            "not known: nobody knows what this model costs".to_owned()
+        }
+        (dollars, 0) => format!("${dollars:.4}"),
+        (dollars, unpriced) => format!(
+            "${dollars:.4}, and {} whose price nobody knows",
+            count(unpriced as usize, "request")
+        ),
+    };
+    rows.push(("dollars".to_owned(), dollars));
+    let mut lines = vec![heading(look, "So far")];
+    table(look, &rows, &mut lines);
+    let edits = session.conversation().edits();
+    if edits.is_empty() {
+        lines.extend(say(
+            look,
+            Role::Dim,
+            "  The prefix was never broken: each request extended the one before it.",
+        ));
+        return lines;
+    }
+    lines.push(heading(look, "Breaks of the cache"));
+    let edits: Vec<(String, String)> = edits
+        .iter()
+        .enumerate()
+        .map(|(at, edit)| {
+            let mut text = format!(
+                "compacted at message {} · {}: {} → {} tokens",
+                edit.at,
+                edit.reason.name(),
+                number(edit.before),
+                number(edit.after)
+            );
+            if edit.is_undone {
+                text.push_str(" · taken back");
+            }
+            ((at + 1).to_string(), text)
+        })
+        .collect();
+    table(look, &edits, &mut lines);
+    lines
+}
+
+/// The list of what is to be done.
+pub fn todo(look: &Look, session: &Session) -> Vec<Line<'static>> {
+    let list = session.conversation().todo();
+    let mut lines = Vec::new();
+    for item in list.items() {
+        let (mark, role) = match item.state {
+            TodoState::Open => (look.pick("☐ ", "[ ] "), Role::Text),
+            TodoState::Active => (look.pick("▸ ", "[>] "), Role::Strong),
+            TodoState::Done => (look.pick("☑ ", "[x] "), Role::Dim),
+            TodoState::Dropped => (look.pick("☒ ", "[-] "), Role::Dim),
+        };
+        wrapped(look, role, mark, &item.text, &mut lines);
+    }
+    if lines.is_empty() {
+        return say(look, Role::Dim, "There is no list of what is to be done.");
+    }
+    lines
+}
+
+/// A handle as somebody may have copied it: bare, or with what stands around it in a marker.
+fn handle(session: &Session, words: &str) -> Option<String> {
+    let archive = session.conversation().archive();
+    words
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+        .find(|word| !word.is_empty() && archive.get(word).is_some())
+        .map(str::to_owned)
+}
+
+fn unknown_handle(look: &Look, words: &str, command: &str) -> Vec<Line<'static>> {
+    if words.is_empty() {
+        return say(
+            look,
+            Role::Warning,
+            &format!("Which one? /{command} HANDLE; /context lists the largest."),
+        );
+    }
+    say(
+        look,
+        Role::Warning,
+        &format!("Nothing was removed under the handle {words}."),
+    )
+}
+
+/// What left the window under a handle.
+pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
+    let Some(handle) = handle(session, words) else {
+        return unknown_handle(look, words, "recall");
+    };
+    let text = session.conversation().recall(&handle, None).unwrap_or_default();
+    let total = text.lines().count();
+    let mut lines = Vec::new();
+    let tool = session
+        .conversation()
+        .archive()
+        .get(&handle)
+        .map(|removed| removed.tool.clone());
+    let head = format!(
+        "{} · {handle} · {} in {}",
+        tool.as_deref().unwrap_or("?"),
+        count(text.len(), "byte"),
+        count(total, "line")
+    );
+    lines.extend(say(look, Role::Accent, &head));
+    let show = |text: &str, lines: &mut Vec<Line<'static>>| {
+        // One line without an end is not all there is to see.
+        let shown: String = text.chars().take(look.width * 4).collect();
+        let mut wrap = Wrap::new(
+            look.width,
+            Breaking::Exact,
+            vec![Span::raw("  ")],
+            vec![Span::raw("  ")],
+        );
+        let before = lines.len();
+        wrap.push(Style::new(), &clean(&shown, 4), lines);
+        wrap.finish(lines);
+        if lines.len() == before {
+            lines.push(Line::default());
+        }
+    };
+    if total <= RECALLED {
+        text.lines().for_each(|line| show(line, &mut lines));
+    } else {
+        text.lines()
+            .take(RECALLED * 2 / 3)
+            .for_each(|line| show(line, &mut lines));
+        let left_out = total - RECALLED;
+        lines.extend(say(
+            look,
+            Role::Dim,
+            &format!("  … {} between …", count(left_out, "line")),
+        ));
+        let tail: Vec<&str> = text.lines().rev().take(RECALLED - RECALLED * 2 / 3).collect();
+        tail.into_iter().rev().for_each(|line| show(line, &mut lines));
+    }
+    lines
+}
+
+/// When and why something left the window.
+pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
+    let Some(removal) = handle(session, words).and_then(|handle| session.conversation().why(&handle)) else {
+        return unknown_handle(look, words, "why");
+    };
+    let what = format!(
+        "{}, {}",
+        removed_what(&removal.removed.tool),
+        count(removal.removed.body.len(), "byte")
+    );
+    let text = match removal.edit {
+        Some((number, edit)) => format!(
+            "{what}: removed by compaction {number} ({}) at message {}, by `{}`. Then {} → {} tokens{}.",
+            edit.reason.name(),
+            edit.at,
+            removal.removed.reason,
+            self::number(edit.before),
+            self::number(edit.after),
+            if edit.is_undone { "; that was taken back" } else { "" }
+        ),
+        None => format!(
+            "{what}: shortened before the model ever saw it whole, by `{}`: it was too long for the window.",
+            removal.removed.reason
+        ),
+    };
+    say(look, Role::Text, &text)
+}
+
+fn removed_what(tool: &str) -> String {
+    match tool {
+        "" => "A text".to_owned(),
+        tool => tool.to_owned(),
+    }
+}
+
+/// What is pinned, and what may be.
+pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
+    let conversation = session.conversation();
+    let messages = conversation.history().messages();
+    let mut lines = Vec::new();
+    if conversation.pins().is_empty() {
+        lines.extend(say(look, Role::Dim, "Nothing is pinned."));
+    } else {
+        lines.push(heading(look, "Pinned"));
+        let rows: Vec<(String, String)> = conversation
+            .pins()
+            .iter()
+            .enumerate()
+            .map(|(at, pin)| {
+                let what = match pin {
+                    Pin::Message(index) => format!(
+                        "message #{index}: {}",
+                        messages.get(*index).map_or(String::new(), |message| quote(message))
+                    ),
+                    Pin::Text(text) => shortened(text),
+                };
+                ((at + 1).to_string(), what)
+            })
+            .collect();
+        table(look, &rows, &mut lines);
+    }
+    let prompts: Vec<(String, String)> = messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| message.is_prompt())
+        .map(|(at, message)| (format!("#{at}"), quote(message)))
+        .collect();
+    if !prompts.is_empty() {
+        lines.push(heading(look, "Prompts that can be pinned with what was done"));
+        let from = prompts.len().saturating_sub(LISTED);
+        table(look, &prompts[from..], &mut lines);
+    }
+    lines
+}
+
+fn quote(message: &Message) -> String {
+    let mut text = String::new();
+    for part in &message.parts {
+        match part {
+            Part::Text(words) => text.push_str(words.body.as_str()),
+            Part::ToolCall(call) => {
+                let _ = write!(text, "{} ", call.tool);
+            }
+            Part::ToolResult(result) => result.texts().for_each(|words| text.push_str(words.body.as_str())),
+            _ => {}
+        }
+        if text.len() > QUOTE * 4 {
+            break;
+        }
+    }
+    shortened(&text)
+}
+
+fn shortened(text: &str) -> String {
+    let mut words: String = text
+        .chars()
+        .take(QUOTE * 2)
+        .collect::<String>()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    if words.chars().count() > QUOTE {
+        words = words.chars().take(QUOTE - 1).collect();
+        words.push('…');
+    }
+    words
+}
+
+/// The newest message with the result of a call that read this file.
+pub fn newest_look_at(session: &Session, file: &str) -> Option<usize> {
+    let messages = session.conversation().history().messages();
+    let is_it = |path: &str| path == file || path.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{path}"));
+    let (call_at, id) = messages.iter().enumerate().rev().find_map(|(at, message)| {
+        let call = message
+            .calls()
+            .find(|call| call.action.kind == ActionKind::Read && call.action.paths.iter().any(|path| is_it(path)))?;
+        Some((at, call.id.clone()))
+    })?;
+    let answered = messages[call_at..].iter().position(|message| {
+        message
+            .tool_results()
+            .any(|result| result.call_id == id && result.success != Some(false))
+    })?;
+    Some(call_at + answered)
+}
+
+/// Which model is asked, and which others are known.
+pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'static>> {
+    let profile = session.model().profile();
+    let mut lines = say(
+        look,
+        Role::Text,
+        &format!(
+            "{} is asked; its window holds {} tokens, its longest answer {}.",
+            profile.name,
+            number(profile.window),
+            number(profile.max_output)
+        ),
+    );
+    if !known.is_empty() {
+        lines.extend(say(
+            look,
+            Role::Dim,
+            &format!("/model VENDOR/NAME changes it. Known: {}", known.join(", ")),
+        ));
+    }
+    lines
+}
+
+/// What may be done without asking.
+pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
+    let permission = gate.permission();
+    let means = match permission {
+        Permission::Read => "looking at the workspace is free; everything else is asked about",
+        Permission::Edit => {
+            "looking at the workspace and changing its files is free; commands and everything outside are asked about. \
+             Commands run in a sandbox: they write in the workspace only, and reach no network"
+        }
+        Permission::All => "nothing is asked about, and commands run without a sandbox",
+    };
+    let mut lines = say(look, Role::Text, &format!("{permission}: {means}."));
+    let (allowed, granted) = gate.granted();
+    let mut rows: Vec<(String, String)> = allowed
+        .into_iter()
+        .map(|pattern| (pattern, "may be run, by the settings".to_owned()))
+        .collect();
+    rows.extend(granted.iter().map(|granted| {
+        let (what, means) = grant(granted);
+        (what, format!("{means}, for this session"))
+    }));
+    table(look, &rows, &mut lines);
+    lines
+}
+
+/// What was granted, and what that means.
+pub fn grant(grant: &Grant) -> (String, String) {
+    match grant {
+        Grant::Commands(pattern) => (pattern.clone(), "may be run".to_owned()),
+        Grant::Line(line) => (line.clone(), "may be run, exactly so".to_owned()),
+        Grant::Look(folder) => (folder.display().to_string(), "may be looked at".to_owned()),
+        Grant::Change(folder) => (folder.display().to_string(), "may be changed".to_owned()),
+    }
+}
+
+/// What stays of a question that was answered, on one line.
+pub fn answered(question: &Question, word: &Word) -> String {
+    let what = format!("{} {}", question.tool, question.description);
+    match word {
+        Word::Once => format!("permitted once: {what}"),
+        Word::Always => {
+            let grants: Vec<String> = question
+                .grants
+                .iter()
+                .map(|granted| {
+                    let (what, means) = grant(granted);
+                    format!("{what} {means}")
+                })
+                .collect();
+            format!("permitted for this session: {}", grants.join("; "))
+        }
+        Word::No(None) => format!("refused: {what}"),
+        Word::No(Some(reason)) => format!("refused: {what} · {reason}"),
+    }
+}
+
+/// What fills the window.
+pub fn context(look: &Look, session: &Session) -> Vec<Line<'static>> {
+    let conversation = session.conversation();
+    let state = conversation.state("", 0);
+    say(
+        look,
+        Role::Text,
+        &format!(
+            "{} of {} tokens in {}",
+            number(state.current),
+            number(state.capacity),
+            count(conversation.view().messages.len(), "message")
+        ),
+    )
+}
+
+/// What a compaction would come to.
+pub fn dry_run(look: &Look, notice: &Notice) -> Vec<Line<'static>> {
+    let mut notice = notice.clone();
+    // What was not done cannot be undone.
+    notice.can_undo = false;
+    let mut lines = say(look, Role::Accent, &format!("Dry run, nothing is changed. {notice}"));
+    if notice.changed {
+        lines.extend(say(look, Role::Dim, "/compact does it; /undo-compact takes it back."));
+    }
+    lines
+}

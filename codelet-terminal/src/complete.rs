@@ -1,0 +1,153 @@
+//! Completion of what is being written: commands behind `/`, files behind `@`.
+
+use crate::command::COMMANDS;
+
+/// Candidates that are shown.
+pub const SHOWN: usize = 8;
+
+/// Something that may be meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// What is written if it is chosen.
+    pub text: String,
+    /// What is said of it.
+    pub help: String,
+}
+
+/// What can be completed before the cursor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sought {
+    /// A command that begins so.
+    Command(String),
+    /// A file whose name holds these letters.
+    File(String),
+}
+
+/// What is sought, by the text before the cursor and whether that is all of the first line.
+pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
+    if is_first_line
+        && let Some(word) = before.strip_prefix('/')
+        && !word.contains(|c: char| c.is_whitespace() || c == '/')
+    {
+        return Some(Sought::Command(word.to_owned()));
+    }
+    let word = before.rsplit(char::is_whitespace).next()?;
+    let file = word.strip_prefix('@')?;
+    Some(Sought::File(file.to_owned()))
+}
+
+/// The commands that begin so, or hold it.
+pub fn commands(word: &str) -> Vec<Candidate> {
+    let rank = |entry: &&crate::command::Entry| !entry.word.starts_with(word);
+    let mut found: Vec<_> = COMMANDS.iter().filter(|entry| entry.word.contains(word)).collect();
+    found.sort_by_key(rank);
+    found
+        .into_iter()
+        .map(|entry| Candidate {
+            text: format!("/{}", entry.word),
+            help: match entry.arguments {
+                "" => entry.help.to_owned(),
+                arguments => format!("{arguments} · {}", entry.help),
+            },
+        })
+        .collect()
+}
+
+/// The files that fit best, best first.
+pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
+    let letters: Vec<char> = letters.to_lowercase().chars().collect();
+    let mut found: Vec<(i64, &String)> = all
+        .iter()
+        .filter_map(|path| Some((score(&letters, path)?, path)))
+        .collect();
+    found.sort_by(|a, b| {
+        b.0.cmp(&a.0)
+            .then_with(|| a.1.len().cmp(&b.1.len()))
+            .then_with(|| a.1.cmp(b.1))
+    });
+    found
+        .into_iter()
+        .take(SHOWN)
+        .map(|(_, path)| Candidate {
+            text: format!("@{path}"),
+            help: String::new(),
+        })
+        .collect()
+}
+
+/// How well the letters fit, in their order; `None` if one is missing. Letters count more where a word begins, next to
+/// each other, and in the file's own name.
+fn score(letters: &[char], path: &str) -> Option<i64> {
+    let name_at = path.rfind('/').map_or(0, |at| at + 1);
+    // The name is looked through first, since that is what people type.
+    let in_name = fit(letters, &path[name_at..]).map(|score| score + 40);
+    in_name.or_else(|| fit(letters, path))
+}
+
+fn fit(letters: &[char], text: &str) -> Option<i64> {
+    let mut score = 0;
+    let mut wanted = letters.iter().peekable();
+    let mut last_fit = false;
+    let mut before = '/';
+    for c in text.chars() {
+        let Some(&&next) = wanted.peek() else { break };
+        let is_fit = c.to_lowercase().next() == Some(next);
+        if is_fit {
+            let begins = !before.is_alphanumeric() || (before.is_lowercase() && c.is_uppercase());
+            score += 1 + if begins { 6 } else { 0 } + if last_fit { 4 } else { 0 };
+            wanted.next();
+        }
+        last_fit = is_fit;
+        before = c;
+    }
+    wanted.peek().is_none().then_some(score)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn best(letters: &str, all: &[&str]) -> Vec<String> {
+        let all: Vec<String> = all.iter().map(|&path| path.to_owned()).collect();
+        files(letters, &all)
+            .into_iter()
+            .map(|candidate| candidate.text)
+            .collect()
+    }
+
+    #[test]
+    fn files_are_found_by_some_of_their_letters() {
+        let all = [
+            "src/main.rs",
+            "src/compact.rs",
+            "docs/domain.md",
+            "src/commands/compare.rs",
+        ];
+        assert_eq!(best("main", &all)[0], "@src/main.rs");
+        assert_eq!(best("cmp", &all), ["@src/compact.rs", "@src/commands/compare.rs"]);
+        assert_eq!(best("src/com", &all)[0], "@src/compact.rs");
+        assert_eq!(best("xyz", &all), Vec::<String>::new());
+        assert_eq!(best("", &all).len(), 4);
+    }
+
+    #[test]
+    fn a_word_behind_a_sign_is_sought() {
+        assert_eq!(sought("/co", true), Some(Sought::Command("co".to_owned())));
+        assert_eq!(sought("/co", false), None);
+        assert_eq!(sought("/pin @ma", true), Some(Sought::File("ma".to_owned())));
+        assert_eq!(sought("look at @src/m", true), Some(Sought::File("src/m".to_owned())));
+        assert_eq!(sought("me@home", true), None);
+        assert_eq!(commands("comp")[0].text, "/compact");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_found_holds_the_letters(letters in "[a-c/]{0,4}", all in proptest::collection::vec("[a-c/]{1,10}", 0..20)) {
+            for found in files(&letters, &all) {
+                let mut left = found.text[1..].chars();
+                prop_assert!(letters.chars().all(|c| left.any(|d| c == d)));
+            }
+        }
+    }
+}

@@ -1,0 +1,524 @@
+//! The input: a text of several lines with a cursor, pastes that are shown folded, and what was sent before.
+
+use crate::keys::{Code, Key};
+use ratatui_textarea::{CursorMove, Input, TextArea};
+use unicode_width::UnicodeWidthChar as _;
+
+/// A paste of more lines, or of more bytes, is shown folded.
+const PASTE_LINES: usize = 8;
+const PASTE_BYTES: usize = 2_000;
+/// Inputs that are remembered.
+const REMEMBERED: usize = 500;
+
+/// What is being written.
+#[derive(Debug)]
+pub struct Editor {
+    area: TextArea<'static>,
+    /// What stands for a long paste, and the paste.
+    folded: Vec<(String, String)>,
+    history: Vec<String>,
+    /// Where in the history we are, and what was being written before.
+    past: Option<(usize, String)>,
+    search: Option<Search>,
+}
+
+/// Looking for an earlier input.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Search {
+    words: String,
+    found: Option<usize>,
+    before: String,
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Editor {
+            area: area(""),
+            folded: Vec::new(),
+            history: Vec::new(),
+            past: None,
+            search: None,
+        }
+    }
+}
+
+fn area(text: &str) -> TextArea<'static> {
+    let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+    area.move_cursor(CursorMove::Bottom);
+    area.move_cursor(CursorMove::End);
+    area
+}
+
+impl Editor {
+    /// What is written, pastes folded.
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// Writes this instead.
+    pub fn set(&mut self, text: &str) {
+        self.area = area(text);
+        self.past = None;
+    }
+
+    /// What is written, pastes in full; nothing is written afterwards, and it is remembered.
+    pub fn take(&mut self) -> String {
+        let shown = self.text();
+        if !shown.trim().is_empty() && self.history.last() != Some(&shown) {
+            if self.history.len() == REMEMBERED {
+                self.history.remove(0);
+            }
+            self.history.push(shown.clone());
+        }
+        self.set("");
+        self.unfolded(&shown)
+    }
+
+    /// The text with each paste in its place.
+    pub fn unfolded(&self, shown: &str) -> String {
+        let mut text = String::with_capacity(shown.len());
+        let mut rest = shown;
+        // In one pass, so that a paste that holds such a mark is not unfolded again.
+        while let Some((at, (mark, paste))) = self
+            .folded
+            .iter()
+            .filter_map(|fold| Some((rest.find(&fold.0)?, fold)))
+            .min_by_key(|(at, _)| *at)
+        {
+            text.push_str(&rest[..at]);
+            text.push_str(paste);
+            rest = &rest[at + mark.len()..];
+        }
+        text.push_str(rest);
+        text
+    }
+
+    /// Takes a paste; a long one is shown folded.
+    pub fn paste(&mut self, text: &str) {
+        self.past = None;
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        let lines = text.split('\n').count();
+        if lines <= PASTE_LINES && text.len() <= PASTE_BYTES {
+            self.area.insert_str(text.replace('\t', "    "));
+            return;
+        }
+        let size = match lines {
+            1 => format!("{} bytes", codelet_context::cut::grouped(text.len())),
+            _ => format!("{} lines", codelet_context::cut::grouped(lines)),
+        };
+        let mut mark = format!("[pasted {size}]");
+        let mut number = 2;
+        while self.folded.iter().any(|(other, _)| *other == mark) {
+            mark = format!("[pasted {size}, {number}]");
+            number += 1;
+        }
+        self.area.insert_str(&mark);
+        self.folded.push((mark, text.to_owned()));
+    }
+
+    /// The text before the cursor, in its line.
+    pub fn before_cursor(&self) -> &str {
+        let at = self.area.cursor();
+        let line = self.area.lines().get(at.0).map_or("", String::as_str);
+        let end = line.char_indices().nth(at.1).map_or(line.len(), |(at, _)| at);
+        &line[..end]
+    }
+
+    /// Whether the cursor stands in the first line.
+    fn is_at_top(&self) -> bool {
+        self.area.cursor().0 == 0
+    }
+
+    fn is_at_bottom(&self) -> bool {
+        self.area.cursor().0 + 1 == self.area.lines().len()
+    }
+
+    /// Replaces so many characters before the cursor.
+    pub fn replace_before(&mut self, chars: usize, text: &str) {
+        for _ in 0..chars {
+            self.area.delete_char();
+        }
+        self.area.insert_str(text);
+    }
+
+    /// A new line at the cursor.
+    pub fn new_line(&mut self) {
+        self.area.insert_newline();
+    }
+
+    /// Whether the line before the cursor ends in a backslash and nothing follows, so that Enter means a new line. The
+    /// backslash goes then.
+    pub fn takes_backslash(&mut self) -> bool {
+        let at = self.area.cursor();
+        let is_last = self.is_at_bottom()
+            && self
+                .area
+                .lines()
+                .get(at.0)
+                .is_some_and(|line| line.chars().count() == at.1);
+        if is_last && self.before_cursor().ends_with('\\') {
+            self.area.delete_char();
+            self.area.insert_newline();
+            return true;
+        }
+        false
+    }
+
+    /// Takes a key that edits. Says no to one that does nothing here.
+    pub fn key(&mut self, key: Key) -> bool {
+        match key {
+            Key { code: Code::Enter, .. } => self.area.insert_newline(),
+            Key {
+                code: Code::Char('j'),
+                ctrl: true,
+                ..
+            } => self.area.insert_newline(),
+            Key {
+                code: Code::Char('u'),
+                ctrl: true,
+                ..
+            } => {
+                self.area.delete_line_by_head();
+            }
+            Key { code: Code::Up, .. } if self.is_at_top() => return self.earlier(),
+            Key { code: Code::Down, .. } if self.is_at_bottom() => return self.later(),
+            Key {
+                code: Code::Backspace,
+                ctrl: false,
+                alt: false,
+                ..
+            } if self.deletes_fold() => {}
+            Key {
+                code: Code::Char(c),
+                ctrl: false,
+                alt: false,
+                ..
+            } => self.area.insert_char(c),
+            _ => {
+                let Some(input) = input(key) else { return false };
+                self.area.input(input);
+            }
+        }
+        if !matches!(key.code, Code::Up | Code::Down | Code::Left | Code::Right) {
+            self.past = None;
+        }
+        true
+    }
+
+    /// What stands for a paste goes as a whole.
+    fn deletes_fold(&mut self) -> bool {
+        let before = self.before_cursor();
+        let Some((mark, _)) = self.folded.iter().find(|(mark, _)| before.ends_with(mark.as_str())) else {
+            return false;
+        };
+        for _ in 0..mark.chars().count() {
+            self.area.delete_char();
+        }
+        true
+    }
+
+    fn earlier(&mut self) -> bool {
+        let (at, writing) = match self.past.take() {
+            Some((at, writing)) => (at, writing),
+            None => (self.history.len(), self.text()),
+        };
+        let Some(before) = at.checked_sub(1) else {
+            self.past = Some((at, writing));
+            return false;
+        };
+        self.area = area(&self.history[before]);
+        self.past = Some((before, writing));
+        true
+    }
+
+    fn later(&mut self) -> bool {
+        let Some((at, writing)) = self.past.take() else {
+            return false;
+        };
+        match self.history.get(at + 1) {
+            Some(text) => {
+                self.area = area(text);
+                self.past = Some((at + 1, writing));
+            }
+            None => self.area = area(&writing),
+        }
+        true
+    }
+
+    /// Begins to look for an earlier input, or for one before that which was found.
+    pub fn search(&mut self) {
+        match &mut self.search {
+            None => {
+                let before = self.text();
+                self.search = Some(Search {
+                    before,
+                    ..Search::default()
+                });
+            }
+            Some(search) => {
+                let below = search.found.unwrap_or(self.history.len());
+                search.found = found(&self.history, &search.words, below).or(search.found);
+                self.show_found();
+            }
+        }
+    }
+
+    /// What is looked for, while something is.
+    pub fn searching(&self) -> Option<&str> {
+        self.search.as_ref().map(|search| search.words.as_str())
+    }
+
+    /// Takes a key while something is looked for. Says no to one that ends it and is to be taken as usual.
+    pub fn search_key(&mut self, key: Key) -> bool {
+        let Some(search) = &mut self.search else { return false };
+        match key {
+            Key {
+                code: Code::Char(c),
+                ctrl: false,
+                alt: false,
+                ..
+            } => search.words.push(c),
+            Key {
+                code: Code::Backspace, ..
+            } => {
+                search.words.pop();
+            }
+            Key { code: Code::Esc, .. }
+            | Key {
+                code: Code::Char('c' | 'g'),
+                ctrl: true,
+                ..
+            } => {
+                let before = std::mem::take(&mut search.before);
+                self.search = None;
+                self.set(&before);
+                return true;
+            }
+            _ => {
+                self.search = None;
+                return false;
+            }
+        }
+        search.found = found(&self.history, &search.words, self.history.len());
+        self.show_found();
+        true
+    }
+
+    fn show_found(&mut self) {
+        let text = self
+            .search
+            .as_ref()
+            .and_then(|search| search.found)
+            .map(|at| self.history[at].clone());
+        if let Some(text) = text {
+            self.area = area(&text);
+        }
+    }
+
+    /// The rows at this width, and the cursor's row and column in them.
+    pub fn rows(&self, width: usize) -> (Vec<String>, (usize, usize)) {
+        let width = width.max(2);
+        let at = self.area.cursor();
+        let mut rows = Vec::new();
+        let mut cursor = (0, 0);
+        for (number, line) in self.area.lines().iter().enumerate() {
+            let mut row = String::new();
+            let mut columns = 0;
+            for (place, c) in line.chars().enumerate() {
+                let shown = if c == '\t' { ' ' } else { c };
+                let wide = shown.width().unwrap_or(0);
+                if columns + wide > width {
+                    rows.push(std::mem::take(&mut row));
+                    columns = 0;
+                }
+                if (number, place) == (at.0, at.1) {
+                    cursor = (rows.len(), columns);
+                }
+                row.push(shown);
+                columns += wide;
+            }
+            if number == at.0 && line.chars().count() <= at.1 {
+                if columns >= width {
+                    rows.push(std::mem::take(&mut row));
+                    columns = 0;
+                }
+                cursor = (rows.len(), columns);
+            }
+            rows.push(row);
+        }
+        (rows, cursor)
+    }
+}
+
+fn found(history: &[String], words: &str, below: usize) -> Option<usize> {
+    if words.is_empty() {
+        return None;
+    }
+    let words = words.to_lowercase();
+    history[..below]
+        .iter()
+        .rposition(|text| text.to_lowercase().contains(&words))
+}
+
+fn input(key: Key) -> Option<Input> {
+    use ratatui_textarea::Key as To;
+    let to = match key.code {
+        Code::Char(c) => To::Char(c),
+        Code::Enter => To::Enter,
+        Code::Tab | Code::Esc | Code::PageUp | Code::PageDown => return None,
+        Code::Backspace => To::Backspace,
+        Code::Delete => To::Delete,
+        Code::Up => To::Up,
+        Code::Down => To::Down,
+        Code::Left => To::Left,
+        Code::Right => To::Right,
+        Code::Home => To::Home,
+        Code::End => To::End,
+    };
+    Some(Input {
+        key: to,
+        ctrl: key.ctrl,
+        alt: key.alt,
+        // With Shift it would select, and nothing is selected here.
+        shift: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn typed(editor: &mut Editor, text: &str) {
+        for c in text.chars() {
+            editor.key(Key::plain(Code::Char(c)));
+        }
+    }
+
+    #[test]
+    fn a_long_paste_is_shown_folded_and_sent_whole() {
+        let paste: String = (0..10_000).map(|line| format!("line {line}\n")).collect();
+        let mut editor = Editor::default();
+        typed(&mut editor, "See ");
+        editor.paste(&paste);
+        typed(&mut editor, " there");
+        assert_eq!(editor.text(), "See [pasted 10,000 lines] there");
+        let sent = editor.take();
+        assert_eq!(sent, format!("See {} there", paste.trim_end()));
+        editor.key(Key::plain(Code::Up));
+        assert_eq!(editor.take(), sent);
+    }
+
+    #[test]
+    fn two_pastes_of_one_size_are_two() {
+        let mut editor = Editor::default();
+        editor.paste(&"a\n".repeat(20));
+        editor.paste(&"b\n".repeat(20));
+        assert_eq!(editor.text(), "[pasted 20 lines][pasted 20 lines, 2]");
+        editor.key(Key::plain(Code::Backspace));
+        assert_eq!(editor.text(), "[pasted 20 lines]");
+        assert!(editor.take().starts_with("a\na"));
+    }
+
+    #[test]
+    fn a_paste_that_holds_a_mark_is_not_unfolded_twice() {
+        let mut editor = Editor::default();
+        let paste = format!("{}[pasted 21 lines]", "a\n".repeat(20));
+        editor.paste(&paste);
+        assert_eq!(editor.text(), "[pasted 21 lines]");
+        assert_eq!(editor.take(), paste);
+    }
+
+    #[test]
+    fn what_was_sent_comes_back_and_what_was_being_written_too() {
+        let mut editor = Editor::default();
+        for text in ["one", "two"] {
+            typed(&mut editor, text);
+            editor.take();
+        }
+        typed(&mut editor, "thr");
+        let up = Key::plain(Code::Up);
+        assert!(editor.key(up) && editor.text() == "two");
+        assert!(editor.key(up) && editor.text() == "one");
+        assert!(!editor.key(up) && editor.text() == "one");
+        let down = Key::plain(Code::Down);
+        assert!(editor.key(down) && editor.key(down));
+        assert_eq!(editor.text(), "thr");
+    }
+
+    #[test]
+    fn an_earlier_input_is_found_by_its_words() {
+        let mut editor = Editor::default();
+        for text in ["fix the tests", "write docs", "fix the build"] {
+            typed(&mut editor, text);
+            editor.take();
+        }
+        editor.search();
+        for c in "FIX".chars() {
+            assert!(editor.search_key(Key::plain(Code::Char(c))));
+        }
+        assert_eq!(editor.text(), "fix the build");
+        editor.search();
+        assert_eq!(editor.text(), "fix the tests");
+        assert!(!editor.search_key(Key::plain(Code::Enter)));
+        assert_eq!(editor.take(), "fix the tests");
+        editor.search();
+        editor.search_key(Key::plain(Code::Char('d')));
+        editor.search_key(Key::plain(Code::Esc));
+        assert_eq!(editor.text(), "");
+    }
+
+    #[test]
+    fn a_backslash_at_the_end_makes_a_new_line() {
+        let mut editor = Editor::default();
+        typed(&mut editor, "one\\");
+        assert!(editor.takes_backslash());
+        typed(&mut editor, "two");
+        assert!(!editor.takes_backslash());
+        assert_eq!(editor.take(), "one\ntwo");
+    }
+
+    proptest! {
+        #[test]
+        fn rows_fit_and_hold_everything(text in "[a-z漢🦀 \n]{0,80}", width in 2usize..30) {
+            let mut editor = Editor::default();
+            editor.set(&text);
+            let (rows, cursor) = editor.rows(width);
+            prop_assert!(rows.iter().all(|row| unicode_width::UnicodeWidthStr::width(row.as_str()) <= width));
+            prop_assert_eq!(rows.concat(), text.replace('\n', ""));
+            prop_assert!(cursor.0 < rows.len() && cursor.1 < width);
+        }
+
+        #[test]
+        fn any_keys_do_no_harm(keys in proptest::collection::vec((any::<char>(), any::<bool>(), any::<bool>(), 0u8..16), 0..60)) {
+            let mut editor = Editor::default();
+            for (c, ctrl, alt, which) in keys {
+                let code = match which {
+                    0 => Code::Enter,
+                    1 => Code::Up,
+                    2 => Code::Down,
+                    3 => Code::Backspace,
+                    4 => Code::Left,
+                    5 => { editor.paste(&c.to_string().repeat(3_000)); continue }
+                    6 => { editor.search(); continue }
+                    7 => Code::Delete,
+                    8 => Code::Home,
+                    _ => Code::Char(c),
+                };
+                let key = Key { code, ctrl, alt, shift: false };
+                if !editor.search_key(key) {
+                    editor.key(key);
+                }
+                let _ = (editor.rows(10), editor.before_cursor().len());
+            }
+            editor.take();
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a session needs of whoever shows it: somebody to hear, and somebody to tell.
+
+use crate::render::look::Look;
+use codelet_agent::asking::Question;
+use codelet_agent::bill::Bill;
+use codelet_agent::event::Event;
+use codelet_context::tracker::TokenState;
+use ratatui::text::Line;
+
+/// What somebody wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// They have said this.
+    Say(String),
+    /// Whatever runs is to stop.
+    Interrupt,
+    /// They leave.
+    Leave,
+    /// They are gone, or the system wants the process to end: the status to end with.
+    Gone(u8),
+}
+
+/// What is going on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Doing {
+    /// Nothing: the session waits for somebody to say something.
+    #[default]
+    Nothing,
+    /// A prompt is carried to its end.
+    Run,
+    /// The conversation is compacted.
+    Compaction,
+    /// A command of the user's runs.
+    Shell,
+    /// A model is looked for.
+    Connection,
+}
+
+/// How the session stands, for the status line.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Standing {
+    /// The model.
+    pub model: String,
+    /// What fills the window at the next request, of the limit that makes the session compact.
+    pub tokens: TokenState,
+    /// No request has confirmed that yet.
+    pub is_estimate: bool,
+    /// What was spent.
+    pub bill: Bill,
+}
+
+/// Shows a session and hears its user.
+pub(crate) trait Front {
+    /// The next thing that somebody wants. Can be given up and asked again without losing anything.
+    async fn next(&mut self) -> Wish;
+
+    /// Something has happened in a run.
+    fn on(&mut self, event: Event);
+
+    /// Asks for a permission; the answer goes to whoever asked.
+    fn ask(&mut self, question: Question);
+
+    /// Shows lines, for good.
+    fn print(&mut self, lines: Vec<Line<'static>>);
+
+    /// Shows what was said, for good, as the beginning of a turn.
+    fn echo(&mut self, said: &str);
+
+    /// Something begins, or nothing goes on any more.
+    fn doing(&mut self, doing: Doing);
+
+    /// How the session stands.
+    fn stands(&mut self, standing: Standing);
+
+    /// How things look there.
+    fn look(&self) -> Look;
+
+    /// What was said while something ran: it is kept, shown, and taken up afterwards.
+    fn queue(&mut self, said: String);
+
+    /// The first of what was said meanwhile.
+    fn unqueue(&mut self) -> Option<String>;
+
+    /// What was said meanwhile is not to be sent unasked: it goes back to where it was written.
+    fn give_back(&mut self);
+
+    /// Shows whatever was not shown yet. Nothing comes after it.
+    fn close(&mut self);
+}

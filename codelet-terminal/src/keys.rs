@@ -1,0 +1,441 @@
+//! Bytes of a terminal to keys and pastes. Pure: it reads nothing and waits for nothing.
+
+use std::mem;
+
+/// A key, as it was pressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// Which one.
+    pub code: Code,
+    /// With Ctrl.
+    pub ctrl: bool,
+    /// With Alt (or Esc before it, which is the same to a terminal).
+    pub alt: bool,
+    /// With Shift, where a terminal tells.
+    pub shift: bool,
+}
+
+impl Key {
+    /// A key alone.
+    pub fn plain(code: Code) -> Self {
+        Key {
+            code,
+            ctrl: false,
+            alt: false,
+            shift: false,
+        }
+    }
+
+    /// A key with Ctrl.
+    pub fn ctrl(letter: char) -> Self {
+        Key {
+            ctrl: true,
+            ..Key::plain(Code::Char(letter))
+        }
+    }
+
+    fn with(self, modifiers: u32) -> Self {
+        // One more than a sum of bits: Shift 1, Alt 2, Ctrl 4, as xterm and kitty send it.
+        let bits = modifiers.saturating_sub(1);
+        Key {
+            shift: self.shift || bits & 1 != 0,
+            alt: self.alt || bits & 2 != 0,
+            ctrl: self.ctrl || bits & 4 != 0,
+            ..self
+        }
+    }
+}
+
+/// Which key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// A character.
+    Char(char),
+    /// Enter.
+    Enter,
+    /// Tab; with Shift: back.
+    Tab,
+    /// Backspace.
+    Backspace,
+    /// Delete.
+    Delete,
+    /// Esc.
+    Esc,
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// Arrow left.
+    Left,
+    /// Arrow right.
+    Right,
+    /// Home.
+    Home,
+    /// End.
+    End,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+}
+
+/// What a terminal sends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Typed {
+    /// A key.
+    Key(Key),
+    /// A text that was pasted, with `\n` at line ends.
+    Paste(String),
+}
+
+/// The most of one paste that is kept, in bytes: no window takes more.
+pub const LONGEST_PASTE: usize = 16 * 1024 * 1024;
+/// The longest escape sequence; a longer one is none, and is dropped.
+const LONGEST_SEQUENCE: usize = 64;
+const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+const PASTE_ENDS: &[u8] = b"\x1b[201~";
+
+/// Takes bytes as they come, in whatever pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    pending: Vec<u8>,
+    /// The paste so far, while one goes on.
+    paste: Option<Vec<u8>>,
+}
+
+impl Keys {
+    /// Takes bytes and returns what they complete.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
+        let mut typed = Vec::new();
+        let mut bytes = [mem::take(&mut self.pending).as_slice(), bytes].concat();
+        let mut rest = &mut bytes[..];
+        while !rest.is_empty() {
+            let used = if self.paste.is_some() {
+                self.take_paste(rest, &mut typed)
+            } else if rest.starts_with(PASTE_BEGINS) {
+                self.paste = Some(Vec::new());
+                PASTE_BEGINS.len()
+            } else {
+                match one(rest) {
+                    Found::Key(key, used) => {
+                        typed.push(Typed::Key(key));
+                        used
+                    }
+                    Found::Nothing(used) => used,
+                    Found::Incomplete => 0,
+                }
+            };
+            if used == 0 {
+                break;
+            }
+            rest = &mut rest[used..];
+        }
+        self.pending = rest.to_vec();
+        typed
+    }
+
+    /// Whether an Esc has come that may be the beginning of a sequence. If nothing follows soon, it is the key.
+    pub fn is_waiting(&self) -> bool {
+        self.paste.is_none() && self.pending.first() == Some(&0x1b)
+    }
+
+    /// Nothing has followed: what came is taken as it is.
+    pub fn settle(&mut self) -> Vec<Typed> {
+        if !self.is_waiting() {
+            return Vec::new();
+        }
+        let pending = mem::take(&mut self.pending);
+        let esc = Key::plain(Code::Esc);
+        match &pending[1..] {
+            [] => vec![Typed::Key(esc)],
+            [0x1b, ..] => vec![Typed::Key(esc), Typed::Key(esc)],
+            // Alt with a bracket or an O, which begin sequences too.
+            [byte] => vec![Typed::Key(Key {
+                alt: true,
+                ..Key::plain(Code::Char(char::from(*byte)))
+            })],
+            // A sequence that broke off means nothing.
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes bytes of a paste; returns how many, none if its end may have begun.
+    fn take_paste(&mut self, bytes: &[u8], typed: &mut Vec<Typed>) -> usize {
+        let Some(paste) = &mut self.paste else { return 0 };
+        let keep = |paste: &mut Vec<u8>, bytes: &[u8]| {
+            let room = LONGEST_PASTE.saturating_sub(paste.len()).min(bytes.len());
+            paste.extend_from_slice(&bytes[..room]);
+        };
+        match find(bytes, PASTE_ENDS) {
+            Some(at) => {
+                keep(paste, &bytes[..at]);
+                let text = String::from_utf8_lossy(paste).replace("\r\n", "\n").replace('\r', "\n");
+                self.paste = None;
+                typed.push(Typed::Paste(text));
+                at + PASTE_ENDS.len()
+            }
+            None => {
+                // The end may stand across two pieces.
+                let open = (1..PASTE_ENDS.len().min(bytes.len() + 1))
+                    .rev()
+                    .find(|&length| bytes.ends_with(&PASTE_ENDS[..length]))
+                    .unwrap_or(0);
+                let sure = bytes.len() - open;
+                keep(paste, &bytes[..sure]);
+                sure
+            }
+        }
+    }
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    while let Some(at) = bytes[from..].iter().position(|&byte| byte == what[0]) {
+        if bytes[from + at..].starts_with(what) {
+            return Some(from + at);
+        }
+        from += at + 1;
+    }
+    None
+}
+
+enum Found {
+    Key(Key, usize),
+    /// So many bytes mean nothing.
+    Nothing(usize),
+    Incomplete,
+}
+
+/// The first key of these bytes, of which there is at least one.
+fn one(bytes: &[u8]) -> Found {
+    match bytes {
+        [0x1b] | [0x1b, b'[' | b'O'] => Found::Incomplete,
+        [0x1b, 0x1b, ..] => Found::Key(Key::plain(Code::Esc), 1),
+        [0x1b, b'[', ..] => control(bytes),
+        [0x1b, b'O', last, ..] => match named(*last) {
+            Some(code) => Found::Key(Key::plain(code), 3),
+            None => Found::Nothing(3),
+        },
+        [0x1b, rest @ ..] => match simple(rest) {
+            Found::Key(key, used) => Found::Key(Key { alt: true, ..key }, used + 1),
+            Found::Nothing(used) => Found::Nothing(used + 1),
+            Found::Incomplete => Found::Incomplete,
+        },
+        _ => simple(bytes),
+    }
+}
+
+/// A key that is no sequence.
+fn simple(bytes: &[u8]) -> Found {
+    let first = bytes[0];
+    let key = match first {
+        b'\r' => Key::plain(Code::Enter),
+        // A line feed is what Ctrl-J sends, and pipes and pastes without brackets do: a new line in the text.
+        b'\n' => Key::ctrl('j'),
+        b'\t' => Key::plain(Code::Tab),
+        0x7f | 0x08 => Key::plain(Code::Backspace),
+        0 => Key::ctrl(' '),
+        0x01..=0x1a => Key::ctrl(char::from(first - 1 + b'a')),
+        0x1c..=0x1f => Key::ctrl(char::from(first - 0x1c + b'4')),
+        _ => return character(bytes),
+    };
+    Found::Key(key, 1)
+}
+
+fn character(bytes: &[u8]) -> Found {
+    let length = match bytes[0] {
+        0x00..=0x7f => 1,
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return Found::Nothing(1),
+    };
+    let Some(encoded) = bytes.get(..length) else {
+        let is_begun = bytes[1..].iter().all(|byte| (0x80..0xc0).contains(byte));
+        return if is_begun { Found::Incomplete } else { Found::Nothing(1) };
+    };
+    match std::str::from_utf8(encoded).ok().and_then(|text| text.chars().next()) {
+        Some(c) => Found::Key(Key::plain(Code::Char(c)), length),
+        None => Found::Nothing(1),
+    }
+}
+
+/// A sequence that begins with `ESC [`.
+fn control(bytes: &[u8]) -> Found {
+    // The keys of the Linux console.
+    if let [_, _, b'[', last, ..] = bytes {
+        let _ = last;
+        return Found::Nothing(4);
+    }
+    let Some(end) = bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
+        return if bytes.len() > LONGEST_SEQUENCE {
+            Found::Nothing(bytes.len())
+        } else {
+            Found::Incomplete
+        };
+    };
+    let used = end + 3;
+    let parameters = std::str::from_utf8(&bytes[2..2 + end]).unwrap_or_default();
+    let mut numbers = parameters
+        .split(';')
+        .map(|number| number.split(':').next().and_then(|number| number.parse::<u32>().ok()));
+    let first = numbers.next().flatten();
+    let modifiers = numbers.next().flatten().unwrap_or(1);
+    let third = numbers.next().flatten();
+    let key = match (bytes[2 + end], first) {
+        (b'Z', _) => Some(Key {
+            shift: true,
+            ..Key::plain(Code::Tab)
+        }),
+        (b'u', Some(number)) => unicode(number),
+        // What xterm sends for a key with modifiers that has no sequence of its own.
+        (b'~', Some(27)) => third.and_then(unicode),
+        (b'~', Some(number)) => numbered(number).map(Key::plain),
+        (last, _) => named(last).map(Key::plain),
+    };
+    match key {
+        Some(key) => Found::Key(key.with(modifiers), used),
+        None => Found::Nothing(used),
+    }
+}
+
+fn named(last: u8) -> Option<Code> {
+    Some(match last {
+        b'A' => Code::Up,
+        b'B' => Code::Down,
+        b'C' => Code::Right,
+        b'D' => Code::Left,
+        b'H' => Code::Home,
+        b'F' => Code::End,
+        b'M' => Code::Enter,
+        _ => return None,
+    })
+}
+
+fn numbered(number: u32) -> Option<Code> {
+    Some(match number {
+        1 | 7 => Code::Home,
+        3 => Code::Delete,
+        4 | 8 => Code::End,
+        5 => Code::PageUp,
+        6 => Code::PageDown,
+        _ => return None,
+    })
+}
+
+fn unicode(number: u32) -> Option<Key> {
+    let code = match number {
+        9 => Code::Tab,
+        13 | 57414 => Code::Enter,
+        27 => Code::Esc,
+        8 | 127 => Code::Backspace,
+        // Keys that only modify, or that have no name here.
+        57344.. => return None,
+        _ => Code::Char(char::from_u32(number).filter(|c| !c.is_control())?),
+    };
+    Some(Key::plain(code))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn keys(bytes: &[u8]) -> Vec<Typed> {
+        let mut keys = Keys::default();
+        let mut typed = keys.take(bytes);
+        typed.extend(keys.settle());
+        typed
+    }
+
+    fn key(bytes: &[u8]) -> Key {
+        match keys(bytes).as_slice() {
+            [Typed::Key(key)] => *key,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn keys_are_told_apart() {
+        let alt = |code| Key {
+            alt: true,
+            ..Key::plain(code)
+        };
+        let shift = |code| Key {
+            shift: true,
+            ..Key::plain(code)
+        };
+        for (bytes, expected) in [
+            (&b"a"[..], Key::plain(Code::Char('a'))),
+            ("ß".as_bytes(), Key::plain(Code::Char('ß'))),
+            ("🦀".as_bytes(), Key::plain(Code::Char('🦀'))),
+            (b"\r", Key::plain(Code::Enter)),
+            (b"\x1b\r", alt(Code::Enter)),
+            (b"\x1b[13;2u", shift(Code::Enter)),
+            (b"\x1b[27;2;13~", shift(Code::Enter)),
+            (b"\n", Key::ctrl('j')),
+            (b"\x03", Key::ctrl('c')),
+            (b"\x1b[99;5u", Key::ctrl('c')),
+            (b"\x1b", Key::plain(Code::Esc)),
+            (b"\x1b[27u", Key::plain(Code::Esc)),
+            (b"\x1b[A", Key::plain(Code::Up)),
+            (b"\x1bOA", Key::plain(Code::Up)),
+            (b"\x1b[Z", shift(Code::Tab)),
+            (b"\x1b[3~", Key::plain(Code::Delete)),
+            (b"\x1bb", alt(Code::Char('b'))),
+            (b"\x7f", Key::plain(Code::Backspace)),
+            (b"\x1b\x7f", alt(Code::Backspace)),
+        ] {
+            assert_eq!(key(bytes), expected, "{bytes:?}");
+        }
+        assert!(key(b"\x1b[1;5D").ctrl);
+        assert_eq!(keys(b"\x1b[I\x1b[?62;4c\x1b[[A\x1b[57441;2u"), []);
+    }
+
+    #[test]
+    fn a_paste_is_one_thing_whatever_is_in_it() {
+        let typed = keys(b"x\x1b[200~two\r\nlines\x1b[A\x03\r\x1b[201~y");
+        let paste = Typed::Paste("two\nlines\x1b[A\u{3}\n".to_owned());
+        assert_eq!(typed[1], paste);
+        assert_eq!(typed.len(), 3);
+    }
+
+    #[test]
+    fn a_paste_is_bounded_and_its_end_is_still_found() {
+        let mut keys = Keys::default();
+        keys.take(PASTE_BEGINS);
+        let piece = vec![b'x'; 1024 * 1024];
+        for _ in 0..20 {
+            assert_eq!(keys.take(&piece), []);
+        }
+        let typed = keys.take(b"\x1b[201~q");
+        assert!(matches!(&typed[0], Typed::Paste(text) if text.len() == LONGEST_PASTE));
+        assert_eq!(typed[1], Typed::Key(Key::plain(Code::Char('q'))));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_in_any_pieces_are_the_same_keys(bytes in proptest::collection::vec(any::<u8>(), 0..80), cut in 0usize..80) {
+            let cut = cut.min(bytes.len());
+            let mut pieces = Keys::default();
+            let mut typed = pieces.take(&bytes[..cut]);
+            typed.extend(pieces.take(&bytes[cut..]));
+            let mut whole = Keys::default();
+            prop_assert_eq!(whole.take(&bytes), typed);
+            prop_assert!(whole.pending.len() <= LONGEST_SEQUENCE);
+        }
+
+        #[test]
+        fn pasted_text_arrives_as_it_is(text in "[a-zà-ÿ \n\t\u{1b}\\[0-9~]{0,60}", cut in 0usize..80) {
+            prop_assume!(!text.contains("\u{1b}[201~"));
+            let bytes = [PASTE_BEGINS, text.as_bytes(), PASTE_ENDS].concat();
+            let cut = cut.min(bytes.len());
+            let mut keys = Keys::default();
+            let mut typed = keys.take(&bytes[..cut]);
+            typed.extend(keys.take(&bytes[cut..]));
+            prop_assert_eq!(typed, vec![Typed::Paste(text)]);
+        }
+    }
+}

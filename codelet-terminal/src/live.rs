@@ -1,0 +1,560 @@
+//! The front on a terminal: finished lines go up into the scrollback, a few rows at the bottom are drawn again.
+
+use crate::answers;
+use crate::front::{Doing, Front, Standing, Wish};
+use crate::keys::Keys;
+use crate::questions::{self, Stand};
+use crate::render::Renderer;
+use crate::render::clean::clean;
+use crate::render::look::{Look, Role};
+use crate::render::tool::Unfolding;
+use crate::render::wrap::{clip, clip_line};
+use crate::repl::{Act, Files, Repl};
+use crate::screen::{Frame, Screen};
+use crate::tty::{Input, Tty};
+use codelet_agent::asking::Question;
+use codelet_agent::event::Event;
+use ratatui::text::{Line, Span};
+use std::io::{self, Stdout};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::sleep_until;
+
+/// Between two frames while something streams.
+const FRAME: Duration = Duration::from_millis(33);
+/// Between two positions of the spinner.
+const TICK: Duration = Duration::from_millis(100);
+/// So long after an Esc the rest of a sequence may still come.
+const ESCAPE: Duration = Duration::from_millis(25);
+/// Queued texts that are shown.
+const QUEUED: usize = 3;
+
+/// Lets somebody write a text elsewhere; takes what was written so far and gives back what was made of it.
+pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
+/// What a terminal session needs beside the terminal.
+pub struct Outfit {
+    /// How things look; the width is found out.
+    pub look: Look,
+    /// The names of files.
+    pub files: Files,
+    /// The user's editor.
+    pub edit: Edit,
+}
+
+/// A session on a terminal.
+pub(crate) struct Live {
+    tty: Tty,
+    keys: Keys,
+    repl: Repl,
+    screen: Screen<Stdout>,
+    renderer: Renderer,
+    began: Instant,
+    outfit: Outfit,
+    /// Something folded that is being shown, a part with each frame; and how far back the next one lies.
+    unfolding: Option<Unfolding>,
+    unfolded: usize,
+    finished: Vec<Line<'static>>,
+    /// When the next frame is to be drawn; none while nothing has changed.
+    due: Option<Instant>,
+    drawn: Instant,
+    escape: Option<Instant>,
+    signals: Signals,
+    files: Option<oneshot::Receiver<Vec<String>>>,
+    edited: Option<oneshot::Receiver<Result<String, String>>>,
+    wishes: std::collections::VecDeque<Wish>,
+    is_gone: bool,
+}
+
+struct Signals {
+    size: Signal,
+    go_on: Signal,
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Live {
+    /// Takes the terminal over.
+    pub(crate) fn open(outfit: Outfit) -> io::Result<Self> {
+        let signals = Signals {
+            size: signal(SignalKind::window_change())?,
+            go_on: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        };
+        let tty = Tty::open()?;
+        let size = Tty::size();
+        let look = look_at(outfit.look, size);
+        Ok(Live {
+            tty,
+            keys: Keys::default(),
+            repl: Repl::new(),
+            screen: Screen::new(io::stdout(), size),
+            renderer: Renderer::new(look),
+            began: Instant::now(),
+            outfit: Outfit { look, ..outfit },
+            unfolding: None,
+            unfolded: 0,
+            finished: Vec::new(),
+            due: Some(Instant::now()),
+            drawn: Instant::now(),
+            escape: None,
+            signals,
+            files: None,
+            edited: None,
+            wishes: std::collections::VecDeque::new(),
+            is_gone: false,
+        })
+    }
+
+    /// Something is to be drawn: at once, or with the next frame.
+    fn change(&mut self, at_once: bool) {
+        let at = if at_once { Instant::now() } else { self.drawn + FRAME };
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    fn draw(&mut self, now: Instant) {
+        self.due = None;
+        if self.edited.is_some() {
+            return;
+        }
+        self.drawn = now;
+        let is_asked = self.repl.question(now).is_some();
+        self.renderer.set_asked(is_asked, self.since(now));
+        if let Some(mut unfolding) = self.unfolding.take()
+            && let Some(lines) = unfolding.next_lines(&self.outfit.look)
+        {
+            self.finished.extend(lines);
+            self.unfolding = Some(unfolding);
+        }
+        let frame = self.frame(now);
+        let finished = std::mem::take(&mut self.finished);
+        if self.screen.draw(&finished, frame).is_err() {
+            self.is_gone = true;
+        }
+        let next = if self.unfolding.is_some() {
+            Some(now)
+        } else {
+            self.is_moving().then_some(now + TICK)
+        };
+        let armed = self.repl.answerable_from().filter(|from| *from > now);
+        self.due = next.into_iter().chain(armed).min();
+    }
+
+    fn since(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.began)
+    }
+
+    /// Whether something really happens, so that the clock runs.
+    fn is_moving(&self) -> bool {
+        self.repl.doing != Doing::Nothing && self.repl.waiting() == 0
+    }
+
+    fn frame(&mut self, now: Instant) -> Frame {
+        let look = self.outfit.look;
+        let (width, height) = self.screen.size();
+        let width = usize::from(width.saturating_sub(1)).max(2);
+        let height = usize::from(height);
+        let mut below: Vec<Line<'static>> = Vec::new();
+
+        let (candidates, chosen) = self.repl.candidates();
+        let from = chosen.saturating_sub(crate::complete::SHOWN - 1);
+        for (at, candidate) in candidates.iter().enumerate().skip(from).take(crate::complete::SHOWN) {
+            let is_chosen = at == chosen;
+            let role = if is_chosen { Role::Accent } else { Role::Text };
+            let mark = if is_chosen { "> " } else { "  " };
+            let text = Span::styled(format!("{mark}{}", clean(&candidate.text, 4)), look.style(role));
+            let help = Span::styled(format!("  {}", candidate.help), look.style(Role::Dim));
+            below.push(clip_line(Line::from(vec![text, help]), width));
+        }
+        below.push(clip_line(self.status(now), width));
+
+        let mut rows: Vec<Line<'static>> = Vec::new();
+        let is_answerable = self.repl.is_answerable(now);
+        let waiting = self.repl.waiting_questions();
+        let refusing = self.repl.refusing().map(str::to_owned);
+        let is_writing = !self.repl.editor.is_empty();
+        let mut asked = Vec::new();
+        if let Some(question) = self.repl.question(now) {
+            let stand = Stand {
+                is_answerable,
+                is_writing,
+                refusing: refusing.as_deref(),
+                waiting,
+            };
+            asked = questions::options(&look, question, stand);
+        }
+        let queued: Vec<&str> = self.repl.queued().collect();
+        let mut queue = Vec::new();
+        for text in queued.iter().take(QUEUED) {
+            let first = text.lines().next().unwrap_or_default();
+            let more = if text.contains('\n') { " …" } else { "" };
+            let line = clip(&format!("queued: {}{more}", clean(first, 4)), width);
+            queue.push(Line::from(Span::styled(line, look.style(Role::Dim))));
+        }
+        if queued.len() > QUEUED {
+            let more = format!("queued: {} more", queued.len() - QUEUED);
+            queue.push(Line::from(Span::styled(more, look.style(Role::Dim))));
+        }
+
+        let label = match self.repl.editor.searching() {
+            Some(words) => format!("find {}: ", clean(words, 4)),
+            None => "> ".to_owned(),
+        };
+        let label = clip(&label, width / 2);
+        let indent = crate::render::wrap::columns(&label);
+        let (written, (row, column)) = self.repl.editor.rows(width - indent.min(width - 2));
+        let most = (height / 2).max(1);
+        let first = (row + 1).saturating_sub(most);
+        let shown = written.len().min(first + most);
+        let mut input: Vec<Line<'static>> = Vec::new();
+        for (at, text) in written[first..shown].iter().enumerate() {
+            let before = if at + first == 0 {
+                Span::styled(label.clone(), look.style(Role::Prompt))
+            } else {
+                Span::raw(" ".repeat(indent))
+            };
+            input.push(Line::from(vec![before, Span::raw(clean(text, 4).into_owned())]));
+        }
+
+        // What is asked and written comes first; the newest of what streams gets the room that is left.
+        let rest = asked.len() + queue.len() + input.len() + below.len() + 2;
+        let room = height.saturating_sub(rest).max(1);
+        rows.extend(self.renderer.live(room, self.since(now)));
+        if !asked.is_empty() {
+            let over = asked
+                .len()
+                .saturating_sub(height.saturating_sub(input.len() + below.len() + 2).max(3));
+            if over > 0 {
+                // What is decided upon stands at the end; the whole was printed above.
+                asked.drain(..over);
+            }
+            rows.extend(asked);
+        }
+        rows.push(Line::default());
+        rows.extend(queue);
+        let cursor_row = rows.len() + row - first;
+        rows.extend(input);
+        rows.extend(below);
+        let cursor = (
+            u16::try_from(cursor_row).unwrap_or(u16::MAX),
+            u16::try_from(indent + column).unwrap_or(u16::MAX),
+        );
+        Frame {
+            rows,
+            cursor: refusing.is_none().then_some(cursor),
+        }
+    }
+
+    fn status(&self, now: Instant) -> Line<'static> {
+        let look = self.outfit.look;
+        if let Some(hint) = self.repl.hint {
+            return Line::from(Span::styled(hint.to_owned(), look.style(Role::Warning)));
+        }
+        self.renderer.status(self.since(now))
+    }
+
+    fn take(&mut self, bytes: &[u8], now: Instant) {
+        let mut typed = self.keys.take(bytes);
+        if self.keys.is_waiting() {
+            self.escape = Some(now + ESCAPE);
+        } else {
+            self.escape = None;
+        }
+        typed.drain(..).for_each(|typed| self.typed(typed, now));
+        self.change(true);
+    }
+
+    fn typed(&mut self, typed: crate::keys::Typed, now: Instant) {
+        for act in self.repl.typed(typed, now) {
+            match act {
+                Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
+                Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
+                Act::Leave => self.wishes.push_back(Wish::Leave),
+                Act::Suspend => self.suspend(),
+                Act::Edit => self.edit(),
+                Act::WantFiles => self.want_files(),
+                Act::Unfold => self.unfold(),
+                Act::Redraw => {
+                    self.screen.forget();
+                    self.finished.insert(0, Line::default());
+                }
+                Act::Answered(told) => {
+                    let lines = answers::say(&self.outfit.look, Role::Dim, &told);
+                    self.finished.extend(lines);
+                }
+            }
+        }
+    }
+
+    /// Shows the newest of what was folded; asked again, what lies before it.
+    fn unfold(&mut self) {
+        match self.renderer.unfold(self.unfolded) {
+            Some(unfolding) => {
+                self.unfolded += 1;
+                self.unfolding = Some(unfolding);
+            }
+            None => self.repl.hint = Some("nothing more is folded"),
+        }
+    }
+
+    fn suspend(&mut self) {
+        let _ = self.screen.wipe();
+        if self.tty.suspend().is_err() {
+            self.is_gone = true;
+        }
+        self.resized();
+        self.screen.forget();
+        self.change(true);
+    }
+
+    fn edit(&mut self) {
+        if self.edited.is_some() {
+            return;
+        }
+        let _ = self.screen.wipe();
+        self.tty.lend();
+        let text = self.repl.editor.unfolded(&self.repl.editor.text());
+        let (done, edited) = oneshot::channel();
+        let edit = Arc::clone(&self.outfit.edit);
+        let run = move || {
+            // Whoever has left meanwhile wants no text.
+            let _ = done.send(edit(&text));
+        };
+        if std::thread::Builder::new().name("editor".to_owned()).spawn(run).is_ok() {
+            self.edited = Some(edited);
+        } else {
+            self.edited(Err("no editor can be started".to_owned()));
+        }
+    }
+
+    fn edited(&mut self, text: Result<String, String>) {
+        self.edited = None;
+        if self.tty.take_back().is_err() {
+            self.is_gone = true;
+        }
+        self.resized();
+        self.screen.forget();
+        match text {
+            Ok(text) => {
+                self.repl.editor.set("");
+                self.repl.editor.paste(&text);
+            }
+            Err(why) => self.finished.extend(answers::say(&self.outfit.look, Role::Error, &why)),
+        }
+        self.change(true);
+    }
+
+    fn want_files(&mut self) {
+        if self.files.is_some() {
+            return;
+        }
+        let (send, files) = oneshot::channel();
+        let list = Arc::clone(&self.outfit.files);
+        let run = move || {
+            let _ = send.send(list());
+        };
+        // Without a thread to spare, there are no names.
+        if std::thread::Builder::new().name("files".to_owned()).spawn(run).is_ok() {
+            self.files = Some(files);
+        }
+    }
+
+    fn resized(&mut self) {
+        let size = Tty::size();
+        if size != self.screen.size() {
+            self.screen.resize(size);
+            self.outfit.look = look_at(self.outfit.look, size);
+            self.renderer.set_look(self.outfit.look);
+        }
+        self.change(true);
+    }
+
+    /// A word of the session itself, before anything was said.
+    pub(crate) fn greet(&mut self, lines: Vec<Line<'static>>) {
+        self.finished.extend(lines);
+        self.draw(Instant::now());
+    }
+}
+
+/// The last column stays free: a terminal that is made narrower wraps what reaches it.
+fn look_at(look: Look, (columns, _): (u16, u16)) -> Look {
+    look.at_width(usize::from(columns.saturating_sub(1)))
+}
+
+/// What has come.
+enum Came {
+    Input(Input),
+    Files(Option<Vec<String>>),
+    Edited(Result<String, String>),
+    Size,
+    GoOn,
+    Interrupt,
+    Terminate,
+    HangUp,
+    Escape,
+    Frame,
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn answer<T>(waiting: &mut Option<oneshot::Receiver<T>>) -> Option<T> {
+    match waiting {
+        Some(receiver) => receiver.await.ok(),
+        None => std::future::pending().await,
+    }
+}
+
+impl Front for Live {
+    async fn next(&mut self) -> Wish {
+        loop {
+            if self.is_gone {
+                return Wish::Gone(HUNG_UP);
+            }
+            if let Some(wish) = self.wishes.pop_front() {
+                self.change(true);
+                return wish;
+            }
+            let now = Instant::now();
+            if self.due.is_some_and(|due| due <= now) {
+                self.draw(now);
+                continue;
+            }
+            let came = tokio::select! {
+                biased;
+                input = self.tty.input() => Came::Input(input),
+                _ = self.signals.hang_up.recv() => Came::HangUp,
+                _ = self.signals.terminate.recv() => Came::Terminate,
+                _ = self.signals.interrupt.recv() => Came::Interrupt,
+                _ = self.signals.size.recv() => Came::Size,
+                _ = self.signals.go_on.recv() => Came::GoOn,
+                files = answer(&mut self.files) => Came::Files(files),
+                text = answer(&mut self.edited) => Came::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
+                () = until(self.escape) => Came::Escape,
+                () = until(self.due) => Came::Frame,
+            };
+            let now = Instant::now();
+            match came {
+                Came::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
+                Came::Input(Input::HungUp) | Came::HangUp => return Wish::Gone(HUNG_UP),
+                Came::Terminate => return Wish::Gone(TERMINATED),
+                // While an editor has the terminal, its keys are not ours.
+                Came::Interrupt if self.edited.is_some() => {}
+                Came::Interrupt => {
+                    self.typed(crate::keys::Typed::Key(crate::keys::Key::ctrl('c')), now);
+                    self.change(true);
+                }
+                Came::Size => self.resized(),
+                Came::GoOn => {
+                    if self.edited.is_none() {
+                        self.screen.forget();
+                    }
+                    self.resized();
+                }
+                Came::Files(files) => {
+                    self.files = None;
+                    self.repl.take_files(files.unwrap_or_default());
+                    self.change(true);
+                }
+                Came::Edited(text) => self.edited(text),
+                Came::Escape => {
+                    self.escape = None;
+                    for typed in self.keys.settle() {
+                        self.typed(typed, now);
+                    }
+                    self.change(true);
+                }
+                Came::Frame => {}
+            }
+        }
+    }
+
+    fn on(&mut self, event: Event) {
+        let now = self.since(Instant::now());
+        let finished = self.renderer.on(&event, now);
+        self.unfolded = 0;
+        self.finished.extend(finished);
+        self.change(false);
+    }
+
+    fn ask(&mut self, question: Question) {
+        // The whole is printed once, however long it is; what is decided upon stays below.
+        let lines = questions::body(&self.outfit.look, &question);
+        self.print(lines);
+        self.repl.ask(question);
+    }
+
+    fn print(&mut self, lines: Vec<Line<'static>>) {
+        let lines = self.renderer.say(lines);
+        self.finished.extend(lines);
+        self.change(true);
+    }
+
+    fn echo(&mut self, said: &str) {
+        let now = self.since(Instant::now());
+        let lines = self.renderer.prompt(said, now);
+        self.finished.extend(lines);
+        self.change(true);
+    }
+
+    fn doing(&mut self, doing: Doing) {
+        let now = self.since(Instant::now());
+        match doing {
+            Doing::Nothing => self.renderer.set_compacting(false, now),
+            Doing::Compaction => self.renderer.set_compacting(true, now),
+            Doing::Run | Doing::Shell | Doing::Connection => {}
+        }
+        self.repl.doing = doing;
+        self.change(true);
+    }
+
+    fn stands(&mut self, standing: Standing) {
+        self.renderer.set_model(&standing.model);
+        self.renderer.set_tokens(&standing.tokens, standing.is_estimate);
+        self.renderer.set_bill(&standing.bill);
+        self.renderer.set_compacting(false, self.since(Instant::now()));
+        self.change(true);
+    }
+
+    fn look(&self) -> Look {
+        self.outfit.look
+    }
+
+    fn queue(&mut self, said: String) {
+        self.repl.queue(said);
+        self.renderer.set_queued(self.repl.queued().count());
+        self.change(true);
+    }
+
+    fn unqueue(&mut self) -> Option<String> {
+        let said = self.repl.unqueue();
+        self.renderer.set_queued(self.repl.queued().count());
+        said
+    }
+
+    fn give_back(&mut self) {
+        self.repl.give_back();
+        self.renderer.set_queued(0);
+        self.change(true);
+    }
+
+    fn close(&mut self) {
+        let finished = std::mem::take(&mut self.finished);
+        // A terminal that is gone is told nothing.
+        let _ = self.screen.draw(&finished, Frame::default());
+        let _ = self.screen.wipe();
+    }
+}
+
+/// What a shell reports of a process that ended by these signals.
+const HUNG_UP: u8 = 129;
+const TERMINATED: u8 = 143;

@@ -1,0 +1,315 @@
+//! The front without a terminal's tricks: lines in, lines out. For pipes, logs, screen readers and dumb terminals.
+
+use crate::answers;
+use crate::command::{self, Said};
+use crate::front::{Doing, Front, Standing, Wish};
+use crate::questions;
+use crate::render::Renderer;
+use crate::render::clean::clean;
+use crate::render::look::{Look, Role};
+use crate::screen::words;
+use codelet_agent::asking::{Question, Word};
+use codelet_agent::event::Event;
+use ratatui::text::Line;
+use std::collections::VecDeque;
+use std::io::{self, BufRead as _, Write as _};
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// The longest line that is read, in bytes: no window takes more.
+const LONGEST: u64 = 16 * 1024 * 1024;
+/// A second interruption counts as one of two for so long.
+const TWICE: Duration = Duration::from_secs(2);
+
+/// A session in lines.
+pub(crate) struct Plain {
+    look: Look,
+    lines: UnboundedReceiver<String>,
+    /// Standard input is at its end.
+    is_over: bool,
+    /// Lines of an input that goes on, each with a backslash at its end.
+    begun: String,
+    queue: VecDeque<String>,
+    questions: VecDeque<Question>,
+    is_asked: bool,
+    doing: Doing,
+    renderer: Renderer,
+    began: Instant,
+    signals: [Signal; 3],
+    interrupted: Option<Instant>,
+    is_prompted: bool,
+    is_closed: bool,
+    /// Somebody types: they want to see when it is their turn.
+    is_typed: bool,
+}
+
+impl Plain {
+    /// Reads standard input from now on.
+    pub(crate) fn open(is_typed: bool, width: usize) -> io::Result<Self> {
+        let (send, lines) = unbounded_channel();
+        let read = move || {
+            let mut input = io::stdin().lock();
+            loop {
+                let mut bytes = Vec::new();
+                match io::Read::take(&mut input, LONGEST).read_until(b'\n', &mut bytes) {
+                    Ok(0) | Err(_) => return,
+                    Ok(_) => {}
+                }
+                let line = String::from_utf8_lossy(&bytes);
+                let line = line.strip_suffix('\n').unwrap_or(&line);
+                let line = line.strip_suffix('\r').unwrap_or(line);
+                if send.send(line.to_owned()).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name("lines".to_owned()).spawn(read)?;
+        let look = Look::plain(width);
+        Ok(Plain {
+            look,
+            lines,
+            is_over: false,
+            begun: String::new(),
+            queue: VecDeque::new(),
+            questions: VecDeque::new(),
+            is_asked: false,
+            doing: Doing::Nothing,
+            renderer: Renderer::new(look),
+            began: Instant::now(),
+            signals: [
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::hangup())?,
+            ],
+            interrupted: None,
+            is_prompted: false,
+            is_closed: false,
+            is_typed,
+        })
+    }
+
+    fn write(&mut self, text: &str) {
+        let mut out = io::stdout().lock();
+        // Whoever reads no more has seen enough; the session ends at the next line.
+        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+            self.is_closed = true;
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        // What was asked for stands on a line of its own, whatever comes between.
+        let begin = if std::mem::take(&mut self.is_prompted) {
+            "\n"
+        } else {
+            ""
+        };
+        self.write(&format!("{begin}{text}\n"));
+    }
+
+    fn show(&mut self, lines: Vec<Line<'static>>) {
+        for line in lines {
+            self.line(words(&line).trim_end());
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        for line in text.lines() {
+            self.line(&clean(line, 8));
+        }
+    }
+
+    /// Shows the question that waits.
+    fn put_question(&mut self) {
+        while self.questions.front().is_some_and(Question::is_moot) {
+            if let Some(moot) = self.questions.pop_front() {
+                moot.answer(Word::Once);
+            }
+            self.is_asked = false;
+        }
+        let Some(question) = self.questions.front() else { return };
+        if std::mem::replace(&mut self.is_asked, true) {
+            return;
+        }
+        let mut lines: Vec<String> = questions::body(&self.look, question).iter().map(words).collect();
+        lines.push(format!(
+            "Permit it? y: once. a: always in this session ({}). n: no. n REASON: no, and the model is told why.",
+            questions::always(question)
+        ));
+        for line in lines {
+            self.line(&clean(&line, 8));
+        }
+        if self.is_over {
+            self.answer(Word::No(Some("nobody is there to be asked".to_owned())));
+        }
+    }
+
+    fn answer(&mut self, word: Word) {
+        self.is_asked = false;
+        if let Some(question) = self.questions.pop_front() {
+            let told = answers::answered(&question, &word);
+            question.answer(word);
+            self.say(&told);
+        }
+    }
+
+    /// A line while a question waits.
+    fn answer_line(&mut self, line: &str) -> Option<Wish> {
+        let line = line.trim();
+        let (word, reason) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        match word.to_ascii_lowercase().as_str() {
+            "y" | "yes" if reason.is_empty() => self.answer(Word::Once),
+            "a" | "always" if reason.is_empty() => self.answer(Word::Always),
+            "n" | "no" => {
+                let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+                self.answer(Word::No(reason));
+            }
+            _ if matches!(command::read(line), Said::Command(..)) => return Some(Wish::Say(line.to_owned())),
+            _ => self.line("Please answer y, a, n, or n with a reason."),
+        }
+        None
+    }
+}
+
+enum Came {
+    Line(Option<String>),
+    Interrupt,
+    Gone(u8),
+}
+
+impl Front for Plain {
+    async fn next(&mut self) -> Wish {
+        loop {
+            self.put_question();
+            if self.is_closed {
+                return Wish::Leave;
+            }
+            if self.is_over && self.doing == Doing::Nothing {
+                return Wish::Leave;
+            }
+            if self.is_typed && self.doing == Doing::Nothing && !std::mem::replace(&mut self.is_prompted, true) {
+                self.write("> ");
+            }
+            let [interrupt, terminate, hang_up] = &mut self.signals;
+            let came = tokio::select! {
+                biased;
+                _ = hang_up.recv() => Came::Gone(129),
+                _ = terminate.recv() => Came::Gone(143),
+                _ = interrupt.recv() => Came::Interrupt,
+                line = self.lines.recv(), if !self.is_over => Came::Line(line),
+            };
+            match came {
+                Came::Gone(status) => return Wish::Gone(status),
+                Came::Interrupt => {
+                    let now = Instant::now();
+                    let is_second = self.interrupted.is_some_and(|first| now.duration_since(first) < TWICE);
+                    self.interrupted = Some(now);
+                    if is_second {
+                        return Wish::Leave;
+                    }
+                    if self.doing != Doing::Nothing {
+                        return Wish::Interrupt;
+                    }
+                    self.begun.clear();
+                    self.line("Ctrl-C again leaves.");
+                }
+                Came::Line(None) => self.is_over = true,
+                Came::Line(Some(line)) => {
+                    self.is_prompted = false;
+                    if let Some(begun) = line.strip_suffix('\\') {
+                        self.begun.push_str(begun);
+                        self.begun.push('\n');
+                        self.is_prompted = true;
+                        continue;
+                    }
+                    let mut said = std::mem::take(&mut self.begun);
+                    said.push_str(&line);
+                    if self.is_asked && !self.questions.is_empty() {
+                        if let Some(wish) = self.answer_line(&said) {
+                            return wish;
+                        }
+                        continue;
+                    }
+                    if !said.trim().is_empty() {
+                        return Wish::Say(said);
+                    }
+                }
+            }
+        }
+    }
+
+    fn on(&mut self, event: Event) {
+        let mut lines = Vec::new();
+        if let Event::ToolStarted { tool, description, .. } = &event {
+            // Nothing stands below these lines that would tell what runs.
+            let started = format!("... {tool} {description}");
+            lines.extend(answers::say(&self.look, Role::Text, &started));
+        }
+        let now = self.began.elapsed();
+        let finished = self.renderer.on(&event, now);
+        // What is started comes behind what was said before.
+        let at = if lines.is_empty() { 0 } else { finished.len() };
+        let mut all = finished;
+        all.splice(at..at, lines);
+        self.show(all);
+    }
+
+    fn ask(&mut self, question: Question) {
+        self.questions.push_back(question);
+        self.put_question();
+    }
+
+    fn print(&mut self, lines: Vec<Line<'static>>) {
+        self.show(lines);
+    }
+
+    fn echo(&mut self, said: &str) {
+        // A pipe shows nothing of what it was given, and a log is not read without it. A terminal has shown it already.
+        let now = self.began.elapsed();
+        let lines = self.renderer.prompt(said, now);
+        if !self.is_typed {
+            self.show(lines);
+        }
+    }
+
+    fn doing(&mut self, doing: Doing) {
+        self.doing = doing;
+        self.interrupted = None;
+    }
+
+    fn stands(&mut self, _: Standing) {}
+
+    fn look(&self) -> Look {
+        self.look
+    }
+
+    fn queue(&mut self, said: String) {
+        let first: String = said.lines().next().unwrap_or_default().chars().take(60).collect();
+        if self.is_typed {
+            self.say(&format!("queued: {first}"));
+        }
+        self.queue.push_back(said);
+    }
+
+    fn unqueue(&mut self) -> Option<String> {
+        self.queue.pop_front()
+    }
+
+    fn give_back(&mut self) {
+        // A line that was read cannot be put back before whoever typed it.
+        for said in std::mem::take(&mut self.queue) {
+            self.say(&format!("not sent: {said}"));
+        }
+    }
+
+    fn close(&mut self) {
+        if std::mem::take(&mut self.is_prompted) {
+            self.write("\n");
+        }
+    }
+}
+
+/// How warnings look where nothing has colours.
+pub(crate) fn notice(look: &Look, text: &str) -> Vec<Line<'static>> {
+    answers::say(look, Role::Warning, text)
+}

@@ -1,0 +1,143 @@
+//! Short answers to commands: why something was removed, what is to be done, what is pinned.
+
+use super::clean::clean;
+use super::figures::{bytes, count, number, short};
+use super::look::{Look, Role};
+use super::wrap::{Breaking, Wrap, clip};
+use codelet_context::conversation::{Conversation, Removal};
+use codelet_context::pin::Pin;
+use codelet_context::todo::{TodoList, TodoState};
+use ratatui::text::{Line, Span};
+
+/// Lines of a removed text that are shown.
+const LINES: usize = 3;
+
+/// When and for what reason something was removed; `None` for a handle that nothing is kept under.
+pub fn why(handle: &str, removal: Option<&Removal<'_>>, look: &Look) -> Vec<Line<'static>> {
+    let name = clean(handle, 1).into_owned();
+    let Some(removal) = removal else {
+        let words = format!(
+            "Nothing is kept under {}.",
+            if name.is_empty() { "no name" } else { &name }
+        );
+        return paragraph(&words, Role::Text, look);
+    };
+    let removed = removal.removed;
+    let mut out = vec![Line::from(vec![
+        Span::styled(format!("{name}  "), look.style(Role::Accent)),
+        Span::raw(clip(
+            &format!("{} of {}", bytes(removed.body.len() as u64), clean(&removed.tool, 1)),
+            look.width.saturating_sub(name.len() + 2),
+        )),
+    ])];
+    let when = match removal.edit {
+        Some((number, edit)) => format!(
+            "removed by compaction {number} ({}: {} {} {} tokens) at message {}{}",
+            edit.reason.name(),
+            short(edit.before),
+            look.pick("→", "->"),
+            short(edit.after),
+            edit.at,
+            if edit.is_undone { ", since undone" } else { "" }
+        ),
+        None => "shortened before it was shown to the model".to_owned(),
+    };
+    out.extend(paragraph(&format!("{when}, by {}", removed.reason), Role::Text, look));
+    out.extend(paragraph(&format!("/recall {name} shows all of it"), Role::Dim, look));
+    let text = removed.body.as_str();
+    for line in text[..text.floor_char_boundary(4_096)]
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .take(LINES)
+    {
+        out.push(Line::from(Span::styled(
+            format!("  {}", clip(&clean(line, 8), look.width.saturating_sub(2))),
+            look.style(Role::Dim),
+        )));
+    }
+    out
+}
+
+/// What is to be done.
+pub fn todo(list: &TodoList, look: &Look) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
+    let open = list.items().filter(|item| item.state.is_open()).count();
+    let all = list.items().count();
+    if all == 0 {
+        return paragraph("Nothing is on the list.", Role::Dim, look);
+    }
+    out.push(Line::from(vec![
+        Span::styled("Todo  ", look.style(Role::Accent)),
+        Span::styled(
+            format!("{} open of {}", number(open as u64), number(all as u64)),
+            look.style(Role::Dim),
+        ),
+    ]));
+    for item in list.items() {
+        let (mark, role) = match item.state {
+            TodoState::Open => (look.pick("☐ ", "[ ] "), Role::Text),
+            TodoState::Active => (look.pick("▶ ", "[>] "), Role::Strong),
+            TodoState::Done => (look.pick("☑ ", "[x] "), Role::Dim),
+            TodoState::Dropped => (look.pick("☒ ", "[-] "), Role::Dim),
+        };
+        let margin = super::wrap::columns(mark) + 2;
+        let first = vec![Span::styled(format!("  {mark}"), look.style(role))];
+        let mut wrap = Wrap::new(
+            look.prose(),
+            Breaking::Prose,
+            first,
+            vec![Span::raw(" ".repeat(margin))],
+        );
+        wrap.push(look.style(role), &clean(&item.text, 4), &mut out);
+        wrap.finish(&mut out);
+    }
+    out
+}
+
+/// What is pinned.
+pub fn pins(conversation: &Conversation, look: &Look) -> Vec<Line<'static>> {
+    let pins = conversation.pins();
+    if pins.is_empty() {
+        return paragraph("Nothing is pinned.", Role::Dim, look);
+    }
+    let mut out = vec![Line::from(vec![
+        Span::styled("Pinned  ", look.style(Role::Accent)),
+        Span::styled(count(pins.len() as u64, "thing"), look.style(Role::Dim)),
+    ])];
+    for pin in pins {
+        let words = match pin {
+            Pin::Message(at) => format!("#{at} {}", first_words(conversation, *at)),
+            Pin::Text(text) => format!("\"{}\"", clean(text, 1)),
+        };
+        out.push(Line::from(format!("  {}", clip(&words, look.width.saturating_sub(2)))));
+    }
+    out
+}
+
+fn first_words(conversation: &Conversation, at: usize) -> String {
+    let Some(message) = conversation.history().messages().get(at) else {
+        return String::new();
+    };
+    let words = message.parts.iter().find_map(|part| match part {
+        codelet_context::message::Part::Text(text) => Some(text.body.as_str()),
+        codelet_context::message::Part::ToolResult(result) => result.texts().next().map(|text| text.body.as_str()),
+        _ => None,
+    });
+    let line = words
+        .unwrap_or_default()
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    clean(&line[..line.floor_char_boundary(400)], 1).trim().to_owned()
+}
+
+/// Words in a role, wrapped.
+pub fn paragraph(text: &str, role: Role, look: &Look) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let mut wrap = Wrap::new(look.prose(), Breaking::Prose, Vec::new(), Vec::new());
+        wrap.push(look.style(role), &clean(line, 4), &mut out);
+        wrap.finish(&mut out);
+    }
+    out
+}

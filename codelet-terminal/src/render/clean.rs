@@ -1,0 +1,184 @@
+//! Text made harmless: nothing that a terminal would obey, and nothing that hides or reorders what is read.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use unicode_width::UnicodeWidthChar;
+
+/// So many marks may stand on one character; more are a smear over the lines around, or a line without an end.
+const MARKS: usize = 8;
+
+/// The text as it can be shown on one line: control characters become visible pictures, those that turn the direction of
+/// writing or cannot be seen become their code points, and tabs go to the next multiple of `tab` columns, counted from
+/// the text's beginning. What is harmless is passed on as it is, emoji and right-to-left writing included.
+pub fn clean(text: &str, tab: usize) -> Cow<'_, str> {
+    match text.bytes().position(|byte| !(0x20..0x7f).contains(&byte)) {
+        None => Cow::Borrowed(text),
+        Some(first) => cleaned(text, first, tab.max(1)),
+    }
+}
+
+fn cleaned(text: &str, first: usize, tab: usize) -> Cow<'_, str> {
+    // Most text beyond ASCII is harmless: it is looked through before it is copied.
+    let mut before = text[..first].chars().next_back();
+    let mut marks = 0;
+    let mut chars = text[first..].char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let after = chars.peek().map(|&(_, next)| next);
+        if is_harmful(before, c, after) || counts_too_many(c, &mut marks) {
+            return Cow::Owned(rewritten(text, first + at, tab));
+        }
+        before = Some(c);
+    }
+    Cow::Borrowed(text)
+}
+
+/// What stands before `from` is harmless.
+fn rewritten(text: &str, from: usize, tab: usize) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..from]);
+    let mut column = crate::render::wrap::columns(&text[..from]);
+    let mut before = text[..from].chars().next_back();
+    let mut marks = text[..from].chars().rev().take_while(|c| is_mark(*c)).count();
+    let mut chars = text[from..].chars().peekable();
+    while let Some(c) = chars.next() {
+        let length = out.len();
+        if c == '\t' {
+            let wide = tab - column % tab;
+            out.extend(std::iter::repeat_n(' ', wide));
+            marks = 0;
+        } else if is_harmful(before, c, chars.peek().copied()) {
+            show(&mut out, c);
+            marks = 0;
+        } else if counts_too_many(c, &mut marks) {
+            out.push('\u{fffd}');
+        } else {
+            out.push(c);
+        }
+        let is_shown = out[length..].starts_with('‹');
+        column += out[length..].chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
+        // What was spelt out is no part of a sequence any more.
+        before = Some(if is_shown { '›' } else { c });
+    }
+    out
+}
+
+/// Writes a character that must not be written so that it is seen.
+fn show(out: &mut String, c: char) {
+    match c {
+        '\u{0}'..='\u{1f}' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
+        '\u{7f}' => out.push('␡'),
+        '\u{80}'..='\u{9f}' => out.push('\u{fffd}'),
+        _ => {
+            let _ = write!(out, "‹U+{:04X}›", u32::from(c));
+        }
+    }
+}
+
+/// Whether a character may do or hide something, between these two.
+fn is_harmful(before: Option<char>, c: char, after: Option<char>) -> bool {
+    match c {
+        ' '..='~' => false,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        // Joiners are part of emoji and of some scripts; between other letters they only hide.
+        '\u{200c}' | '\u{200d}' => {
+            let is_foreign = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && c > '\u{2ff}' && !is_hidden(c));
+            !(is_foreign(before) && is_foreign(after))
+        }
+        // The flags of parts of countries are spelt in tags behind a black flag.
+        '\u{e0020}'..='\u{e007f}' => !matches!(before, Some('\u{1f3f4}' | '\u{e0020}'..='\u{e007e}')),
+        _ => is_hidden(c),
+    }
+}
+
+/// Characters that turn the direction of writing, break lines where none end, or take no room and mean nothing.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e001f}' | '\u{e0080}'..='\u{e0fff}')
+}
+
+fn is_mark(c: char) -> bool {
+    !c.is_ascii() && c.width() == Some(0)
+}
+
+/// Counts marks that stand on one character.
+fn counts_too_many(c: char, marks: &mut usize) -> bool {
+    if is_mark(c) {
+        *marks += 1;
+    } else {
+        *marks = 0;
+    }
+    // The tags of a flag are many; they were judged already.
+    *marks > MARKS && !matches!(c, '\u{e0020}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_instead() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("\x1b[2J\x1b]0;title\x07", "␛[2J␛]0;title␇"),
+            ("a\u{9b}31mb", "a\u{fffd}31mb"),
+            ("over\rwritten\n", "over␍written␊"),
+            ("del\u{7f}", "del␡"),
+            // A right-to-left override that makes `exe.txt` of `txt.exe`.
+            ("invoice\u{202e}txt.exe", "invoice‹U+202E›txt.exe"),
+            ("rm -rf \u{2066}x\u{2069}", "rm -rf ‹U+2066›x‹U+2069›"),
+            ("pass\u{200b}word", "pass‹U+200B›word"),
+            ("pass\u{200d}word", "pass‹U+200D›word"),
+            ("tag\u{e0041}\u{e0042}", "tag‹U+E0041›‹U+E0042›"),
+            ("line\u{2028}end", "line‹U+2028›end"),
+            ("\u{feff}bom", "‹U+FEFF›bom"),
+        ] {
+            assert_eq!(clean(text, 8), expected);
+        }
+    }
+
+    #[test]
+    fn honest_writing_stays_as_it_is() {
+        for text in [
+            "Grüße, 日本語, שלום עולם, مرحبا",
+            "👩‍👩‍👧 🇩🇪 👍🏽 ❤️ 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष e\u{301}",
+        ] {
+            assert_eq!(clean(text, 8), text);
+        }
+    }
+
+    #[test]
+    fn tabs_go_to_the_next_stop() {
+        assert_eq!(clean("\ta\tbc\td", 4), "    a   bc  d");
+        assert_eq!(clean("日\tb", 4), "日  b");
+    }
+
+    #[test]
+    fn a_heap_of_marks_on_one_letter_ends() {
+        let text = format!("z{}", "\u{301}".repeat(100));
+        let shown = clean(&text, 8);
+        assert_eq!(shown.chars().filter(|&c| c == '\u{301}').count(), MARKS);
+        assert_eq!(clean(&shown, 8), shown);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_harmful_is_left_and_cleaning_again_changes_nothing(text in prop_oneof![
+            ".{0,60}",
+            prop::collection::vec(prop::sample::select(vec!['a', '\t', '\u{1b}', '\u{202e}', '\u{200d}', '👩', '\u{301}', '\u{e0041}', '\u{1f3f4}', '\n', '\u{9b}', '\u{ad}']), 0..40)
+                .prop_map(|chars| chars.into_iter().collect::<String>()),
+        ]) {
+            let once = clean(&text, 8).into_owned();
+            let is_harmful = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}');
+            let is_clean = !once.chars().any(is_harmful);
+            prop_assert!(is_clean);
+            let twice = clean(&once, 8).into_owned();
+            prop_assert_eq!(twice, once);
+        }
+    }
+}

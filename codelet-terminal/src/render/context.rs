@@ -1,0 +1,564 @@
+//! What fills the window: a picture of coloured cells by kind, the largest items, and what would go first.
+
+use super::clean::clean;
+use super::figures::{count, number, percent, short};
+use super::look::{Look, Role, Styles};
+use super::status::bar;
+use super::wrap::{clip, columns};
+use codelet_agent::model::ToolSpec;
+use codelet_context::compact::{Fate, FateKind, Options, Target, compact_with};
+use codelet_context::conversation::Conversation;
+use codelet_context::inspect::{self, Inspection, Item, Kind};
+use codelet_context::message::{Message, Part, Role as Speaker};
+use codelet_context::tokens::{Tokens, estimate_bytes};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Rows of the picture.
+const ROWS: usize = 6;
+/// Columns of the picture at most, and columns of a cell.
+const COLUMNS: usize = 32;
+const CELL: usize = 2;
+/// Tools that have a colour of their own; the others share one.
+const TOOLS: usize = 3;
+/// Items that are listed.
+const LARGEST: usize = 10;
+/// Words of the model are looked through for the use of an item in so many messages at most.
+const LOOKED_AT: usize = 2_000;
+/// A shorter name is found everywhere.
+const NAME: usize = 4;
+
+/// What the tools' definitions weigh in each request, in estimated tokens.
+pub fn weight(tools: &[ToolSpec]) -> Tokens {
+    let bytes = tools
+        .iter()
+        .map(|spec| spec.name.len() + spec.description.len() + spec.parameters.to_string().len());
+    estimate_bytes(bytes.sum())
+}
+
+/// A part of the picture.
+#[derive(Clone, PartialEq, Debug)]
+struct Share {
+    name: String,
+    letter: char,
+    tokens: Tokens,
+    style: Style,
+}
+
+/// What fills the window of a conversation with this model, whose tools' definitions weigh `tools` in estimated tokens. It
+/// takes about as long as a compaction.
+pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &Look) -> Vec<Line<'static>> {
+    let view = &conversation.view().messages;
+    let found = inspect::inspect(view, &[], LARGEST);
+    let state = conversation.state(model, 0);
+    let window = conversation.config().window();
+    let scale = Scale::new(found.tokens.saturating_add(tools), state.current);
+    let shares = shares(&found, tools, scale, look);
+    let free = state.remaining;
+    let reserved = window.saturating_sub(state.capacity);
+    let mut out = vec![head(
+        model,
+        state.current,
+        state.capacity,
+        window,
+        conversation.tokens().is_estimate(),
+        look,
+    )];
+    out.push(Line::default());
+    out.extend(picture(&shares, free, reserved, look));
+    out.push(Line::default());
+    out.extend(legend(&shares, free, reserved, window, look));
+    let fates = fates(conversation, tools, scale);
+    largest(&found, conversation, &fates, scale, look, &mut out);
+    first_to_go(&found, conversation, &fates, scale, look, &mut out);
+    out
+}
+
+/// Estimates, scaled to what the session's own reports have shown.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    estimate: Tokens,
+    real: Tokens,
+}
+
+impl Scale {
+    fn new(estimate: Tokens, real: Tokens) -> Self {
+        Scale { estimate, real }
+    }
+
+    fn of(self, tokens: Tokens) -> Tokens {
+        match (self.estimate, self.real) {
+            (0, _) | (_, 0) => tokens,
+            (estimate, real) => {
+                let scaled = u128::from(tokens) * u128::from(real) / u128::from(estimate);
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    fn back(self, tokens: Tokens) -> Tokens {
+        Scale::new(self.real, self.estimate).of(tokens)
+    }
+}
+
+fn head(model: &str, current: Tokens, limit: Tokens, window: Tokens, is_guess: bool, look: &Look) -> Line<'static> {
+    let about = if is_guess { "about " } else { "" };
+    let words = format!(
+        "{about}{} of {} tokens ({}), compacted above that; window {}, {}",
+        number(current),
+        number(limit),
+        percent(current, limit),
+        number(window),
+        clean(model, 1)
+    );
+    let title = Span::styled("Context  ", look.style(Role::Accent));
+    Line::from(vec![title, Span::raw(clip(&words, look.width.saturating_sub(9)))])
+}
+
+/// The kinds in the order of a request, the results by tool.
+fn shares(found: &Inspection, tools: Tokens, scale: Scale, look: &Look) -> Vec<Share> {
+    let mut shares = Vec::new();
+    let mut add = |name: &str, letter: char, tokens: Tokens, colour: Color, modifier: Modifier| {
+        if tokens > 0 {
+            shares.push(Share {
+                name: name.to_owned(),
+                letter,
+                tokens: scale.of(tokens),
+                style: ink(look, colour, modifier),
+            });
+        }
+    };
+    let none = Modifier::empty();
+    for kind in Kind::ALL {
+        let share = found.kinds.get(&kind).copied().unwrap_or_default();
+        let (letter, colour, modifier) = match kind {
+            Kind::System => ('S', Color::Blue, Modifier::BOLD),
+            Kind::Reminders => ('R', Color::LightMagenta, none),
+            Kind::Prompts => ('P', Color::Cyan, Modifier::BOLD),
+            Kind::Injected => ('I', Color::LightMagenta, none),
+            Kind::Summaries => ('M', Color::Yellow, none),
+            Kind::Answers => ('A', Color::Green, Modifier::BOLD),
+            Kind::Thinking => ('T', Color::Green, none),
+            Kind::Calls => ('C', Color::LightBlue, none),
+            Kind::Images => ('G', Color::LightRed, none),
+            Kind::Other => ('O', Color::LightRed, none),
+            Kind::Results => {
+                by_tool(found, &mut add);
+                continue;
+            }
+        };
+        add(kind.name(), letter, share.tokens, colour, modifier);
+        if kind == Kind::System {
+            add("tools", 'D', tools, Color::Blue, none);
+        }
+    }
+    shares
+}
+
+/// The results of the tools that take most, and those of the others together. Pictures in them count as pictures.
+fn by_tool(found: &Inspection, add: &mut impl FnMut(&str, char, Tokens, Color, Modifier)) {
+    let all = found.kinds.get(&Kind::Results).copied().unwrap_or_default().tokens;
+    let mut tools: Vec<_> = found.tools.iter().filter(|tool| tool.results.tokens > 0).collect();
+    tools.sort_by_key(|tool| std::cmp::Reverse(tool.results.tokens));
+    let mut left = all;
+    const INKS: [(char, Color); TOOLS] = [('1', Color::Red), ('2', Color::Magenta), ('3', Color::LightRed)];
+    for (tool, (letter, colour)) in tools.iter().zip(INKS) {
+        let tokens = tool.results.tokens.min(left);
+        left -= tokens;
+        let name = match &*tool.tool {
+            "" => "results of nobody's calls".to_owned(),
+            name => format!("results of {}", clean(&clip(name, 30), 1)),
+        };
+        add(&name, letter, tokens, colour, Modifier::empty());
+    }
+    add("other results", '4', left, Color::Red, Modifier::DIM);
+}
+
+fn ink(look: &Look, colour: Color, modifier: Modifier) -> Style {
+    match look.styles {
+        Styles::Colour => Style::new().fg(colour).add_modifier(modifier),
+        _ => Style::new(),
+    }
+}
+
+/// Cells, each of which stands for an equal part of the window. What is there at all has one.
+fn picture(shares: &[Share], free: Tokens, reserved: Tokens, look: &Look) -> Vec<Line<'static>> {
+    let across = (look.width.saturating_sub(2) / CELL).clamp(2, COLUMNS);
+    let cells = across * ROWS;
+    let mut weights: Vec<Tokens> = shares.iter().map(|share| share.tokens).collect();
+    weights.extend([free, reserved]);
+    let counts = cells_for(&weights, cells);
+    let dim = look.style(Role::Dim);
+    let mut all = Vec::with_capacity(cells);
+    for (at, &count) in counts.iter().enumerate() {
+        // Without colours the cells are letters.
+        let cell = match shares.get(at) {
+            Some(share) if look.styles == Styles::Colour => ("■".to_owned(), share.style),
+            Some(share) => (share.letter.to_string(), Style::new()),
+            None if at == shares.len() => (look.pick("·", ".").to_owned(), dim),
+            None => (look.pick("▒", "x").to_owned(), dim),
+        };
+        all.extend(std::iter::repeat_n(cell, count));
+    }
+    let row = |cells: &[(String, Style)]| {
+        let mut spans: Vec<Span<'static>> = vec![Span::raw("  ")];
+        for (cell, style) in cells {
+            match spans.last_mut() {
+                Some(last) if last.style == *style => last.content.to_mut().push_str(&format!("{cell} ")),
+                _ => spans.push(Span::styled(format!("{cell} "), *style)),
+            }
+        }
+        if let Some(last) = spans.last_mut() {
+            let kept = last.content.trim_end().len();
+            last.content.to_mut().truncate(kept);
+        }
+        Line::from(spans)
+    };
+    all.chunks(across).map(row).collect()
+}
+
+/// How many of the cells each weight has: in proportion, at least one where there is anything, and all together exactly so
+/// many.
+fn cells_for(weights: &[Tokens], cells: usize) -> Vec<usize> {
+    let sum: u128 = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>().max(1);
+    let mut counts: Vec<usize> = weights
+        .iter()
+        .map(|&weight| match weight {
+            0 => 0,
+            weight => ((u128::from(weight) * cells as u128 / sum) as usize).max(1),
+        })
+        .collect();
+    // What rounding leaves or takes too much is the largest one's, which shows it least.
+    loop {
+        let all: usize = counts.iter().sum();
+        let largest = (0..counts.len()).max_by_key(|&at| (counts[at], weights[at]));
+        match (all.cmp(&cells), largest) {
+            (std::cmp::Ordering::Less, Some(at)) => counts[at] += cells - all,
+            (std::cmp::Ordering::Greater, Some(at)) if counts[at] > 1 => counts[at] -= 1,
+            _ => return counts,
+        }
+    }
+}
+
+fn legend(shares: &[Share], free: Tokens, reserved: Tokens, window: Tokens, look: &Look) -> Vec<Line<'static>> {
+    let dim = look.style(Role::Dim);
+    let mut rows: Vec<(String, Style, String, Tokens)> = shares
+        .iter()
+        .map(|share| {
+            let mark = match look.styles {
+                Styles::Colour => "■".to_owned(),
+                _ => share.letter.to_string(),
+            };
+            (mark, share.style, share.name.clone(), share.tokens)
+        })
+        .collect();
+    rows.push((look.pick("·", ".").to_owned(), dim, "free".to_owned(), free));
+    if reserved > 0 {
+        rows.push((
+            look.pick("▒", "x").to_owned(),
+            dim,
+            "reserved for the answer".to_owned(),
+            reserved,
+        ));
+    }
+    let names = rows
+        .iter()
+        .map(|row| columns(&row.2))
+        .max()
+        .unwrap_or(0)
+        .min(look.width.saturating_sub(20));
+    let figures = rows.iter().map(|row| number(row.3).len()).max().unwrap_or(0);
+    let most = rows.iter().map(|row| row.3).max().unwrap_or(0);
+    let room = look.width.saturating_sub(4 + names + 2 + figures + 7).min(20);
+    rows.into_iter()
+        .map(|(mark, style, name, tokens)| {
+            let name = super::wrap::fit(&name, names);
+            let mut spans = vec![
+                Span::raw("  "),
+                Span::styled(mark, style),
+                Span::raw(format!(
+                    " {name}  {:>figures$} {:>5}",
+                    number(tokens),
+                    percent(tokens, window)
+                )),
+            ];
+            if room >= 5 {
+                spans.push(Span::styled(
+                    format!(" {}", bar(tokens, most, room, look)).trim_end().to_owned(),
+                    style,
+                ));
+            }
+            Line::from(spans)
+        })
+        .collect()
+}
+
+/// What would become of each message of the history if it were compacted now.
+fn fates(conversation: &Conversation, tools: Tokens, scale: Scale) -> Vec<Fate> {
+    let pinned: Vec<usize> = conversation
+        .pins()
+        .iter()
+        .filter_map(|pin| match pin {
+            codelet_context::pin::Pin::Message(at) => Some(*at),
+            codelet_context::pin::Pin::Text(_) => None,
+        })
+        .collect();
+    let notes: Vec<&str> = conversation
+        .pins()
+        .iter()
+        .filter_map(|pin| match pin {
+            codelet_context::pin::Pin::Text(text) => Some(text.as_str()),
+            codelet_context::pin::Pin::Message(_) => None,
+        })
+        .collect();
+    let budget = scale.back(conversation.config().target()).saturating_sub(tools);
+    let options = Options {
+        pins: &pinned,
+        notes: &notes,
+        shown: Some(conversation.shown()),
+        archive: Some(conversation.archive()),
+        ..Options::new(Target::Budget(budget))
+    };
+    compact_with(conversation.history(), &options).fates
+}
+
+/// The place in the history of each message of the view that still stands as it was said.
+fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {
+    let messages = conversation.history().messages().iter().enumerate();
+    messages.map(|(at, message)| (Arc::as_ptr(message), at)).collect()
+}
+
+fn largest(
+    found: &Inspection,
+    conversation: &Conversation,
+    fates: &[Fate],
+    scale: Scale,
+    look: &Look,
+    out: &mut Vec<Line<'static>>,
+) {
+    let view = &conversation.view().messages;
+    if found.largest.is_empty() {
+        return;
+    }
+    let places = places(conversation);
+    heading(
+        "Largest",
+        "tokens, age and last use in steps, message or handle, what a compaction would do",
+        look,
+        out,
+    );
+    let steps = Steps::of(view);
+    let figures = found
+        .largest
+        .iter()
+        .map(|item| number(scale.of(item.tokens)).len())
+        .max()
+        .unwrap_or(0);
+    for item in &found.largest {
+        let place = view
+            .get(item.message)
+            .and_then(|message| places.get(&Arc::as_ptr(message)).copied());
+        let handle = match (handle_of(view, item), place) {
+            (Some(handle), _) => handle,
+            (None, Some(at)) => format!("#{at}"),
+            (None, None) => "-".to_owned(),
+        };
+        let fate = place
+            .and_then(|at| fates.get(at))
+            .map_or("stays", |fate| match fate.kind {
+                FateKind::Kept => "stays",
+                FateKind::Shortened => "is cut",
+                FateKind::Excerpted => "is quoted",
+                FateKind::Summarised => "goes",
+            });
+        let used = match steps.used(view, item) {
+            Some(used) => used.to_string(),
+            None => look.pick("–", "-").to_owned(),
+        };
+        let facts = format!(
+            "  {:>figures$}  {:>4} {:>4}  {:<7} {:<9} ",
+            number(scale.of(item.tokens)),
+            steps.age(item.message),
+            used,
+            handle,
+            fate
+        );
+        let name = match &item.tool {
+            Some(tool) => format!("{} {tool} {}", item.kind.name(), item.label),
+            None => format!("{} {}", item.kind.name(), item.label),
+        };
+        let name = clean(&name, 1).into_owned();
+        // On a narrow terminal the name has a row of its own.
+        let room = look.width.saturating_sub(columns(&facts));
+        let facts = Span::styled(clip(facts.trim_end(), look.width), look.style(Role::Dim));
+        if room >= 16 {
+            let facts = Span::styled(
+                format!("{} ", super::wrap::fit(&facts.content, look.width - room - 1)),
+                facts.style,
+            );
+            out.push(Line::from(vec![facts, Span::raw(clip(&name, room))]));
+        } else {
+            out.push(Line::from(facts));
+            out.push(Line::from(format!("    {}", clip(&name, look.width.saturating_sub(4)))));
+        }
+    }
+}
+
+/// The handle under which the whole of an item is kept that is shown only in part.
+fn handle_of(view: &[Arc<Message>], item: &Item) -> Option<String> {
+    let part = view.get(item.message)?.parts.get(item.part)?;
+    let handle = match part {
+        Part::Text(text) => text.cut.as_ref(),
+        Part::ToolCall(call) => call.cut.as_ref(),
+        Part::ToolResult(result) => result.texts().find_map(|text| text.cut.as_ref()),
+        _ => None,
+    };
+    handle.map(|handle| handle.as_str().to_owned())
+}
+
+/// How many replies of the model stand before each message.
+struct Steps {
+    before: Vec<usize>,
+    all: usize,
+}
+
+impl Steps {
+    fn of(view: &[Arc<Message>]) -> Self {
+        let mut all = 0;
+        let before = view.iter().map(|message| {
+            let before = all;
+            all += usize::from(message.role == Speaker::Assistant);
+            before
+        });
+        Steps {
+            before: before.collect(),
+            all,
+        }
+    }
+
+    /// Replies since the message.
+    fn age(&self, message: usize) -> usize {
+        self.all - self.before.get(message).copied().unwrap_or(self.all)
+    }
+
+    /// Replies since the model last named what the item is about: its file, for example.
+    fn used(&self, view: &[Arc<Message>], item: &Item) -> Option<usize> {
+        let path = item.label.split([' ', ',', ':']).next().unwrap_or_default();
+        let name = path.rsplit('/').next().filter(|name| name.len() >= NAME)?;
+        item.tool.as_ref()?;
+        let newest = view.len().saturating_sub(LOOKED_AT).max(item.message + 1);
+        let at = (newest..view.len()).rev().find(|&at| names(&view[at], name))?;
+        Some(self.age(at))
+    }
+}
+
+/// Whether the model names this in a message, in words or in a call.
+fn names(message: &Message, name: &str) -> bool {
+    message.role == Speaker::Assistant
+        && message.parts.iter().any(|part| match part {
+            Part::Text(text) => text.body.as_str().contains(name),
+            Part::ToolCall(call) => {
+                call.action.paths.iter().any(|path| path.ends_with(name))
+                    || call.parameters.json().as_str().contains(name)
+            }
+            _ => false,
+        })
+}
+
+fn first_to_go(
+    found: &Inspection,
+    conversation: &Conversation,
+    fates: &[Fate],
+    scale: Scale,
+    look: &Look,
+    out: &mut Vec<Line<'static>>,
+) {
+    let places = places(conversation);
+    let mut sums = [0; 4];
+    let mut going: Vec<(usize, Tokens, &Fate)> = Vec::new();
+    for message in &conversation.view().messages {
+        let tokens = codelet_context::tokens::estimate_message(message);
+        let Some((at, fate)) = places
+            .get(&Arc::as_ptr(message))
+            .and_then(|&at| Some((at, fates.get(at)?)))
+        else {
+            sums[0] += tokens;
+            continue;
+        };
+        sums[fate.kind as usize] += tokens;
+        if fate.kind != FateKind::Kept {
+            going.push((at, tokens, fate));
+        }
+    }
+    if going.is_empty() {
+        return;
+    }
+    let told = [(1, "cut"), (2, "quoted in part"), (3, "summarised")].map(|(kind, word)| (sums[kind], word));
+    let told: Vec<String> = told
+        .iter()
+        .filter(|(tokens, _)| *tokens > 0)
+        .map(|(tokens, word)| format!("{} {word}", short(scale.of(*tokens))))
+        .collect();
+    heading(
+        "A compaction now",
+        &format!("{} stay, {}", short(scale.of(sums[0])), told.join(", ")),
+        look,
+        out,
+    );
+    for (tokens, words) in [
+        (
+            found.out_of_date(),
+            "in reads that are out of date: the file was read again or changed",
+        ),
+        (found.repeated(), "in texts that stand there more than once"),
+    ] {
+        if tokens > 0 {
+            let line = format!("  {:>6}  {words}", short(scale.of(tokens)));
+            out.push(Line::from(clip(&line, look.width)));
+        }
+    }
+    // The heaviest say most of what would be missing.
+    let all = going.len();
+    going.sort_by_key(|&(at, tokens, _)| (std::cmp::Reverse(tokens), at));
+    going.truncate(5);
+    for (at, tokens, fate) in going {
+        let line = format!("  {:>6}  #{at} {}", short(scale.of(tokens)), clean(&fate.why, 1));
+        out.push(Line::from(clip(&line, look.width)));
+    }
+    if all > 5 {
+        let line = format!("          and {}", count(all as u64 - 5, "more message"));
+        out.push(Line::from(Span::styled(clip(&line, look.width), look.style(Role::Dim))));
+    }
+}
+
+pub(super) fn heading(title: &str, note: &str, look: &Look, out: &mut Vec<Line<'static>>) {
+    out.push(Line::default());
+    let title = clip(title, look.width);
+    let room = look.width.saturating_sub(columns(&title) + 2);
+    let mut spans = vec![Span::styled(title, look.style(Role::Accent))];
+    if room > 8 && !note.is_empty() {
+        spans.push(Span::styled(format!("  {}", clip(note, room)), look.style(Role::Dim)));
+    }
+    out.push(Line::from(spans));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_cells_are_shared_out_to_the_last(weights in prop::collection::vec(prop_oneof![Just(0), 1u64..1_000_000, Just(u64::MAX)], 1..16), cells in 16usize..200) {
+            let counts = cells_for(&weights, cells);
+            let has_any = weights.iter().any(|&weight| weight > 0);
+            prop_assert_eq!(counts.iter().sum::<usize>(), if has_any { cells } else { counts.iter().sum() });
+            for (count, weight) in counts.iter().zip(&weights) {
+                prop_assert!(*weight == 0 || *count > 0);
+                prop_assert!(*weight > 0 || *count == 0 || !has_any);
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What a session has cost: by kind, the share that the cache saved, and each break of it with its reason.
+
+use super::clean::clean;
+use super::context::heading;
+use super::figures::{count, dollars, number, percent, short};
+use super::look::{Look, Role};
+use super::wrap::{clip, columns, fit};
+use codelet_agent::bill::Bill;
+use codelet_agent::model::{Billed, Price};
+use codelet_context::conversation::Edit;
+use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
+use ratatui::text::{Line, Span};
+
+/// Breaks of the cache that are listed, the newest.
+const BREAKS: usize = 20;
+
+/// A moment at which the cached beginning of the requests was changed, so that it had to be written again.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Break {
+    /// Why, in a word or a few.
+    pub reason: String,
+    /// How many messages the history held then.
+    pub at: usize,
+    /// Tokens before and after.
+    pub tokens: Option<(Tokens, Tokens)>,
+    /// The user has taken it back, which was a break of its own.
+    pub is_undone: bool,
+    /// What it was thought to cost, in US dollars, and what it did, where that is known.
+    pub dollars: Option<(f64, Option<f64>)>,
+}
+
+impl From<&Edit> for Break {
+    fn from(edit: &Edit) -> Self {
+        Break {
+            reason: format!("compacted: {}", edit.reason.name()),
+            at: edit.at,
+            tokens: Some((edit.before, edit.after)),
+            is_undone: edit.is_undone,
+            dollars: None,
+        }
+    }
+}
+
+/// The bill, a line for each kind of token. `price` is that of the model in use, none where nobody knows it.
+pub fn cost(bill: &Bill, price: Option<&Price>, breaks: &[Break], look: &Look) -> Vec<Line<'static>> {
+    let usage = bill.usage;
+    let write_1h = bill.write_1h.min(usage.cache_write);
+    let one = |kind: Usage, write_1h: Tokens| Billed {
+        usage: kind,
+        write_1h,
+        reasoning: 0,
+    };
+    let none = Usage::default();
+    let rows = [
+        (
+            "fresh input",
+            usage.fresh,
+            one(
+                Usage {
+                    fresh: usage.fresh,
+                    ..none
+                },
+                0,
+            ),
+        ),
+        (
+            "cache reads",
+            usage.cache_read,
+            one(
+                Usage {
+                    cache_read: usage.cache_read,
+                    ..none
+                },
+                0,
+            ),
+        ),
+        (
+            "cache writes",
+            usage.cache_write - write_1h,
+            one(
+                Usage {
+                    cache_write: usage.cache_write - write_1h,
+                    ..none
+                },
+                0,
+            ),
+        ),
+        (
+            "cache writes, 1 h",
+            write_1h,
+            one(
+                Usage {
+                    cache_write: write_1h,
+                    ..none
+                },
+                write_1h,
+            ),
+        ),
+        (
+            "output",
+            usage.output,
+            one(
+                Usage {
+                    output: usage.output,
+                    ..none
+                },
+                0,
+            ),
+        ),
+    ];
+    let mut out = vec![total(bill, look), Line::default()];
+    let figures = rows.iter().map(|row| number(row.1).len()).max().unwrap_or(1);
+    let mut sum = 0.0;
+    for (name, tokens, billed) in rows {
+        // Few vendors have a cache of an hour.
+        if tokens == 0 && name.ends_with('h') {
+            continue;
+        }
+        let cost = price.map(|price| price.of(&billed));
+        sum += cost.unwrap_or(0.0);
+        let cost = cost.map_or(String::new(), |cost| format!("  {:>8}", dollars(cost)));
+        let line = format!("  {} {:>figures$}{cost}", fit(name, 18), number(tokens));
+        out.push(Line::from(clip(line.trim_end(), look.width)));
+    }
+    let dim = look.style(Role::Dim);
+    let mut note = |text: String| out.push(Line::from(Span::styled(clip(&text, look.width), dim)));
+    if bill.reasoning > 0 {
+        note(format!("  {} of the output was thinking", number(bill.reasoning)));
+    }
+    match price {
+        None if bill.requests > 0 => note("  the price of this model is not known".to_owned()),
+        // Another model was asked before, at its own prices.
+        Some(_) if (sum - bill.dollars).abs() > 0.005_f64.max(bill.dollars * 0.01) => {
+            note("  by kind at the prices of the model in use; the total at those of each request".to_owned());
+        }
+        _ => {}
+    }
+    if bill.unpriced > 0 && bill.unpriced < bill.requests {
+        note(format!(
+            "  {} of a model without a known price",
+            count(bill.unpriced, "request")
+        ));
+    }
+    share(bill, look, &mut out);
+    list_breaks(breaks, look, &mut out);
+    out
+}
+
+fn total(bill: &Bill, look: &Look) -> Line<'static> {
+    let spent = match bill.requests > bill.unpriced {
+        true => dollars(bill.dollars),
+        false if bill.requests == 0 => "nothing yet".to_owned(),
+        false => "price not known".to_owned(),
+    };
+    Line::from(vec![
+        Span::styled("Cost  ", look.style(Role::Accent)),
+        Span::styled(spent, look.style(Role::Strong)),
+        Span::raw(format!(" · {}", count(bill.requests, "request"))),
+    ])
+}
+
+/// How much of all prompts was read from the cache.
+fn share(bill: &Bill, look: &Look, out: &mut Vec<Line<'static>>) {
+    let (read, all) = (bill.usage.cache_read, bill.usage.prompt());
+    if all == 0 {
+        return;
+    }
+    let words = format!(
+        "{} of all prompts, {} of {} tokens",
+        percent(read, all),
+        short(read),
+        short(all)
+    );
+    heading("From the cache", &words, look, out);
+    let room = look.width.saturating_sub(4).min(40);
+    let full = super::status::bar(read, all, room, look);
+    let rest = look.pick("░", ".").repeat(room - columns(&full));
+    out.push(Line::from(vec![
+        Span::raw("  "),
+        Span::styled(full, look.style(Role::Good)),
+        Span::styled(rest, look.style(Role::Dim)),
+    ]));
+}
+
+fn list_breaks(breaks: &[Break], look: &Look, out: &mut Vec<Line<'static>>) {
+    let note = match breaks.len() {
+        0 => "none: every request extended the one before it".to_owned(),
+        some => format!("{}, each with its reason", count(some as u64, "time")),
+    };
+    heading("Breaks of the cache", &note, look, out);
+    let older = breaks.len().saturating_sub(BREAKS);
+    if older > 0 {
+        out.push(Line::from(Span::styled(
+            format!("  {} before", number(older as u64)),
+            look.style(Role::Dim),
+        )));
+    }
+    for (index, one) in breaks.iter().enumerate().skip(older) {
+        let mut pieces = vec![clean(&one.reason, 1).into_owned()];
+        if let Some((before, after)) = one.tokens {
+            pieces.push(format!(
+                "{} {} {} tokens",
+                short(before),
+                look.pick("→", "->"),
+                short(after)
+            ));
+        }
+        match one.dollars {
+            Some((thought, Some(was))) => pieces.push(format!("{}, {} expected", dollars(was), dollars(thought))),
+            Some((thought, None)) => pieces.push(format!("{} expected", dollars(thought))),
+            None => {}
+        }
+        pieces.push(format!("at message {}", number(one.at as u64)));
+        if one.is_undone {
+            pieces.push("undone".to_owned());
+        }
+        let line = format!("  {:>2}  {}", index + 1, pieces.join(look.pick(" · ", " - ")));
+        out.push(Line::from(clip(&line, look.width)));
+    }
+}

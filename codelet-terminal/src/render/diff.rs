@@ -1,0 +1,347 @@
+//! Changes to a file: numbered lines, the changed words of a line marked, and what did not change left out.
+
+use super::clean::clean;
+use super::figures::{count, number};
+use super::look::{Look, Role};
+use super::wrap::{Breaking, Wrap};
+use ratatui::text::{Line, Span};
+use similar::{ChangeTag, TextDiff};
+use std::time::Duration;
+
+/// Longer lines are not compared word by word, in bytes.
+const COMPARED: usize = 1_000;
+/// More lines than this in a row are not compared word by word.
+const PAIRS: usize = 50;
+/// Less than this share in common, and the lines have nothing to do with one another.
+const ALIKE: f32 = 0.4;
+/// How long the search for the shortest difference may take.
+const TIME: Duration = Duration::from_millis(20);
+
+/// What changed in a text.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Diff {
+    hunks: Vec<Vec<Row>>,
+    /// Lines that were added.
+    pub added: u64,
+    /// Lines that were removed.
+    pub removed: u64,
+    /// The end of it is missing, so that there was more.
+    pub is_cut: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Row {
+    sign: Sign,
+    /// Where the line stands: in the old text if it was removed, in the new one otherwise.
+    number: u64,
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sign {
+    Same,
+    Added,
+    Removed,
+}
+
+impl Diff {
+    /// Reads a unified diff. What is none is passed over; a line counts as header only where no hunk expects a line, so
+    /// that a file's content cannot pose as one.
+    pub fn parse(text: &str) -> Self {
+        let mut diff = Diff::default();
+        // Lines that the hunk still expects, of the old and the new text, and the number of the next one in each.
+        let (mut old, mut new) = ((0u64, 0u64), (0u64, 0u64));
+        for line in text.split_terminator('\n') {
+            if old.0 == 0 && new.0 == 0 {
+                if let Some((from, to)) = hunk(line) {
+                    (old, new) = (from, to);
+                    diff.hunks.push(Vec::new());
+                }
+                continue;
+            }
+            let Some(rows) = diff.hunks.last_mut() else { break };
+            let (sign, at) = match line.as_bytes().first() {
+                Some(b'+') => (Sign::Added, new.1),
+                Some(b'-') => (Sign::Removed, old.1),
+                Some(b' ') | None => (Sign::Same, new.1),
+                Some(b'\\') => continue,
+                // The hunk is not whole.
+                Some(_) => break,
+            };
+            let text = line.get(1..).unwrap_or_default().to_owned();
+            rows.push(Row { sign, number: at, text });
+            if sign != Sign::Added {
+                old = (old.0.saturating_sub(1), old.1.saturating_add(1));
+            }
+            if sign != Sign::Removed {
+                new = (new.0.saturating_sub(1), new.1.saturating_add(1));
+            }
+            diff.added += u64::from(sign == Sign::Added);
+            diff.removed += u64::from(sign == Sign::Removed);
+        }
+        diff.is_cut = old.0 > 0 || new.0 > 0;
+        diff
+    }
+
+    /// The difference between two texts.
+    pub fn between(old: &str, new: &str) -> Self {
+        let text = TextDiff::configure()
+            .timeout(TIME)
+            .diff_lines(old, new)
+            .unified_diff()
+            .context_radius(3)
+            .to_string();
+        Diff::parse(&text)
+    }
+
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.hunks.is_empty()
+    }
+
+    /// `+3 −1`; a diff whose end is missing says `+3… −1…`.
+    pub fn summary(&self, look: &Look) -> Vec<Span<'static>> {
+        let more = if self.is_cut { look.pick("…", "...") } else { "" };
+        vec![
+            Span::styled(format!("+{}{more}", number(self.added)), look.style(Role::Added)),
+            Span::raw(" "),
+            Span::styled(
+                format!("{}{}{more}", look.pick("−", "-"), number(self.removed)),
+                look.style(Role::Removed),
+            ),
+        ]
+    }
+
+    /// The changed lines with those around them, at most so many of the text; the last row tells how many more there are.
+    pub fn lines(&self, look: &Look, most: usize) -> Vec<Line<'static>> {
+        let last = self.hunks.iter().flatten().map(|row| row.number).max().unwrap_or(0);
+        let digits = last.to_string().len();
+        let mut out = Vec::new();
+        let mut left = most;
+        for (index, rows) in self.hunks.iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            if index > 0 {
+                let dots = format!("{:>digits$} {}", "", look.pick("⋮", ":"));
+                out.push(Line::from(Span::styled(dots, look.style(Role::Dim))));
+            }
+            let shown = rows.len().min(left);
+            left -= shown;
+            show_hunk(&rows[..shown], digits, look, &mut out);
+        }
+        let all: usize = self.hunks.iter().map(Vec::len).sum();
+        let more = all - (most - left);
+        if more > 0 || self.is_cut {
+            let words = match (more, self.is_cut) {
+                (0, _) => "the rest is too long to be shown".to_owned(),
+                (more, false) => count(more as u64, "more line"),
+                (more, true) => format!(
+                    "{}, and the rest is too long to be shown",
+                    count(more as u64, "more line")
+                ),
+            };
+            let words = format!("{:>digits$} {} {words}", "", look.pick("…", "..."));
+            out.push(Line::from(Span::styled(words, look.style(Role::Dim))));
+        }
+        out
+    }
+}
+
+/// The lines that a hunk expects and where it begins, of the old and the new text: `@@ -1,3 +1,4 @@`.
+fn hunk(line: &str) -> Option<((u64, u64), (u64, u64))> {
+    let inner = line.strip_prefix("@@ -")?.split(" @@").next()?;
+    let (old, new) = inner.split_once(" +")?;
+    let range = |text: &str| -> Option<(u64, u64)> {
+        match text.split_once(',') {
+            Some((start, count)) => Some((count.parse().ok()?, start.parse().ok()?)),
+            None => Some((1, text.parse().ok()?)),
+        }
+    };
+    Some((range(old)?, range(new)?))
+}
+
+fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
+    let mut at = 0;
+    while at < rows.len() {
+        let run = |from: usize, sign: Sign| rows[from..].iter().take_while(|row| row.sign == sign).count();
+        let removed = run(at, Sign::Removed);
+        let added = run(at + removed, Sign::Added);
+        if removed == 0 && added == 0 {
+            show_row(&rows[at], vec![(false, rows[at].text.clone())], digits, look, out);
+            at += 1;
+            continue;
+        }
+        let (old, new) = (&rows[at..at + removed], &rows[at + removed..at + removed + added]);
+        // As many as were removed were added: then each is likely to be the other's next state.
+        let marked: Vec<Option<Marks>> = match removed == added && removed <= PAIRS {
+            true => old
+                .iter()
+                .zip(new)
+                .map(|(old, new)| words(&old.text, &new.text))
+                .collect(),
+            false => Vec::new(),
+        };
+        for (index, row) in old.iter().enumerate() {
+            let pieces = marked.get(index).and_then(|marks| Some(marks.as_ref()?.0.clone()));
+            show_row(
+                row,
+                pieces.unwrap_or_else(|| vec![(false, row.text.clone())]),
+                digits,
+                look,
+                out,
+            );
+        }
+        for (index, row) in new.iter().enumerate() {
+            let pieces = marked.get(index).and_then(|marks| Some(marks.as_ref()?.1.clone()));
+            show_row(
+                row,
+                pieces.unwrap_or_else(|| vec![(false, row.text.clone())]),
+                digits,
+                look,
+                out,
+            );
+        }
+        at += removed + added;
+    }
+}
+
+/// The pieces of a line before and after, and whether each of them changed.
+type Marks = (Vec<(bool, String)>, Vec<(bool, String)>);
+
+/// Which words of two lines differ; `None` where too few are the same to tell.
+fn words(old: &str, new: &str) -> Option<Marks> {
+    if old.len() > COMPARED || new.len() > COMPARED {
+        return None;
+    }
+    let diff = TextDiff::configure().timeout(TIME).diff_unicode_words(old, new);
+    if diff.ratio() < ALIKE {
+        return None;
+    }
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let push = |to: &mut Vec<(bool, String)>, is_changed: bool, text: &str| match to.last_mut() {
+        Some((last, words)) if *last == is_changed => words.push_str(text),
+        _ => to.push((is_changed, text.to_owned())),
+    };
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            ChangeTag::Equal => {
+                push(&mut before, false, change.value());
+                push(&mut after, false, change.value());
+            }
+            ChangeTag::Delete => push(&mut before, true, change.value()),
+            ChangeTag::Insert => push(&mut after, true, change.value()),
+        }
+    }
+    Some((before, after))
+}
+
+fn show_row(row: &Row, pieces: Vec<(bool, String)>, digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
+    let (sign, role, marked) = match row.sign {
+        Sign::Same => (" ", Role::Text, Role::Text),
+        Sign::Added => ("+", Role::Added, Role::AddedWords),
+        Sign::Removed => ("-", Role::Removed, Role::RemovedWords),
+    };
+    let first = vec![
+        Span::styled(format!("{:>digits$} ", row.number), look.style(Role::Dim)),
+        Span::styled(format!("{sign} "), look.style(role)),
+    ];
+    let rest = vec![Span::raw(" ".repeat(digits + 3))];
+    let mut wrap = Wrap::new(look.width, Breaking::Exact, first, rest);
+    for (is_marked, text) in pieces {
+        wrap.push(look.style(if is_marked { marked } else { role }), &clean(&text, 4), out);
+    }
+    wrap.finish(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::wrap::{line_columns, line_text};
+    use proptest::prelude::*;
+
+    fn shown(diff: &Diff, most: usize) -> Vec<String> {
+        diff.lines(&Look::plain(40), most)
+            .iter()
+            .map(|line| line_text(line).trim_end().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn lines_have_their_numbers_and_distant_ones_are_left_out() {
+        let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+        let new = old.replace("line 2\n", "line two\n").replace("line 25\n", "");
+        let diff = Diff::between(&old, &new);
+        assert_eq!((diff.added, diff.removed), (1, 2));
+        assert_eq!(
+            shown(&diff, 100),
+            [
+                " 1   line 1",
+                " 2 - line 2",
+                " 2 + line two",
+                " 3   line 3",
+                " 4   line 4",
+                " 5   line 5",
+                "   :",
+                "22   line 22",
+                "23   line 23",
+                "24   line 24",
+                "25 - line 25",
+                "25   line 26",
+                "26   line 27",
+                "27   line 28"
+            ]
+        );
+        assert_eq!(shown(&diff, 2), [" 1   line 1", " 2 - line 2", "   ... 11 more lines"]);
+    }
+
+    #[test]
+    fn the_changed_words_of_a_line_are_marked() {
+        let look = Look::new(80, crate::render::look::Styles::Colour, Default::default());
+        let lines = Diff::between("let a = 1;\n", "let b = 1;\n").lines(&look, 10);
+        let marked = |line: &Line<'_>, role| {
+            line.spans
+                .iter()
+                .filter(|span| span.style == look.style(role))
+                .map(|span| span.content.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(marked(&lines[0], Role::RemovedWords), ["a"]);
+        assert_eq!(marked(&lines[1], Role::AddedWords), ["b"]);
+    }
+
+    #[test]
+    fn content_that_looks_like_a_header_is_content() {
+        let diff = Diff::between("-- a\n@@ -1 +1 @@\n", "++ b\n");
+        assert_eq!((diff.added, diff.removed), (1, 2));
+        assert_eq!(shown(&diff, 10), ["1 - -- a", "2 - @@ -1 +1 @@", "1 + ++ b"]);
+    }
+
+    #[test]
+    fn a_diff_that_was_cut_says_so() {
+        let diff = Diff::parse("--- a\n+++ a\n@@ -1,2 +1,3 @@\n a\n+b\n… the rest is not shown\n");
+        assert_eq!((diff.added, diff.removed, diff.is_cut), (1, 0, true));
+        assert_eq!(
+            shown(&diff, 10).last().map(String::as_str),
+            Some("  ... the rest is too long to be shown")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_two_texts_are_counted_and_fit(old in "([a-c日\t\u{1b}+@ -]{0,12}\n){0,8}", new in "([a-c日\t\u{1b}+@ -]{0,12}\n){0,8}", width in 8usize..30) {
+            let diff = Diff::between(&old, &new);
+            let lines = |text: &str| text.lines().count() as u64;
+            prop_assert_eq!(lines(&old) + diff.added, lines(&new) + diff.removed);
+            prop_assert!(!diff.is_cut);
+            for line in diff.lines(&Look::plain(width), 100) {
+                prop_assert!(line_columns(&line) <= width, "{:?}", line_text(&line));
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_as_a_diff_without_a_panic(text in "(@@ -[0-9]{1,25},?[0-9]{0,3} \\+[0-9]{1,3} @@\n|[+ \\\\-][ab]{0,3}\n|.{0,9}\n){0,9}") {
+            let _ = Diff::parse(&text).lines(&Look::plain(20), 5);
+        }
+    }
+}

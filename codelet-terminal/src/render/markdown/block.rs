@@ -1,0 +1,588 @@
+//! The blocks of a text, found line by line: what each line opens, goes on with, or ends.
+
+use super::super::look::{Look, Role};
+use super::super::wrap::{Breaking, Wrap};
+use super::code::Code;
+use super::container::{self, Beginnings, Container, DEPTH, indent, is_rule, untabbed};
+use super::inline::{self, ROW_END, Shown};
+use super::table::{self, Table};
+use super::{MOST, SOON};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// The blocks that are open, from the outermost container to the leaf.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    pub(super) look: Look,
+    containers: Vec<Container>,
+    leaf: Leaf,
+    /// A blank line came since the last block.
+    is_blank: bool,
+    /// Something was shown, so that a blank line parts it from what follows.
+    has_shown: bool,
+}
+
+/// The block that takes the next line.
+#[derive(Clone, Debug)]
+enum Leaf {
+    None,
+    Words(Words),
+    Code(Box<Code>),
+    Html(Verbatim),
+    Table(Box<Table>),
+}
+
+/// A paragraph or a heading.
+#[derive(Clone, Debug)]
+struct Words {
+    /// What was not shown yet, on one line.
+    text: String,
+    /// Its source lines so far.
+    lines: usize,
+    /// Some of it is out, so that it cannot become anything else.
+    is_begun: bool,
+    is_heading: bool,
+    style: Style,
+    wrap: Wrap,
+    /// How long `text` may become before it is looked at again.
+    room: usize,
+}
+
+/// Text that is shown as it is written, line by line.
+#[derive(Clone, Debug)]
+struct Verbatim {
+    style: Style,
+    begin: Beginnings,
+    /// The line that has not ended.
+    wrap: Option<Wrap>,
+}
+
+impl Blocks {
+    pub(super) fn new(look: Look) -> Self {
+        Blocks {
+            look,
+            containers: Vec::new(),
+            leaf: Leaf::None,
+            is_blank: false,
+            has_shown: false,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.containers.is_empty() && matches!(self.leaf, Leaf::None)
+    }
+
+    /// Whether a line with this beginning may be taken in pieces: what it is does not depend on its end.
+    pub(super) fn may_split(&self, line: &str) -> bool {
+        match self.leaf {
+            Leaf::Table(_) | Leaf::Code(_) => false,
+            _ => !line.contains('|'),
+        }
+    }
+
+    /// Takes a line or a piece of one; `is_start` and `is_end` say whether its beginning and its end are in it.
+    pub(super) fn take(&mut self, line: &str, is_start: bool, is_end: bool, out: &mut Vec<Line<'static>>) {
+        let line = if is_end {
+            line.strip_suffix('\r').unwrap_or(line)
+        } else {
+            line
+        };
+        if is_start {
+            self.start(line, is_end, out);
+        } else {
+            self.go_on(line, is_end, out);
+        }
+    }
+
+    /// More of a line whose beginning was taken.
+    fn go_on(&mut self, piece: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
+        match &mut self.leaf {
+            Leaf::Words(words) => {
+                words.add(piece, is_end, &self.look, out);
+                if is_end && words.is_heading {
+                    self.end_leaf(out);
+                }
+            }
+            Leaf::Code(code) => code.take(piece, is_end, out),
+            Leaf::Html(html) => html.take(piece, is_end, &self.look, out),
+            Leaf::Table(table) => table.row(piece, &self.look, out),
+            Leaf::None => self.open_words(piece, is_end, out),
+        }
+    }
+
+    fn start(&mut self, line: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
+        let line = untabbed(line);
+        let (matched, rest) = self.matching(&line);
+        let all = matched == self.containers.len();
+        if all && let Leaf::Code(code) = &mut self.leaf {
+            if code.closes(&rest) && is_end {
+                self.end_leaf(out);
+            } else if !code.is_indented() || indent(&rest) >= 4 || rest.trim().is_empty() {
+                code.take(&rest, is_end, out);
+            } else {
+                self.end_leaf(out);
+                self.open(matched, &rest, is_end, out);
+            }
+            return;
+        }
+        if rest.trim().is_empty() {
+            // A quote ends at a line without its mark; an item goes on.
+            if !all {
+                self.close_to(matched, out);
+            }
+            self.end_leaf(out);
+            self.is_blank = self.has_shown;
+            return;
+        }
+        self.open(matched, &rest, is_end, out);
+    }
+
+    /// How many of the open containers the line goes on with, and what is left of it.
+    fn matching(&self, line: &str) -> (usize, String) {
+        let mut rest = line.to_owned();
+        for (at, container) in self.containers.iter().enumerate() {
+            let lead = indent(&rest);
+            match container {
+                Container::Quote if lead <= 3 && rest[lead..].starts_with('>') => rest = quoted(&rest[lead..]),
+                Container::Item { .. } if rest.trim().is_empty() => {}
+                Container::Item { offset, .. } if lead >= *offset => {
+                    rest.drain(..*offset);
+                }
+                _ => return (at, rest),
+            }
+        }
+        (self.containers.len(), rest)
+    }
+
+    /// A line that is not blank, in the first `matched` of the containers.
+    fn open(&mut self, matched: usize, line: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
+        let mut rest = line.to_owned();
+        let mut has_opened = false;
+        // Within a paragraph some beginnings mean nothing.
+        let mut in_words = matches!(&self.leaf, Leaf::Words(words) if !words.is_heading);
+        let all = matched == self.containers.len();
+        loop {
+            let lead = indent(&rest);
+            let text = &rest[lead..];
+            if lead >= 4 {
+                if in_words {
+                    break;
+                }
+                self.part(matched, has_opened, out);
+                self.open_code(None, &rest, is_end, out);
+                return;
+            }
+            if text.starts_with('>') && self.containers.len() < DEPTH {
+                let inner = quoted(text);
+                self.part(matched, has_opened, out);
+                self.containers.push(Container::Quote);
+                (has_opened, in_words, rest) = (true, false, inner);
+                if rest.trim().is_empty() {
+                    return;
+                }
+                continue;
+            }
+            if all && !has_opened && in_words && self.take_as_underline(text, is_end, out) {
+                return;
+            }
+            if let Some(fence) = Code::fence(text) {
+                self.part(matched, has_opened, out);
+                self.open_code(Some((fence, lead)), text, is_end, out);
+                return;
+            }
+            if let Some(level) = heading(text) {
+                self.part(matched, has_opened, out);
+                self.open_heading(level, text, is_end, out);
+                return;
+            }
+            if is_end && is_rule(text) {
+                self.part(matched, has_opened, out);
+                self.rule(out);
+                return;
+            }
+            if let Some((length, number)) = container::marker(text)
+                && self.containers.len() < DEPTH
+                && !(in_words
+                    && !has_opened
+                    && all
+                    && (text[length..].trim().is_empty() || number.is_some_and(|n| n != 1)))
+            {
+                let after = untabbed(&text[length..]).into_owned();
+                let marker = self.marker(&text[..length], number);
+                self.part(matched, has_opened, out);
+                let spaces = indent(&after);
+                let gap = if after.trim().is_empty() || spaces > 4 {
+                    1
+                } else {
+                    spaces
+                };
+                let mut inner = after;
+                inner.drain(..gap.min(inner.len()));
+                let marker = task(&mut inner, marker, &self.look);
+                self.containers.push(Container::Item {
+                    offset: lead + length + gap,
+                    marker,
+                    is_shown: false,
+                });
+                (has_opened, in_words, rest) = (true, false, inner);
+                if rest.trim().is_empty() {
+                    return;
+                }
+                continue;
+            }
+            break;
+        }
+        let text = rest.trim_start();
+        match &mut self.leaf {
+            // A paragraph goes on even where the marks of its containers are missing.
+            Leaf::Words(words) if !has_opened && !words.is_heading => {
+                words.next_line();
+                words.add(text, is_end, &self.look, out);
+                return;
+            }
+            Leaf::Table(table) if !has_opened && all && text.contains('|') => {
+                table.row(text, &self.look, out);
+                return;
+            }
+            Leaf::Html(html) if !has_opened && all => {
+                html.take(&rest, is_end, &self.look, out);
+                return;
+            }
+            _ => {}
+        }
+        self.part(matched, has_opened, out);
+        if is_html(text) {
+            let mut html = Verbatim {
+                style: self.look.style(Role::Dim),
+                begin: self.begin(out),
+                wrap: None,
+            };
+            html.take(text, is_end, &self.look, out);
+            self.leaf = Leaf::Html(html);
+        } else {
+            self.open_words(text, is_end, out);
+        }
+    }
+
+    /// Ends what the line does not go on with, and parts the next block from it.
+    fn part(&mut self, matched: usize, has_opened: bool, out: &mut Vec<Line<'static>>) {
+        if has_opened {
+            return;
+        }
+        self.end_leaf(out);
+        self.close_to(matched, out);
+        if std::mem::take(&mut self.is_blank) {
+            let quotes = self
+                .containers
+                .iter()
+                .filter(|container| **container == Container::Quote)
+                .count();
+            let bars = self.look.pick("│ ", "> ").repeat(quotes.min(self.look.width / 4));
+            let bars = bars.trim_end().to_owned();
+            out.push(match bars.is_empty() {
+                true => Line::default(),
+                false => Line::from(Span::styled(bars, self.look.style(Role::Dim))),
+            });
+        }
+        self.has_shown = true;
+    }
+
+    /// How the rows of the next block begin.
+    fn begin(&mut self, out: &mut Vec<Line<'static>>) -> Beginnings {
+        let mut begin = container::beginnings(&mut self.containers, &self.look);
+        if !begin.alone.is_empty() {
+            let mut wrap = Wrap::new(self.look.width, Breaking::Prose, Vec::new(), Vec::new());
+            wrap.push(self.look.style(Role::Accent), &std::mem::take(&mut begin.alone), out);
+            wrap.finish(out);
+        }
+        begin
+    }
+
+    fn open_words(&mut self, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
+        let begin = self.begin(out);
+        let mut words = Words::new(&self.look, begin, Style::new(), false);
+        words.add(text, is_end, &self.look, out);
+        self.leaf = Leaf::Words(words);
+    }
+
+    fn open_heading(&mut self, level: usize, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
+        let begin = self.begin(out);
+        let style = heading_style(&self.look, level);
+        let mut words = Words::new(&self.look, begin, style, true);
+        let title = if is_end { without_closing_marks(text) } else { text };
+        words.add(title, is_end, &self.look, out);
+        self.leaf = Leaf::Words(words);
+        if is_end {
+            self.end_leaf(out);
+        }
+    }
+
+    fn open_code(
+        &mut self,
+        fence: Option<(super::code::Fence, usize)>,
+        text: &str,
+        is_end: bool,
+        out: &mut Vec<Line<'static>>,
+    ) {
+        let begin = self.begin(out);
+        let mut code = Code::new(fence, begin, self.look);
+        match fence {
+            Some(_) => code.label(text, is_end, out),
+            None => code.take(text, is_end, out),
+        }
+        self.leaf = Leaf::Code(Box::new(code));
+    }
+
+    fn rule(&mut self, out: &mut Vec<Line<'static>>) {
+        let begin = self.begin(out);
+        let taken: usize = begin
+            .first
+            .iter()
+            .map(|span| super::super::wrap::columns(&span.content))
+            .sum();
+        let wide = self.look.prose().min(72).saturating_sub(taken).max(3);
+        let mut spans = begin.first;
+        spans.push(Span::styled(
+            self.look.pick("─", "-").repeat(wide),
+            self.look.style(Role::Dim),
+        ));
+        out.push(Line::from(spans));
+    }
+
+    /// A line under a paragraph that makes a heading or a table of it. Only what was not shown yet can become one.
+    fn take_as_underline(&mut self, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) -> bool {
+        let Leaf::Words(words) = &mut self.leaf else {
+            return false;
+        };
+        if words.is_begun || !is_end {
+            return false;
+        }
+        let line = text.trim_end();
+        if !line.is_empty() && (line.bytes().all(|byte| byte == b'=') || line.bytes().all(|byte| byte == b'-')) {
+            let level = if line.starts_with('=') { 1 } else { 2 };
+            words.style = heading_style(&self.look, level);
+            words.is_heading = true;
+            let marks = "#".repeat(level) + " ";
+            words.text.insert_str(0, &marks);
+            self.end_leaf(out);
+            return true;
+        }
+        if words.lines == 1
+            && let Some(aligns) = table::delimiter(line)
+            && table::cells(&words.text).len() == aligns.len()
+            && words.text.contains('|')
+        {
+            let begin = words.wrap.clone();
+            let header = std::mem::take(&mut words.text);
+            self.leaf = Leaf::Table(Box::new(Table::new(&header, aligns, begin, &self.look)));
+            return true;
+        }
+        false
+    }
+
+    fn marker(&self, source: &str, number: Option<u64>) -> String {
+        match number {
+            Some(_) => source.to_owned(),
+            None => self.look.pick("•", "-").to_owned(),
+        }
+    }
+
+    fn end_leaf(&mut self, out: &mut Vec<Line<'static>>) {
+        match std::mem::replace(&mut self.leaf, Leaf::None) {
+            Leaf::None => {}
+            Leaf::Words(words) => words.finish(&self.look, out),
+            Leaf::Code(code) => {
+                if code.finish(out) {
+                    self.is_blank = true;
+                }
+            }
+            Leaf::Html(html) => html.finish(out),
+            Leaf::Table(table) => table.finish(&self.look, out),
+        }
+    }
+
+    /// Closes all containers but the first `kept`. An item without content still has its marker.
+    fn close_to(&mut self, kept: usize, out: &mut Vec<Line<'static>>) {
+        if self.containers.len() <= kept {
+            return;
+        }
+        self.end_leaf(out);
+        let is_bare = |container: &Container| matches!(container, Container::Item { is_shown: false, .. });
+        if self.containers.iter().any(is_bare) {
+            let begin = self.begin(out);
+            if !begin.first.is_empty() {
+                out.push(Line::from(begin.first));
+            }
+        }
+        self.containers.truncate(kept);
+    }
+
+    pub(super) fn finish(&mut self, out: &mut Vec<Line<'static>>) {
+        self.end_leaf(out);
+        self.close_to(0, out);
+        *self = Blocks::new(self.look);
+    }
+}
+
+impl Words {
+    fn new(look: &Look, begin: Beginnings, style: Style, is_heading: bool) -> Self {
+        Words {
+            text: String::new(),
+            lines: 1,
+            is_begun: false,
+            is_heading,
+            style,
+            wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest),
+            room: SOON,
+        }
+    }
+
+    /// The source goes on on another line.
+    fn next_line(&mut self) {
+        self.lines += 1;
+        let ends_row = self.text.ends_with("  ") || self.text.ends_with('\\') && !self.text.ends_with("\\\\");
+        let kept = self.text.trim_end_matches(' ').len();
+        self.text.truncate(kept);
+        if ends_row {
+            if self.text.ends_with('\\') {
+                self.text.pop();
+            }
+            self.text.push(' ');
+            self.text.push(ROW_END);
+        }
+        self.text.push(' ');
+    }
+
+    fn add(&mut self, text: &str, is_end: bool, look: &Look, out: &mut Vec<Line<'static>>) {
+        self.text.push_str(text);
+        // What may still become a table is held back as long as a line may be.
+        let is_held = self.lines == 1 && is_end && self.text.contains('|') && self.text.len() < MOST;
+        if self.text.len() < self.room || is_held {
+            return;
+        }
+        // The last word may go on.
+        let cut = self.text.trim_end_matches(' ').rfind(' ').unwrap_or(self.text.len());
+        let mut runs = Vec::new();
+        let is_settled = self.runs(&self.text[..cut], look, &mut runs);
+        if !is_settled && self.text.len() < MOST {
+            self.room = (self.room * 2).min(MOST);
+            return;
+        }
+        self.lay(&runs, out);
+        self.text.drain(..cut);
+        self.is_begun = true;
+        self.room = SOON;
+    }
+
+    fn runs(&self, text: &str, look: &Look, runs: &mut Vec<Option<(Style, String)>>) -> bool {
+        inline::show(text, look, self.style, |shown| match shown {
+            Shown::Text(style, text) => match runs.last_mut() {
+                Some(Some((last, words))) if *last == style => words.push_str(text),
+                _ => runs.push(Some((style, text.to_owned()))),
+            },
+            Shown::RowEnd => runs.push(None),
+        })
+    }
+
+    fn lay(&mut self, runs: &[Option<(Style, String)>], out: &mut Vec<Line<'static>>) {
+        for run in runs {
+            match run {
+                Some((style, text)) => self.wrap.push(*style, text, out),
+                None => self.wrap.break_row(out),
+            }
+        }
+    }
+
+    fn finish(mut self, look: &Look, out: &mut Vec<Line<'static>>) {
+        let kept = self.text.trim_end_matches(' ').len();
+        self.text.truncate(kept);
+        let mut runs = Vec::new();
+        self.runs(&self.text, look, &mut runs);
+        self.lay(&runs, out);
+        self.wrap.finish(out);
+    }
+}
+
+impl Verbatim {
+    fn take(&mut self, text: &str, is_end: bool, look: &Look, out: &mut Vec<Line<'static>>) {
+        let begin = &mut self.begin;
+        let wrap = self.wrap.get_or_insert_with(|| {
+            let first = std::mem::replace(&mut begin.first, begin.rest.clone());
+            Wrap::new(look.width, Breaking::Exact, first, begin.rest.clone())
+        });
+        wrap.push(self.style, &super::super::clean::clean(text, 4), out);
+        if is_end && let Some(mut wrap) = self.wrap.take() {
+            wrap.finish(out);
+        }
+    }
+
+    fn finish(mut self, out: &mut Vec<Line<'static>>) {
+        if let Some(mut wrap) = self.wrap.take() {
+            wrap.finish(out);
+        }
+    }
+}
+
+/// What stands behind the mark of a quote.
+fn quoted(text: &str) -> String {
+    let inner = untabbed(&text[1..]).into_owned();
+    match inner.strip_prefix(' ') {
+        Some(rest) => rest.to_owned(),
+        None => inner,
+    }
+}
+
+/// The level of a heading that the line is, 1 to 6.
+fn heading(text: &str) -> Option<usize> {
+    let level = text.bytes().take_while(|&byte| byte == b'#').count();
+    let is_one = (1..=6).contains(&level) && matches!(text.as_bytes().get(level), None | Some(b' ' | b'\t'));
+    is_one.then_some(level)
+}
+
+fn heading_style(look: &Look, level: usize) -> Style {
+    let style = look.style(Role::Accent);
+    match level {
+        1 if !look.is_plain() => style.underlined(),
+        _ => style,
+    }
+}
+
+fn without_closing_marks(text: &str) -> &str {
+    let trimmed = text.trim_end();
+    let bare = trimmed.trim_end_matches('#');
+    match bare.ends_with(' ') && !bare.trim().is_empty() && bare.trim_end().trim_end_matches('#') != "" {
+        true => bare.trim_end(),
+        false => trimmed,
+    }
+}
+
+/// Whether a line begins a block of HTML, which is shown as it is written.
+fn is_html(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('<') else {
+        return false;
+    };
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
+    if rest.starts_with("!--") || rest.starts_with('?') || rest.starts_with("![CDATA[") {
+        return true;
+    }
+    let name = rest
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+        .count();
+    let is_end = matches!(rest.as_bytes().get(name), None | Some(b' ' | b'\t' | b'>' | b'/'));
+    name > 0 && rest.as_bytes()[0].is_ascii_alphabetic() && is_end
+}
+
+/// Takes the box of a task from the beginning of an item's content, and puts it behind the marker.
+fn task(inner: &mut String, marker: String, look: &Look) -> String {
+    let (length, mark) = match inner.get(..4) {
+        Some("[ ] ") => (4, look.pick("☐", "[ ]")),
+        Some("[x] " | "[X] ") => (4, look.pick("☑", "[x]")),
+        _ => return marker,
+    };
+    inner.drain(..length);
+    match marker.as_str() {
+        "•" | "-" => mark.to_owned(),
+        _ => format!("{marker} {mark}"),
+    }
+}

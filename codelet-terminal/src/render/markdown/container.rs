@@ -1,0 +1,129 @@
+//! What blocks stand in: quotes and list items, how their lines begin in the source, and how their rows begin.
+
+use super::super::look::{Look, Role};
+use ratatui::text::Span;
+use std::borrow::Cow;
+
+/// Deeper than this nothing is read as a container any more.
+pub(super) const DEPTH: usize = 24;
+
+/// Something that blocks stand in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Container {
+    /// A quote.
+    Quote,
+    /// An item of a list.
+    Item {
+        /// Columns that its content is indented by, in the source.
+        offset: usize,
+        /// What stands before its content.
+        marker: String,
+        /// Whether that was shown already.
+        is_shown: bool,
+    },
+}
+
+/// Columns and bytes of the spaces at the beginning.
+pub(super) fn indent(text: &str) -> usize {
+    text.len() - text.trim_start_matches(' ').len()
+}
+
+/// The text with its leading tabs as spaces, up to the next multiple of four.
+pub(super) fn untabbed(text: &str) -> Cow<'_, str> {
+    let lead = text.len() - text.trim_start_matches([' ', '\t']).len();
+    if !text[..lead].contains('\t') {
+        return Cow::Borrowed(text);
+    }
+    let columns = text[..lead].bytes().fold(0, |column, byte| match byte {
+        b'\t' => column + 4 - column % 4,
+        _ => column + 1,
+    });
+    Cow::Owned(" ".repeat(columns) + &text[lead..])
+}
+
+/// The marker of a list item at the beginning of `text`: its bytes, and the number of an ordered one.
+pub(super) fn marker(text: &str) -> Option<(usize, Option<u64>)> {
+    let bytes = text.as_bytes();
+    let (length, number) = match bytes.first()? {
+        b'-' | b'+' | b'*' => (1, None),
+        b'0'..=b'9' => {
+            let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 9 || !matches!(bytes.get(digits), Some(b'.' | b')')) {
+                return None;
+            }
+            (digits + 1, Some(text[..digits].parse().unwrap_or(0)))
+        }
+        _ => return None,
+    };
+    matches!(bytes.get(length), None | Some(b' ' | b'\t')).then_some((length, number))
+}
+
+/// Whether a line is a rule: three or more of one of these marks and nothing else.
+pub(super) fn is_rule(text: &str) -> bool {
+    let mut marks = text.bytes().filter(|byte| !matches!(byte, b' ' | b'\t'));
+    let Some(first @ (b'-' | b'_' | b'*')) = marks.next() else {
+        return false;
+    };
+    let mut count = 1;
+    marks.all(|mark| {
+        count += 1;
+        mark == first
+    }) && count >= 3
+}
+
+/// How the rows of a block begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beginnings {
+    /// Markers that there is no room for; they stand on a row of their own.
+    pub(super) alone: String,
+    /// The first row.
+    pub(super) first: Vec<Span<'static>>,
+    /// The others.
+    pub(super) rest: Vec<Span<'static>>,
+}
+
+/// How the rows of a block in these containers begin. Markers are shown once. Where too little room would be left for
+/// words, the outer containers are left out.
+pub(super) fn beginnings(containers: &mut [Container], look: &Look) -> Beginnings {
+    let mut room = look.width / 2;
+    let mut has_room = true;
+    let (mut first, mut rest, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+    for container in containers.iter_mut().rev() {
+        let (begin, go_on, marker) = piece(container, look);
+        let wide = super::super::wrap::columns(&go_on.content);
+        has_room &= wide <= room;
+        if has_room {
+            room -= wide;
+            first.push(begin);
+            rest.push(go_on);
+        } else {
+            alone.extend(marker);
+        }
+    }
+    first.reverse();
+    rest.reverse();
+    alone.reverse();
+    Beginnings {
+        alone: alone.join(" "),
+        first,
+        rest,
+    }
+}
+
+/// How the first row in a container begins, how the others do, and the marker if it is new.
+fn piece(container: &mut Container, look: &Look) -> (Span<'static>, Span<'static>, Option<String>) {
+    match container {
+        Container::Quote => {
+            let bar = Span::styled(look.pick("│ ", "> ").to_owned(), look.style(Role::Dim));
+            (bar.clone(), bar, None)
+        }
+        Container::Item { marker, is_shown, .. } => {
+            let spaces = Span::raw(" ".repeat(super::super::wrap::columns(marker) + 1));
+            if std::mem::replace(is_shown, true) {
+                return (spaces.clone(), spaces, None);
+            }
+            let first = Span::styled(format!("{marker} "), look.style(Role::Accent));
+            (first, spaces, Some(marker.clone()))
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The words of one block: emphasis, code, links; everything else as it is written.
+
+use super::super::clean::clean;
+use super::super::look::{Look, Role};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use ratatui::style::{Modifier, Style};
+
+/// Stands in a block's text where its source ends a row, between two spaces. Unicode has no such character.
+pub(super) const ROW_END: char = '\u{fdd0}';
+
+/// What the words of a block come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shown<'a> {
+    /// Text in a style.
+    Text(Style, &'a str),
+    /// The row ends here.
+    RowEnd,
+}
+
+/// Shows the words of a block, which stand on one line. Says whether every mark among them found its end: if not, what
+/// follows may change how they look.
+pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Shown<'_>)) -> bool {
+    if !text.bytes().any(is_mark) {
+        put(text, base, &mut to);
+        return true;
+    }
+    // Before a comma nothing at the beginning is taken for a block, and every mark keeps its meaning.
+    let text = format!(",{text}");
+    let mut styles = vec![base];
+    let mut links: Vec<(String, String)> = Vec::new();
+    let mut is_settled = true;
+    let mut is_first = true;
+    let mut parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH);
+    for event in parser.by_ref() {
+        let style = styles.last().copied().unwrap_or(base);
+        let mut say = |style: Style, words: &str| {
+            if let Some((_, said)) = links.last_mut() {
+                said.push_str(words);
+            }
+            put(words, style, &mut to);
+        };
+        match event {
+            Event::Text(words) => {
+                let words = match std::mem::take(&mut is_first) {
+                    true => words.strip_prefix(',').unwrap_or(&words),
+                    false => &words,
+                };
+                is_settled &= !words.bytes().any(is_mark);
+                say(style, words);
+            }
+            Event::Code(code) => {
+                is_first = false;
+                let tick = look.pick("", "`");
+                let inked = style.patch(look.style(Role::Code));
+                say(inked, &format!("{tick}{code}{tick}"));
+            }
+            Event::InlineHtml(html) | Event::Html(html) => say(style.patch(look.style(Role::Dim)), &html),
+            Event::SoftBreak | Event::HardBreak => to(Shown::RowEnd),
+            Event::Start(tag) => match tag {
+                Tag::Emphasis => styles.push(mark(look, style, Modifier::ITALIC)),
+                Tag::Strong => styles.push(mark(look, style, Modifier::BOLD)),
+                Tag::Strikethrough => styles.push(mark(look, style, Modifier::CROSSED_OUT)),
+                Tag::Link {
+                    dest_url,
+                    title,
+                    link_type,
+                    ..
+                } => {
+                    links.push((address(&dest_url, &title, link_type), String::new()));
+                    styles.push(style.patch(look.style(Role::Link)));
+                }
+                Tag::Image {
+                    dest_url,
+                    title,
+                    link_type,
+                    ..
+                } => {
+                    links.push((address(&dest_url, &title, link_type), String::new()));
+                    styles.push(style.patch(look.style(Role::Link)));
+                    put("image: ", style.patch(look.style(Role::Dim)), &mut to);
+                }
+                _ => {}
+            },
+            Event::End(end) => match end {
+                TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                    styles.pop();
+                }
+                TagEnd::Link | TagEnd::Image => {
+                    styles.pop();
+                    let style = styles.last().copied().unwrap_or(base);
+                    if let Some((address, said)) = links.pop() {
+                        if let Some((_, outer)) = links.last_mut() {
+                            outer.push_str(&said);
+                        }
+                        if !address.is_empty() && address != said {
+                            put(&format!(" ({address})"), style.patch(look.style(Role::Dim)), &mut to);
+                        }
+                    }
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    is_settled
+}
+
+/// Where a link leads; what its words say already is left out by whoever asks.
+fn address(url: &str, title: &str, kind: LinkType) -> String {
+    match (kind, title) {
+        (LinkType::Email, _) => String::new(),
+        (_, "") => url.to_owned(),
+        _ => format!("{url} \"{title}\""),
+    }
+}
+
+fn mark(look: &Look, style: Style, modifier: Modifier) -> Style {
+    if look.is_plain() {
+        style
+    } else {
+        style.add_modifier(modifier)
+    }
+}
+
+fn put(text: &str, style: Style, to: &mut impl FnMut(Shown<'_>)) {
+    let mut pieces = text.split(ROW_END);
+    if let Some(first) = pieces.next() {
+        to(Shown::Text(style, &clean(first, 4)));
+    }
+    for piece in pieces {
+        to(Shown::RowEnd);
+        to(Shown::Text(style, &clean(piece, 4)));
+    }
+}
+
+/// Bytes that may mean more than themselves.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'*' | b'_' | b'`' | b'[' | b'<' | b'~' | b'\\' | b'&')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> (Vec<(Style, String)>, bool) {
+        let mut runs: Vec<(Style, String)> = Vec::new();
+        let look = Look::new(80, super::super::super::look::Styles::Monochrome, Default::default());
+        let is_settled = show(text, &look, Style::new(), |shown| match shown {
+            Shown::Text(_, "") => {}
+            Shown::Text(style, text) => match runs.last_mut() {
+                Some((last, words)) if *last == style => words.push_str(text),
+                _ => runs.push((style, text.to_owned())),
+            },
+            Shown::RowEnd => runs.push((Style::new(), "⏎".to_owned())),
+        });
+        (runs, is_settled)
+    }
+
+    fn words(text: &str) -> String {
+        shown(text).0.into_iter().map(|(_, words)| words).collect()
+    }
+
+    #[test]
+    fn marks_become_styles() {
+        let plain = Style::new();
+        assert_eq!(
+            shown("a **b *c*** _d_ ~~e~~ `f*`").0,
+            [
+                (plain, "a ".to_owned()),
+                (plain.bold(), "b ".to_owned()),
+                (plain.bold().italic(), "c".to_owned()),
+                (plain, " ".to_owned()),
+                (plain.italic(), "d".to_owned()),
+                (plain, " ".to_owned()),
+                (plain.crossed_out(), "e".to_owned()),
+                (plain, " f*".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_at_the_beginning_is_taken_for_a_block() {
+        for text in [
+            "# no heading *x*",
+            "- no list *x*",
+            "> no quote *x*",
+            "    no code *x*",
+            "1. no list *x*",
+            "<div> *x*",
+            "``` *x*",
+            "[a]: b *x*",
+            "| a | *x*",
+            ", comma *x*",
+        ] {
+            assert_eq!(words(text).trim(), text.trim().replace('*', ""), "{text}");
+        }
+        assert_eq!(words("_x_ and __y__"), "x and y");
+    }
+
+    #[test]
+    fn links_show_where_they_lead_once() {
+        assert_eq!(
+            words("[a](https://b.c) <https://d.e> [https://f.g](https://f.g)"),
+            "a (https://b.c) https://d.e https://f.g"
+        );
+        assert_eq!(
+            words("![p](q.png \"r\") [![i](j)](k)"),
+            "image: p (q.png \"r\") image: i (j) (k)"
+        );
+        assert_eq!(words("[a][b] and [c]"), "[a][b] and [c]");
+    }
+
+    #[test]
+    fn an_entity_cannot_smuggle_what_a_terminal_obeys() {
+        assert_eq!(words("a&#x202e;b&#27;[2J&amp;"), "a‹U+202E›b␛[2J&");
+    }
+
+    #[test]
+    fn marks_without_an_end_are_noticed() {
+        for (text, is_settled) in [
+            ("a *b* c", true),
+            ("a *b", false),
+            ("a `b", false),
+            ("a [b", false),
+            ("a <b", false),
+            ("a", true),
+        ] {
+            assert_eq!(shown(text).1, is_settled, "{text}");
+        }
+    }
+}

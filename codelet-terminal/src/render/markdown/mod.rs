@@ -1,0 +1,118 @@
+//! Markdown as it streams: finished lines come out once and never change, and what is still open can be shown meanwhile.
+
+mod block;
+mod code;
+mod container;
+mod inline;
+mod table;
+
+use super::look::Look;
+use block::Blocks;
+use ratatui::text::Line;
+
+/// A line of prose is looked at in pieces of this many bytes, so that a long paragraph is finished row by row.
+pub(super) const SOON: usize = 512;
+/// No piece of a line is longer than this, in bytes: what is held back stays small whatever comes.
+pub(super) const MOST: usize = 4096;
+
+/// Turns Markdown into lines while it comes. Whatever pieces a text is pushed in, the lines are the same; and what is held
+/// back of it is bounded, so that a text without an end takes time in proportion to its bytes.
+#[derive(Clone, Debug)]
+pub struct Markdown {
+    /// The line that has not ended.
+    line: String,
+    /// Its beginning was taken already.
+    is_continued: bool,
+    /// How long it may become before a piece of it is taken.
+    room: usize,
+    blocks: Blocks,
+}
+
+impl Markdown {
+    /// Nothing yet.
+    pub fn new(look: Look) -> Self {
+        Markdown {
+            line: String::new(),
+            is_continued: false,
+            room: SOON,
+            blocks: Blocks::new(look),
+        }
+    }
+
+    /// Takes more text; returns the lines that it finishes.
+    pub fn push(&mut self, text: &str) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let reach = rest.floor_char_boundary(self.room.saturating_sub(self.line.len()));
+            if let Some(end) = rest.as_bytes()[..reach].iter().position(|&byte| byte == b'\n') {
+                self.end_line(&rest[..end], &mut out);
+                rest = &rest[end + 1..];
+            } else if reach == rest.len() {
+                self.line.push_str(rest);
+                break;
+            } else if rest.as_bytes()[reach] == b'\n' {
+                self.end_line(&rest[..reach], &mut out);
+                rest = &rest[reach + 1..];
+            } else {
+                self.line.push_str(&rest[..reach]);
+                rest = &rest[reach..];
+                self.take_piece(&mut out);
+            }
+        }
+        out
+    }
+
+    /// How what is still open looks so far; the next text may change it. It takes no more time than its bound allows.
+    pub fn pending(&self) -> Vec<Line<'static>> {
+        self.clone().finish()
+    }
+
+    /// The text ends here: returns what is left of it. What is pushed afterwards begins anew.
+    pub fn finish(&mut self) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        if !self.line.is_empty() || self.is_continued {
+            self.end_line("", &mut out);
+        }
+        self.blocks.finish(&mut out);
+        out
+    }
+
+    /// Another look from here on. A block that is open keeps its width until it ends.
+    pub fn set_look(&mut self, look: Look) {
+        self.blocks.look = look;
+    }
+
+    /// Whether nothing is held back.
+    pub fn is_empty(&self) -> bool {
+        self.line.is_empty() && !self.is_continued && self.blocks.is_empty()
+    }
+
+    fn end_line(&mut self, end: &str, out: &mut Vec<Line<'static>>) {
+        let is_start = !std::mem::take(&mut self.is_continued);
+        if self.line.is_empty() {
+            self.blocks.take(end, is_start, true, out);
+        } else {
+            self.line.push_str(end);
+            self.blocks.take(&self.line, is_start, true, out);
+            self.line.clear();
+        }
+        self.room = SOON;
+    }
+
+    /// The line is full: takes its words but the last, which may go on.
+    fn take_piece(&mut self, out: &mut Vec<Line<'static>>) {
+        if self.room < MOST && !(self.is_continued || self.blocks.may_split(&self.line)) {
+            self.room = MOST;
+            return;
+        }
+        let cut = match self.line.trim_end_matches(' ').rfind(' ') {
+            Some(space) if !self.line[..space].trim().is_empty() => space,
+            _ => self.line.len(),
+        };
+        self.blocks.take(&self.line[..cut], !self.is_continued, false, out);
+        self.line.drain(..cut);
+        self.is_continued = true;
+        self.room = SOON;
+    }
+}

@@ -1,0 +1,312 @@
+//! A table: columns as wide as their cells need, narrower where the terminal is, and records where even that does not fit.
+
+use super::super::look::{Look, Role};
+use super::super::wrap::{Breaking, Wrap, columns, line_columns};
+use super::inline::{self, Shown};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// So many rows, or bytes of them, are looked at before the widths are settled; what follows is shown row by row.
+const ROWS: usize = 64;
+const BYTES: usize = 16 * 1024;
+/// A column narrower than this breaks too many words.
+const NARROW: usize = 6;
+/// Between two columns.
+const GAP: usize = 3;
+
+/// On which side the cells of a column stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    Left,
+    Middle,
+    Right,
+}
+
+/// Words in their styles.
+type Runs = Vec<(Style, String)>;
+
+/// A table that is open.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    sides: Vec<Side>,
+    /// The header first.
+    rows: Vec<Vec<Runs>>,
+    bytes: usize,
+    /// Widths of the columns once they are settled; none where it is shown as records.
+    widths: Option<Option<Vec<usize>>>,
+    header: Vec<Runs>,
+    /// Begins each row, with the beginnings of the containers.
+    begin: Wrap,
+    margin: usize,
+}
+
+/// The line under a table's header: which side each column stands on.
+pub(super) fn delimiter(line: &str) -> Option<Vec<Side>> {
+    if !line.contains('-') || !line.bytes().all(|byte| matches!(byte, b'-' | b':' | b'|' | b' ')) {
+        return None;
+    }
+    let sides: Option<Vec<Side>> = cells(line)
+        .iter()
+        .map(|cell| {
+            let dashes = cell.trim_start_matches(':').trim_end_matches(':');
+            let is_one =
+                !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-') && cell.len() <= dashes.len() + 2;
+            is_one.then(|| match (cell.starts_with(':'), cell.ends_with(':')) {
+                (true, true) => Side::Middle,
+                (false, true) => Side::Right,
+                _ => Side::Left,
+            })
+        })
+        .collect();
+    sides.filter(|sides| !sides.is_empty())
+}
+
+/// The cells of a line, without the bars around them. An escaped bar is part of its cell.
+pub(super) fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let mut cells = Vec::new();
+    let mut cell = String::new();
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.next_if_eq(&'|').is_some() => cell.push('|'),
+            '\\' => {
+                cell.push(c);
+                cell.extend(chars.next());
+            }
+            '|' => cells.push(std::mem::take(&mut cell).trim().to_owned()),
+            _ => cell.push(c),
+        }
+    }
+    if !cell.trim().is_empty() || cells.is_empty() {
+        cells.push(cell.trim().to_owned());
+    }
+    cells
+}
+
+impl Table {
+    /// A table with this header, whose first row begins as `begin` would.
+    pub(super) fn new(header: &str, sides: Vec<Side>, begin: Wrap, look: &Look) -> Self {
+        let margin = begin.margins();
+        let mut table = Table {
+            sides,
+            rows: Vec::new(),
+            bytes: header.len(),
+            widths: None,
+            header: Vec::new(),
+            begin,
+            margin,
+        };
+        table.header = table.runs(header, look, look.style(Role::Strong));
+        table
+    }
+
+    /// Takes a row.
+    pub(super) fn row(&mut self, line: &str, look: &Look, out: &mut Vec<Line<'static>>) {
+        let row = self.runs(line, look, Style::new());
+        if let Some(widths) = self.widths.take() {
+            self.lay(&row, widths.as_deref(), look, out);
+            self.widths = Some(widths);
+            return;
+        }
+        self.bytes += line.len();
+        self.rows.push(row);
+        if self.rows.len() >= ROWS || self.bytes >= BYTES {
+            self.settle(look, out);
+        }
+    }
+
+    pub(super) fn finish(mut self, look: &Look, out: &mut Vec<Line<'static>>) {
+        if self.widths.is_none() {
+            self.settle(look, out);
+        }
+    }
+
+    /// The cells of a line, as many as there are columns; more go into the last one.
+    fn runs(&self, line: &str, look: &Look, base: Style) -> Vec<Runs> {
+        let mut cells = cells(line);
+        if cells.len() > self.sides.len() {
+            let more = cells.split_off(self.sides.len() - 1).join(" | ");
+            cells.push(more);
+        }
+        cells.resize(self.sides.len(), String::new());
+        let runs = cells.iter().map(|cell| {
+            let mut runs: Runs = Vec::new();
+            inline::show(cell, look, base, |shown| match shown {
+                Shown::Text(style, text) if !text.is_empty() => runs.push((style, text.to_owned())),
+                Shown::Text(..) => {}
+                Shown::RowEnd => runs.push((base, " ".to_owned())),
+            });
+            runs
+        });
+        runs.collect()
+    }
+
+    /// Settles the widths and shows what was held back.
+    fn settle(&mut self, look: &Look, out: &mut Vec<Line<'static>>) {
+        let rows = std::mem::take(&mut self.rows);
+        let natural: Vec<usize> = (0..self.sides.len())
+            .map(|column| {
+                let wide = |row: &Vec<Runs>| row[column].iter().map(|(_, text)| columns(text)).sum::<usize>();
+                rows.iter().map(wide).max().unwrap_or(0).max(wide(&self.header)).max(1)
+            })
+            .collect();
+        let widths = fitted(&natural, look.width.saturating_sub(self.margin));
+        if let Some(widths) = &widths {
+            let header = self.header.clone();
+            self.lay(&header, Some(widths), look, out);
+            let (line, cross) = (look.pick("─", "-"), look.pick("─┼─", "-+-"));
+            let rule: Vec<String> = widths.iter().map(|&wide| line.repeat(wide)).collect();
+            let rule = Span::styled(rule.join(cross), look.style(Role::Dim));
+            self.show(vec![rule], out);
+        }
+        for row in &rows {
+            self.lay(row, widths.as_deref(), look, out);
+        }
+        if rows.is_empty() && widths.is_none() {
+            for cell in self.header.clone() {
+                self.record(&[], &cell, look, out);
+            }
+        }
+        self.widths = Some(widths);
+    }
+
+    fn lay(&mut self, row: &[Runs], widths: Option<&[usize]>, look: &Look, out: &mut Vec<Line<'static>>) {
+        let Some(widths) = widths else {
+            let header = self.header.clone();
+            for (name, cell) in header.iter().zip(row) {
+                self.record(name, cell, look, out);
+            }
+            let wide = look.width.saturating_sub(self.margin).min(20);
+            self.show(
+                vec![Span::styled(look.pick("─", "-").repeat(wide), look.style(Role::Dim))],
+                out,
+            );
+            return;
+        };
+        let cells: Vec<Vec<Line<'static>>> = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, &wide)| wrapped(cell, wide))
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+        let bar = Span::styled(look.pick(" │ ", " | ").to_owned(), look.style(Role::Dim));
+        for at in 0..height {
+            let mut spans = Vec::new();
+            for (column, (cell, &wide)) in cells.iter().zip(widths).enumerate() {
+                if column > 0 {
+                    spans.push(bar.clone());
+                }
+                let line = cell.get(at).cloned().unwrap_or_default();
+                let missing = wide.saturating_sub(line_columns(&line));
+                let before = match self.sides[column] {
+                    Side::Left => 0,
+                    Side::Middle => missing / 2,
+                    Side::Right => missing,
+                };
+                spans.push(Span::raw(" ".repeat(before)));
+                spans.extend(line.spans);
+                // The last column needs no filling.
+                if column + 1 < widths.len() {
+                    spans.push(Span::raw(" ".repeat(missing - before)));
+                }
+            }
+            spans.retain(|span| !span.content.is_empty());
+            self.show(spans, out);
+        }
+    }
+
+    /// One cell on rows of its own, behind the name of its column.
+    fn record(&mut self, name: &[(Style, String)], cell: &Runs, look: &Look, out: &mut Vec<Line<'static>>) {
+        let mut wrap = Wrap::new(
+            look.width.saturating_sub(self.margin),
+            Breaking::Prose,
+            Vec::new(),
+            Vec::new(),
+        );
+        let mut rows = Vec::new();
+        for (style, text) in name {
+            wrap.push(*style, text, &mut rows);
+        }
+        if !name.is_empty() {
+            wrap.push(look.style(Role::Dim), ": ", &mut rows);
+        }
+        for (style, text) in cell {
+            wrap.push(*style, text, &mut rows);
+        }
+        wrap.finish(&mut rows);
+        for row in rows {
+            self.show(row.spans, out);
+        }
+    }
+
+    fn show(&mut self, spans: Vec<Span<'static>>, out: &mut Vec<Line<'static>>) {
+        let mut all = self.begin.next_beginning();
+        all.extend(spans);
+        out.push(Line::from(all));
+    }
+}
+
+fn wrapped(cell: &Runs, wide: usize) -> Vec<Line<'static>> {
+    let mut rows = Vec::new();
+    let mut wrap = Wrap::new(wide, Breaking::Prose, Vec::new(), Vec::new());
+    for (style, text) in cell {
+        wrap.push(*style, text, &mut rows);
+    }
+    wrap.finish(&mut rows);
+    rows
+}
+
+/// Widths that fit into `room`: each column has what it needs, or an equal share of what the narrower ones leave. `None`
+/// where columns would become too narrow to read.
+fn fitted(natural: &[usize], room: usize) -> Option<Vec<usize>> {
+    let count = natural.len();
+    let mut left = room.checked_sub(GAP * (count - 1))?;
+    if natural.iter().sum::<usize>() <= left {
+        return Some(natural.to_vec());
+    }
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&column| natural[column]);
+    let mut widths = vec![0; count];
+    for (done, &column) in order.iter().enumerate() {
+        let share = left / (count - done);
+        widths[column] = natural[column].min(share);
+        if widths[column] < natural[column] && widths[column] < NARROW {
+            return None;
+        }
+        left -= widths[column];
+    }
+    Some(widths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_dashes_says_where_cells_stand() {
+        assert_eq!(
+            delimiter("|:--|:-:|--:|---|"),
+            Some(vec![Side::Left, Side::Middle, Side::Right, Side::Left])
+        );
+        assert_eq!(delimiter("--|--").map(|sides| sides.len()), Some(2));
+        for line in ["", "|", "| |", "a|b", "|::|", "|-:-|"] {
+            assert_eq!(delimiter(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn cells_end_at_bars_that_are_not_escaped() {
+        assert_eq!(cells("| a | b\\|c | |"), ["a", "b|c", ""]);
+        assert_eq!(cells("a|b"), ["a", "b"]);
+        assert_eq!(cells("||"), [""]);
+    }
+
+    #[test]
+    fn narrow_columns_keep_their_width_and_wide_ones_share_the_rest() {
+        assert_eq!(fitted(&[3, 5], 20), Some(vec![3, 5]));
+        assert_eq!(fitted(&[3, 50, 40], 40), Some(vec![3, 16, 15]));
+        assert_eq!(fitted(&[50, 50, 50, 50], 20), None);
+    }
+}

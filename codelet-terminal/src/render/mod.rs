@@ -1,0 +1,24 @@
+//! What the terminal shows: events and text become lines. Pure: time, width and colours come in as values.
+
+pub mod answers;
+pub mod clean;
+pub mod context;
+pub mod cost;
+pub mod diff;
+pub mod figures;
+mod highlight;
+mod language;
+pub mod look;
+pub mod markdown;
+pub mod permission;
+pub mod session;
+pub mod status;
+pub mod tool;
+pub mod wrap;
+
+pub use diff::Diff;
+pub use look::{Background, Look, Role, Styles};
+pub use markdown::Markdown;
+pub use session::Renderer;
+pub use status::Status;
+pub use tool::Unfolding;

@@ -1,0 +1,189 @@
+//! A question whether a call may be made: exactly what would run or change, and the answers. None of them is a default.
+
+use super::clean::clean;
+use super::diff::Diff;
+use super::look::{Look, Role};
+use super::wrap::{Breaking, Wrap, clip};
+use codelet_agent::permission::Asked;
+use codelet_agent::tool::Need;
+use ratatui::text::{Line, Span};
+use std::path::Path;
+
+/// Changed lines that are shown; the question says so where there are more.
+const CHANGED: usize = 400;
+
+/// What may be asked of the user, with the key that answers it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Choice {
+    /// This once.
+    Once,
+    /// Always in this session, for what fits the pattern.
+    Always,
+    /// No.
+    No,
+    /// No, and the model is told why.
+    NoBecause,
+}
+
+impl Choice {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Choice; 4] = [Choice::Once, Choice::Always, Choice::No, Choice::NoBecause];
+
+    /// The key that answers so.
+    pub fn key(self) -> char {
+        match self {
+            Choice::Once => 'y',
+            Choice::Always => 'a',
+            Choice::No => 'n',
+            Choice::NoBecause => 'r',
+        }
+    }
+
+    /// The answer that a key gives; a capital is the same key, and no other key answers.
+    pub fn of_key(key: char) -> Option<Choice> {
+        Choice::ALL
+            .into_iter()
+            .find(|choice| choice.key() == key.to_ascii_lowercase())
+    }
+}
+
+/// What the call would do, all of it: the command to its last character, the file and its changes, the folder. `directory` is where
+/// commands run.
+pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
+    let title = format!("{} asks to", clean(asked.tool, 1));
+    for need in asked.needs {
+        match need {
+            Need::Run { command } => {
+                titled(
+                    &format!("{title} run a command in {}", shown(directory)),
+                    look,
+                    &mut out,
+                );
+                exactly(command, look, &mut out);
+            }
+            Need::Change { path, is_inside, diff } => {
+                titled(&format!("{title} change {}", shown(path)), look, &mut out);
+                outside(*is_inside, look, &mut out);
+                change(diff, look, &mut out);
+            }
+            Need::Read { path, is_inside } => {
+                titled(&format!("{title} look at {}", shown(path)), look, &mut out);
+                outside(*is_inside, look, &mut out);
+            }
+        }
+    }
+    if asked.needs.is_empty() {
+        titled(&format!("{title} be called: {}", asked.description), look, &mut out);
+    }
+    out
+}
+
+/// The answers, on as many rows as they need. `pattern` is what an answer for the session would allow; without one it is
+/// not offered.
+pub fn choices(pattern: Option<&str>, look: &Look) -> Vec<Line<'static>> {
+    let mut wrap = Wrap::new(look.width, Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
+    let mut out = Vec::new();
+    let mut is_first = true;
+    for choice in Choice::ALL {
+        let words = match (choice, pattern) {
+            (Choice::Once, _) => "yes, once".to_owned(),
+            (Choice::Always, Some(pattern)) => format!("yes, always in this session for `{}`", clean(pattern, 1)),
+            (Choice::Always, None) => continue,
+            (Choice::No, _) => "no".to_owned(),
+            (Choice::NoBecause, _) => "no, because …".to_owned(),
+        };
+        if !std::mem::take(&mut is_first) {
+            wrap.push(look.style(Role::Dim), look.pick(" · ", " | "), &mut out);
+        }
+        // A key stays with the word behind it.
+        wrap.push(look.style(Role::Strong), &format!("[{}]", choice.key()), &mut out);
+        wrap.push(look.style(Role::Text), &format!(" {words}"), &mut out);
+    }
+    wrap.finish(&mut out);
+    out
+}
+
+fn titled(title: &str, look: &Look, out: &mut Vec<Line<'static>>) {
+    let mark = Span::styled("? ", look.style(Role::Warning));
+    let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![mark], vec![Span::raw("  ")]);
+    wrap.push(look.style(Role::Strong), &clean(title, 1), out);
+    wrap.finish(out);
+}
+
+/// A command as it would be run, each of its lines to the end, with what cannot be seen made visible.
+fn exactly(command: &str, look: &Look, out: &mut Vec<Line<'static>>) {
+    let mut has_hidden = false;
+    for line in command.split('\n') {
+        let shown = clean(line, 8);
+        has_hidden |= shown.as_ref() != line && shown.as_ref() != line.replace('\t', "        ") && !only_tabs(line);
+        let bar = Span::styled(look.pick("│ ", "| "), look.style(Role::Warning));
+        let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![bar.clone()], vec![bar]);
+        wrap.push(look.style(Role::Code), &shown, out);
+        wrap.finish(out);
+    }
+    if has_hidden {
+        warning(
+            "It holds characters that cannot be seen or that change what is seen; they are spelt out above.",
+            look,
+            out,
+        );
+    }
+}
+
+/// Whether tabs are all that a line holds beside what can be seen.
+fn only_tabs(line: &str) -> bool {
+    let line = line.replace('\t', " ");
+    clean(&line, 8) == line
+}
+
+fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
+    let read = Diff::parse(diff);
+    if read.is_empty() {
+        warning(
+            "What changes cannot be shown: it is too long to compare, or nothing does.",
+            look,
+            out,
+        );
+        return;
+    }
+    let mut summary = vec![Span::raw("  ")];
+    summary.extend(read.summary(look));
+    out.push(Line::from(summary));
+    out.extend(read.lines(look, CHANGED));
+}
+
+fn outside(is_inside: bool, look: &Look, out: &mut Vec<Line<'static>>) {
+    if !is_inside {
+        warning("This is outside the workspace.", look, out);
+    }
+}
+
+fn warning(text: &str, look: &Look, out: &mut Vec<Line<'static>>) {
+    let mut wrap = Wrap::new(
+        look.width,
+        Breaking::Prose,
+        vec![Span::raw("  ")],
+        vec![Span::raw("  ")],
+    );
+    wrap.push(look.style(Role::Warning), text, out);
+    wrap.finish(out);
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The question in one line, for a log or a narrow place.
+pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
+    let what = asked.needs.iter().map(|need| match need {
+        Need::Run { command } => format!("run {command}"),
+        Need::Change { path, .. } => format!("change {}", shown(path)),
+        Need::Read { path, .. } => format!("look at {}", shown(path)),
+    });
+    let what: Vec<String> = what.collect();
+    clip(
+        &clean(&format!("{} asks to {}", asked.tool, what.join(" and ")), 1),
+        width,
+    )
+}

@@ -1,0 +1,658 @@
+//! A session as it is seen: every event becomes lines that are finished, or changes what stands below them.
+
+use super::clean::clean;
+use super::figures::{bytes, clock, count, took};
+use super::look::{Look, Role};
+use super::markdown::Markdown;
+use super::status::{Status, spinner};
+use super::tool::{Answered, Running, Unfolding};
+use super::wrap::{Breaking, Wrap, clip, clip_line};
+use codelet_agent::bill::Bill;
+use codelet_agent::event::Event;
+use codelet_agent::run::Ending;
+use codelet_context::body::Body;
+use codelet_context::notice::Notice;
+use codelet_context::tracker::TokenState;
+use ratatui::text::{Line, Span};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Thinking that is kept to be unfolded, in bytes.
+const THOUGHT: usize = 256 * 1024;
+/// Lines of thinking that are seen while it goes on.
+const THINKING_LINES: usize = 3;
+/// Folded things that can be unfolded.
+const FOLDED: usize = 8;
+/// Lines of a prompt that are shown; a pasted one may have thousands.
+const PROMPT_LINES: usize = 12;
+/// The spinner moves at most this often, however much happens.
+const BEAT: Duration = Duration::from_millis(80);
+
+/// What is happening.
+#[derive(Clone, PartialEq, Debug)]
+enum Doing {
+    Nothing,
+    Asking,
+    Thinking,
+    Writing,
+    Calling(String),
+    Tools,
+    Waiting {
+        cause: String,
+        left: Duration,
+        next_try: u32,
+    },
+    Compacting,
+}
+
+/// What a block of lines is about: unlike ones are parted by a blank line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Topic {
+    Prompt,
+    Answer,
+    Tools,
+    Notices,
+}
+
+/// What was done since the last prompt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Done {
+    began: Duration,
+    calls: u64,
+    /// Words of the answer under way, in bytes.
+    said: usize,
+    words: u64,
+}
+
+/// Turns the events of a session into lines. Times are those of the caller's clock, counted from the session's beginning.
+#[derive(Clone, Debug)]
+pub struct Renderer {
+    look: Look,
+    answer: Markdown,
+    thought: String,
+    thought_bytes: u64,
+    thought_began: Duration,
+    running: Vec<Running>,
+    folded: VecDeque<(String, Body, Role)>,
+    doing: Doing,
+    since: Duration,
+    is_asked: bool,
+    last: Option<Topic>,
+    /// Something of the answer under way was shown.
+    has_said: bool,
+    done: Done,
+    told_try: u32,
+    beats: u64,
+    beat_at: Duration,
+    status: Status,
+}
+
+impl Renderer {
+    /// A session that begins.
+    pub fn new(look: Look) -> Self {
+        Renderer {
+            look,
+            answer: Markdown::new(look),
+            thought: String::new(),
+            thought_bytes: 0,
+            thought_began: Duration::ZERO,
+            running: Vec::new(),
+            folded: VecDeque::new(),
+            doing: Doing::Nothing,
+            since: Duration::ZERO,
+            is_asked: false,
+            last: None,
+            has_said: false,
+            done: Done::default(),
+            told_try: 0,
+            beats: 0,
+            beat_at: Duration::ZERO,
+            status: Status::default(),
+        }
+    }
+
+    /// The look in use.
+    pub fn look(&self) -> &Look {
+        &self.look
+    }
+
+    /// Another look, for example after a resize. Finished lines stay as they are.
+    pub fn set_look(&mut self, look: Look) {
+        self.look = look;
+        self.answer.set_look(look);
+    }
+
+    /// The model that is asked, for the status line.
+    pub fn set_model(&mut self, name: &str) {
+        name.clone_into(&mut self.status.model);
+    }
+
+    /// How full the window is, as the conversation says; events keep it up to date during a run.
+    pub fn set_tokens(&mut self, state: &TokenState, is_estimate: bool) {
+        self.status.tokens = Some((state.current, state.capacity));
+        self.status.is_estimate = is_estimate;
+    }
+
+    /// What the session has cost, as its bill says; events keep it up to date during a run.
+    pub fn set_bill(&mut self, bill: &Bill) {
+        self.status.dollars = (bill.requests > bill.unpriced).then_some(bill.dollars);
+        self.status.is_partly_unpriced = bill.unpriced > 0;
+        self.status.cached = Some((bill.usage.cache_read, bill.usage.prompt()));
+    }
+
+    /// How many prompts wait for their turn.
+    pub fn set_queued(&mut self, queued: usize) {
+        self.status.queued = queued;
+    }
+
+    /// Whether a permission prompt is open, so that the status says what is waited for.
+    pub fn set_asked(&mut self, is_asked: bool, now: Duration) {
+        if self.is_asked != is_asked {
+            self.is_asked = is_asked;
+            self.since = now;
+        }
+    }
+
+    /// A compaction that the user asked for begins or ends.
+    pub fn set_compacting(&mut self, is_compacting: bool, now: Duration) {
+        self.set_doing(
+            if is_compacting {
+                Doing::Compacting
+            } else {
+                Doing::Nothing
+            },
+            now,
+        );
+    }
+
+    /// The user's prompt, as it goes to the model.
+    pub fn prompt(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
+        self.done = Done {
+            began: now,
+            ..Done::default()
+        };
+        self.set_doing(Doing::Asking, now);
+        let mut out = self.topic(Topic::Prompt);
+        let style = self.look.style(Role::Prompt);
+        let mark = Span::styled(self.look.pick("› ", "> "), self.look.style(Role::Accent));
+        let mut lines = text.trim_end().split('\n');
+        let mut shown = 0;
+        for (at, line) in lines.by_ref().take(PROMPT_LINES).enumerate() {
+            let first = if at == 0 { mark.clone() } else { Span::raw("  ") };
+            let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, vec![first], vec![Span::raw("  ")]);
+            // One line of a paste may be as long as a file.
+            let end = line.floor_char_boundary(4 * super::markdown::MOST);
+            wrap.push(style, &clean(&line[..end], 4), &mut out);
+            if end < line.len() {
+                let more = format!(
+                    " {} {} more",
+                    self.look.pick("…", "..."),
+                    bytes((line.len() - end) as u64)
+                );
+                wrap.push(self.look.style(Role::Dim), &more, &mut out);
+            }
+            wrap.finish(&mut out);
+            shown += 1;
+        }
+        let more = lines.count();
+        if shown == PROMPT_LINES && more > 0 {
+            let words = format!(
+                "  {} {}, {}",
+                self.look.pick("…", "..."),
+                count(more as u64, "more line"),
+                bytes(text.len() as u64)
+            );
+            out.push(Line::from(Span::styled(words, self.look.style(Role::Dim))));
+            self.fold("prompt", Body::new(text), Role::Prompt);
+        }
+        out
+    }
+
+    /// Something that the program itself says, such as the answer to a command.
+    pub fn say(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+        let mut out = self.flush();
+        out.extend(self.topic(Topic::Notices));
+        out.extend(lines);
+        // What the program says at length stands apart from whatever follows.
+        self.last = Some(Topic::Prompt);
+        out
+    }
+
+    /// One line for the user: something to know.
+    pub fn notice(&mut self, text: &str) -> Vec<Line<'static>> {
+        self.labelled(Role::Warning, "note:", text)
+    }
+
+    /// Takes an event; returns the lines that it finishes.
+    pub fn on(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
+        self.beat(now);
+        match event {
+            Event::Asking { occupancy, limit, .. } => {
+                let out = self.flush();
+                self.status.tokens = Some((*occupancy, *limit));
+                self.has_said = false;
+                self.done.said = 0;
+                self.set_doing(Doing::Asking, now);
+                out
+            }
+            Event::Thinking(text) => {
+                let mut out = Vec::new();
+                if self.doing != Doing::Thinking {
+                    out = self.flush();
+                    self.thought_began = now;
+                    self.set_doing(Doing::Thinking, now);
+                }
+                self.think(text);
+                out
+            }
+            Event::Text(text) => {
+                let mut out = self.end_thinking(now);
+                self.set_doing(Doing::Writing, now);
+                self.done.said += text.len();
+                self.done.words += text.split_whitespace().count() as u64;
+                let lines = self.answer.push(text);
+                if !lines.is_empty() {
+                    out.extend(self.topic(Topic::Answer));
+                    out.extend(lines);
+                    self.has_said = true;
+                }
+                out
+            }
+            Event::Calling { tool } => {
+                let mut out = self.end_thinking(now);
+                out.extend(self.flush());
+                self.set_doing(Doing::Calling(tool.clone()), now);
+                out
+            }
+            Event::Void => self.void(now),
+            Event::Billed { billed, cost } => {
+                match cost {
+                    Some(cost) => *self.status.dollars.get_or_insert(0.0) += cost,
+                    None => self.status.is_partly_unpriced = true,
+                }
+                let (read, all) = self.status.cached.unwrap_or_default();
+                let usage = billed.usage;
+                self.status.cached = Some((
+                    read.saturating_add(usage.cache_read),
+                    all.saturating_add(usage.prompt()),
+                ));
+                if let Some((current, _)) = &mut self.status.tokens
+                    && usage.prompt() > 0
+                {
+                    *current = usage.total();
+                }
+                Vec::new()
+            }
+            Event::Waiting { cause, left, next_try } => {
+                self.set_doing(
+                    Doing::Waiting {
+                        cause: cause.clone(),
+                        left: *left,
+                        next_try: *next_try,
+                    },
+                    now,
+                );
+                // Nothing stands below the lines of a plain terminal: it is told once for each try.
+                if self.look.is_plain() && std::mem::replace(&mut self.told_try, *next_try) != *next_try {
+                    return self.labelled(Role::Warning, "waiting:", &countdown(cause, *left, *next_try));
+                }
+                Vec::new()
+            }
+            Event::ToolStarted { id, tool, description } => {
+                let mut out = self.end_thinking(now);
+                out.extend(self.flush());
+                self.running
+                    .push(Running::new(id.clone(), tool.clone(), description, now));
+                if self.doing != Doing::Tools {
+                    self.set_doing(Doing::Tools, now);
+                }
+                out
+            }
+            Event::ToolPrinted { id, text } => {
+                if let Some(running) = self.running.iter_mut().find(|running| running.id == *id) {
+                    running.print(text);
+                }
+                Vec::new()
+            }
+            Event::ToolFinished {
+                id,
+                tool,
+                success,
+                bytes,
+                elapsed,
+                printed,
+                diff,
+            } => {
+                let at = self.running.iter().position(|running| running.id == *id);
+                let running = match at {
+                    Some(at) => self.running.remove(at),
+                    None => Running::new(id.clone(), tool.clone(), "", now),
+                };
+                self.done.calls += 1;
+                if self.running.is_empty() {
+                    self.set_doing(Doing::Asking, now);
+                }
+                let mut out = self.topic(Topic::Tools);
+                let answer = Answered {
+                    success: *success,
+                    bytes: *bytes,
+                    elapsed: *elapsed,
+                    printed,
+                    diff,
+                };
+                out.extend(running.answered(answer, &self.look));
+                if !printed.is_blank() {
+                    self.fold(&running.label(), printed.clone(), Role::Text);
+                }
+                out
+            }
+            Event::Compacted { notice, .. } => {
+                self.status.tokens = self.status.tokens.map(|(current, limit)| match notice.changed {
+                    true => (notice.after, limit),
+                    false => (current, limit),
+                });
+                self.compacted(notice)
+            }
+            Event::Notice(text) => self.notice(text),
+            Event::Over(ending) => self.over(ending, now),
+        }
+    }
+
+    /// What stands above the input now: the answer as far as it is not finished, the thinking, the running tools, the wait. At most
+    /// `height` lines, the newest.
+    pub fn live(&self, height: usize, now: Duration) -> Vec<Line<'static>> {
+        let look = &self.look;
+        let dim = look.style(Role::Dim);
+        let mut out = Vec::new();
+        if self.doing == Doing::Thinking && self.thought_bytes > 0 {
+            out.push(Line::from(Span::styled(look.pick("Thinking …", "Thinking ..."), dim)));
+            let from = self
+                .thought
+                .ceil_char_boundary(self.thought.len().saturating_sub(2_000));
+            let mut lines = Vec::new();
+            for line in self.thought[from..].lines().filter(|line| !line.trim().is_empty()) {
+                let mut wrap = Wrap::new(
+                    look.prose(),
+                    Breaking::Prose,
+                    vec![Span::raw("  ")],
+                    vec![Span::raw("  ")],
+                );
+                wrap.push(dim, &clean(line, 4), &mut lines);
+                wrap.finish(&mut lines);
+            }
+            out.extend(lines.split_off(lines.len().saturating_sub(THINKING_LINES)));
+        }
+        let pending = self.answer.pending();
+        if !pending.is_empty() {
+            if self.last.is_some_and(|last| last != Topic::Answer) {
+                out.push(Line::default());
+            }
+            out.extend(pending);
+        }
+        if !self.running.is_empty() && self.last.is_some_and(|last| last != Topic::Tools) {
+            out.push(Line::default());
+        }
+        for running in &self.running {
+            out.extend(running.live(look, now));
+        }
+        match &self.doing {
+            Doing::Calling(tool) => {
+                let words = format!("{}{}{}", look.pick("→ ", "> "), clean(tool, 1), look.pick(" …", " ..."));
+                out.push(Line::from(Span::styled(words, dim)));
+            }
+            Doing::Waiting { cause, left, next_try } => {
+                let words = clean(&countdown(cause, *left, *next_try), 1).into_owned();
+                out.push(Line::from(Span::styled(
+                    clip(&words, look.width),
+                    look.style(Role::Warning),
+                )));
+            }
+            _ => {}
+        }
+        let out = out.split_off(out.len().saturating_sub(height));
+        out.into_iter().map(|line| clip_line(line, look.width)).collect()
+    }
+
+    /// Whether something is happening, so that [`live`](Self::live) and the status may change without an event: the times in them.
+    pub fn is_busy(&self) -> bool {
+        self.doing != Doing::Nothing || self.is_asked
+    }
+
+    /// The status line. `elapsed` counts from the session's beginning.
+    pub fn status(&self, now: Duration) -> Line<'static> {
+        self.status_told(now).line(&self.look)
+    }
+
+    /// What the status line tells.
+    pub fn status_told(&self, now: Duration) -> Status {
+        let what = match (&self.doing, self.is_asked) {
+            (_, true) => Some("waiting for your permission".to_owned()),
+            (Doing::Nothing, _) => None,
+            (Doing::Asking, _) => Some("waiting for the model".to_owned()),
+            (Doing::Thinking, _) => Some("thinking".to_owned()),
+            (Doing::Writing, _) => Some("writing".to_owned()),
+            (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
+            (Doing::Waiting { next_try, left, .. }, _) => Some(format!("try {next_try} in {}", clock(*left))),
+            (Doing::Compacting, _) => Some("compacting".to_owned()),
+            (Doing::Tools, _) => match self.running.as_slice() {
+                [] => Some("waiting for the model".to_owned()),
+                [one] => Some(one.label()),
+                more => Some(format!("{} tools", more.len())),
+            },
+        };
+        Status {
+            doing: what.map(|what| (what, now.saturating_sub(self.since))),
+            beats: self.beats,
+            elapsed: Some(now),
+            ..self.status.clone()
+        }
+    }
+
+    /// The spinner's frame, for whoever shows it elsewhere.
+    pub fn spinner(&self) -> &'static str {
+        spinner(self.beats, &self.look)
+    }
+
+    /// The last thing that was folded, counted back from 0, whole: a tool's output, thinking, a long prompt.
+    pub fn unfold(&self, back: usize) -> Option<Unfolding> {
+        let (name, text, role) = self.folded.iter().rev().nth(back)?;
+        let head = format!("{name} {} {}", self.look.pick("·", "-"), bytes(text.len() as u64));
+        Some(Unfolding::new(&head, text.clone(), *role))
+    }
+
+    /// Something has really moved.
+    fn beat(&mut self, now: Duration) {
+        if now.saturating_sub(self.beat_at) >= BEAT || self.beats == 0 {
+            self.beats += 1;
+            self.beat_at = now;
+        }
+    }
+
+    fn set_doing(&mut self, doing: Doing, now: Duration) {
+        // A countdown goes on; it does not begin anew each second.
+        let is_same = std::mem::discriminant(&doing) == std::mem::discriminant(&self.doing);
+        if !is_same {
+            self.since = now;
+        }
+        self.doing = doing;
+    }
+
+    fn fold(&mut self, name: &str, text: Body, role: Role) {
+        if self.folded.len() == FOLDED {
+            self.folded.pop_front();
+        }
+        self.folded.push_back((name.to_owned(), text, role));
+    }
+
+    /// A blank line where the topic changes. Tool calls follow one another without.
+    fn topic(&mut self, topic: Topic) -> Vec<Line<'static>> {
+        let before = self.last.replace(topic);
+        let is_parted = before.is_some_and(|before| before != topic || topic == Topic::Prompt);
+        if is_parted { vec![Line::default()] } else { Vec::new() }
+    }
+
+    /// Ends the answer's text, which goes on after something else if it does.
+    fn flush(&mut self) -> Vec<Line<'static>> {
+        let lines = self.answer.finish();
+        if lines.is_empty() {
+            return lines;
+        }
+        let mut out = self.topic(Topic::Answer);
+        out.extend(lines);
+        self.has_said = true;
+        out
+    }
+
+    fn think(&mut self, text: &str) {
+        self.thought_bytes += text.len() as u64;
+        self.thought.push_str(text);
+        // The end is seen while it goes on; the beginning of a thought without end is let go.
+        if self.thought.len() > 2 * THOUGHT {
+            let from = self.thought.ceil_char_boundary(self.thought.len() - THOUGHT);
+            self.thought.drain(..from);
+        }
+    }
+
+    fn end_thinking(&mut self, now: Duration) -> Vec<Line<'static>> {
+        if self.thought_bytes == 0 {
+            return Vec::new();
+        }
+        let size = bytes(std::mem::take(&mut self.thought_bytes));
+        let time = took(now.saturating_sub(self.thought_began));
+        let mut out = self.flush();
+        out.extend(self.topic(Topic::Answer));
+        let words = format!("Thought for {time} {} {size}", self.look.pick("·", "-"));
+        out.push(Line::from(Span::styled(words, self.look.style(Role::Dim))));
+        // What the model says next is parted from it like from anything else.
+        self.last = Some(Topic::Tools);
+        let thought = std::mem::take(&mut self.thought);
+        self.fold("Thinking", Body::new(thought), Role::Dim);
+        out
+    }
+
+    fn void(&mut self, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        out.extend(self.flush());
+        if std::mem::take(&mut self.has_said) {
+            let words = self.look.pick(
+                "… cut off here; the model is asked again",
+                "... cut off here; the model is asked again",
+            );
+            out.push(Line::from(Span::styled(words, self.look.style(Role::Warning))));
+        }
+        self.done.said = 0;
+        out
+    }
+
+    fn labelled(&mut self, role: Role, label: &str, text: &str) -> Vec<Line<'static>> {
+        let mut out = self.flush();
+        out.extend(self.topic(Topic::Notices));
+        let indent = " ".repeat(2);
+        let first = vec![Span::styled(format!("{label} "), self.look.style(role))];
+        let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, first, vec![Span::raw(indent)]);
+        for (at, line) in text.trim().lines().enumerate() {
+            if at > 0 {
+                wrap.break_row(&mut out);
+            }
+            wrap.push(self.look.style(Role::Text), &clean(line, 4), &mut out);
+        }
+        wrap.finish(&mut out);
+        out
+    }
+
+    /// One line, with the undo in it, and its warnings.
+    fn compacted(&mut self, notice: &Notice) -> Vec<Line<'static>> {
+        let mut out = self.flush();
+        out.extend(self.topic(Topic::Notices));
+        let dot = Span::styled(" · ", self.look.style(Role::Dim));
+        let mark = Span::styled(self.look.pick("◆ ", "* "), self.look.style(Role::Accent));
+        let mut wrap = Wrap::new(self.look.width, Breaking::Prose, vec![mark], vec![Span::raw("  ")]);
+        for (at, piece) in notice.pieces().iter().enumerate() {
+            let role = match (at, piece.starts_with('/')) {
+                (0, _) => Role::Strong,
+                (_, true) => Role::Accent,
+                _ => Role::Text,
+            };
+            if at > 0 {
+                wrap.push(dot.style, &dot.content, &mut out);
+            }
+            wrap.push(self.look.style(role), &clean(piece, 1), &mut out);
+        }
+        wrap.finish(&mut out);
+        for warning in &notice.warnings {
+            out.extend(self.labelled(Role::Warning, "warning:", &warning.to_string()));
+        }
+        out
+    }
+
+    fn over(&mut self, ending: &Ending, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        out.extend(self.flush());
+        let open = std::mem::take(&mut self.running);
+        for running in &open {
+            out.extend(self.topic(Topic::Tools));
+            let answer = Answered {
+                success: false,
+                bytes: 0,
+                elapsed: now.saturating_sub(running.began),
+                printed: &Body::new("interrupted"),
+                diff: "",
+            };
+            out.extend(running.answered(answer, &self.look));
+        }
+        self.set_doing(Doing::Nothing, now);
+        self.told_try = 0;
+        match ending {
+            Ending::Answered(_) => {}
+            Ending::Interrupted => {
+                let words = self.interrupted(open.len() as u64, now);
+                out.extend(self.labelled(Role::Warning, "interrupted", &words));
+            }
+            Ending::Declined(_) | Ending::StepLimit(_) | Ending::CostLimit(_) | Ending::Loop { .. } => {
+                out.extend(self.labelled(
+                    Role::Warning,
+                    "stopped:",
+                    &ending.to_string().replacen("stopped: ", "", 1),
+                ));
+            }
+            _ => out.extend(self.labelled(Role::Error, "error:", &ending.to_string())),
+        }
+        out
+    }
+
+    /// What an interruption leaves, and what can be done now.
+    fn interrupted(&self, open: u64, now: Duration) -> String {
+        let mut kept = vec!["your prompt".to_owned()];
+        if self.done.calls > 0 {
+            kept.push(format!(
+                "{} with {}",
+                count(self.done.calls, "tool call"),
+                if self.done.calls == 1 {
+                    "its result"
+                } else {
+                    "their results"
+                }
+            ));
+        }
+        if self.done.said > 0 {
+            kept.push("what was said so far".to_owned());
+        }
+        let open = match open {
+            0 => String::new(),
+            some => format!("; {} answered \"interrupted\"", count(some, "open call")),
+        };
+        format!(
+            "after {} · kept: {}{open} · `continue` takes it back and sends the prompt again, anything else goes on from here",
+            took(now.saturating_sub(self.done.began)),
+            kept.join(", ")
+        )
+    }
+}
+
+/// How long a wait still takes.
+fn countdown(cause: &str, left: Duration, next_try: u32) -> String {
+    match left.as_secs_f64().ceil() as u64 {
+        0 => format!("{cause}; try {next_try}"),
+        seconds => format!("{cause}; try {next_try} in {}", clock(Duration::from_secs(seconds))),
+    }
+}

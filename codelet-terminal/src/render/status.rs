@@ -1,0 +1,256 @@
+//! The status line: what is happening and for how long, how full the window is, and what it has cost.
+
+use super::clean::clean;
+use super::figures::{clock, dollars, percent, short};
+use super::look::{Look, Role};
+use super::wrap::{clip, clip_line, columns};
+use codelet_context::tokens::Tokens;
+use ratatui::text::{Line, Span};
+use std::time::Duration;
+
+/// The share of the limit from which on the bar warns.
+const CLOSE: f64 = 0.8;
+/// What happens is cut to this many columns where other parts want room too.
+const DOING: usize = 40;
+
+/// What the status line tells. Whatever is not known is left out.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Status {
+    /// What is happening, and for how long; nothing while the session waits for its user.
+    pub doing: Option<(String, Duration)>,
+    /// How often something has really moved: the spinner stands still between.
+    pub beats: u64,
+    /// `vendor/model`.
+    pub model: String,
+    /// Tokens that fill the window, and the limit at which a compaction is due.
+    pub tokens: Option<(Tokens, Tokens)>,
+    /// The tokens are a guess that no report has confirmed.
+    pub is_estimate: bool,
+    /// What the session has cost, in US dollars.
+    pub dollars: Option<f64>,
+    /// Some of it has no known price, so that it was more.
+    pub is_partly_unpriced: bool,
+    /// The share of all prompts that was read from the cache, in tokens: read, and all.
+    pub cached: Option<(Tokens, Tokens)>,
+    /// How long the session lasts.
+    pub elapsed: Option<Duration>,
+    /// Prompts that wait for their turn.
+    pub queued: usize,
+}
+
+/// A part of the line: the less it matters, the sooner it goes.
+struct Part {
+    rank: u8,
+    spans: Vec<Span<'static>>,
+}
+
+impl Status {
+    /// The line, never wider than the look. Where it is narrow, the elapsed time goes first, then the share of the cache, the
+    /// cost, the model, and last the tokens.
+    pub fn line(&self, look: &Look) -> Line<'static> {
+        for bar in [10, 5, 0] {
+            let parts = self.parts(look, bar, DOING);
+            // A full bar is worth less than the price.
+            if bar == 0 || wide(&parts, look) <= look.width {
+                return fitted(parts, look);
+            }
+        }
+        Line::default()
+    }
+
+    fn parts(&self, look: &Look, bar: usize, doing: usize) -> Vec<Part> {
+        let dim = look.style(Role::Dim);
+        let mut parts = Vec::new();
+        let mut add = |rank: u8, spans: Vec<Span<'static>>| parts.push(Part { rank, spans });
+        match &self.doing {
+            Some((what, since)) => {
+                let spinner = Span::styled(format!("{} ", spinner(self.beats, look)), look.style(Role::Accent));
+                let time = format!(" {}", clock(*since));
+                let room = doing.min(look.width.saturating_sub(2 + columns(&time)));
+                let what = clip(&clean(what, 1), room);
+                add(0, vec![spinner, Span::raw(what), Span::styled(time, dim)]);
+            }
+            None => add(0, vec![Span::styled("ready", dim)]),
+        }
+        if self.queued > 0 {
+            add(
+                1,
+                vec![Span::styled(
+                    format!("{} queued", self.queued),
+                    look.style(Role::Accent),
+                )],
+            );
+        }
+        if let Some((current, limit)) = self.tokens {
+            add(2, window(current, limit, self.is_estimate, bar, look));
+        }
+        if !self.model.is_empty() {
+            // The vendor goes before the model's own name does.
+            let name = clean(&self.model, 1);
+            let name = match bar {
+                0 => name.rsplit('/').next().unwrap_or(&name).to_owned(),
+                _ => name.into_owned(),
+            };
+            add(3, vec![Span::styled(clip(&name, 32), dim)]);
+        }
+        if let Some(spent) = self.dollars {
+            let more = if self.is_partly_unpriced { "+" } else { "" };
+            add(4, vec![Span::styled(format!("{}{more}", dollars(spent)), dim)]);
+        }
+        if let Some((read, all)) = self.cached.filter(|&(_, all)| all > 0) {
+            add(5, vec![Span::styled(format!("{} cached", percent(read, all)), dim)]);
+        }
+        if let Some(elapsed) = self.elapsed {
+            add(6, vec![Span::styled(clock(elapsed), dim)]);
+        }
+        parts
+    }
+}
+
+/// The frame of a spinner that has moved so often.
+pub(super) fn spinner(beats: u64, look: &Look) -> &'static str {
+    const FINE: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+    const PLAIN: [&str; 4] = ["|", "/", "-", "\\"];
+    match look.is_plain() {
+        true => PLAIN[(beats % 4) as usize],
+        false => FINE[(beats % 10) as usize],
+    }
+}
+
+/// How full the window is: a bar, the tokens, the limit.
+fn window(current: Tokens, limit: Tokens, is_estimate: bool, columns: usize, look: &Look) -> Vec<Span<'static>> {
+    let share = if limit == 0 { 1.0 } else { current as f64 / limit as f64 };
+    let role = match share {
+        s if s > 1.0 => Role::Error,
+        s if s >= CLOSE => Role::Warning,
+        _ => Role::Good,
+    };
+    let mut spans = Vec::new();
+    if columns > 0 {
+        let full = bar(current, limit, columns, look);
+        let empty = look.pick("░", ".").repeat(columns - super::wrap::columns(&full));
+        spans.push(Span::styled(full, look.style(role)));
+        spans.push(Span::styled(format!("{empty} "), look.style(Role::Dim)));
+    }
+    let about = if is_estimate { "~" } else { "" };
+    let role = if columns > 0 && role == Role::Good {
+        Role::Text
+    } else {
+        role
+    };
+    spans.push(Span::styled(format!("{about}{}", short(current)), look.style(role)));
+    spans.push(Span::styled(format!("/{} ", short(limit)), look.style(Role::Dim)));
+    spans.push(Span::styled(percent(current, limit), look.style(role)));
+    spans
+}
+
+/// A bar of at most this many columns: `value` of `whole`, to half a column. Nothing has no bar, and something always has
+/// one.
+pub(super) fn bar(value: u64, whole: u64, columns: usize, look: &Look) -> String {
+    if value == 0 || columns == 0 {
+        return String::new();
+    }
+    let halves = match whole {
+        0 => columns * 2,
+        _ => (u128::from(value.min(whole)) * columns as u128 * 2).div_ceil(u128::from(whole)) as usize,
+    };
+    match look.is_plain() {
+        true => "#".repeat(halves.div_ceil(2)),
+        false => "█".repeat(halves / 2) + ["", "▌"][halves % 2],
+    }
+}
+
+fn wide(parts: &[Part], look: &Look) -> usize {
+    let gap = columns(look.pick(" · ", " | "));
+    let each = parts
+        .iter()
+        .map(|part| part.spans.iter().map(|span| columns(&span.content)).sum::<usize>());
+    each.sum::<usize>() + gap * parts.len().saturating_sub(1)
+}
+
+fn fitted(mut parts: Vec<Part>, look: &Look) -> Line<'static> {
+    while parts.len() > 1 && wide(&parts, look) > look.width {
+        let least = parts
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, part)| part.rank)
+            .map_or(0, |(at, _)| at);
+        parts.remove(least);
+    }
+    let mut spans = Vec::new();
+    for part in parts {
+        if !spans.is_empty() {
+            spans.push(Span::styled(look.pick(" · ", " | ").to_owned(), look.style(Role::Dim)));
+        }
+        spans.extend(part.spans);
+    }
+    // Only what happens, alone on a very narrow line, may still be too wide.
+    clip_line(Line::from(spans), look.width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::wrap::{line_columns, line_text};
+    use proptest::prelude::*;
+
+    fn status() -> Status {
+        Status {
+            doing: Some(("Bash cargo test".to_owned(), Duration::from_secs(12))),
+            beats: 3,
+            model: "anthropic/claude-sonnet-5".to_owned(),
+            tokens: Some((41_900, 168_000)),
+            dollars: Some(0.42),
+            cached: Some((93, 100)),
+            elapsed: Some(Duration::from_secs(200)),
+            ..Status::default()
+        }
+    }
+
+    #[test]
+    fn a_narrow_line_drops_what_matters_least() {
+        let shown = |width| {
+            line_text(&status().line(&Look::new(
+                width,
+                super::super::look::Styles::Colour,
+                Default::default(),
+            )))
+        };
+        assert_eq!(
+            shown(120),
+            "⠸ Bash cargo test 12 s · ██▌░░░░░░░ 41.9k/168k 25 % · anthropic/claude-sonnet-5 · $0.42 · 93 % cached · 3 min 20 s"
+        );
+        assert_eq!(
+            shown(80),
+            "⠸ Bash cargo test 12 s · 41.9k/168k 25 % · claude-sonnet-5 · $0.42 · 93 % cached"
+        );
+        assert_eq!(shown(60), "⠸ Bash cargo test 12 s · 41.9k/168k 25 % · claude-sonnet-5");
+        assert_eq!(shown(40), "⠸ Bash cargo test 12 s · 41.9k/168k 25 %");
+        assert_eq!(shown(39), "⠸ Bash cargo test 12 s");
+        assert_eq!(shown(16), "⠸ Bash car… 12 s");
+    }
+
+    #[test]
+    fn the_bar_shows_something_for_something_and_never_overflows() {
+        let look = Look::new(80, super::super::look::Styles::Colour, Default::default());
+        let bars = [(0, 100), (1, 1_000_000), (50, 100), (u64::MAX, 3), (1, 0)]
+            .map(|(value, whole)| bar(value, whole, 4, &look));
+        assert_eq!(bars, ["", "▌", "██", "████", "████"]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_line_is_never_wider_than_the_terminal(
+            width in 8usize..200, doing in prop::option::of(".{0,60}"), seconds in any::<u32>(), model in ".{0,50}",
+            tokens in prop::option::of((any::<u64>(), any::<u64>())), cost in prop::option::of(any::<f64>()), queued in any::<usize>(),
+        ) {
+            let status = Status {
+                doing: doing.map(|doing| (doing, Duration::from_secs(u64::from(seconds)))),
+                model, tokens, dollars: cost, queued, elapsed: Some(Duration::from_secs(9)), cached: tokens,
+                ..Status::default()
+            };
+            let look = Look::plain(width);
+            prop_assert!(line_columns(&status.line(&look)) <= width);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Tool calls: one line while they run, one line when they have answered, and little of what they printed.
+
+use super::clean::clean;
+use super::diff::Diff;
+use super::figures::{bytes, count, took};
+use super::look::{Look, Role};
+use super::wrap::{Breaking, Wrap, clip, clip_line, columns};
+use codelet_context::body::Body;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Lines of a running command that are seen.
+const TAIL: usize = 4;
+/// Bytes of its output that are kept to show them.
+const TAIL_BYTES: usize = 8 * 1024;
+/// Lines of a finished command that are shown.
+const LAST: usize = 3;
+/// Changed lines that are shown with an edit.
+const CHANGED: usize = 40;
+/// A description longer than this is cut, in bytes, before anything else is done with it.
+const DESCRIPTION: usize = 2_000;
+/// Bytes from each end of an output in which its first error is looked for.
+const SEARCHED: usize = 64 * 1024;
+/// Bytes of a line that are looked at: no terminal shows more.
+const LINE: usize = 2_000;
+
+/// A call that runs.
+#[derive(Clone, Debug)]
+pub struct Running {
+    pub(super) id: Arc<str>,
+    tool: Arc<str>,
+    description: String,
+    pub(super) began: Duration,
+    /// The end of what it has printed.
+    tail: String,
+    pub(super) has_printed: bool,
+}
+
+/// A call that has answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered<'a> {
+    /// Whether it did what it was asked to.
+    pub success: bool,
+    /// How much it printed, in bytes.
+    pub bytes: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What it printed.
+    pub printed: &'a Body,
+    /// What it changed, as a unified diff, or empty.
+    pub diff: &'a str,
+}
+
+impl Running {
+    /// A call that begins now, at `began` by the session's clock.
+    pub fn new(id: Arc<str>, tool: Arc<str>, description: &str, began: Duration) -> Self {
+        Running {
+            id,
+            tool,
+            description: description[..description.floor_char_boundary(DESCRIPTION)].to_owned(),
+            began,
+            tail: String::new(),
+            has_printed: false,
+        }
+    }
+
+    /// Its name in a few words, for the status line.
+    pub fn label(&self) -> String {
+        let first = self.description.lines().next().unwrap_or_default();
+        format!("{} {first}", self.tool).trim_end().to_owned()
+    }
+
+    /// It has printed more.
+    pub fn print(&mut self, text: &str) {
+        self.has_printed = true;
+        self.tail.push_str(text);
+        if self.tail.len() > 2 * TAIL_BYTES {
+            let from = self.tail.ceil_char_boundary(self.tail.len() - TAIL_BYTES);
+            self.tail.drain(..from);
+        }
+    }
+
+    /// How it looks while it runs: its line, and the end of what it has printed.
+    pub fn live(&self, look: &Look, now: Duration) -> Vec<Line<'static>> {
+        let mark = Span::styled(look.pick("→ ", "> "), look.style(Role::Accent));
+        let time = now.saturating_sub(self.began);
+        let dots = look.pick(" …", " ...");
+        let time = match time.as_secs() {
+            0 => dots.to_owned(),
+            _ => format!("{dots} {}", super::figures::clock(time)),
+        };
+        let mut out = vec![self.line(mark, vec![Span::styled(time, look.style(Role::Dim))], look)];
+        for line in last_lines(&self.tail, TAIL) {
+            out.push(indented(line, look.style(Role::Dim), look));
+        }
+        out
+    }
+
+    /// How it looks when it has answered.
+    pub fn answered(&self, answer: Answered<'_>, look: &Look) -> Vec<Line<'static>> {
+        let dim = look.style(Role::Dim);
+        let dot = look.pick(" · ", " - ");
+        let diff = Diff::parse(answer.diff);
+        let mark = match answer.success {
+            true => Span::styled(look.pick("✓ ", "* "), look.style(Role::Good)),
+            false => Span::styled(look.pick("✗ ", "! "), look.style(Role::Error)),
+        };
+        let mut tail = Vec::new();
+        if !answer.success {
+            tail.push(Span::styled(dot, dim));
+            tail.push(Span::styled("failed", look.style(Role::Error)));
+        }
+        if !diff.is_empty() {
+            tail.push(Span::raw(" "));
+            tail.extend(diff.summary(look));
+        } else if answer.success && answer.bytes > 0 {
+            tail.push(Span::styled(
+                format!("{dot}{}", size(answer.printed, answer.bytes)),
+                dim,
+            ));
+        }
+        tail.push(Span::styled(format!("{dot}{}", took(answer.elapsed)), dim));
+        let mut out = vec![self.line(mark, tail, look)];
+        if !answer.success {
+            self.failure(answer.printed, look, &mut out);
+        } else if !diff.is_empty() {
+            out.extend(
+                diff.lines(&look.at_width(look.width.saturating_sub(2)), CHANGED)
+                    .into_iter()
+                    .map(|line| shifted(line, look)),
+            );
+        } else if self.has_printed {
+            self.last(answer.printed, look, &mut out);
+        }
+        out
+    }
+
+    /// The first line that tells of an error, and how it ended.
+    fn failure(&self, printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
+        let text = printed.as_str();
+        let Some(first) = first_error(text) else { return };
+        out.push(indented(first, look.style(Role::Error), look));
+        if !self.has_printed {
+            return;
+        }
+        let last = last_lines(text, LAST);
+        for line in last.into_iter().filter(|line| *line != first) {
+            out.push(indented(line, look.style(Role::Dim), look));
+        }
+    }
+
+    fn last(&self, printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
+        for line in last_lines(printed.as_str(), LAST) {
+            out.push(indented(line, look.style(Role::Dim), look));
+        }
+    }
+
+    /// The mark, the tool, what it is called with as far as there is room, and the tail, which is always seen whole.
+    fn line(&self, mark: Span<'static>, tail: Vec<Span<'static>>, look: &Look) -> Line<'static> {
+        let taken = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
+        let room = look.width.saturating_sub(columns(&mark.content) + taken(&tail));
+        let tool = clip(&clean(&self.tool, 1), room);
+        let room = room.saturating_sub(columns(&tool) + 1);
+        let mut spans = vec![mark, Span::styled(tool, look.style(Role::Strong))];
+        let mut lines = self.description.lines();
+        let mut description = clean(lines.next().unwrap_or_default(), 1).into_owned();
+        if lines.next().is_some() {
+            description.push_str(look.pick(" …", " ..."));
+        }
+        if !description.is_empty() && room > 1 {
+            spans.push(Span::raw(format!(" {}", clip(&description, room))));
+        }
+        spans.extend(tail);
+        clip_line(Line::from(spans), look.width)
+    }
+}
+
+/// What of an output is shown: its lines and bytes.
+fn size(printed: &Body, bytes_of_all: u64) -> String {
+    let text = printed.as_str();
+    let lines =
+        text.bytes().filter(|&byte| byte == b'\n').count() + usize::from(!text.ends_with('\n') && !text.is_empty());
+    match bytes_of_all > text.len() as u64 {
+        // Some of it was not kept, so its lines are not known.
+        true => bytes(bytes_of_all),
+        false => format!("{}, {}", count(lines as u64, "line"), bytes(bytes_of_all)),
+    }
+}
+
+/// The last lines that are not blank, of the end of a text.
+fn last_lines(text: &str, most: usize) -> Vec<&str> {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES));
+    let mut lines: Vec<&str> = text[from..]
+        .lines()
+        .rev()
+        .filter(|line| !line.trim().is_empty())
+        .take(most)
+        .collect();
+    lines.reverse();
+    lines
+}
+
+/// The first line that speaks of an error; if none does, the last one that says anything.
+fn first_error(text: &str) -> Option<&str> {
+    let head = &text[..text.floor_char_boundary(SEARCHED)];
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(SEARCHED))..];
+    let speaks = |line: &&str| {
+        let line = line[..line.floor_char_boundary(LINE)].to_ascii_lowercase();
+        ["error", "panicked", "fatal", "failed", "failure", "exception", "cannot", "no such", "not found", "denied"]
+            .iter()
+            .any(|word| line.contains(word))
+            // What counts failures may count none.
+            && !line.contains("0 failed")
+            && !line.contains("0 errors")
+    };
+    let found = head.lines().find(speaks).or_else(|| tail.lines().find(speaks));
+    found.or_else(|| last_lines(text, 1).first().copied())
+}
+
+/// One line below a call, cut to the width.
+fn indented(line: &str, style: Style, look: &Look) -> Line<'static> {
+    let line = clean(&line[..line.floor_char_boundary(LINE)], 8);
+    Line::from(vec![
+        Span::raw("  "),
+        Span::styled(clip(line.trim_end(), look.width.saturating_sub(2)), style),
+    ])
+}
+
+fn shifted(mut line: Line<'static>, look: &Look) -> Line<'static> {
+    line.spans.insert(0, Span::raw("  "));
+    clip_line(line, look.width)
+}
+
+/// A whole output as lines, a part at a time, so that a long one never holds up the keys.
+#[derive(Clone, Debug)]
+pub struct Unfolding {
+    head: Option<String>,
+    text: Body,
+    at: usize,
+    role: Role,
+}
+
+/// So many bytes of an output become lines at once.
+const PART: usize = 64 * 1024;
+
+impl Unfolding {
+    /// Everything that a text says, below this line.
+    pub fn new(head: &str, text: Body, role: Role) -> Self {
+        Unfolding {
+            head: Some(head.to_owned()),
+            text,
+            at: 0,
+            role,
+        }
+    }
+
+    /// The next lines; none when all were shown.
+    pub fn next_lines(&mut self, look: &Look) -> Option<Vec<Line<'static>>> {
+        let mut out = Vec::new();
+        if let Some(head) = self.head.take() {
+            out.push(Line::from(Span::styled(
+                clip(&clean(&head, 1), look.width),
+                look.style(Role::Dim),
+            )));
+        }
+        let rest = &self.text.as_str()[self.at..];
+        if rest.is_empty() {
+            return (!out.is_empty()).then_some(out);
+        }
+        let mut part = &rest[..rest.floor_char_boundary(PART)];
+        if part.len() < rest.len()
+            && let Some(end) = part.rfind('\n')
+        {
+            part = &part[..=end];
+        }
+        self.at += part.len();
+        let style = look.style(self.role);
+        for line in part.split_terminator('\n') {
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let mut wrap = Wrap::new(
+                look.width,
+                Breaking::Exact,
+                vec![Span::raw("  ")],
+                vec![Span::raw("  ")],
+            );
+            wrap.push(style, &clean(line, 8), &mut out);
+            wrap.finish(&mut out);
+        }
+        Some(out)
+    }
+}

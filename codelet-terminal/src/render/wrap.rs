@@ -1,0 +1,471 @@
+//! Text broken into rows of a given width, as it comes: words stay whole where they can, and nothing is ever wider.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// The columns that a text takes.
+pub fn columns(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
+    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+}
+
+/// The text cut to this many columns, with `…` at the end if something is missing.
+pub fn clip(text: &str, width: usize) -> String {
+    let kept = prefix(text, width);
+    if kept == text.len() {
+        return text.to_owned();
+    }
+    match width {
+        0 => String::new(),
+        _ => format!("{}…", text[..prefix(text, width - 1)].trim_end()),
+    }
+}
+
+/// The text cut to this many columns from the left, for what tells most by its end, such as a path.
+pub fn clip_left(text: &str, width: usize) -> String {
+    if prefix(text, width) == text.len() {
+        return text.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let mut start = text.len();
+    for (at, grapheme) in text.grapheme_indices(true).rev() {
+        let wide = grapheme.width();
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        start = at;
+    }
+    match width {
+        0 => String::new(),
+        _ => format!("…{}", text[start..].trim_start()),
+    }
+}
+
+/// The text cut or filled up to exactly this many columns.
+pub fn fit(text: &str, width: usize) -> String {
+    let mut text = clip(text, width);
+    let missing = width.saturating_sub(columns(&text));
+    text.extend(std::iter::repeat_n(' ', missing));
+    text
+}
+
+/// How many bytes of the text fit into this many columns. It looks no further than that.
+pub fn prefix(text: &str, width: usize) -> usize {
+    let bytes = text.as_bytes();
+    let plain = bytes.iter().take(width + 1).take_while(|byte| byte.is_ascii()).count();
+    if plain == bytes.len() && plain <= width {
+        return plain;
+    }
+    let (mut room, mut end) = (width, 0);
+    for grapheme in text.graphemes(true) {
+        let wide = grapheme.width();
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        end += grapheme.len();
+    }
+    end
+}
+
+/// The columns that a line takes.
+pub fn line_columns(line: &Line<'_>) -> usize {
+    line.spans.iter().map(|span| columns(&span.content)).sum()
+}
+
+/// What a line says, without its styles.
+pub fn line_text(line: &Line<'_>) -> String {
+    line.spans.iter().map(|span| &*span.content).collect()
+}
+
+/// A line cut to this many columns, with `…` at the end if something is missing.
+pub fn clip_line(line: Line<'static>, width: usize) -> Line<'static> {
+    if line_columns(&line) <= width {
+        return line;
+    }
+    let mut room = width.saturating_sub(1);
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let wide = columns(&span.content);
+        if wide < room {
+            room -= wide;
+            spans.push(span);
+            continue;
+        }
+        let kept = &span.content[..prefix(&span.content, room)];
+        if width > 0 {
+            spans.push(Span::styled(format!("{kept}…"), span.style));
+        }
+        break;
+    }
+    Line::from(spans)
+}
+
+/// How a text is broken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Breaking {
+    /// Between words; a space at a break is dropped.
+    Prose,
+    /// Anywhere but within a word; spaces count.
+    Exact,
+}
+
+/// Breaks a text into rows as it comes. What does not fit on a row goes on in the next one; a word is broken only if it
+/// is longer than a whole row. Holds one row and one word at most.
+#[derive(Clone, Debug)]
+pub struct Wrap {
+    width: usize,
+    breaking: Breaking,
+    /// What the first row begins with, and each after it.
+    first: Vec<Span<'static>>,
+    rest: Vec<Span<'static>>,
+    row: Vec<Span<'static>>,
+    /// Columns that are taken, the row's beginning included.
+    column: usize,
+    /// Columns of the row's beginning.
+    margin: usize,
+    has_row: bool,
+    word: String,
+    word_runs: Vec<(Style, usize)>,
+    word_width: usize,
+    ends_wide: bool,
+    /// A space stands before the word, in this style.
+    space: Option<Style>,
+    is_begun: bool,
+}
+
+impl Wrap {
+    /// Rows of this many columns. `first` and `rest` stand at the beginning of the first row and of each other one; they
+    /// leave at least one column in each.
+    pub fn new(width: usize, breaking: Breaking, first: Vec<Span<'static>>, rest: Vec<Span<'static>>) -> Self {
+        Wrap {
+            width: width.max(2),
+            breaking,
+            first,
+            rest,
+            row: Vec::new(),
+            column: 0,
+            margin: 0,
+            has_row: false,
+            word: String::new(),
+            word_runs: Vec::new(),
+            word_width: 0,
+            ends_wide: false,
+            space: None,
+            is_begun: false,
+        }
+    }
+
+    /// Takes more text, which holds nothing but what can be shown; rows that are full go to `out`.
+    pub fn push(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
+        match self.breaking {
+            Breaking::Prose => self.push_prose(style, text, out),
+            Breaking::Exact => self.push_exact(style, text, out),
+        }
+    }
+
+    fn push_prose(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
+        let mut rest = text;
+        while let Some(first) = rest.bytes().next() {
+            if first == b' ' {
+                self.place_word(out);
+                self.space = (self.has_row && self.column > self.margin).then_some(style);
+                rest = rest.trim_start_matches(' ');
+                continue;
+            }
+            let end = rest.bytes().position(|byte| byte == b' ').unwrap_or(rest.len());
+            self.add(style, &rest[..end], out);
+            rest = &rest[end..];
+        }
+    }
+
+    fn push_exact(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
+        self.begin_row();
+        if text.is_ascii() && self.column + self.word_width + text.len() <= self.width {
+            self.place_word(out);
+            self.append(style, text, text.len());
+            return;
+        }
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let is_of_word = |c: char| c.is_alphanumeric() || c == '_' || !c.is_ascii();
+            if is_of_word(first) {
+                let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+                self.add(style, &rest[..end], out);
+                rest = &rest[end..];
+                continue;
+            }
+            self.place_word(out);
+            if first == ' ' {
+                let spaces = rest.len() - rest.trim_start_matches(' ').len();
+                self.begin_row();
+                // Spaces at the end of a row are seen by nobody.
+                let fitting = spaces.min(self.width.saturating_sub(self.column));
+                self.append(style, &rest[..fitting], fitting);
+                rest = &rest[spaces..];
+            } else {
+                self.add(style, &rest[..1], out);
+                self.place_word(out);
+                rest = &rest[1..];
+            }
+        }
+    }
+
+    /// Ends the row, however full it is.
+    pub fn break_row(&mut self, out: &mut Vec<Line<'static>>) {
+        self.place_word(out);
+        self.space = None;
+        self.begin_row();
+        self.end_row(out);
+    }
+
+    /// Nothing more comes. A text without any word has one row.
+    pub fn finish(&mut self, out: &mut Vec<Line<'static>>) {
+        self.place_word(out);
+        self.space = None;
+        if self.has_row || !self.is_begun {
+            self.begin_row();
+            self.end_row(out);
+        }
+    }
+
+    /// Whether nothing was pushed yet, or all of it stands in rows that are out.
+    pub fn is_empty(&self) -> bool {
+        self.word.is_empty() && self.row.is_empty()
+    }
+
+    /// Columns that the wider of its beginnings takes.
+    pub fn margins(&self) -> usize {
+        let wide = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
+        wide(&self.first).max(wide(&self.rest))
+    }
+
+    /// What the next row begins with, for whoever lays it out; it counts as begun.
+    pub fn next_beginning(&mut self) -> Vec<Span<'static>> {
+        match std::mem::replace(&mut self.is_begun, true) {
+            false => std::mem::take(&mut self.first),
+            true => self.rest.clone(),
+        }
+    }
+
+    /// Adds to the word. A word longer than a row is let go in pieces.
+    fn add(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
+        let body = self.body();
+        if text.is_ascii() {
+            if self.ends_wide {
+                self.place_word(out);
+            }
+            let mut rest = text;
+            while self.word_width + rest.len() > body {
+                let fitting = body - self.word_width;
+                self.extend_word(style, &rest[..fitting], fitting);
+                self.place_word(out);
+                rest = &rest[fitting..];
+            }
+            self.extend_word(style, rest, rest.len());
+            return;
+        }
+        for grapheme in text.graphemes(true) {
+            let wide = grapheme.width();
+            // Between characters of scripts without spaces a row may end, but not before a closing mark.
+            let may_break = (wide > 1 || self.ends_wide) && wide > 0 && !is_closing(grapheme);
+            if may_break || self.word_width + wide > body {
+                self.place_word(out);
+            }
+            self.extend_word(style, grapheme, wide);
+            self.ends_wide = wide > 1;
+        }
+    }
+
+    fn extend_word(&mut self, style: Style, text: &str, wide: usize) {
+        if text.is_empty() {
+            return;
+        }
+        self.word.push_str(text);
+        self.word_width += wide;
+        match self.word_runs.last_mut() {
+            Some((last, length)) if *last == style => *length += text.len(),
+            _ => self.word_runs.push((style, text.len())),
+        }
+    }
+
+    /// Puts the word on the row, or on the next one.
+    fn place_word(&mut self, out: &mut Vec<Line<'static>>) {
+        self.ends_wide = false;
+        if self.word.is_empty() {
+            return;
+        }
+        self.begin_row();
+        let gap = usize::from(self.space.is_some());
+        if self.column > self.margin && self.column + gap + self.word_width > self.width {
+            self.end_row(out);
+            self.begin_row();
+            self.space = None;
+        }
+        if let Some(style) = self.space.take() {
+            self.append(style, " ", 1);
+        }
+        let word = std::mem::take(&mut self.word);
+        let mut at = 0;
+        for index in 0..self.word_runs.len() {
+            let (style, length) = self.word_runs[index];
+            append_to(&mut self.row, style, &word[at..at + length]);
+            at += length;
+        }
+        self.column += self.word_width;
+        self.word_runs.clear();
+        self.word_width = 0;
+        self.word = word;
+        self.word.clear();
+    }
+
+    fn append(&mut self, style: Style, text: &str, wide: usize) {
+        append_to(&mut self.row, style, text);
+        self.column += wide;
+    }
+
+    /// Columns of a row that no beginning takes.
+    fn body(&self) -> usize {
+        let beginning = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
+        let margin = match self.has_row {
+            true => self.margin.max(beginning(&self.rest)),
+            false => beginning(if self.is_begun { &self.rest } else { &self.first }).max(beginning(&self.rest)),
+        };
+        // The widest character takes two.
+        self.width.saturating_sub(margin).max(2)
+    }
+
+    fn begin_row(&mut self) {
+        if self.has_row {
+            return;
+        }
+        let beginning = if self.is_begun {
+            self.rest.clone()
+        } else {
+            std::mem::take(&mut self.first)
+        };
+        self.margin = beginning.iter().map(|span| columns(&span.content)).sum();
+        self.row = beginning;
+        self.column = self.margin;
+        self.has_row = true;
+        self.is_begun = true;
+        // What is pushed next must not grow the beginning.
+        if !self.row.is_empty() {
+            self.row.push(Span::raw(""));
+        }
+    }
+
+    fn end_row(&mut self, out: &mut Vec<Line<'static>>) {
+        self.row.retain(|span| !span.content.is_empty());
+        out.push(Line::from(std::mem::take(&mut self.row)));
+        self.has_row = false;
+        self.column = 0;
+    }
+}
+
+fn append_to(row: &mut Vec<Span<'static>>, style: Style, text: &str) {
+    match row.last_mut() {
+        Some(last) if last.style == style && !last.content.is_empty() => last.content.to_mut().push_str(text),
+        _ => row.push(Span::styled(text.to_owned(), style)),
+    }
+}
+
+fn is_closing(grapheme: &str) -> bool {
+    grapheme.starts_with([
+        '、', '。', '，', '．', '：', '；', '！', '？', '）', '」', '』', '】', '》', '〉', '”', '’', '…', 'ー',
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn wrapped(text: &str, width: usize, breaking: Breaking) -> Vec<String> {
+        let mut wrap = Wrap::new(width, breaking, Vec::new(), Vec::new());
+        let mut out = Vec::new();
+        wrap.push(Style::new(), text, &mut out);
+        wrap.finish(&mut out);
+        out.iter().map(line_text).collect()
+    }
+
+    #[test]
+    fn rows_end_between_words() {
+        assert_eq!(wrapped("one two three", 7, Breaking::Prose), ["one two", "three"]);
+        assert_eq!(wrapped("one  two", 80, Breaking::Prose), ["one two"]);
+        assert_eq!(wrapped("", 80, Breaking::Prose), [""]);
+        assert_eq!(
+            wrapped("日本語のテキスト。", 8, Breaking::Prose),
+            ["日本語の", "テキス", "ト。"]
+        );
+        assert_eq!(wrapped("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 4, Breaking::Prose), ["👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧"]);
+        assert_eq!(wrapped("שלום עולם טוב", 9, Breaking::Prose), ["שלום עולם", "טוב"]);
+    }
+
+    #[test]
+    fn a_word_longer_than_a_row_is_broken_and_no_other() {
+        assert_eq!(
+            wrapped("see https://example.org/long", 10, Breaking::Prose),
+            ["see", "https://ex", "ample.org/", "long"]
+        );
+    }
+
+    #[test]
+    fn code_is_broken_between_its_words_and_keeps_its_spaces() {
+        assert_eq!(
+            wrapped("  let answer = compute(all);", 14, Breaking::Exact),
+            ["  let answer =", "compute(all);"]
+        );
+        assert_eq!(wrapped("   ", 80, Breaking::Exact), ["   "]);
+    }
+
+    #[test]
+    fn beginnings_stand_before_each_row() {
+        let mut wrap = Wrap::new(6, Breaking::Prose, vec![Span::raw("• ")], vec![Span::raw("  ")]);
+        let mut out = Vec::new();
+        wrap.push(Style::new(), "one two", &mut out);
+        wrap.finish(&mut out);
+        assert_eq!(out.iter().map(line_text).collect::<Vec<_>>(), ["• one", "  two"]);
+    }
+
+    #[test]
+    fn cutting_respects_wide_characters() {
+        assert_eq!(
+            [clip("hello", 5), clip("hello!", 5), clip("日本語", 4), clip("ab", 0)],
+            ["hello", "hell…", "日…", ""]
+        );
+        assert_eq!(fit("日本語", 4), "日… ");
+        assert_eq!(clip_left("src/deep/日本.rs", 7), "…本.rs");
+    }
+
+    proptest! {
+        #[test]
+        fn no_row_is_too_wide_and_no_word_is_lost(
+            pieces in prop::collection::vec(("[a-zA-Z 日本👍é(){}.]{0,30}", any::<bool>()), 0..12),
+            width in 2usize..40, margin in 0usize..3, is_exact in any::<bool>(),
+        ) {
+            let breaking = if is_exact { Breaking::Exact } else { Breaking::Prose };
+            let margin = margin.min(width - 2);
+            let beginning = vec![Span::raw(" ".repeat(margin))];
+            let mut wrap = Wrap::new(width, breaking, beginning.clone(), beginning);
+            let mut out = Vec::new();
+            for (piece, is_bold) in &pieces {
+                let style = if *is_bold { Style::new().bold() } else { Style::new() };
+                wrap.push(style, piece, &mut out);
+            }
+            wrap.finish(&mut out);
+            for line in &out {
+                prop_assert!(line_columns(line) <= width.max(2), "{:?}", line_text(line));
+            }
+            let squeeze = |text: String| text.chars().filter(|c| *c != ' ').collect::<String>();
+            prop_assert_eq!(squeeze(out.iter().map(line_text).collect()), squeeze(pieces.iter().map(|(text, _)| text.as_str()).collect()));
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! What is on the terminal: finished lines, which belong to its own scrollback, and below them a few rows that are drawn
+//! again. It only ever moves up to the first of these rows, so what is finished is never touched.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthChar as _;
+
+/// Begins and ends what a terminal should show at once; those that do not know it ignore it.
+const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
+
+/// The rows that are drawn again, and where the cursor stands in them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Frame {
+    /// The rows, none wider than the terminal.
+    pub rows: Vec<Line<'static>>,
+    /// The cursor's row and column; none hides it.
+    pub cursor: Option<(u16, u16)>,
+}
+
+/// Draws to a terminal.
+#[derive(Debug)]
+pub struct Screen<W> {
+    out: W,
+    width: u16,
+    height: u16,
+    /// The rows as they were drawn, and the row that the cursor was left in.
+    drawn: Vec<String>,
+    at: usize,
+    shown: Option<Frame>,
+    /// Widths of the drawn rows, to know how many there are when the terminal becomes narrower.
+    widths: Vec<usize>,
+}
+
+impl<W: Write> Screen<W> {
+    /// A screen on which nothing is drawn.
+    pub fn new(out: W, (width, height): (u16, u16)) -> Self {
+        Screen {
+            out,
+            width,
+            height,
+            drawn: Vec::new(),
+            at: 0,
+            shown: None,
+            widths: Vec::new(),
+        }
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (u16, u16) {
+        (self.width, self.height)
+    }
+
+    /// The terminal has another size now. Terminals wrap rows that no longer fit, so there may be more of them.
+    pub fn resize(&mut self, (width, height): (u16, u16)) {
+        let columns = usize::from(width.max(1));
+        let wrapped = |width: &usize| width.div_ceil(columns).max(1);
+        self.at = self.widths.iter().take(self.at).map(wrapped).sum();
+        (self.width, self.height) = (width, height);
+        self.shown = None;
+        self.drawn.clear();
+    }
+
+    /// Prints finished lines above the rows, and draws the rows as they are now.
+    ///
+    /// # Errors
+    /// When the terminal takes no more.
+    pub fn draw(&mut self, finished: &[Line<'_>], frame: Frame) -> io::Result<()> {
+        if finished.is_empty() && self.shown.as_ref() == Some(&frame) {
+            return Ok(());
+        }
+        let frame = self.fitting(frame);
+        let mut out = String::from(TOGETHER.0);
+        out.push_str("\x1b[?25l\r");
+        if self.at > 0 {
+            let _ = write!(out, "\x1b[{}A", self.at);
+        }
+        if !finished.is_empty() {
+            // What stood in the rows goes, or it would be left in the scrollback.
+            out.push_str("\x1b[J");
+            self.drawn.clear();
+            for line in finished {
+                push_line(&mut out, line, usize::MAX);
+                out.push_str("\r\n");
+            }
+        }
+        let rows: Vec<String> = frame
+            .rows
+            .iter()
+            .map(|row| {
+                let mut text = String::new();
+                push_line(&mut text, row, usize::from(self.width.saturating_sub(1)));
+                text
+            })
+            .collect();
+        for (number, row) in rows.iter().enumerate() {
+            if number > 0 {
+                out.push_str("\r\n");
+            }
+            if self.drawn.get(number) != Some(row) {
+                out.push_str(row);
+                out.push_str("\x1b[K");
+            }
+        }
+        if rows.len() < self.drawn.len() || self.drawn.is_empty() {
+            // The rest of the last row is blank already, and behind it nothing is to be left.
+            out.push_str(if rows.is_empty() {
+                "\x1b[J"
+            } else {
+                "\x1b[K\x1b[1B\r\x1b[J\x1b[1A"
+            });
+        }
+        self.at = rows.len().saturating_sub(1);
+        if let Some((row, column)) = frame.cursor {
+            let up = self.at.saturating_sub(usize::from(row));
+            if up > 0 {
+                let _ = write!(out, "\x1b[{up}A");
+            }
+            self.at -= up;
+            out.push('\r');
+            if column > 0 {
+                let _ = write!(out, "\x1b[{column}C");
+            }
+            out.push_str("\x1b[?25h");
+        }
+        out.push_str(TOGETHER.1);
+        self.widths = frame.rows.iter().map(Line::width).collect();
+        self.drawn = rows;
+        self.shown = Some(frame);
+        self.out.write_all(out.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Removes the rows: the cursor stands at the beginning of a free line.
+    ///
+    /// # Errors
+    /// When the terminal takes no more.
+    pub fn wipe(&mut self) -> io::Result<()> {
+        let mut out = String::from("\r");
+        if self.at > 0 {
+            let _ = write!(out, "\x1b[{}A", self.at);
+        }
+        out.push_str("\x1b[J\x1b[?25h");
+        self.forget();
+        self.out.write_all(out.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Somebody else has written to the terminal, and left the cursor at the beginning of a free line.
+    pub fn forget(&mut self) {
+        self.drawn.clear();
+        self.widths.clear();
+        self.shown = None;
+        self.at = 0;
+    }
+
+    /// No more rows than the terminal has; the cursor's stay.
+    fn fitting(&self, mut frame: Frame) -> Frame {
+        let most = usize::from(self.height.saturating_sub(1)).max(1);
+        let over = frame.rows.len().saturating_sub(most);
+        if over > 0 {
+            let above = frame.cursor.map_or(over, |(row, _)| usize::from(row).min(over));
+            frame.rows.drain(..above);
+            frame.rows.truncate(most);
+            frame.cursor = frame
+                .cursor
+                .map(|(row, column)| (row - u16::try_from(above).unwrap_or(row), column));
+        }
+        let last = self.width.saturating_sub(1);
+        frame.cursor = frame.cursor.map(|(row, column)| (row, column.min(last)));
+        frame
+    }
+}
+
+/// A line as a terminal takes it, cut at so many columns.
+pub fn push_line(out: &mut String, line: &Line<'_>, columns: usize) {
+    let mut left = columns;
+    'line: for span in &line.spans {
+        let codes = codes(line.style.patch(span.style));
+        if !codes.is_empty() {
+            let _ = write!(out, "\x1b[{codes}m");
+        }
+        for c in span.content.chars() {
+            // Whoever made the line has made it harmless; this is the last place where that can be made sure of.
+            let width = match c.width() {
+                Some(width) => width,
+                None => continue,
+            };
+            if width > left {
+                if !codes.is_empty() {
+                    out.push_str("\x1b[0m");
+                }
+                break 'line;
+            }
+            left -= width;
+            out.push(c);
+        }
+        if !codes.is_empty() {
+            out.push_str("\x1b[0m");
+        }
+    }
+}
+
+/// The words of a line, without its looks.
+pub fn words(line: &Line<'_>) -> String {
+    line.spans.iter().map(|span| span.content.as_ref()).collect()
+}
+
+fn codes(style: Style) -> String {
+    let mut codes: Vec<String> = Vec::new();
+    for (modifier, code) in [
+        (Modifier::BOLD, "1"),
+        (Modifier::DIM, "2"),
+        (Modifier::ITALIC, "3"),
+        (Modifier::UNDERLINED, "4"),
+        (Modifier::REVERSED, "7"),
+        (Modifier::CROSSED_OUT, "9"),
+    ] {
+        if style.add_modifier.contains(modifier) {
+            codes.push(code.to_owned());
+        }
+    }
+    codes.extend(style.fg.and_then(|color| code(color, 30)));
+    codes.extend(style.bg.and_then(|color| code(color, 40)));
+    codes.join(";")
+}
+
+/// The code of a colour: `base` is 30 for the text and 40 behind it.
+fn code(color: Color, base: u8) -> Option<String> {
+    let basic = |number: u8| Some((base + number).to_string());
+    let bright = |number: u8| Some((base + 60 + number).to_string());
+    match color {
+        Color::Reset => None,
+        Color::Black => basic(0),
+        Color::Red => basic(1),
+        Color::Green => basic(2),
+        Color::Yellow => basic(3),
+        Color::Blue => basic(4),
+        Color::Magenta => basic(5),
+        Color::Cyan => basic(6),
+        Color::Gray => basic(7),
+        Color::DarkGray => bright(0),
+        Color::LightRed => bright(1),
+        Color::LightGreen => bright(2),
+        Color::LightYellow => bright(3),
+        Color::LightBlue => bright(4),
+        Color::LightMagenta => bright(5),
+        Color::LightCyan => bright(6),
+        Color::White => bright(7),
+        Color::Indexed(number) => Some(format!("{};5;{number}", base + 8)),
+        Color::Rgb(red, green, blue) => Some(format!("{};2;{red};{green};{blue}", base + 8)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+    use ratatui::style::Stylize as _;
+
+    fn frame(rows: &[&str], cursor: Option<(u16, u16)>) -> Frame {
+        let rows = rows.iter().map(|row| Line::from((*row).to_owned())).collect();
+        Frame { rows, cursor }
+    }
+
+    /// What an emulator shows after all of this.
+    fn shown(size: (u16, u16), bytes: &[u8]) -> Vec<String> {
+        let mut emulator = vt100::Parser::new(size.1, size.0, 100);
+        emulator.process(bytes);
+        let screen = emulator.screen();
+        screen.rows(0, size.0).map(|row| row.trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn finished_lines_stand_above_the_rows() {
+        let mut bytes = Vec::new();
+        let mut screen = Screen::new(&mut bytes, (20, 8));
+        screen.draw(&[], frame(&["> ", "status"], Some((0, 2)))).unwrap();
+        screen
+            .draw(
+                &["one".into(), "two".bold().into()],
+                frame(&["> x", "status"], Some((0, 3))),
+            )
+            .unwrap();
+        screen.draw(&[], frame(&["> x", "y", "status"], Some((1, 1)))).unwrap();
+        screen.draw(&["three".into()], frame(&["> "], Some((0, 2)))).unwrap();
+        assert_eq!(shown((20, 8), &bytes)[..5], ["one", "two", "three", ">", ""]);
+    }
+
+    #[test]
+    fn wiped_rows_leave_nothing() {
+        let mut bytes = Vec::new();
+        let mut screen = Screen::new(&mut bytes, (20, 8));
+        screen
+            .draw(&["one".into()], frame(&["a", "b", "c"], Some((1, 0))))
+            .unwrap();
+        screen.wipe().unwrap();
+        let rows = shown((20, 8), &bytes);
+        assert_eq!((rows[0].as_str(), rows[1].as_str(), rows[2].as_str()), ("one", "", ""));
+    }
+
+    #[test]
+    fn a_control_character_never_reaches_the_terminal() {
+        let mut out = String::new();
+        push_line(&mut out, &Line::from("a\x1b[2Jb\rc\u{7}\u{9b}"), 80);
+        assert_eq!(out, "a[2Jbc");
+    }
+
+    proptest! {
+        /// Whatever rows come and go, each finished line is there once and in order.
+        #[test]
+        fn rows_never_touch_what_is_finished(steps in proptest::collection::vec((0usize..3, 1usize..6, 0u16..6), 1..12)) {
+            let mut bytes = Vec::new();
+            let mut screen = Screen::new(&mut bytes, (30, 10));
+            let mut expected = Vec::new();
+            let mut last = Vec::new();
+            for (number, (finished, rows, cursor)) in steps.iter().enumerate() {
+                let lines: Vec<Line> = (0..*finished).map(|line| Line::from(format!("done {number}.{line}"))).collect();
+                expected.extend(lines.iter().map(words));
+                last = (0..*rows).map(|row| format!("row {number}.{row}")).collect();
+                let rows: Vec<&str> = last.iter().map(String::as_str).collect();
+                let cursor = (*cursor).min(u16::try_from(rows.len()).unwrap() - 1);
+                screen.draw(&lines, frame(&rows, Some((cursor, 0)))).unwrap();
+            }
+            let mut emulator = vt100::Parser::new(10, 30, 100);
+            emulator.process(&bytes);
+            expected.extend(last);
+            let mut all = Vec::new();
+            for back in (0..=100).rev() {
+                emulator.screen_mut().set_scrollback(back);
+                if emulator.screen().scrollback() == back {
+                    let mut rows = emulator.screen().rows(0, 30);
+                    if back == 0 { all.extend(rows) } else { all.extend(rows.next()) }
+                }
+            }
+            let all: Vec<String> = all.into_iter().map(|row| row.trim_end().to_owned()).filter(|row| !row.is_empty()).collect();
+            prop_assert_eq!(all, expected);
+        }
+    }
+}

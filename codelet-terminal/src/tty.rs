@@ -1,0 +1,166 @@
+//! The terminal itself: the one place that changes its modes, reads its keys and finds out how it ends.
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Signal, kill_current_process_group};
+use rustix::termios::{self, OptionalActions, Termios};
+use std::io::{self, PipeWriter, Write as _};
+use std::os::fd::AsFd as _;
+use std::thread::JoinHandle;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// Bytes read at once.
+const PIECE: usize = 64 * 1024;
+/// Pastes in brackets, and keys with their modifiers where a terminal can tell them (kitty's protocol; others ignore it).
+const BEGIN: &str = "\x1b[?2004h\x1b[>1u";
+const END: &str = "\x1b[<1u\x1b[?2004l\x1b[?25h\x1b[0m";
+
+/// What comes from the terminal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// Nobody is there any more: the window was closed, the line was cut.
+    HungUp,
+}
+
+/// A terminal in raw mode. Dropping it leaves the terminal as it was found.
+pub struct Tty {
+    found: Termios,
+    reader: Option<Reader>,
+    to_us: UnboundedSender<Input>,
+    from_there: UnboundedReceiver<Input>,
+}
+
+impl Tty {
+    /// Takes the terminal at standard input and output over.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open() -> io::Result<Self> {
+        let found = termios::tcgetattr(io::stdin().as_fd())?;
+        let (to_us, from_there) = unbounded_channel();
+        let mut tty = Tty {
+            found,
+            reader: None,
+            to_us,
+            from_there,
+        };
+        tty.enter()?;
+        Ok(tty)
+    }
+
+    /// The next input.
+    pub async fn input(&mut self) -> Input {
+        // A sender lives in `self`, so the channel does not close.
+        self.from_there.recv().await.unwrap_or(Input::HungUp)
+    }
+
+    /// Columns and rows.
+    pub fn size() -> (u16, u16) {
+        let found = termios::tcgetwinsize(io::stdout().as_fd());
+        found
+            .ok()
+            .filter(|size| size.ws_col > 0 && size.ws_row > 0)
+            .map_or((80, 24), |size| (size.ws_col, size.ws_row))
+    }
+
+    /// Gives the terminal back for a while, to an editor for example. Keys that were typed already are not lost.
+    pub fn lend(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.stop();
+        }
+        self.restore();
+    }
+
+    /// Takes it back.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn take_back(&mut self) -> io::Result<()> {
+        self.enter()
+    }
+
+    /// Stops the process as Ctrl-Z does, and returns when it goes on.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        self.lend();
+        let _ = kill_current_process_group(Signal::TSTP);
+        self.enter()
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        let mut raw = self.found.clone();
+        raw.make_raw();
+        // What is printed still begins at the left.
+        raw.output_modes |= termios::OutputModes::OPOST | termios::OutputModes::ONLCR;
+        termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &raw)?;
+        let mut out = io::stdout();
+        out.write_all(BEGIN.as_bytes())?;
+        out.flush()?;
+        if self.reader.is_none() {
+            self.reader = Some(Reader::start(self.to_us.clone())?);
+        }
+        Ok(())
+    }
+
+    fn restore(&self) {
+        // A terminal that is gone needs nothing.
+        let mut out = io::stdout();
+        let _ = out.write_all(END.as_bytes()).and_then(|()| out.flush());
+        let _ = termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.found);
+    }
+}
+
+impl Drop for Tty {
+    fn drop(&mut self) {
+        self.lend();
+    }
+}
+
+/// A thread that reads: a terminal cannot be waited for otherwise without changing it for everybody who shares it.
+struct Reader {
+    thread: JoinHandle<()>,
+    stop: PipeWriter,
+}
+
+impl Reader {
+    fn start(to: UnboundedSender<Input>) -> io::Result<Self> {
+        let (stopped, stop) = io::pipe()?;
+        let read = move || {
+            let mut piece = vec![0; PIECE];
+            loop {
+                let stdin = io::stdin();
+                let mut watched = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&stopped, PollFlags::IN)];
+                match poll(&mut watched, None) {
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Err(_) => break,
+                    Ok(_) => {}
+                }
+                if !watched[1].revents().is_empty() {
+                    return;
+                }
+                match rustix::io::read(&stdin, &mut piece) {
+                    // A terminal without end: whoever held it has closed it.
+                    Ok(0) => break,
+                    Ok(count) => {
+                        if to.send(Input::Bytes(piece[..count].to_vec())).is_err() {
+                            return;
+                        }
+                    }
+                    Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                    Err(_) => break,
+                }
+            }
+            let _ = to.send(Input::HungUp);
+        };
+        let thread = std::thread::Builder::new().name("keys".to_owned()).spawn(read)?;
+        Ok(Reader { thread, stop })
+    }
+
+    fn stop(self) {
+        drop(self.stop);
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,191 @@
+//! Properties of streamed Markdown: pieces give the lines of the whole, nothing is lost, and no text takes too long.
+#![allow(clippy::unwrap_used)]
+
+use codelet_terminal::render::wrap::{line_columns, line_text};
+use codelet_terminal::render::{Background, Look, Markdown, Styles};
+use proptest::prelude::*;
+use ratatui::text::Line;
+use std::time::{Duration, Instant};
+
+fn whole(text: &str, look: Look) -> Vec<Line<'static>> {
+    let mut markdown = Markdown::new(look);
+    let mut lines = markdown.push(text);
+    lines.extend(markdown.finish());
+    lines
+}
+
+fn said(lines: &[Line<'_>]) -> String {
+    lines.iter().map(|line| line_text(line) + "\n").collect()
+}
+
+/// Bits of Markdown, well formed and not.
+fn markdown() -> impl Strategy<Value = String> {
+    let bits = prop::sample::select(vec![
+        "# ",
+        "## Title\n",
+        "\n",
+        "\n\n",
+        "- ",
+        "* a\n",
+        "  - b\n",
+        "    ",
+        "1. ",
+        "12) c\n",
+        "> ",
+        ">> d\n",
+        "```rust\n",
+        "```",
+        "~~~\n",
+        "fn f() {}\n",
+        "| a | b |\n",
+        "|---|:-:|\n",
+        "| c | d\\|e |\n",
+        "*",
+        "**bold**",
+        "_",
+        "`code`",
+        "``",
+        "[x](y)",
+        "[",
+        "](",
+        "<b>",
+        "<div>\n",
+        "&amp;",
+        "\\",
+        "---\n",
+        "===\n",
+        "- [ ] t\n",
+        "- [x] ",
+        "word ",
+        "日本語",
+        "👩‍👩‍👧",
+        "\t",
+        "  \n",
+        "\r\n",
+        "https://example.org/a_b_c",
+        "\u{202e}",
+        "\u{1b}[31m",
+        "~~s~~",
+        "!",
+        "a long run of words that fills a row and a bit more ",
+    ]);
+    prop::collection::vec(bits, 0..60).prop_map(|bits| bits.concat())
+}
+
+fn looks() -> impl Strategy<Value = Look> {
+    let styles = prop::sample::select(vec![Styles::Plain, Styles::Monochrome, Styles::Colour]);
+    (8usize..100, styles).prop_map(|(width, styles)| Look::new(width, styles, Background::Dark))
+}
+
+proptest! {
+    #[test]
+    fn pieces_give_the_lines_of_the_whole(text in markdown(), look in looks(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
+        cuts.sort_unstable();
+        let mut markdown = Markdown::new(look);
+        let mut lines = Vec::new();
+        let mut from = 0;
+        for cut in cuts {
+            lines.extend(markdown.push(&text[from..cut]));
+            let _ = markdown.pending();
+            from = cut;
+        }
+        lines.extend(markdown.push(&text[from..]));
+        lines.extend(markdown.finish());
+        prop_assert_eq!(lines, whole(&text, look));
+        prop_assert!(markdown.is_empty());
+    }
+
+    #[test]
+    fn what_is_pending_is_what_the_end_would_show(text in markdown(), look in looks()) {
+        let mut markdown = Markdown::new(look);
+        let _ = markdown.push(&text);
+        let pending = markdown.pending();
+        prop_assert_eq!(pending, markdown.finish());
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal(text in markdown(), look in looks()) {
+        for line in whole(&text, look) {
+            prop_assert!(line_columns(&line) <= look.width, "{:?}", line_text(&line));
+        }
+    }
+
+    #[test]
+    fn any_text_is_shown_without_a_panic_and_without_harm(text in any::<String>(), more in ".{0,200}", look in looks()) {
+        let shown = said(&whole(&(text + &more), look));
+        let harmful = shown.chars().any(|c| c != '\n' && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')));
+        prop_assert!(!harmful);
+    }
+
+    /// Words stay, in their order, whatever stands around them.
+    #[test]
+    fn no_word_is_lost(text in markdown(), look in looks()) {
+        let words = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
+        let shown = words(&said(&whole(&text, look)));
+        let mut left = shown.chars();
+        // Entities are read, the marks of tasks become boxes, and invisible characters are spelt out.
+        for c in words(&text.replace("&amp;", "").replace("- [x] ", "").replace(['\u{202e}', '\u{1b}'], "")).chars() {
+            prop_assert!(left.any(|other| other == c), "{c:?} of {text:?} is missing in {shown:?}");
+        }
+    }
+
+    #[test]
+    fn words_alone_come_out_as_they_went_in(text in "[a-zé日]{1,12}( [a-zé日]{1,12}){0,80}", look in looks()) {
+        let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+        prop_assert_eq!(squeeze(&said(&whole(&text, look))), squeeze(&text));
+    }
+}
+
+/// What is held back of a text without an end is bounded, so it comes out while it goes in.
+#[test]
+fn a_text_without_an_end_comes_out_while_it_goes_in() {
+    let look = Look::new(80, Styles::Colour, Background::Dark);
+    for (what, head, unit) in [
+        ("a paragraph on one line", "", "words and more words, and "),
+        ("a paragraph on many lines", "", "words and more words, and\n"),
+        ("one word", "", "abcdefgh"),
+        ("one wide word", "", "日本語"),
+        ("marks without an end", "", "*a _b [c `d "),
+        ("a block of code", "```rust\n", "let a = \"b\"; // c\n"),
+        ("code on one line", "```rust\n", "let a = \"b\"; /* c */ "),
+        ("a table", "| a | b |\n|---|---|\n", "| some cell | another cell |\n"),
+        ("a row of a table", "| a | b |\n|---|---|\n", "| cell "),
+        ("a line of bars", "", "| cell "),
+        ("a list", "", "- an item\n"),
+        ("quotes within quotes", "", "> "),
+        ("lists within lists", "", "- "),
+        ("html", "<div>\n", "<p>text</p>\n"),
+        ("blank lines", "", "\n"),
+        ("a heading", "# ", "title "),
+        ("combining marks", "a", "\u{301}"),
+        ("brackets", "", "["),
+        ("quoted lines", "", "> quoted\n"),
+    ] {
+        let mut markdown = Markdown::new(look);
+        let (mut pushed, mut shown, mut worst) = (0, 0, 0);
+        markdown.push(head);
+        let part = unit.repeat(4_096 / unit.len());
+        let began = Instant::now();
+        while pushed < 400_000 {
+            let lines = markdown.push(&part);
+            pushed += part.len();
+            shown += said(&lines).len();
+            if pushed % (10 * part.len()) == 0 {
+                worst = worst.max(said(&markdown.pending()).len());
+            }
+        }
+        let silent = ["blank lines", "quotes within quotes", "lists within lists"].contains(&what);
+        assert!(
+            silent || shown > pushed / 3,
+            "{what}: {shown} of {pushed} bytes are out"
+        );
+        assert!(worst < 64 * 1024, "{what}: {worst} bytes are pending");
+        // Far above what it takes, and far below what a quadratic text would.
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{what}: {:?}",
+            began.elapsed()
+        );
+    }
+}

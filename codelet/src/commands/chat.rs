@@ -1,0 +1,326 @@
+//! `codelet`: a session that somebody lives in, on a terminal or in lines.
+
+use crate::args::Chat;
+use crate::commands::once;
+use crate::exit::{Exit, Failure, words};
+use crate::place::{Place, variable};
+use crate::settings::Settings;
+use crate::{transcript, world};
+use codelet_agent::asking::Asking;
+use codelet_agent::permission::Rules;
+use codelet_agent::session::{Parts, Session};
+use codelet_agent::surroundings::Surroundings;
+use codelet_providers::{catalogue, vendor};
+use codelet_terminal::render::look::{Background, Look, Styles};
+use codelet_terminal::{Edit, Left, Outfit, Reach};
+use std::io::{IsTerminal as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Files whose names can be completed.
+const MOST_FILES: usize = 50_000;
+/// A server on this machine answers at once, or is none.
+const KNOCK: Duration = Duration::from_millis(100);
+/// Where servers that run models on this machine listen, and whose port that is.
+const LOCAL: [(u16, &str, &str); 4] = [
+    (8080, "llama.cpp", "llamacpp"),
+    (11434, "Ollama", "ollama"),
+    (1234, "LM Studio", "lmstudio"),
+    (8000, "vLLM", "vllm"),
+];
+/// What a process ends with that broke down.
+const BROKEN: u8 = 101;
+
+/// Lives in a session until its user leaves.
+///
+/// # Errors
+/// When nothing can be begun: bad settings, no key, no such folder.
+pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
+    let place = Place::find(chat.directory.as_deref())?;
+    let settings = once::settings(chat, &place)?;
+    if let Some(path) = &chat.transcript {
+        transcript::check(path)?;
+    }
+    if let Some(told) = nobody_to_ask(&settings) {
+        let _ = std::io::stderr().write_all(told.as_bytes());
+        return Ok(Exit::Usage.into());
+    }
+    let report = Report::begin(world::secrets(&settings));
+    let lived = std::panic::catch_unwind(AssertUnwindSafe(|| live(chat, &settings, &place)));
+    match lived {
+        Ok(left) => left,
+        Err(_) => {
+            report.print();
+            Ok(BROKEN.into())
+        }
+    }
+}
+
+fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Failure> {
+    let runtime = once::runtime()?;
+    let model = runtime.block_on(world::model(settings))?;
+    let mut notices = once::notices(settings, &*model);
+    let equipment = world::equipment(settings, place, &*model);
+    notices.extend(equipment.notices);
+    let (gate, questions) = Asking::new(Rules {
+        permission: settings.permission.value,
+        allow: settings.allow.value.clone(),
+    });
+    let greeting = format!(
+        "codelet {} · {} · {} · /help",
+        env!("CARGO_PKG_VERSION"),
+        model.profile().name,
+        shown(&place.directory, place.home.as_deref())
+    );
+    let Some(shell) = equipment.shell else {
+        return Err(Failure::Told("there is no shell".to_owned()));
+    };
+    let (reach_of_tools, surroundings) = (equipment.reach, Arc::clone(&equipment.surroundings));
+    let reach = Reach {
+        connect: connect(settings.clone()),
+        export: Box::new(export),
+        read_file: read_file(place.directory.clone(), surroundings),
+        shell,
+        permit: Box::new(move |permission| reach_of_tools.permit(permission)),
+        gate: gate.clone(),
+        questions,
+        models: known_models(settings),
+    };
+    let session = Session::new(
+        Parts {
+            model,
+            tools: equipment.tools,
+            gate: Arc::new(gate),
+            world: equipment.surroundings,
+        },
+        once::session_settings(settings),
+    );
+    let is_typed = std::io::stdin().is_terminal();
+    let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
+    let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
+    let width = crate::paint::Look::stdout().width;
+    let lived = runtime.block_on(async {
+        if on_terminal {
+            let outfit = outfit(place);
+            codelet_terminal::on_terminal(session, reach, outfit, &greeting, &notices).await
+        } else {
+            codelet_terminal::in_lines(session, reach, is_typed, width, &greeting, &notices).await
+        }
+    });
+    // A tool that does not end must not keep the process.
+    runtime.shutdown_background();
+    let (left, session) = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
+    if let Some(path) = &chat.transcript {
+        transcript::write(path, &session)?;
+    }
+    Ok(match left {
+        Left::Left => Exit::Done.into(),
+        Left::Gone(status) => status.into(),
+    })
+}
+
+/// What to do where there is no key and no server: four lines. `None` where somebody can be asked.
+fn nobody_to_ask(settings: &Settings) -> Option<String> {
+    let name = &settings.model.value;
+    let vendor = name.split_once('/').and_then(|(vendor, _)| vendor::find(vendor))?;
+    if vendor.keys.is_empty() || settings.base_url.value.is_some() {
+        return None;
+    }
+    if world::key(settings, vendor.name, vendor.keys).is_some() {
+        return None;
+    }
+    let keys: Vec<String> = vendor::vendors()
+        .filter_map(|other| other.keys.first())
+        .filter(|other| !vendor.keys.contains(other))
+        .take(3)
+        .map(|key| format!("${key}"))
+        .collect();
+    let found = LOCAL.iter().find(|(port, ..)| is_open(*port));
+    let server = match found {
+        Some((port, whose, vendor)) => {
+            let address = match vendor::find(vendor) {
+                Some(_) => String::new(),
+                None => format!(" --base-url http://127.0.0.1:{port}/v1"),
+            };
+            format!("Or use the server that listens on port {port} ({whose}'s): codelet --model {vendor}/NAME{address}")
+        }
+        None => {
+            let ports: Vec<String> = LOCAL.iter().map(|(port, whose, _)| format!("{port} {whose}")).collect();
+            format!(
+                "Or start a server on this machine and name its model: codelet --model ollama/NAME (none listens now: {})",
+                ports.join(", ")
+            )
+        }
+    };
+    Some(format!(
+        "There is no key for {name}, so there is no model to work with.\n\
+         Set ${} (or another vendor's, such as {}, with --model VENDOR/NAME; `codelet models` lists them).\n\
+         {server}\n\
+         Or watch how it works, with no key and no network: codelet demo\n",
+        vendor.keys.join(" or $"),
+        keys.join(", "),
+    ))
+}
+
+/// Whether something on this machine listens there.
+fn is_open(port: u16) -> bool {
+    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), KNOCK).is_ok()
+}
+
+/// Connects to the model of a name. Another vendor's is not asked at the address of the first.
+fn connect(settings: Settings) -> codelet_terminal::Connect {
+    Box::new(move |name| {
+        let mut settings = settings.clone();
+        let vendor = |name: &str| name.split_once('/').map(|(vendor, _)| vendor.to_owned());
+        if vendor(&name) != vendor(&settings.model.value) {
+            settings.base_url.value = None;
+        }
+        settings.model.value = name;
+        Box::pin(async move {
+            match world::model(&settings).await {
+                Ok(model) => Ok(model),
+                Err(Failure::Told(why)) => Err(why),
+                Err(Failure::PipeClosed) => Err("the connection was closed".to_owned()),
+            }
+        })
+    })
+}
+
+/// Models of vendors whose key is set.
+fn known_models(settings: &Settings) -> Vec<String> {
+    catalogue::known()
+        .filter(|known| {
+            vendor::find(known.vendor).is_some_and(|vendor| world::key(settings, vendor.name, vendor.keys).is_some())
+        })
+        .map(|known| format!("{}/{}", known.vendor, known.model))
+        .collect()
+}
+
+/// Writes the conversation as the form that its file's name asks for.
+fn export(file: &str, session: &Session) -> Result<String, String> {
+    let path = Path::new(file);
+    let written = transcript::check(path).and_then(|()| transcript::write(path, session));
+    match written {
+        Ok(()) => Ok(format!(
+            "The whole conversation is in {file}; `codelet inspect {file}` looks into it."
+        )),
+        Err(Failure::Told(why)) => Err(why),
+        Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
+    }
+}
+
+fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_terminal::ReadFile {
+    Box::new(move |file, most| match world.text(&directory.join(file), most) {
+        Some((text, size)) if size > text.len() as u64 => {
+            let (shown, size) = (crate::paint::bytes(text.len() as u64), crate::paint::bytes(size));
+            Ok(format!("{text}\n[the first {shown} of {size}]"))
+        }
+        Some((text, _)) => Ok(text),
+        None => Err(format!("{file}: there is no such file, or it is no text")),
+    })
+}
+
+fn outfit(place: &Place) -> Outfit {
+    let styles = if variable("NO_COLOR").is_some() {
+        Styles::Monochrome
+    } else {
+        Styles::Colour
+    };
+    // `COLORFGBG` ends in the colour of the background; 7 and 15 are the light ones.
+    let is_light = variable("COLORFGBG").is_some_and(|colours| matches!(colours.rsplit(';').next(), Some("7" | "15")));
+    let background = if is_light { Background::Light } else { Background::Dark };
+    let directory = place.directory.clone();
+    Outfit {
+        look: Look::new(80, styles, background),
+        files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
+        edit: edit(),
+    }
+}
+
+/// The user's editor, on a file that is gone afterwards.
+fn edit() -> Edit {
+    let editor = variable("VISUAL")
+        .or_else(|| variable("EDITOR"))
+        .unwrap_or_else(|| "vi".to_owned());
+    Arc::new(move |text: &str| {
+        let told = |error: std::io::Error| format!("{editor}: {}", words(&error));
+        let mut file = tempfile::Builder::new()
+            .prefix("codelet-prompt-")
+            .suffix(".md")
+            .tempfile()
+            .map_err(told)?;
+        file.write_all(text.as_bytes()).map_err(told)?;
+        // The setting may hold arguments, as a shell would read them.
+        let status = Command::new("sh")
+            .arg("-c")
+            .arg(format!("{editor} \"$1\""))
+            .arg("sh")
+            .arg(file.path())
+            .status()
+            .map_err(told)?;
+        if !status.success() {
+            return Err(format!(
+                "{editor} ended with {status}; what was written stays as it was"
+            ));
+        }
+        // Some editors replace the file, so it is looked up again by its name.
+        let text = std::fs::read_to_string(file.path()).map_err(told)?;
+        Ok(text.trim_end_matches('\n').to_owned())
+    })
+}
+
+/// A folder as people write it.
+fn shown(folder: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| folder.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => folder.display().to_string(),
+    }
+}
+
+/// What is told if the program breaks down. It is kept until the terminal is as it was: a tool's panic is caught, and
+/// must not be written over what is shown.
+struct Report(Arc<Mutex<Option<String>>>);
+
+impl Report {
+    fn begin(secrets: Vec<String>) -> Self {
+        let last = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&last);
+        std::panic::set_hook(Box::new(move |panic| {
+            let payload = panic.payload();
+            let said = payload
+                .downcast_ref::<&str>()
+                .copied()
+                .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+                .unwrap_or("no reason was given");
+            let place = panic.location().map_or(String::new(), |at| format!(" at {at}"));
+            let mut told = format!("{said}{place}");
+            for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
+                told = told.replace(secret.as_str(), "[hidden]");
+            }
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+        }));
+        Report(last)
+    }
+
+    fn print(&self) {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let told: String = told.unwrap_or_default().chars().take(LONGEST_REPORT).collect();
+        let lines: Vec<String> = told.lines().map(crate::paint::clean).collect();
+        let (version, system, machine) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH);
+        let _ = writeln!(
+            std::io::stderr(),
+            "codelet broke down, which is its own fault: {}\ncodelet {version}, {system} {machine}. The terminal is as it was before.",
+            lines.join("\n  ")
+        );
+    }
+}
+
+/// Something shorter is no key, and would be found everywhere.
+const SHORTEST_SECRET: usize = 8;
+/// A report is no longer than this, in characters.
+const LONGEST_REPORT: usize = 4_000;
