@@ -29,6 +29,8 @@ pub enum Grant {
     Look(PathBuf),
     /// Changing files in this folder.
     Change(PathBuf),
+    /// Calling this tool of a server, with whatever parameters.
+    Tool(String),
 }
 
 impl Grant {
@@ -37,6 +39,7 @@ impl Grant {
             (Grant::Line(line), Need::Run { command }) => line == command,
             (Grant::Look(folder) | Grant::Change(folder), Need::Read { path, .. }) => path.starts_with(folder),
             (Grant::Change(folder), Need::Change { path, .. }) => path.starts_with(folder),
+            (Grant::Tool(granted), Need::Call { tool, .. }) => granted == tool,
             _ => false,
         }
     }
@@ -184,6 +187,7 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
             },
             Need::Read { path, .. } => vec![Grant::Look(folder(path))],
             Need::Change { path, .. } => vec![Grant::Change(folder(path))],
+            Need::Call { tool, .. } => vec![Grant::Tool(tool.clone())],
         };
         for grant in more {
             if !grants.contains(&grant) {

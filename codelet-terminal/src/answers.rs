@@ -474,6 +474,7 @@ pub fn grant(grant: &Grant) -> (String, String) {
         Grant::Line(line) => (line.clone(), "may be run, exactly so".to_owned()),
         Grant::Look(folder) => (folder.display().to_string(), "may be looked at".to_owned()),
         Grant::Change(folder) => (folder.display().to_string(), "may be changed".to_owned()),
+        Grant::Tool(tool) => (tool.clone(), "may be called".to_owned()),
     }
 }
 

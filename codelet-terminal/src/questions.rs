@@ -32,6 +32,11 @@ pub(crate) fn body(look: &Look, question: &Question) -> Vec<Line<'static>> {
                 };
                 exactly(look, diff, role, &mut lines);
             }
+            Need::Call { server, parameters, .. } => {
+                let head = format!("{tool} of the server {} is to be called with", clean(server, 1));
+                lines.extend(say(look, Role::Warning, &head));
+                exactly(look, parameters, |_| Role::Text, &mut lines);
+            }
             Need::Run { command } => {
                 lines.extend(say(look, Role::Warning, &format!("{tool} wants to run")));
                 exactly(look, command, |_| Role::Text, &mut lines);

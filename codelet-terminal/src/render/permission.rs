@@ -71,6 +71,11 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 titled(&format!("{title} look at {}", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
             }
+            Need::Call { server, parameters, .. } => {
+                let title = format!("{title} be called at the server {}, with", clean(server, 1));
+                titled(&title, look, &mut out);
+                exactly(parameters, look, &mut out);
+            }
         }
     }
     if asked.needs.is_empty() {
