@@ -11,6 +11,7 @@ use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{self, Inspection, Item, Kind};
 use codelet_context::message::{Message, Part, Role as Speaker};
 use codelet_context::tokens::{Tokens, estimate_bytes};
+use codelet_context::tracker::TokenState;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use std::collections::HashMap;
@@ -58,14 +59,7 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     let shares = shares(&found, tools, scale, look);
     let free = state.remaining;
     let reserved = window.saturating_sub(state.capacity);
-    let mut out = vec![head(
-        model,
-        state.current,
-        state.capacity,
-        window,
-        conversation.tokens().is_estimate(),
-        look,
-    )];
+    let mut out = head(&state, window, conversation.tokens().is_estimate(), look);
     out.push(Line::default());
     out.extend(picture(&shares, free, reserved, look));
     out.push(Line::default());
@@ -103,18 +97,27 @@ impl Scale {
     }
 }
 
-fn head(model: &str, current: Tokens, limit: Tokens, window: Tokens, is_guess: bool, look: &Look) -> Line<'static> {
+fn head(state: &TokenState, window: Tokens, is_guess: bool, look: &Look) -> Vec<Line<'static>> {
     let about = if is_guess { "about " } else { "" };
     let words = format!(
-        "{about}{} of {} tokens ({}), compacted above that; window {}, {}",
-        number(current),
-        number(limit),
-        percent(current, limit),
-        number(window),
-        clean(model, 1)
+        "{about}{} of {} tokens, {}",
+        number(state.current),
+        number(state.capacity),
+        percent(state.current, state.capacity)
     );
     let title = Span::styled("Context  ", look.style(Role::Accent));
-    Line::from(vec![title, Span::raw(clip(&words, look.width.saturating_sub(9)))])
+    let mut out = vec![Line::from(vec![
+        title,
+        Span::raw(clip(&words, look.width.saturating_sub(9))),
+    ])];
+    let reserved = number(window.saturating_sub(state.capacity));
+    let words = format!(
+        "{}: a window of {}, of which {reserved} are kept for the answer",
+        state.model,
+        number(window)
+    );
+    out.extend(super::answers::paragraph(&words, Role::Dim, look));
+    out
 }
 
 /// The kinds in the order of a request, the results by tool.
@@ -363,7 +366,7 @@ fn largest(
         let handle = match (handle_of(view, item), place) {
             (Some(handle), _) => handle,
             (None, Some(at)) => format!("#{at}"),
-            (None, None) => "-".to_owned(),
+            (None, None) => look.pick("–", "-").to_owned(),
         };
         let fate = place
             .and_then(|at| fates.get(at))
@@ -445,8 +448,16 @@ impl Steps {
 
     /// Replies since the model last named what the item is about: its file, for example.
     fn used(&self, view: &[Arc<Message>], item: &Item) -> Option<usize> {
-        let path = item.label.split([' ', ',', ':']).next().unwrap_or_default();
-        let name = path.rsplit('/').next().filter(|name| name.len() >= NAME)?;
+        // A file is named in many ways, which all end alike; a command is the same or another.
+        let is_path = !item.label.contains(' ') && item.label.contains(['/', '.']);
+        let name = if is_path {
+            item.label.rsplit('/').next()?
+        } else {
+            &item.label
+        };
+        if name.len() < NAME {
+            return None;
+        }
         item.tool.as_ref()?;
         let newest = view.len().saturating_sub(LOOKED_AT).max(item.message + 1);
         let at = (newest..view.len()).rev().find(|&at| names(&view[at], name))?;
@@ -535,13 +546,14 @@ fn first_to_go(
 
 pub(super) fn heading(title: &str, note: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     out.push(Line::default());
-    let title = clip(title, look.width);
-    let room = look.width.saturating_sub(columns(&title) + 2);
-    let mut spans = vec![Span::styled(title, look.style(Role::Accent))];
-    if room > 8 && !note.is_empty() {
-        spans.push(Span::styled(format!("  {}", clip(note, room)), look.style(Role::Dim)));
+    let title = Span::styled(clip(title, look.width), look.style(Role::Accent));
+    if columns(&title.content) + 2 + columns(note) <= look.width {
+        let note = Span::styled(format!("  {note}"), look.style(Role::Dim));
+        out.push(Line::from(vec![title, note]));
+    } else {
+        out.push(Line::from(title));
+        out.extend(super::answers::paragraph(note, Role::Dim, look));
     }
-    out.push(Line::from(spans));
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl Renderer {
                 count(more as u64, "more line"),
                 bytes(text.len() as u64)
             );
-            out.push(Line::from(Span::styled(words, self.look.style(Role::Dim))));
+            out.push(self.one_line(&words, Role::Dim));
             self.fold("prompt", Body::new(text), Role::Prompt);
         }
         out
@@ -503,6 +503,11 @@ impl Renderer {
         out
     }
 
+    /// Words of the program's own, cut to the width.
+    fn one_line(&self, words: &str, role: Role) -> Line<'static> {
+        Line::from(Span::styled(clip(words, self.look.width), self.look.style(role)))
+    }
+
     fn think(&mut self, text: &str) {
         self.thought_bytes += text.len() as u64;
         self.thought.push_str(text);
@@ -522,7 +527,7 @@ impl Renderer {
         let mut out = self.flush();
         out.extend(self.topic(Topic::Answer));
         let words = format!("Thought for {time} {} {size}", self.look.pick("·", "-"));
-        out.push(Line::from(Span::styled(words, self.look.style(Role::Dim))));
+        out.push(self.one_line(&words, Role::Dim));
         // What the model says next is parted from it like from anything else.
         self.last = Some(Topic::Tools);
         let thought = std::mem::take(&mut self.thought);
@@ -538,7 +543,7 @@ impl Renderer {
                 "… cut off here; the model is asked again",
                 "... cut off here; the model is asked again",
             );
-            out.push(Line::from(Span::styled(words, self.look.style(Role::Warning))));
+            out.push(self.one_line(words, Role::Warning));
         }
         self.done.said = 0;
         out
@@ -547,9 +552,9 @@ impl Renderer {
     fn labelled(&mut self, role: Role, label: &str, text: &str) -> Vec<Line<'static>> {
         let mut out = self.flush();
         out.extend(self.topic(Topic::Notices));
-        let indent = " ".repeat(2);
-        let first = vec![Span::styled(format!("{label} "), self.look.style(role))];
-        let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, first, vec![Span::raw(indent)]);
+        let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
+        wrap.push(self.look.style(role), label, &mut out);
+        wrap.push(self.look.style(Role::Text), " ", &mut out);
         for (at, line) in text.trim().lines().enumerate() {
             if at > 0 {
                 wrap.break_row(&mut out);
@@ -591,14 +596,7 @@ impl Renderer {
         let open = std::mem::take(&mut self.running);
         for running in &open {
             out.extend(self.topic(Topic::Tools));
-            let answer = Answered {
-                success: false,
-                bytes: 0,
-                elapsed: now.saturating_sub(running.began),
-                printed: &Body::new("interrupted"),
-                diff: "",
-            };
-            out.extend(running.answered(answer, &self.look));
+            out.push(running.interrupted(now.saturating_sub(running.began), &self.look));
         }
         self.set_doing(Doing::Nothing, now);
         self.told_try = 0;

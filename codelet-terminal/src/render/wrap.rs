@@ -73,6 +73,16 @@ pub fn prefix(text: &str, width: usize) -> usize {
     end
 }
 
+/// So many spaces, without a copy where they are few.
+pub(super) fn spaces(count: usize) -> Span<'static> {
+    const FEW: &str =
+        "                                                                                                    ";
+    match FEW.get(..count) {
+        Some(few) => Span::raw(few),
+        None => Span::raw(" ".repeat(count)),
+    }
+}
+
 /// The columns that a line takes.
 pub fn line_columns(line: &Line<'_>) -> usize {
     line.spans.iter().map(|span| columns(&span.content)).sum()

@@ -9,6 +9,7 @@ use super::table::{self, Table};
 use super::{MOST, SOON};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 
 /// The blocks that are open, from the outermost container to the leaf.
 #[derive(Clone, Debug)]
@@ -111,8 +112,7 @@ impl Blocks {
     }
 
     fn start(&mut self, line: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
-        let line = untabbed(line);
-        let (matched, rest) = self.matching(&line);
+        let (matched, rest) = self.matching(untabbed(line));
         let all = matched == self.containers.len();
         if all && let Leaf::Code(code) = &mut self.leaf {
             if code.closes(&rest) && is_end {
@@ -138,16 +138,14 @@ impl Blocks {
     }
 
     /// How many of the open containers the line goes on with, and what is left of it.
-    fn matching(&self, line: &str) -> (usize, String) {
-        let mut rest = line.to_owned();
+    fn matching<'a>(&self, line: Cow<'a, str>) -> (usize, Cow<'a, str>) {
+        let mut rest = line;
         for (at, container) in self.containers.iter().enumerate() {
             let lead = indent(&rest);
             match container {
-                Container::Quote if lead <= 3 && rest[lead..].starts_with('>') => rest = quoted(&rest[lead..]),
+                Container::Quote if lead <= 3 && rest[lead..].starts_with('>') => rest = quoted(behind(rest, lead)),
                 Container::Item { .. } if rest.trim().is_empty() => {}
-                Container::Item { offset, .. } if lead >= *offset => {
-                    rest.drain(..*offset);
-                }
+                Container::Item { offset, .. } if lead >= *offset => rest = behind(rest, *offset),
                 _ => return (at, rest),
             }
         }
@@ -156,7 +154,7 @@ impl Blocks {
 
     /// A line that is not blank, in the first `matched` of the containers.
     fn open(&mut self, matched: usize, line: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
-        let mut rest = line.to_owned();
+        let mut rest = Cow::Borrowed(line);
         let mut has_opened = false;
         // Within a paragraph some beginnings mean nothing.
         let mut in_words = matches!(&self.leaf, Leaf::Words(words) if !words.is_heading);
@@ -173,7 +171,7 @@ impl Blocks {
                 return;
             }
             if text.starts_with('>') && self.containers.len() < DEPTH {
-                let inner = quoted(text);
+                let inner = quoted(behind(rest, lead));
                 self.part(matched, has_opened, out);
                 self.containers.push(Container::Quote);
                 (has_opened, in_words, rest) = (true, false, inner);
@@ -207,7 +205,7 @@ impl Blocks {
                     && all
                     && (text[length..].trim().is_empty() || number.is_some_and(|n| n != 1)))
             {
-                let after = untabbed(&text[length..]).into_owned();
+                let after = untabbed(&text[length..]);
                 let marker = self.marker(&text[..length], number);
                 self.part(matched, has_opened, out);
                 let spaces = indent(&after);
@@ -216,15 +214,15 @@ impl Blocks {
                 } else {
                     spaces
                 };
-                let mut inner = after;
-                inner.drain(..gap.min(inner.len()));
+                let gap_here = gap.min(after.len());
+                let mut inner = behind(after, gap_here).into_owned();
                 let marker = task(&mut inner, marker, &self.look);
                 self.containers.push(Container::Item {
                     offset: lead + length + gap,
                     marker,
                     is_shown: false,
                 });
-                (has_opened, in_words, rest) = (true, false, inner);
+                (has_opened, in_words, rest) = (true, false, Cow::Owned(inner));
                 if rest.trim().is_empty() {
                     return;
                 }
@@ -236,7 +234,7 @@ impl Blocks {
         match &mut self.leaf {
             // A paragraph goes on even where the marks of its containers are missing.
             Leaf::Words(words) if !has_opened && !words.is_heading => {
-                words.next_line();
+                words.next_line(is_definition(text));
                 words.add(text, is_end, &self.look, out);
                 return;
             }
@@ -437,16 +435,17 @@ impl Words {
         }
     }
 
-    /// The source goes on on another line.
-    fn next_line(&mut self) {
+    /// The source goes on on another line, which begins a row of its own if it stands apart.
+    fn next_line(&mut self, is_apart: bool) {
         self.lines += 1;
-        let ends_row = self.text.ends_with("  ") || self.text.ends_with('\\') && !self.text.ends_with("\\\\");
+        let has_backslash = self.text.ends_with('\\') && !self.text.ends_with("\\\\");
+        let ends_row = is_apart || has_backslash || self.text.ends_with("  ");
+        if has_backslash {
+            self.text.pop();
+        }
         let kept = self.text.trim_end_matches(' ').len();
         self.text.truncate(kept);
         if ends_row {
-            if self.text.ends_with('\\') {
-                self.text.pop();
-            }
             self.text.push(' ');
             self.text.push(ROW_END);
         }
@@ -496,9 +495,11 @@ impl Words {
     fn finish(mut self, look: &Look, out: &mut Vec<Line<'static>>) {
         let kept = self.text.trim_end_matches(' ').len();
         self.text.truncate(kept);
-        let mut runs = Vec::new();
-        self.runs(&self.text, look, &mut runs);
-        self.lay(&runs, out);
+        let wrap = &mut self.wrap;
+        inline::show(&self.text, look, self.style, |shown| match shown {
+            Shown::Text(style, text) => wrap.push(style, text, out),
+            Shown::RowEnd => wrap.break_row(out),
+        });
         self.wrap.finish(out);
     }
 }
@@ -523,13 +524,30 @@ impl Verbatim {
     }
 }
 
-/// What stands behind the mark of a quote.
-fn quoted(text: &str) -> String {
-    let inner = untabbed(&text[1..]).into_owned();
-    match inner.strip_prefix(' ') {
-        Some(rest) => rest.to_owned(),
-        None => inner,
+/// What stands behind the mark of a quote, which is the first character.
+fn quoted(text: Cow<'_, str>) -> Cow<'_, str> {
+    let inner = match behind(text, 1) {
+        Cow::Borrowed(inner) => untabbed(inner),
+        Cow::Owned(inner) => Cow::Owned(untabbed(&inner).into_owned()),
+    };
+    let space = usize::from(inner.starts_with(' '));
+    behind(inner, space)
+}
+
+/// The text without its first bytes, which are characters of one byte.
+fn behind(text: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[bytes..]),
+        Cow::Owned(mut text) => {
+            text.drain(..bytes);
+            Cow::Owned(text)
+        }
     }
+}
+
+/// Whether a line says where a reference leads, or what a footnote is.
+fn is_definition(text: &str) -> bool {
+    text.starts_with('[') && text.find("]:").is_some_and(|end| !text[..end].contains(' '))
 }
 
 /// The level of a heading that the line is, 1 to 6.
