@@ -4,9 +4,8 @@ use super::super::look::{Look, Role};
 use super::super::wrap::{Breaking, Wrap};
 use super::code::Code;
 use super::container::{self, Beginnings, Container, DEPTH, indent, is_rule, untabbed};
-use super::inline::{self, ROW_END, Shown};
 use super::table::{self, Table};
-use super::{MOST, SOON};
+use super::words::{Verbatim, Words};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
@@ -31,31 +30,6 @@ enum Leaf {
     Code(Box<Code>),
     Html(Verbatim),
     Table(Box<Table>),
-}
-
-/// A paragraph or a heading.
-#[derive(Clone, Debug)]
-struct Words {
-    /// What was not shown yet, on one line.
-    text: String,
-    /// Its source lines so far.
-    lines: usize,
-    /// Some of it is out, so that it cannot become anything else.
-    is_begun: bool,
-    is_heading: bool,
-    style: Style,
-    wrap: Wrap,
-    /// How long `text` may become before it is looked at again.
-    room: usize,
-}
-
-/// Text that is shown as it is written, line by line.
-#[derive(Clone, Debug)]
-struct Verbatim {
-    style: Style,
-    begin: Beginnings,
-    /// The line that has not ended.
-    wrap: Option<Wrap>,
 }
 
 impl Blocks {
@@ -422,108 +396,6 @@ impl Blocks {
     }
 }
 
-impl Words {
-    fn new(look: &Look, begin: Beginnings, style: Style, is_heading: bool) -> Self {
-        Words {
-            text: String::new(),
-            lines: 1,
-            is_begun: false,
-            is_heading,
-            style,
-            wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest),
-            room: SOON,
-        }
-    }
-
-    /// The source goes on on another line, which begins a row of its own if it stands apart.
-    fn next_line(&mut self, is_apart: bool) {
-        self.lines += 1;
-        let has_backslash = self.text.ends_with('\\') && !self.text.ends_with("\\\\");
-        let ends_row = is_apart || has_backslash || self.text.ends_with("  ");
-        if has_backslash {
-            self.text.pop();
-        }
-        let kept = self.text.trim_end_matches(' ').len();
-        self.text.truncate(kept);
-        if ends_row {
-            self.text.push(' ');
-            self.text.push(ROW_END);
-        }
-        self.text.push(' ');
-    }
-
-    fn add(&mut self, text: &str, is_end: bool, look: &Look, out: &mut Vec<Line<'static>>) {
-        self.text.push_str(text);
-        // What may still become a table is held back as long as a line may be.
-        let is_held = self.lines == 1 && is_end && self.text.contains('|') && self.text.len() < MOST;
-        if self.text.len() < self.room || is_held {
-            return;
-        }
-        // The last word may go on.
-        let cut = self.text.trim_end_matches(' ').rfind(' ').unwrap_or(self.text.len());
-        let mut runs = Vec::new();
-        let is_settled = self.runs(&self.text[..cut], look, &mut runs);
-        if !is_settled && self.text.len() < MOST {
-            self.room = (self.room * 2).min(MOST);
-            return;
-        }
-        self.lay(&runs, out);
-        self.text.drain(..cut);
-        self.is_begun = true;
-        self.room = SOON;
-    }
-
-    fn runs(&self, text: &str, look: &Look, runs: &mut Vec<Option<(Style, String)>>) -> bool {
-        inline::show(text, look, self.style, |shown| match shown {
-            Shown::Text(style, text) => match runs.last_mut() {
-                Some(Some((last, words))) if *last == style => words.push_str(text),
-                _ => runs.push(Some((style, text.to_owned()))),
-            },
-            Shown::RowEnd => runs.push(None),
-        })
-    }
-
-    fn lay(&mut self, runs: &[Option<(Style, String)>], out: &mut Vec<Line<'static>>) {
-        for run in runs {
-            match run {
-                Some((style, text)) => self.wrap.push(*style, text, out),
-                None => self.wrap.break_row(out),
-            }
-        }
-    }
-
-    fn finish(mut self, look: &Look, out: &mut Vec<Line<'static>>) {
-        let kept = self.text.trim_end_matches(' ').len();
-        self.text.truncate(kept);
-        let wrap = &mut self.wrap;
-        inline::show(&self.text, look, self.style, |shown| match shown {
-            Shown::Text(style, text) => wrap.push(style, text, out),
-            Shown::RowEnd => wrap.break_row(out),
-        });
-        self.wrap.finish(out);
-    }
-}
-
-impl Verbatim {
-    fn take(&mut self, text: &str, is_end: bool, look: &Look, out: &mut Vec<Line<'static>>) {
-        let begin = &mut self.begin;
-        let wrap = self.wrap.get_or_insert_with(|| {
-            let first = std::mem::replace(&mut begin.first, begin.rest.clone());
-            Wrap::new(look.width, Breaking::Exact, first, begin.rest.clone())
-        });
-        wrap.push(self.style, &super::super::clean::clean(text, 4), out);
-        if is_end && let Some(mut wrap) = self.wrap.take() {
-            wrap.finish(out);
-        }
-    }
-
-    fn finish(mut self, out: &mut Vec<Line<'static>>) {
-        if let Some(mut wrap) = self.wrap.take() {
-            wrap.finish(out);
-        }
-    }
-}
-
 /// What stands behind the mark of a quote, which is the first character.
 fn quoted(text: Cow<'_, str>) -> Cow<'_, str> {
     let inner = match behind(text, 1) {
@@ -568,7 +440,7 @@ fn heading_style(look: &Look, level: usize) -> Style {
 fn without_closing_marks(text: &str) -> &str {
     let trimmed = text.trim_end();
     let bare = trimmed.trim_end_matches('#');
-    match bare.ends_with(' ') && !bare.trim().is_empty() && bare.trim_end().trim_end_matches('#') != "" {
+    match bare.ends_with(' ') && !bare.trim().is_empty() && !bare.trim_end().trim_end_matches('#').is_empty() {
         true => bare.trim_end(),
         false => trimmed,
     }
