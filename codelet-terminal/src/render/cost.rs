@@ -6,8 +6,9 @@ use super::figures::{count, dollars, number, percent, short};
 use super::look::{Look, Role};
 use super::wrap::{clip, columns, fit};
 use codelet_agent::bill::Bill;
-use codelet_agent::model::{Billed, Price};
+use codelet_context::breaks;
 use codelet_context::conversation::Edit;
+use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use ratatui::text::{Line, Span};
@@ -22,6 +23,8 @@ pub struct Break {
     pub reason: String,
     /// How many messages the history held then.
     pub at: usize,
+    /// Before which request of the session, counted from 1, where that is known.
+    pub request: Option<u64>,
     /// Tokens before and after.
     pub tokens: Option<(Tokens, Tokens)>,
     /// The user has taken it back, which was a break of its own.
@@ -35,6 +38,7 @@ impl From<&Edit> for Break {
         Break {
             reason: format!("compacted: {}", edit.reason.name()),
             at: edit.at,
+            request: None,
             tokens: Some((edit.before, edit.after)),
             is_undone: edit.is_undone,
             dollars: None,
@@ -42,82 +46,81 @@ impl From<&Edit> for Break {
     }
 }
 
+impl From<&breaks::Break> for Break {
+    fn from(broken: &breaks::Break) -> Self {
+        Break {
+            reason: match broken.cause {
+                breaks::Cause::Edit(reason) => format!("edited: {}", reason.name()),
+                breaks::Cause::Expired => "the cache had expired".to_owned(),
+                breaks::Cause::Unplanned => "nobody knows why".to_owned(),
+            },
+            request: Some(broken.request),
+            dollars: Some((broken.predicted, broken.actual)),
+            ..Break::default()
+        }
+    }
+}
+
 /// The bill, a line for each kind of token. `price` is that of the model in use, none where nobody knows it.
-pub fn cost(bill: &Bill, price: Option<&Price>, breaks: &[Break], look: &Look) -> Vec<Line<'static>> {
+pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Look) -> Vec<Line<'static>> {
     let usage = bill.usage;
     let write_1h = bill.write_1h.min(usage.cache_write);
-    let one = |kind: Usage, write_1h: Tokens| Billed {
-        usage: kind,
-        write_1h,
-        reasoning: 0,
-    };
-    let none = Usage::default();
     let rows = [
         (
             "fresh input",
             usage.fresh,
-            one(
-                Usage {
-                    fresh: usage.fresh,
-                    ..none
-                },
-                0,
-            ),
+            Usage {
+                fresh: usage.fresh,
+                ..Usage::default()
+            },
+            0,
         ),
         (
             "cache reads",
             usage.cache_read,
-            one(
-                Usage {
-                    cache_read: usage.cache_read,
-                    ..none
-                },
-                0,
-            ),
+            Usage {
+                cache_read: usage.cache_read,
+                ..Usage::default()
+            },
+            0,
         ),
         (
             "cache writes",
             usage.cache_write - write_1h,
-            one(
-                Usage {
-                    cache_write: usage.cache_write - write_1h,
-                    ..none
-                },
-                0,
-            ),
+            Usage {
+                cache_write: usage.cache_write - write_1h,
+                ..Usage::default()
+            },
+            0,
         ),
         (
             "cache writes, 1 h",
             write_1h,
-            one(
-                Usage {
-                    cache_write: write_1h,
-                    ..none
-                },
-                write_1h,
-            ),
+            Usage {
+                cache_write: write_1h,
+                ..Usage::default()
+            },
+            write_1h,
         ),
         (
             "output",
             usage.output,
-            one(
-                Usage {
-                    output: usage.output,
-                    ..none
-                },
-                0,
-            ),
+            Usage {
+                output: usage.output,
+                ..Usage::default()
+            },
+            0,
         ),
     ];
     let mut out = vec![total(bill, look), Line::default()];
     let figures = rows.iter().map(|row| number(row.1).len()).max().unwrap_or(1);
     let mut sum = 0.0;
-    for (name, tokens, billed) in rows {
+    for (name, tokens, kind, of_1h) in rows {
         // Few vendors have a cache of an hour.
         if tokens == 0 && name.ends_with('h') {
             continue;
         }
-        let cost = price.map(|price| price.of(&billed));
+        let cost = price.map(|price| price.cost(kind, of_1h));
         sum += cost.unwrap_or(0.0);
         let cost = cost.map_or(String::new(), |cost| format!("  {:>8}", dollars(cost)));
         let line = format!("  {} {:>figures$}{cost}", fit(name, 18), number(tokens));
@@ -211,7 +214,10 @@ fn list_breaks(breaks: &[Break], look: &Look, out: &mut Vec<Line<'static>>) {
             Some((thought, None)) => pieces.push(format!("{} expected", dollars(thought))),
             None => {}
         }
-        pieces.push(format!("at message {}", number(one.at as u64)));
+        pieces.push(match one.request {
+            Some(request) => format!("before request {}", number(request)),
+            None => format!("at message {}", number(one.at as u64)),
+        });
         if one.is_undone {
             pieces.push("undone".to_owned());
         }

@@ -103,7 +103,7 @@ pub fn choices(pattern: Option<&str>, look: &Look) -> Vec<Line<'static>> {
         }
         // A key stays with the word behind it.
         wrap.push(look.style(Role::Strong), &format!("[{}]", choice.key()), &mut out);
-        wrap.push(look.style(Role::Text), &format!(" {words}"), &mut out);
+        wrap.push(look.style(Role::Text), &format!("\u{a0}{words}"), &mut out);
     }
     wrap.finish(&mut out);
     out
@@ -185,6 +185,7 @@ pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
         Need::Run { command } => format!("run {command}"),
         Need::Change { path, .. } => format!("change {}", shown(path)),
         Need::Read { path, .. } => format!("look at {}", shown(path)),
+        Need::Call { server, parameters, .. } => format!("be called at the server {server} with {parameters}"),
     });
     let what: Vec<String> = what.collect();
     clip(
