@@ -7,6 +7,7 @@ pub mod inspect;
 pub mod models;
 pub mod once;
 pub mod replay;
+pub mod report;
 pub mod restore;
 pub mod settings;
 
