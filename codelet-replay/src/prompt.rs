@@ -23,6 +23,26 @@ impl Occupancy {
     pub fn total(&self) -> Tokens {
         self.fixed + self.kinds.iter().sum::<Tokens>()
     }
+
+    /// The same shares of so many tokens. What is lost by rounding is counted to the largest.
+    pub fn scaled_to(&self, tokens: Tokens) -> Occupancy {
+        let total = u128::from(self.total());
+        if total == 0 {
+            return Occupancy { fixed: tokens, ..*self };
+        }
+        // No part exceeds the total, so no share exceeds `tokens`.
+        let scale = |part: Tokens| (u128::from(part) * u128::from(tokens) / total) as Tokens;
+        let mut scaled = Occupancy {
+            fixed: scale(self.fixed),
+            kinds: self.kinds.map(scale),
+        };
+        let missing = tokens - scaled.total();
+        let parts = std::iter::once(&mut scaled.fixed).chain(&mut scaled.kinds);
+        if let Some(largest) = parts.max_by_key(|part| **part) {
+            *largest += missing;
+        }
+        scaled
+    }
 }
 
 /// One place: a part of a message, or what stands before all messages.

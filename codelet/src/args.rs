@@ -161,6 +161,11 @@ pub enum Command {
     /// Each is played request by request through policies side by side, with the rules of a vendor's cache: dollars, cache
     /// hits and breaks, what filled the window, and whether what was used later was still shown.
     Replay(Replay),
+    /// Write a page about a recorded conversation, with what it would have cost under other ways of editing it
+    ///
+    /// One HTML file that needs no network: what filled the window request by request, what was edited, what the cache did,
+    /// dollars under each policy, and the largest items.
+    Report(Report),
     /// Print the original bytes of something that a compaction removed
     ///
     /// Exactly those bytes, and nothing else.
@@ -365,6 +370,46 @@ pub struct Replay {
     /// Print a line for each file and policy, with commas between
     #[arg(long)]
     pub csv: bool,
+}
+
+const REPORT_HELP: &str = "\
+Examples:
+  codelet report session.jsonl -o report.html
+  codelet report session.jsonl --window 1M --prices 1h --policy faithful --policy thrifty -o report.html
+  codelet report session.jsonl others/*.jsonl -o report.html
+
+Of several files the first is shown in detail, and the dollars of all together. The page opens in any browser, from disk.";
+
+#[derive(Args, Debug)]
+#[command(after_help = REPORT_HELP)]
+pub struct Report {
+    /// The recorded conversation, and others to count beside it; without one, or with `-`, standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Where the page goes; it appears whole or not at all [default: standard output, unless that is a terminal]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// The form of the files: `auto`, or one that `codelet formats` lists
+    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
+    pub from: Source,
+
+    /// The model's window (200000, 200k, 1M) [default: 200k, or 1M where the recording did not fit into that]
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    pub window: Option<u64>,
+
+    /// A price card, as `codelet replay` takes it [default: the recorded model's, or else 5m]
+    #[arg(long, value_name = "CARD")]
+    pub prices: Option<String>,
+
+    /// A policy of `codelet replay`; may be given several times [default: all]
+    #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
+    pub policies: Vec<Policy>,
+
+    /// The probability that what is referred to and not shown is read again
+    #[arg(long, value_name = "P", default_value = "0.5", value_parser = probability)]
+    pub refetch: f64,
 }
 
 /// How long a cache keeps what is marked.

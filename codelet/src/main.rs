@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Some(Command::Compact(args)) => commands::compact::run(&args).map(|()| Exit::Done),
         Some(Command::Inspect(args)) => commands::inspect::run(&args).map(|()| Exit::Done),
         Some(Command::Replay(args)) => commands::replay::run(&args).map(|()| Exit::Done),
+        Some(Command::Report(args)) => commands::report::run(&args).map(|()| Exit::Done),
         Some(Command::Restore(args)) => commands::restore::run(&args).map(|()| Exit::Done),
         Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
         Some(Command::Demo(args)) => commands::demo::run(&args, began),

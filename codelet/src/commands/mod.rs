@@ -10,6 +10,7 @@ pub mod man;
 pub mod models;
 pub mod once;
 pub mod replay;
+pub mod report;
 pub mod restore;
 pub mod settings;
 

@@ -89,7 +89,7 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
 }
 
 /// The policies that were asked for, each once, with the one that all are compared with in front.
-fn policies(asked: &[Policy]) -> Vec<Policy> {
+pub(super) fn policies(asked: &[Policy]) -> Vec<Policy> {
     if asked.is_empty() {
         return Policy::USUAL.to_vec();
     }
@@ -103,7 +103,7 @@ fn policies(asked: &[Policy]) -> Vec<Policy> {
 }
 
 /// A built-in price card, or one from a file.
-fn card(name: &str) -> Result<PriceCard, Failure> {
+pub(super) fn card(name: &str) -> Result<PriceCard, Failure> {
     if let Some(card) = price::find(name) {
         return Ok(card.clone());
     }

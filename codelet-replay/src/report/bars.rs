@@ -1,0 +1,81 @@
+//! Bars of dollars by what they were spent on.
+
+use super::html::Html;
+use crate::run::Dollars;
+
+/// The parts of a bar: what they are called, how they look, and how much of what was spent they are.
+pub fn parts(dollars: Dollars, refetch: f64) -> [(&'static str, &'static str, f64); 5] {
+    [
+        ("read from the cache", "read", dollars.read),
+        ("written to the cache", "write", dollars.write),
+        ("prompt without the cache", "fresh", dollars.fresh),
+        ("replies", "output", dollars.output),
+        ("reading again", "again", refetch),
+    ]
+}
+
+/// A bar of these parts; `most` is as long as the cell.
+pub fn bar(html: &mut Html, dollars: Dollars, refetch: f64, most: f64) {
+    stretched(html, |html| {
+        let mut x = 0.0;
+        for (_, class, value) in parts(dollars, refetch) {
+            let width = length(value, most);
+            rectangle(html, x, width, class);
+            x += width;
+        }
+    });
+}
+
+/// A bar of one part.
+pub fn plain(html: &mut Html, value: f64, most: f64, class: &str) {
+    stretched(html, |html| rectangle(html, 0.0, length(value, most), class));
+}
+
+/// A bar with an interval.
+pub fn with_interval(html: &mut Html, value: f64, interval: Option<(f64, f64)>, most: f64) {
+    stretched(html, |html| {
+        rectangle(html, 0.0, length(value, most), "read");
+        if let Some((low, high)) = interval {
+            let (low, high) = (length(low, most), length(high, most));
+            let path = format!("M{low:.2} 2V8M{high:.2} 2V8M{low:.2} 5H{high:.2}");
+            html.line("path", &[("d", &path), ("class", "interval")], "");
+        }
+        let one = length(1.0, most);
+        html.line("path", &[("d", &format!("M{one:.2} 0V10")), ("class", "even")], "");
+    });
+}
+
+fn stretched(html: &mut Html, inside: impl FnOnce(&mut Html)) {
+    let attributes = [
+        ("class", "bar"),
+        ("viewBox", "0 0 100 10"),
+        ("preserveAspectRatio", "none"),
+        ("aria-hidden", "true"),
+    ];
+    html.element("svg", &attributes, inside);
+}
+
+fn rectangle(html: &mut Html, x: f64, width: f64, class: &str) {
+    if width > 0.0 {
+        let (x, width) = (format!("{x:.2}"), format!("{width:.2}"));
+        html.line(
+            "rect",
+            &[
+                ("x", &x),
+                ("y", "0"),
+                ("width", &width),
+                ("height", "10"),
+                ("class", class),
+            ],
+            "",
+        );
+    }
+}
+
+fn length(value: f64, most: f64) -> f64 {
+    if most > 0.0 && value.is_finite() {
+        (value / most * 100.0).clamp(0.0, 100.0)
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,400 @@
+//! The charts of a course: what filled the window, and what of it was read from the cache.
+//!
+//! The shapes stand in a drawing of their own that is stretched to the width of the page; texts and marks stand around it
+//! by shares of the width, so that they are never distorted.
+
+use super::bucket::{Bucket, LAYERS, layer, place};
+use super::html::Html;
+use super::words::{count, number, percent, share, short};
+use super::{Course, Edit};
+use crate::run::Cause;
+use codelet_context::tokens::Tokens;
+use std::fmt::Write;
+
+/// Marks beyond these are left out of a chart, the smallest first; the tables have more.
+const MOST_MARKS: usize = 60;
+/// The height of the stretched drawing in its own units.
+const HEIGHT: f64 = 300.0;
+/// Its width.
+const WIDTH: f64 = 1_000.0;
+
+/// The patterns that tell the layers apart where colours do not.
+pub fn patterns(html: &mut Html) {
+    let hidden = [
+        ("class", "defs"),
+        ("aria-hidden", "true"),
+        ("width", "0"),
+        ("height", "0"),
+    ];
+    html.element("svg", &hidden, |html| {
+        html.element("defs", &[], |html| {
+            for at in 0..LAYERS {
+                pattern(html, at);
+            }
+        });
+    });
+}
+
+fn pattern(html: &mut Html, at: usize) {
+    let (id, class) = (format!("p{at}"), format!("fill l{at}"));
+    let attributes = [
+        ("id", id.as_str()),
+        ("width", "8"),
+        ("height", "8"),
+        ("patternUnits", "userSpaceOnUse"),
+    ];
+    html.element("pattern", &attributes, |html| {
+        html.line("rect", &[("width", "8"), ("height", "8"), ("class", &class)], "");
+        let strokes = match at % 6 {
+            0 => "M0 4H8",
+            1 => "M0 0L8 8",
+            2 => "",
+            3 => "M4 0V8",
+            4 => "M0 8L8 0",
+            _ => "M1 2H3M5 6H7",
+        };
+        if !strokes.is_empty() {
+            html.line("path", &[("d", strokes), ("class", "hatch")], "");
+        }
+    });
+}
+
+/// How far the axis of tokens reaches, and where it is marked.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    /// Tokens at the top.
+    pub top: Tokens,
+    /// Where lines are drawn.
+    pub ticks: Vec<Tokens>,
+}
+
+impl Scale {
+    /// Room for the fullest request; for the whole window where that is not far away.
+    pub fn of(peak: Tokens, window: Tokens) -> Self {
+        let top = if peak.saturating_mul(3) >= window {
+            peak.max(window)
+        } else {
+            peak
+        };
+        let top = (top.max(100) as f64 * 1.06) as Tokens;
+        // Marks at 1, 2 or 5 times a power of ten: four to eight of them.
+        let rough = top as f64 / 5.0;
+        let power = 10_f64.powf(rough.log10().floor());
+        let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough);
+        let step = ((factor.unwrap_or(10.0) * power) as Tokens).max(1);
+        let ticks = (1..)
+            .map(|times| times * step)
+            .take_while(|tick| *tick <= top)
+            .take(12)
+            .collect();
+        Scale { top, ticks }
+    }
+
+    fn from_top(&self, tokens: Tokens) -> f64 {
+        1.0 - tokens.min(self.top) as f64 / self.top as f64
+    }
+}
+
+/// What filled the window. `at` is the number of the course, for names within the page.
+pub fn occupancy(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket], scale: &Scale, window: Tokens) {
+    let steps = course.run.steps.len();
+    let title = format!("Tokens of each request by kind, {}", course.name);
+    let sums = course.run.sums();
+    let description = format!(
+        "{}; the fullest holds {} tokens of a window of {}; {}.",
+        count(steps as u64, "request", "requests"),
+        number(sums.peak),
+        number(window),
+        count(sums.edits, "edit", "edits"),
+    );
+    frame(html, "tall", |html| {
+        axis(
+            html,
+            scale.ticks.iter().map(|tick| (scale.from_top(*tick), short(*tick))),
+        );
+        let id = format!("o{at}");
+        plot(html, &id, at, &title, &description, |html| {
+            lines(html, scale.ticks.iter().map(|tick| scale.from_top(*tick)));
+            stretched(html, |html| stack(html, buckets, scale));
+            if window <= scale.top {
+                let y = share_of(scale.from_top(window));
+                html.line(
+                    "line",
+                    &[("x1", "0"), ("x2", "100%"), ("y1", &y), ("y2", &y), ("class", "window")],
+                    "",
+                );
+                html.line(
+                    "text",
+                    &[
+                        ("x", "100%"),
+                        ("y", &y),
+                        ("dx", "-6"),
+                        ("dy", "14"),
+                        ("text-anchor", "end"),
+                        ("class", "halo"),
+                    ],
+                    &format!("window {}", short(window)),
+                );
+            }
+            for edit in marked(&course.edits) {
+                edit_mark(html, edit, place(edit.step, steps));
+            }
+        });
+        feet(html, steps);
+    });
+}
+
+/// What was read from the cache, what was written to it, and what had nothing to do with it.
+pub fn cache(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]) {
+    let sums = course.run.sums();
+    let title = format!("Share of each request that was read from the cache, {}", course.name);
+    let description = format!(
+        "{} of all prompt tokens were read from the cache; {}, {}, {}.",
+        percent(sums.hit_share()),
+        count(sums.planned, "planned break", "planned breaks"),
+        count(sums.cold, "break by expiry", "breaks by expiry"),
+        count(sums.unplanned, "unplanned break", "unplanned breaks"),
+    );
+    let steps = course.run.steps.len();
+    frame(html, "low", |html| {
+        axis(html, [(0.0, "100 %".to_owned()), (0.5, "50 %".to_owned())].into_iter());
+        let id = format!("c{at}");
+        plot(html, &id, at, &title, &description, |html| {
+            stretched(html, |html| {
+                let part = |of: fn(&Bucket) -> u64| {
+                    let tops = buckets
+                        .iter()
+                        .map(|bucket| 1.0 - share(of(bucket), bucket.usage.prompt()));
+                    staircase(tops)
+                };
+                for (class, of) in [
+                    ("fresh", (|bucket: &Bucket| bucket.usage.prompt()) as fn(&Bucket) -> u64),
+                    ("write", |bucket| bucket.usage.cache_read + bucket.usage.cache_write),
+                    ("read", |bucket| bucket.usage.cache_read),
+                ] {
+                    html.line("path", &[("d", &part(of)), ("class", class)], "");
+                }
+            });
+            lines(html, [0.5].into_iter());
+        });
+        breaks(html, course, steps);
+        feet(html, steps);
+    });
+}
+
+fn frame(html: &mut Html, class: &str, inside: impl FnOnce(&mut Html)) {
+    html.element("div", &[("class", &format!("chart {class}"))], inside);
+}
+
+fn axis(html: &mut Html, ticks: impl Iterator<Item = (f64, String)>) {
+    html.element("svg", &[("class", "axis"), ("aria-hidden", "true")], |html| {
+        for (from_top, words) in ticks {
+            // A mark at the very top stands below its line, as there is no room above.
+            let dy = if from_top < 0.03 { "11" } else { "4" };
+            let y = share_of(from_top);
+            html.line(
+                "text",
+                &[
+                    ("x", "100%"),
+                    ("y", &y),
+                    ("dx", "-6"),
+                    ("dy", dy),
+                    ("text-anchor", "end"),
+                ],
+                &words,
+            );
+        }
+    });
+}
+
+fn plot(html: &mut Html, id: &str, at: usize, title: &str, description: &str, inside: impl FnOnce(&mut Html)) {
+    let names = (format!("{id}-title"), format!("{id}-about"));
+    let labelled = format!("{} {}", names.0, names.1);
+    let course = at.to_string();
+    let attributes = [
+        ("class", "plot"),
+        ("role", "img"),
+        ("aria-labelledby", &*labelled),
+        ("data-course", &*course),
+    ];
+    html.element("svg", &attributes, |html| {
+        html.line("title", &[("id", &names.0)], title);
+        html.line("desc", &[("id", &names.1)], description);
+        inside(html);
+    });
+}
+
+fn lines(html: &mut Html, from_top: impl Iterator<Item = f64>) {
+    for y in from_top.map(share_of) {
+        html.line(
+            "line",
+            &[("x1", "0"), ("x2", "100%"), ("y1", &y), ("y2", &y), ("class", "grid")],
+            "",
+        );
+    }
+}
+
+fn stretched(html: &mut Html, inside: impl FnOnce(&mut Html)) {
+    let view = format!("0 0 {WIDTH} {HEIGHT}");
+    let attributes = [
+        ("width", "100%"),
+        ("height", "100%"),
+        ("viewBox", view.as_str()),
+        ("preserveAspectRatio", "none"),
+        ("class", "stretched"),
+    ];
+    html.element("svg", &attributes, inside);
+}
+
+/// The layers, each drawn from the floor up to its top, the highest first, so that the next covers what is not its own.
+fn stack(html: &mut Html, buckets: &[Bucket], scale: &Scale) {
+    for at in (0..LAYERS).rev() {
+        if buckets.iter().all(|bucket| bucket.layers[at] == 0) {
+            continue;
+        }
+        let tops = buckets
+            .iter()
+            .map(|bucket| scale.from_top(bucket.layers[..=at].iter().sum()));
+        let path = staircase(tops);
+        html.line(
+            "path",
+            &[("d", &path), ("fill", &format!("url(#p{at})")), ("class", "layer")],
+            "",
+        );
+    }
+}
+
+/// A shape with a step for each value, from the floor up.
+fn staircase(tops: impl ExactSizeIterator<Item = f64>) -> String {
+    let columns = tops.len().max(1) as f64;
+    let mut path = format!("M0 {HEIGHT}");
+    let mut last = f64::NAN;
+    for (column, top) in tops.enumerate() {
+        let (x, y) = (column as f64 * WIDTH / columns, top * HEIGHT);
+        // Equal neighbours need no step.
+        if (y - last).abs() > 0.05 || last.is_nan() {
+            let _ = write!(path, "H{x:.1}V{y:.1}");
+            last = y;
+        }
+    }
+    let _ = write!(path, "H{WIDTH}V{HEIGHT}Z");
+    path
+}
+
+fn marked(edits: &[Edit]) -> Vec<&Edit> {
+    let mut marked: Vec<&Edit> = edits.iter().collect();
+    marked.sort_by_key(|edit| std::cmp::Reverse(edit.removed()));
+    marked.truncate(MOST_MARKS);
+    marked.sort_by_key(|edit| edit.step);
+    marked
+}
+
+fn edit_mark(html: &mut Html, edit: &Edit, place: f64) {
+    let is_full = edit.reason == "full";
+    let class = if is_full { "edit full" } else { "edit" };
+    let x = share_of(place);
+    html.element("g", &[("class", class)], |html| {
+        let words = format!(
+            "Edit before request {} ({}): {} tokens removed",
+            number(edit.step as u64 + 1),
+            edit.reason,
+            number(edit.removed())
+        );
+        html.line("title", &[], &words);
+        html.line("line", &[("x1", &x), ("x2", &x), ("y1", "0"), ("y2", "100%")], "");
+        let sign = if is_full { "■" } else { "▼" };
+        html.line("text", &[("x", &x), ("y", "11"), ("text-anchor", "middle")], sign);
+    });
+}
+
+/// A row of signs under the chart, one for each break.
+fn breaks(html: &mut Html, course: &Course, steps: usize) {
+    let broken = course.run.steps.iter().enumerate();
+    let mut broken: Vec<_> = broken.filter_map(|(at, step)| Some((at, step.broken?))).collect();
+    broken.sort_by_key(|(_, broken)| std::cmp::Reverse(broken.lost));
+    broken.truncate(MOST_MARKS);
+    broken.sort_by_key(|(at, _)| *at);
+    html.element("svg", &[("class", "breaks"), ("aria-hidden", "true")], |html| {
+        for (at, broken) in broken {
+            let words = format!(
+                "Request {}: {} tokens not read ({})",
+                number(at as u64 + 1),
+                number(broken.lost),
+                broken.cause.name()
+            );
+            let x = share_of(place(at, steps));
+            html.element(
+                "text",
+                &[
+                    ("x", &x),
+                    ("y", "13"),
+                    ("text-anchor", "middle"),
+                    ("class", broken.cause.name()),
+                ],
+                |html| {
+                    html.line("title", &[], &words);
+                    html.text(sign(broken.cause));
+                },
+            );
+        }
+    });
+}
+
+/// The sign of a break.
+pub fn sign(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Planned => "◆",
+        Cause::Cold => "○",
+        Cause::Unplanned => "✕",
+    }
+}
+
+fn feet(html: &mut Html, steps: usize) {
+    html.element("svg", &[("class", "feet"), ("aria-hidden", "true")], |html| {
+        let middle = steps / 2;
+        for (x, step, anchor) in [("0", 1, "start"), ("50%", middle, "middle"), ("100%", steps, "end")] {
+            if step == 0 || (step == middle && steps < 8) {
+                continue;
+            }
+            let words = if step == 1 {
+                "request 1".to_owned()
+            } else {
+                number(step as u64)
+            };
+            html.line("text", &[("x", x), ("y", "13"), ("text-anchor", anchor)], &words);
+        }
+    });
+}
+
+/// What the layers look like, with their names; those that do not occur are left out.
+pub fn legend(html: &mut Html, buckets: &[Bucket]) {
+    html.element("ul", &[("class", "legend")], |html| {
+        for at in 0..LAYERS {
+            if buckets.iter().any(|bucket| bucket.layers[at] > 0) {
+                html.element("li", &[], |html| {
+                    swatch(html, at);
+                    html.text(layer(at));
+                });
+            }
+        }
+    });
+}
+
+/// A small area that looks as a layer does.
+pub fn swatch(html: &mut Html, layer: usize) {
+    html.element(
+        "svg",
+        &[("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")],
+        |html| {
+            html.line(
+                "rect",
+                &[("width", "16"), ("height", "16"), ("fill", &format!("url(#p{layer})"))],
+                "",
+            );
+        },
+    );
+}
+
+fn share_of(value: f64) -> String {
+    format!("{:.2}%", value * 100.0)
+}

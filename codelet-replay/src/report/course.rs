@@ -1,0 +1,378 @@
+//! A session under each policy: charts of the window and of the cache, edits and breaks.
+//!
+//! All of them stand in the page. Which is seen is chosen by buttons that work without a script.
+
+use super::bucket::{Bucket, LAYERS, buckets, layer};
+use super::chart::{self, Scale};
+use super::html::{self, Html};
+use super::table::{Cell, figures, table, words};
+use super::words::{count, dollars, number, percent, share};
+use super::{Course, Edit, Report};
+use serde_json::{Value, json};
+
+/// Rows of a list of edits or breaks.
+const MOST_ROWS: usize = 40;
+/// Rows of the table that says what a chart shows.
+const CHART_ROWS: usize = 48;
+
+/// The charts and lists of every course.
+pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usize) {
+    let peak = courses.iter().map(|course| course.run.sums().peak).max().unwrap_or(0);
+    let scale = Scale::of(peak, report.settings.window);
+    html.element(
+        "section",
+        &[("aria-labelledby", "over"), ("class", "courses")],
+        |html| {
+            html.line("h2", &[("id", "over")], "Request by request");
+            if courses.len() > 1 {
+                choice(html, courses, first);
+            }
+            for (at, course) in courses.iter().enumerate() {
+                let number = at.to_string();
+                let attributes = [("class", "course"), ("data-course", number.as_str())];
+                html.element("div", &attributes, |html| one(html, report, at, course, &scale));
+            }
+        },
+    );
+}
+
+fn choice(html: &mut Html, courses: &[Course], first: usize) {
+    html.element("fieldset", &[("class", "choice")], |html| {
+        html.line("legend", &[], "Policy");
+        for (at, course) in courses.iter().enumerate() {
+            let (id, value) = (format!("show-{at}"), at.to_string());
+            let mut attributes = vec![
+                ("type", "radio"),
+                ("name", "policy"),
+                ("id", id.as_str()),
+                ("value", value.as_str()),
+            ];
+            if at == first {
+                attributes.push(("checked", ""));
+            }
+            html.open("input", &attributes);
+            html.line("label", &[("for", &id)], &course.name);
+        }
+    });
+}
+
+fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Scale) {
+    let window = report.settings.window;
+    let buckets = buckets(&course.run);
+    let sums = course.run.sums();
+    html.element("p", &[("class", "under")], |html| {
+        html.line("strong", &[], &course.name);
+        html.text(&format!(": {}.", course.about.trim_end_matches('.')));
+    });
+    html.line("h3", &[], "What filled the window");
+    if course.run.steps.len() > buckets.len() {
+        let words = format!(
+            "{} in {} columns; each shows the fullest of its {}.",
+            count(sums.steps, "request", "requests"),
+            number(buckets.len() as u64),
+            number(course.run.steps.len().div_ceil(buckets.len().max(1)) as u64),
+        );
+        html.line("p", &[("class", "small")], &words);
+    }
+    chart::occupancy(html, at, course, &buckets, scale, window);
+    readout(html, at, &buckets);
+    html.element("div", &[("class", "keys")], |html| {
+        chart::legend(html, &buckets);
+        html.element("p", &[("class", "small")], |html| {
+            html.element("span", &[("class", "edit sign")], |html| html.text("▼"));
+            html.text(" edit, ");
+            html.element("span", &[("class", "edit full sign")], |html| html.text("■"));
+            html.text(" compaction because the window was full");
+            if window > scale.top {
+                html.text(&format!(
+                    "; the window of {} is beyond the top of the chart",
+                    number(window)
+                ));
+            }
+        });
+    });
+    html.element("details", &[], |html| {
+        html.line("summary", &[], "What filled the window, as a table");
+        layers(html, at, &buckets);
+    });
+    html.line("h3", &[], "Edits");
+    edits(html, report, at, course);
+    html.line("h3", &[], "The cache");
+    chart::cache(html, at, course, &buckets);
+    html.element("ul", &[("class", "legend")], |html| {
+        for (class, words) in [
+            ("read", "read from the cache"),
+            ("write", "written to the cache"),
+            ("fresh", "neither"),
+        ] {
+            html.element("li", &[], |html| {
+                html.element(
+                    "svg",
+                    &[("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")],
+                    |html| {
+                        html.line("rect", &[("width", "16"), ("height", "16"), ("class", class)], "");
+                    },
+                );
+                html.text(words);
+            });
+        }
+        for (class, sign, words) in [
+            ("planned", "◆", "broken by an edit"),
+            ("cold", "○", "expired"),
+            ("unplanned", "✕", "broken for no known reason"),
+        ] {
+            html.element("li", &[], |html| {
+                html.line(
+                    "span",
+                    &[("class", &format!("{class} sign")), ("aria-hidden", "true")],
+                    sign,
+                );
+                html.text(words);
+            });
+        }
+    });
+    breaks(html, at, course);
+    html.element(
+        "script",
+        &[
+            ("type", "application/json"),
+            ("class", "steps"),
+            ("data-course", &at.to_string()),
+        ],
+        |html| {
+            html.raw(&html::json(&steps(course, &buckets)));
+        },
+    );
+}
+
+/// What the chart shows at its fullest; a script lets it follow the pointer and a slider.
+fn readout(html: &mut Html, at: usize, buckets: &[Bucket]) {
+    let Some(bucket) = buckets.iter().rev().max_by_key(|bucket| bucket.tokens()) else {
+        return;
+    };
+    let number_of = at.to_string();
+    html.element("div", &[("class", "follow"), ("data-course", &number_of)], |html| {
+        html.element("p", &[("class", "readout")], |html| {
+            html.line("strong", &[], &format!("Request {}", number(bucket.fullest as u64 + 1)));
+            html.text(", the fullest: ");
+            let mut parts: Vec<(usize, u64)> = bucket.layers.iter().copied().enumerate().collect();
+            parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+            let parts: Vec<String> = parts
+                .into_iter()
+                .filter(|(_, tokens)| *tokens > 0)
+                .map(|(at, tokens)| format!("{} {}", layer(at), number(tokens)))
+                .collect();
+            html.text(&format!("{} tokens ({})", number(bucket.tokens()), parts.join(", ")));
+        });
+    });
+}
+
+/// What the script shows of each column: the fullest request, tokens by layer, what the cache did, dollars so far, words.
+fn steps(course: &Course, buckets: &[Bucket]) -> Value {
+    let mut spent = 0.0;
+    let columns: Vec<Value> = buckets
+        .iter()
+        .map(|bucket| {
+            spent += bucket.dollars.total();
+            let mut marks: Vec<String> = Vec::new();
+            for at in bucket.steps.clone() {
+                let step = &course.run.steps[at];
+                if let Some(edit) = step.edit {
+                    let removed = number(edit.before.saturating_sub(edit.after));
+                    marks.push(format!(
+                        "edit before {}: {removed} tokens removed ({})",
+                        number(at as u64 + 1),
+                        edit.reason
+                    ));
+                }
+                if let Some(broken) = step.broken {
+                    let lost = number(broken.lost);
+                    marks.push(format!(
+                        "{} break at {}: {lost} tokens",
+                        broken.cause.name(),
+                        number(at as u64 + 1)
+                    ));
+                }
+            }
+            let more = marks.len().saturating_sub(3);
+            marks.truncate(3);
+            if more > 0 {
+                marks.push(format!("and {more} more"));
+            }
+            let usage = bucket.usage;
+            json!([
+                bucket.steps.start + 1,
+                bucket.steps.end,
+                bucket.fullest + 1,
+                bucket.layers,
+                [usage.cache_read, usage.cache_write, usage.fresh],
+                dollars(spent),
+                marks.join("; "),
+            ])
+        })
+        .collect();
+    let names: Vec<&str> = (0..LAYERS).map(layer).collect();
+    json!({ "layers": names, "columns": columns })
+}
+
+fn layers(html: &mut Html, at: usize, buckets: &[Bucket]) {
+    let shown: Vec<usize> = (0..LAYERS)
+        .filter(|&layer| buckets.iter().any(|bucket| bucket.layers[layer] > 0))
+        .collect();
+    let mut columns = vec![words("Request")];
+    columns.extend(shown.iter().map(|&at| figures(layer(at))));
+    columns.extend([figures("all"), figures("from the cache")]);
+    let every = buckets.len().div_ceil(CHART_ROWS).max(1);
+    let rows = buckets.iter().step_by(every).map(|bucket| {
+        let at = bucket.fullest + 1;
+        let mut row = vec![Cell::Figure(number(at as u64), at as f64)];
+        row.extend(shown.iter().map(|&layer| tokens(bucket.layers[layer])));
+        row.push(tokens(bucket.tokens()));
+        row.push(ratio(share(bucket.usage.cache_read, bucket.usage.prompt())));
+        row
+    });
+    let caption = match every {
+        1 => "Tokens of each request by kind".to_owned(),
+        _ => format!("Tokens of requests by kind, one in {every} columns of the chart"),
+    };
+    table(html, &format!("layers-{at}"), &caption, &columns, rows.collect());
+}
+
+fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
+    if course.edits.is_empty() {
+        html.line("p", &[], "Nothing that was sent has been edited.");
+        return;
+    }
+    let (cost, saved, removed) = course.edits.iter().fold((0.0, 0.0, 0), |sum, edit| {
+        (
+            sum.0 + edit.actual.unwrap_or(edit.cost),
+            sum.1 + edit.saved,
+            sum.2 + edit.removed(),
+        )
+    });
+    let mut told = format!(
+        "{} removed {} tokens",
+        count(course.edits.len() as u64, "edit", "edits"),
+        number(removed)
+    );
+    if report.is_priced {
+        told += &format!("; they cost {} and saved {}", dollars(cost), dollars(saved));
+    }
+    html.line("p", &[], &format!("{told}."));
+    let has_actual = course.edits.iter().any(|edit| edit.actual.is_some());
+    let mut columns = vec![
+        words("Before request"),
+        words("Reason"),
+        figures("Tokens before"),
+        figures("after"),
+        figures("removed"),
+        figures(if report.is_live { "Cost, predicted" } else { "Cost" }),
+    ];
+    if has_actual {
+        columns.push(figures("Cost, billed"));
+    }
+    columns.push(figures("Saved since"));
+    let mut shown: Vec<&Edit> = course.edits.iter().collect();
+    shown.sort_by_key(|edit| std::cmp::Reverse(edit.removed()));
+    shown.truncate(MOST_ROWS);
+    shown.sort_by_key(|edit| edit.step);
+    let rows = shown.iter().map(|edit| {
+        let mut row = vec![
+            Cell::Figure(number(edit.step as u64 + 1), edit.step as f64),
+            Cell::Own(edit.reason.to_owned()),
+            tokens(edit.before),
+            tokens(edit.after),
+            tokens(edit.removed()),
+            money(edit.cost),
+        ];
+        if has_actual {
+            row.push(edit.actual.map_or(Cell::Figure("–".to_owned(), -1.0), money));
+        }
+        row.push(money(edit.saved));
+        row
+    });
+    let caption = bounded("Edits", "that removed most", shown.len(), course.edits.len());
+    table(html, &format!("edits-{at}"), &caption, &columns, rows.collect());
+}
+
+fn breaks(html: &mut Html, at: usize, course: &Course) {
+    let sums = course.run.sums();
+    let steps = course.run.steps.iter().enumerate();
+    let mut broken: Vec<_> = steps.filter_map(|(at, step)| Some((at, step, step.broken?))).collect();
+    if broken.is_empty() {
+        html.line(
+            "p",
+            &[],
+            "Every request could read all that the one before it had left in the cache.",
+        );
+        return;
+    }
+    let told = format!(
+        "{} of all prompt tokens were read from the cache. It was broken by {}, had expired {}, and was broken for no known \
+         reason {}.",
+        percent(sums.hit_share()),
+        count(sums.planned, "edit", "edits"),
+        count(sums.cold, "time", "times"),
+        count(sums.unplanned, "time", "times"),
+    );
+    html.line("p", &[], &told);
+    let all = broken.len();
+    broken.sort_by_key(|(_, _, broken)| std::cmp::Reverse(broken.lost));
+    broken.truncate(MOST_ROWS);
+    broken.sort_by_key(|(at, _, _)| *at);
+    let caption = bounded("Breaks", "that lost most", broken.len(), all);
+    let columns = [
+        words("Request"),
+        words("Reason"),
+        figures("Held, not read"),
+        figures("Read"),
+        figures("Written"),
+        figures("Cost of the prompt"),
+    ];
+    let rows = broken.into_iter().map(|(at, step, broken)| {
+        let reason = match (broken.cause, step.edit) {
+            (crate::run::Cause::Planned, Some(edit)) => format!("edit ({})", edit.reason),
+            (crate::run::Cause::Planned, None) => "edit".to_owned(),
+            (crate::run::Cause::Cold, Some(edit)) => format!("expired; edit ({})", edit.reason),
+            (crate::run::Cause::Cold, None) => "expired".to_owned(),
+            (crate::run::Cause::Unplanned, _) => "not known".to_owned(),
+        };
+        vec![
+            Cell::Figure(number(at as u64 + 1), at as f64),
+            Cell::Own(format!("{} {reason}", chart::sign(broken.cause))),
+            tokens(broken.lost),
+            tokens(step.usage.cache_read),
+            tokens(step.usage.cache_write),
+            money(step.dollars.prompt()),
+        ]
+    });
+    table(html, &format!("breaks-{at}"), &caption, &columns, rows.collect());
+}
+
+/// A caption that says when rows are missing.
+fn bounded(what: &str, which: &str, shown: usize, all: usize) -> String {
+    if shown == all {
+        what.to_owned()
+    } else {
+        format!(
+            "{what}: the {} {which}, of {}",
+            number(shown as u64),
+            number(all as u64)
+        )
+    }
+}
+
+/// A cell with tokens.
+pub fn tokens(tokens: u64) -> Cell {
+    Cell::Figure(number(tokens), tokens as f64)
+}
+
+/// A cell with dollars.
+pub fn money(value: f64) -> Cell {
+    Cell::Figure(dollars(value), value)
+}
+
+/// A cell with a share.
+pub fn ratio(value: f64) -> Cell {
+    Cell::Figure(percent(value), value)
+}

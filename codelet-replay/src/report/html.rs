@@ -1,0 +1,157 @@
+//! HTML in the making: elements close themselves, and whatever is put in as text cannot become anything else.
+
+/// The longest text of a recording that is put on the page, in characters.
+pub const LONGEST: usize = 160;
+
+/// A page or a part of one.
+#[derive(Default, Debug)]
+pub struct Html {
+    text: String,
+}
+
+impl Html {
+    /// An element with what `inside` puts into it.
+    pub fn element(&mut self, tag: &str, attributes: &[(&str, &str)], inside: impl FnOnce(&mut Html)) {
+        self.open(tag, attributes);
+        inside(self);
+        self.text.push_str("</");
+        self.text.push_str(tag);
+        self.text.push('>');
+    }
+
+    /// An element with a text in it.
+    pub fn line(&mut self, tag: &str, attributes: &[(&str, &str)], text: &str) {
+        self.element(tag, attributes, |html| html.text(text));
+    }
+
+    /// An element that has no end, such as `meta`; or one with nothing in it in an image.
+    pub fn open(&mut self, tag: &str, attributes: &[(&str, &str)]) {
+        self.text.push('<');
+        self.text.push_str(tag);
+        for (name, value) in attributes {
+            self.text.push(' ');
+            self.text.push_str(name);
+            self.text.push_str("=\"");
+            escape(value, &mut self.text);
+            self.text.push('"');
+        }
+        self.text.push('>');
+    }
+
+    /// A text.
+    pub fn text(&mut self, text: &str) {
+        escape(text, &mut self.text);
+    }
+
+    /// A text out of a recording: bounded, and set apart so that it cannot turn the text around it.
+    pub fn foreign(&mut self, text: &str) {
+        self.line("bdi", &[], &clip(text, LONGEST));
+    }
+
+    /// Something of our own that is no text: a script, a style, JSON from [`json`].
+    pub fn raw(&mut self, own: &str) {
+        self.text.push_str(own);
+    }
+
+    /// What was made.
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// Appends a text so that it means itself inside of elements and of quoted attributes.
+fn escape(text: &str, into: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => into.push_str("&amp;"),
+            '<' => into.push_str("&lt;"),
+            '>' => into.push_str("&gt;"),
+            '"' => into.push_str("&quot;"),
+            '\'' => into.push_str("&#39;"),
+            '\n' | '\t' => into.push(' '),
+            c if is_harmful(c) => into.push('\u{fffd}'),
+            c => into.push(c),
+        }
+    }
+}
+
+/// JSON for a `script` element that holds no script: nothing in it can end the element.
+pub fn json(value: &serde_json::Value) -> String {
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        match c {
+            '<' => text.push_str("\\u003c"),
+            '>' => text.push_str("\\u003e"),
+            '&' => text.push_str("\\u0026"),
+            '\u{2028}' => text.push_str("\\u2028"),
+            '\u{2029}' => text.push_str("\\u2029"),
+            c if is_harmful(c) => text.push('\u{fffd}'),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+/// Control characters, and those that turn the direction of writing: a name could pose as another with them.
+pub fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The first characters of a text, with `…` where some are missing.
+pub fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_text_cannot_become_markup() {
+        let mut html = Html::default();
+        html.line(
+            "p",
+            &[("title", "\"><script>")],
+            "</p><script>alert('x')</script>&amp;]]>\u{202e}\0",
+        );
+        assert_eq!(
+            html.finish(),
+            "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;/p&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;]]&gt;\u{fffd}\u{fffd}</p>"
+        );
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(clip("日本語", 3), "日本語");
+        assert_eq!(clip("日本語x", 3), "日本…");
+        assert_eq!(clip("", 0), "");
+    }
+
+    proptest! {
+        #[test]
+        fn json_says_the_same_and_ends_no_element(text in "(?s).{0,60}") {
+            let value = serde_json::json!({ "a": text, "b": "</script><!--" });
+            let told = json(&value);
+            prop_assert!(!told.contains(['<', '>', '&']));
+            let back: serde_json::Value = serde_json::from_str(&told).unwrap();
+            let plain = |text: &str| -> String {
+                text.chars().map(|c| if is_harmful(c) || c == '\u{fffd}' { ' ' } else { c }).collect()
+            };
+            prop_assert_eq!(plain(back["a"].as_str().unwrap()), plain(&text));
+        }
+
+        #[test]
+        fn nothing_that_was_escaped_holds_markup(text in "(?s).{0,80}") {
+            let mut html = Html::default();
+            html.text(&text);
+            let told = html.finish();
+            prop_assert!(!told.contains(['<', '>', '"', '\'']));
+            prop_assert!(!told.chars().any(is_harmful));
+        }
+    }
+}

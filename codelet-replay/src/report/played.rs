@@ -1,0 +1,122 @@
+//! The report of a recording that was played through policies.
+
+use super::{Course, Edit, Report};
+use crate::check::check;
+use crate::policy::{Policy, Settings};
+use crate::run::Run;
+use crate::session::Session;
+use codelet_context::economics::Preset;
+use codelet_context::inspect;
+use std::collections::HashMap;
+
+/// The largest items that a page lists.
+pub(super) const LARGEST: usize = 30;
+
+/// A report of these runs of a session. The first that is a preset of the engine is shown first, or else the first.
+/// `agent` says who recorded the session.
+pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Settings) -> Report {
+    let first = runs
+        .iter()
+        .position(|run| matches!(run.policy, Policy::Preset(preset) if preset != Preset::Off));
+    let model = session.requests.iter().find_map(|request| request.model.as_deref());
+    let began = session.requests.iter().filter_map(|request| request.began);
+    let lasted = began.clone().max().zip(began.min()).map(|(last, first)| last - first);
+    let replies: Vec<usize> = session.requests.iter().map(|request| request.reply.start).collect();
+    Report {
+        title: session.name.clone(),
+        agent: agent.to_owned(),
+        model: model.map(str::to_owned),
+        is_live: false,
+        settings: settings.clone(),
+        is_priced: true,
+        lasted,
+        courses: runs.into_iter().map(|run| course(run, settings)).collect(),
+        first: first.unwrap_or(0),
+        contents: inspect::inspect(&session.messages, &[], LARGEST),
+        ratio: session.ratio,
+        ages: ages(session.messages.len(), &replies),
+        handles: HashMap::new(),
+        check: check(session, Some(&settings.card)),
+        together: None,
+        notes: notes(session),
+    }
+}
+
+fn notes(session: &Session) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !session.is_timed() {
+        notes.push(
+            "The recording does not say when requests were made, so the cache is taken to stay warm throughout."
+                .to_owned(),
+        );
+    }
+    notes.push(if session.is_calibrated {
+        "Sizes are estimated from bytes and scaled by what this session was billed.".to_owned()
+    } else {
+        "The recording holds no bills, so sizes are estimated from bytes, and system prompt and tools are assumed."
+            .to_owned()
+    });
+    if session.requests.iter().any(|request| request.after_compaction) {
+        notes.push(
+            "The agent compacted this conversation itself. Its summaries are left out here, and what they stood for is \
+             played whole."
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// How many requests were made after each message; the replies' places are ascending.
+pub(super) fn ages(messages: usize, replies: &[usize]) -> Vec<u64> {
+    let since = |message: usize| replies.len() - replies.partition_point(|&reply| reply <= message);
+    (0..messages).map(|message| since(message) as u64).collect()
+}
+
+fn course(run: Run, settings: &Settings) -> Course {
+    Course {
+        name: run.policy.name().to_owned(),
+        about: run.policy.describe().to_owned(),
+        edits: edits(&run, settings),
+        run,
+    }
+}
+
+/// What each edit cost and saved. The cost is that of the tokens that were in the cache and had to be written again. The
+/// saving is what the removed tokens would have cost from then on, had they stayed to the end: at the price of reading,
+/// or of writing wherever the cache had expired.
+fn edits(run: &Run, settings: &Settings) -> Vec<Edit> {
+    let card = &settings.card;
+    let million = |price: f64| price / 1_000_000.0;
+    let (read, write) = (
+        million(card.rates.cache_read),
+        million(card.write().max(card.rates.input)),
+    );
+    // From the end: what one token that stands in all requests from here on costs.
+    let mut rents = vec![0.0; run.steps.len() + 1];
+    for (at, step) in run.steps.iter().enumerate().rev() {
+        let is_cold = matches!(step.broken, Some(broken) if broken.cause == crate::run::Cause::Cold);
+        let price = if is_cold { write } else { read };
+        rents[at] = rents[at + 1] + price * card.factor(step.usage.prompt());
+    }
+    let steps = run.steps.iter().enumerate();
+    let edit = |(at, step): (usize, &crate::run::Step)| {
+        let edited = step.edit?;
+        let lost = match step.broken {
+            Some(broken) if broken.cause == crate::run::Cause::Planned => broken.lost,
+            _ => 0,
+        };
+        // What was removed need not be written again; the rest of what the cache held must be.
+        let removed = edited.before.saturating_sub(edited.after);
+        let rewritten = lost.saturating_sub(removed);
+        Some(Edit {
+            step: at,
+            reason: edited.reason,
+            before: edited.before,
+            after: edited.after,
+            cost: rewritten as f64 * (write - read) * card.factor(step.usage.prompt()),
+            actual: None,
+            saved: removed as f64 * rents[at],
+        })
+    };
+    steps.filter_map(edit).collect()
+}

@@ -1,0 +1,180 @@
+//! Dollars under each policy, of this session and of several together.
+
+use super::bars;
+use super::course::{money, ratio, tokens};
+use super::html::Html;
+use super::table::{Cell, figures, table, words};
+use super::words::{dollars, number};
+use super::{Course, Report};
+use crate::policy::Policy;
+use crate::totals::Total;
+
+/// The section.
+pub fn section(html: &mut Html, report: &Report, courses: &[Course]) {
+    html.element("section", &[("aria-labelledby", "dollars")], |html| {
+        let title = if report.is_live {
+            "What it cost"
+        } else {
+            "Dollars under each policy"
+        };
+        html.line("h2", &[("id", "dollars")], title);
+        let words = if report.is_live {
+            "What the provider billed, at its prices."
+        } else {
+            "Simulated: the same conversation, request by request, under each policy; replies cost the same under all. \
+             Reading again is what had been removed and was referred to later."
+        };
+        html.line("p", &[], words);
+        legend(html, courses);
+        costs(html, report, courses);
+        if !report.is_live {
+            rest(html, courses);
+        }
+        if let Some((sessions, totals)) = &report.together {
+            together(html, *sessions, totals);
+        }
+    });
+}
+
+fn legend(html: &mut Html, courses: &[Course]) {
+    html.element("ul", &[("class", "legend")], |html| {
+        let empty = bars::parts(Default::default(), 0.0);
+        for (at, (name, class, _)) in empty.into_iter().enumerate() {
+            let is_there = |course: &Course| {
+                let sums = course.run.sums();
+                bars::parts(sums.dollars, sums.refetch)[at].2 > 0.0
+            };
+            if courses.iter().any(is_there) {
+                html.element("li", &[], |html| {
+                    let attributes = [("class", "swatch"), ("aria-hidden", "true"), ("viewBox", "0 0 16 16")];
+                    html.element("svg", &attributes, |html| {
+                        html.line("rect", &[("width", "16"), ("height", "16"), ("class", class)], "");
+                    });
+                    html.text(name);
+                });
+            }
+        }
+    });
+}
+
+fn costs(html: &mut Html, report: &Report, courses: &[Course]) {
+    let most = courses
+        .iter()
+        .map(|course| course.run.sums().cost())
+        .fold(0.0, f64::max);
+    let never = courses.iter().find(|course| course.run.policy == Policy::Never);
+    let never = never.map(|never| never.run.sums().cost()).filter(|&never| never > 0.0);
+    let mut columns = vec![words("Policy"), words("Dollars"), figures("All")];
+    if never.is_some() {
+        columns.push(figures("of never"));
+    }
+    columns.extend([
+        figures("Read"),
+        figures("Written"),
+        figures("Without cache"),
+        figures("Replies"),
+    ]);
+    if !report.is_live {
+        columns.push(figures("Reading again"));
+    }
+    let rows = courses.iter().map(|course| {
+        let sums = course.run.sums();
+        let (spent, refetch) = (sums.dollars, sums.refetch);
+        let mut row = vec![
+            Cell::Own(course.name.clone()),
+            Cell::Drawn(Box::new(move |html| bars::bar(html, spent, refetch, most))),
+            money(sums.cost()),
+        ];
+        if let Some(never) = never {
+            row.push(Cell::Figure(format!("{:.3}", sums.cost() / never), sums.cost() / never));
+        }
+        row.extend([
+            money(spent.read),
+            money(spent.write),
+            money(spent.fresh),
+            money(spent.output),
+        ]);
+        if !report.is_live {
+            row.push(money(refetch));
+        }
+        row
+    });
+    let caption = format!("US dollars; the longest bar is {}", dollars(most));
+    table(html, "costs", &caption, &columns, rows.collect());
+}
+
+/// What the dollars do not say.
+fn rest(html: &mut Html, courses: &[Course]) {
+    let columns = [
+        words("Policy"),
+        figures("From the cache"),
+        figures("Breaks by edits"),
+        figures("Expired"),
+        figures("Unplanned"),
+        figures("Edits"),
+        figures("Fullest"),
+        figures("Mean"),
+        figures("Did not fit"),
+        figures("Shown when needed"),
+    ];
+    let plain = |value: u64| Cell::Figure(number(value), value as f64);
+    let rows = courses.iter().map(|course| {
+        let sums = course.run.sums();
+        vec![
+            Cell::Own(course.name.clone()),
+            ratio(sums.hit_share()),
+            plain(sums.planned),
+            plain(sums.cold),
+            plain(sums.unplanned),
+            plain(sums.edits),
+            tokens(sums.peak),
+            tokens(sums.mean().round() as u64),
+            plain(sums.overflows),
+            ratio(sums.recall()),
+        ]
+    });
+    table(
+        html,
+        "policies",
+        "Cache, window and what was still shown",
+        &columns,
+        rows.collect(),
+    );
+}
+
+fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
+    html.line("h3", &[], &format!("{} sessions together", number(sessions as u64)));
+    let ends = totals
+        .iter()
+        .flat_map(|total| [total.ratio, total.interval.map(|it| it.1)]);
+    let most = ends.flatten().fold(1.0, f64::max);
+    let columns = [
+        words("Policy"),
+        words("Share of never"),
+        figures("Share"),
+        figures("from"),
+        figures("to"),
+        figures("Dollars"),
+        figures("p95 of sessions"),
+    ];
+    let share = |value: Option<f64>| {
+        value.map_or(Cell::Figure("–".to_owned(), -1.0), |value| {
+            Cell::Figure(format!("{value:.3}"), value)
+        })
+    };
+    let rows = totals.iter().take(super::MOST_COURSES).map(|total| {
+        let (value, interval) = (total.ratio.unwrap_or(0.0), total.interval);
+        vec![
+            Cell::Own(total.policy.name().to_owned()),
+            Cell::Drawn(Box::new(move |html| bars::with_interval(html, value, interval, most))),
+            share(total.ratio),
+            share(interval.map(|it| it.0)),
+            share(interval.map(|it| it.1)),
+            money(total.sums.cost()),
+            share(total.worst),
+        ]
+    });
+    let caption =
+        "All sessions as a share of what they cost without edits, with the 95 % interval from drawing sessions";
+    table(html, "together", caption, &columns, rows.collect());
+}

@@ -1,0 +1,290 @@
+//! What the page says first: whose session it is, and what came of it in words; and what it says last.
+
+use super::html::Html;
+use super::words::{count, dollars, number, percent, span};
+use super::{Course, Report, csv};
+use crate::policy::Policy;
+use crate::run::Sums;
+use codelet_context::economics::Preset;
+
+/// Title and theme.
+pub fn banner(html: &mut Html, report: &Report) {
+    html.element("div", &[("class", "brand")], |html| {
+        html.line("span", &[("class", "mark"), ("aria-hidden", "true")], "▤");
+        html.text(if report.is_live {
+            "Codelet · live session"
+        } else {
+            "Codelet · session report"
+        });
+    });
+    html.element("h1", &[], |html| html.foreign(&report.title));
+    html.element("p", &[("class", "about")], |html| {
+        html.foreign(&report.agent);
+        if let Some(model) = &report.model {
+            html.text(" · ");
+            html.foreign(model);
+        }
+        html.text(&format!(" · window {}", number(report.settings.window)));
+        if let Some(lasted) = report.lasted {
+            html.text(&format!(" · {}", span(lasted)));
+        }
+    });
+}
+
+/// The summary.
+pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usize) {
+    html.element("section", &[("aria-labelledby", "short")], |html| {
+        html.line("h2", &[("id", "short")], "In short");
+        let Some(course) = courses.get(first).filter(|course| !course.run.steps.is_empty()) else {
+            let words = if report.is_live {
+                "Nothing was sent yet, so there is nothing to tell of requests."
+            } else {
+                "The recording holds no request, so there is nothing to play. What was said is shown below."
+            };
+            html.line("p", &[("class", "lead")], words);
+            return;
+        };
+        let sums = course.run.sums();
+        let never = courses.iter().find(|course| course.run.policy == Policy::Never);
+        html.element("p", &[("class", "lead")], |html| {
+            html.text(&if report.is_live {
+                billed(report, &sums)
+            } else {
+                simulated(course, &sums, never)
+            });
+        });
+        tiles(html, report, course, &sums, never);
+        if let Some(words) = against_bills(report) {
+            html.line("p", &[], &words);
+        }
+    });
+}
+
+fn billed(report: &Report, sums: &Sums) -> String {
+    let mut words = format!(
+        "{} sent {} prompt tokens, of which {} were read from the cache, and brought {} tokens of replies",
+        count(sums.steps, "request", "requests"),
+        number(sums.usage.prompt()),
+        percent(sums.hit_share()),
+        number(sums.usage.output),
+    );
+    if report.is_priced {
+        words += &format!(", for {}", dollars(sums.dollars.total()));
+    }
+    words += &match sums.edits {
+        0 => ". Nothing that was sent has been edited.".to_owned(),
+        edits => format!(". What was sent has been edited {}.", count(edits, "time", "times")),
+    };
+    words
+}
+
+fn simulated(course: &Course, sums: &Sums, never: Option<&Course>) -> String {
+    let mut words = format!(
+        "A simulation of the {} in this recording: ",
+        count(sums.steps, "request", "requests")
+    );
+    let is_engine = matches!(course.run.policy, Policy::Preset(preset) if preset != Preset::Off);
+    let who = if is_engine {
+        format!("Codelet ({})", course.name)
+    } else {
+        format!("the policy {}", course.name)
+    };
+    let cost = sums.cost();
+    let never = never.map(|never| never.run.sums().cost()).filter(|&never| never > 0.0);
+    words += &match never {
+        Some(never) if course.run.policy != Policy::Never => {
+            let share = cost / never - 1.0;
+            let held = format!("against {} without any edit before the window is full", dollars(never));
+            match share {
+                _ if share.abs() < 0.000_5 => {
+                    format!("{who} would have cost {}, the same as without edits.", dollars(cost))
+                }
+                _ if share < 0.0 => {
+                    format!(
+                        "{who} would have cost {} {held}: {} less.",
+                        dollars(cost),
+                        percent(-share)
+                    )
+                }
+                _ => format!(
+                    "{who} would have cost {} {held}: {} more.",
+                    dollars(cost),
+                    percent(share)
+                ),
+            }
+        }
+        _ => format!("{who} would have cost {}.", dollars(cost)),
+    };
+    if sums.refetch > 0.0 {
+        words += &format!(
+            " That includes {} for reading again what had been removed and was referred to later.",
+            dollars(sums.refetch)
+        );
+    }
+    words += &match sums.edits {
+        0 => " Nothing was worth editing.".to_owned(),
+        edits => {
+            let removed: u64 = course.edits.iter().map(super::Edit::removed).sum();
+            format!(" {} removed {} tokens.", count(edits, "edit", "edits"), number(removed))
+        }
+    };
+    words
+}
+
+fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: Option<&Course>) {
+    let mut tiles = vec![
+        (
+            "Requests",
+            number(sums.steps),
+            format!("{} tokens of replies", number(sums.usage.output)),
+        ),
+        (
+            "Prompt tokens",
+            number(sums.usage.prompt()),
+            format!("{} a request", number(sums.mean().round() as u64)),
+        ),
+        (
+            "Fullest request",
+            number(sums.peak),
+            format!(
+                "{} of the window",
+                percent(sums.peak as f64 / report.settings.window.max(1) as f64)
+            ),
+        ),
+        (
+            "From the cache",
+            percent(sums.hit_share()),
+            count(sums.planned + sums.cold + sums.unplanned, "break", "breaks"),
+        ),
+    ];
+    if report.is_priced {
+        let below = match never.filter(|_| course.run.policy != Policy::Never) {
+            Some(never) => format!("{} without edits", dollars(never.run.sums().cost())),
+            None => format!("{} for prompts", dollars(sums.dollars.prompt())),
+        };
+        let name = if report.is_live { "Cost" } else { "Simulated cost" };
+        tiles.push((name, dollars(sums.cost()), below));
+    }
+    if !report.is_live {
+        tiles.push((
+            "Still shown when needed",
+            percent(sums.recall()),
+            format!("of {}", count(sums.referred, "reference", "references")),
+        ));
+    }
+    html.element("dl", &[("class", "tiles")], |html| {
+        for (name, figure, below) in tiles {
+            html.element("div", &[], |html| {
+                html.line("dt", &[], name);
+                html.element("dd", &[], |html| {
+                    html.line("span", &[("class", "big")], &figure);
+                    html.line("span", &[("class", "below")], &below);
+                });
+            });
+        }
+    });
+}
+
+/// How far the simulator is from what was billed.
+fn against_bills(report: &Report) -> Option<String> {
+    let check = report.check?;
+    let error = |error: f64| match error {
+        _ if error.abs() < 0.000_5 => "exactly that".to_owned(),
+        _ if error > 0.0 => format!("{} more", percent(error)),
+        _ => format!("{} less", percent(-error)),
+    };
+    Some(format!(
+        "The recording's own {} were billed {} for their prompts, as they were sent then. From their times and sizes alone, \
+         the cache model here predicts {}; told where other sessions had warmed the cache or the vendor lost it, {}. The \
+         figures of the policies are simulated, not billed.",
+        count(check.requests as u64, "request", "requests"),
+        dollars(check.billed),
+        error(check.blind_error()),
+        error(check.told_error()),
+    ))
+}
+
+/// How to read the figures, and all of them as files.
+pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
+    html.element("section", &[("aria-labelledby", "figures")], |html| {
+        html.line("h2", &[("id", "figures")], "The figures as files");
+        html.element("p", &[("class", "files")], |html| {
+            if let Some(course) = courses.get(report.first.min(courses.len().saturating_sub(1))) {
+                let words = format!("Requests under {} (CSV)", course.name);
+                csv::link(html, "requests.csv", &words, &csv::steps(course));
+                if course.run.policy != Policy::Never
+                    && let Some(never) = courses.iter().find(|course| course.run.policy == Policy::Never)
+                {
+                    csv::link(
+                        html,
+                        "requests-never.csv",
+                        "Requests without edits (CSV)",
+                        &csv::steps(never),
+                    );
+                }
+            }
+            if !courses.is_empty() {
+                csv::link(html, "policies.csv", "Policies (CSV)", &csv::policies(courses));
+                csv::link(html, "edits.csv", "Edits (CSV)", &csv::edits(courses));
+            }
+            csv::link(html, "contents.csv", "What was said (CSV)", &csv::contents(report));
+        });
+        let most = courses.iter().map(|course| course.run.steps.len()).max().unwrap_or(0);
+        if most > csv::MOST_ROWS {
+            let words = format!("Files of requests hold the first {}.", number(csv::MOST_ROWS as u64));
+            html.line("p", &[], &words);
+        }
+        html.line("h2", &[("id", "how")], "Where the figures come from");
+        html.element("ul", &[("class", "notes")], |html| {
+            for note in conditions(report).iter().chain(&report.notes) {
+                html.element("li", &[], |html| html.text(&super::html::clip(note, 600)));
+            }
+        });
+    });
+}
+
+fn conditions(report: &Report) -> Vec<String> {
+    let settings = &report.settings;
+    let card = &settings.card;
+    let mut notes = Vec::new();
+    if report.is_priced {
+        let dated = if card.as_of.is_empty() {
+            String::new()
+        } else {
+            format!(", as of {}", card.as_of)
+        };
+        notes.push(format!(
+            "Prices of the card {}{dated}, for a million tokens: prompt {}, read from the cache {}, written to it {}, \
+             reply {}. An entry of the cache lives {}.",
+            card.name,
+            dollars(card.rates.input),
+            dollars(card.rates.cache_read),
+            dollars(card.write()),
+            dollars(card.rates.output),
+            span(u64::try_from(card.expires_after().as_millis()).unwrap_or(u64::MAX)),
+        ));
+    } else {
+        notes.push("The price of the model is not known, so dollars are left out or zero.".to_owned());
+    }
+    if !report.is_live {
+        notes.push(format!(
+            "Every policy compacts with the engine when a request would pass {} tokens: the window less {} for the reply.",
+            number(settings.limit()),
+            number(settings.window - settings.limit()),
+        ));
+        notes.push(format!(
+            "What a reply refers to and its request did not show is read again with a probability of {}.",
+            percent(settings.refetch)
+        ));
+        notes.push(
+            "What an edit cost is the price of writing again what the cache held behind it. What it saved is what the \
+             removed tokens would have cost in the requests after it, had they stayed to the end."
+                .to_owned(),
+        );
+    } else {
+        notes.push(
+            "What an edit saved is what each request since was expected to cost less, times their number.".to_owned(),
+        );
+    }
+    notes
+}

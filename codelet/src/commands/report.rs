@@ -1,0 +1,147 @@
+//! `codelet report`: a recorded conversation as one page, with what it would have cost under other ways of editing it.
+
+use crate::args::Report;
+use crate::commands::replay::{card, policies};
+use crate::commands::warn;
+use crate::exit::Failure;
+use crate::input::Input;
+use crate::output::Output;
+use crate::paint::{Look, clean, count};
+use crate::progress::Progress;
+use codelet_context::economics::Preset;
+use codelet_context::price::{self, Lifetime, PriceCard};
+use codelet_context::tokens::Tokens;
+use codelet_replay::play::play;
+use codelet_replay::policy::{Policy, Settings};
+use codelet_replay::report::{page, played};
+use codelet_replay::session::Session;
+use codelet_replay::totals::{Played, totals};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+/// The window of most models that agents use, and the larger one that some have, in tokens.
+const WINDOWS: [Tokens; 2] = [200_000, 1_000_000];
+
+/// Reads, plays, writes the page.
+///
+/// # Errors
+/// When the input cannot be read, holds nothing to play, or the page cannot be written; and where it would be printed on
+/// a terminal.
+pub fn run(args: &Report) -> Result<(), Failure> {
+    let output = match &args.output {
+        Some(path) => Output::named(path),
+        None => Output::Stdout,
+    };
+    if output == Output::Stdout && std::io::stdout().is_terminal() {
+        return Err(Failure::Told(
+            "the page is HTML, which is of no use on a terminal: name a file with -o report.html".to_owned(),
+        ));
+    }
+    for file in &args.files {
+        if output.is_same(&Output::named(file)) && output != Output::Stdout {
+            return Err(Failure::at(
+                file.display(),
+                "is read, so it cannot be written to; name another with -o",
+            ));
+        }
+    }
+    output.check()?;
+    let progress = Progress::start("reading");
+    let (session, format) = read(args.files.first().map(|file| &**file), args)?;
+    let settings = settings(args, &session)?;
+    let mut policies = policies(&args.policies);
+    if args.policies.is_empty() && !session.requests.is_empty() {
+        // Those that edit as the first one does say nothing new.
+        policies.retain(|policy| *policy != Policy::Preset(Preset::Off));
+    }
+    let runs = policies.iter().map(|&policy| {
+        progress.tell(&format!("playing {} under {}", clean(&session.name), policy.name()));
+        play(&session, policy, &settings)
+    });
+    let runs = if session.requests.is_empty() {
+        Vec::new()
+    } else {
+        runs.collect()
+    };
+    let mut report = played(&session, format, runs, &settings);
+    let mut skipped = Vec::new();
+    if args.files.len() > 1 {
+        let mut all = vec![Played::new(&session, format.to_owned(), &policies, &settings)];
+        for file in &args.files[1..] {
+            progress.tell(&format!("playing {}", clean(&file.display().to_string())));
+            match read(Some(file), args) {
+                Ok((other, _)) if other.requests.is_empty() => {
+                    skipped.push(clean(&format!("skipped {}: holds no reply of a model", file.display())));
+                }
+                Ok((other, format)) => all.push(Played::new(&other, format.to_owned(), &policies, &settings)),
+                Err(Failure::Told(problem)) => skipped.push(format!("skipped {problem}")),
+                Err(closed) => return Err(closed),
+            }
+        }
+        if !skipped.is_empty() {
+            report.notes.push(format!(
+                "Of the files, {} could not be read.",
+                count(skipped.len(), "file")
+            ));
+        }
+        report.together = Some((all.len(), totals(&all)));
+    }
+    progress.tell("writing the page");
+    let text = page(&report);
+    drop(progress);
+    output.write(|out| out.write_all(text.as_bytes()))?;
+    warn(&Look::stderr(), &skipped);
+    if let Output::File(path) = &output
+        && std::io::stderr().is_terminal()
+    {
+        let _ = writeln!(std::io::stderr(), "wrote {}", clean(&path.display().to_string()));
+    }
+    Ok(())
+}
+
+/// The session in a file, or on standard input, with the name of its form.
+fn read(file: Option<&Path>, args: &Report) -> Result<(Session, &'static str), Failure> {
+    let input = Input::read(file)?;
+    let recording =
+        codelet_transcript::record(&input.bytes, args.from.0).map_err(|error| Failure::at(&input.name, error))?;
+    let name = match file.filter(|file| *file != Path::new("-")) {
+        Some(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        None => "standard input".to_owned(),
+    };
+    let format = recording.document.format.name();
+    drop(input);
+    Ok((Session::new(name, recording), format))
+}
+
+/// What was asked for, and for the rest what fits the session: its model's prices, and a window that it fitted into.
+fn settings(args: &Report, session: &Session) -> Result<Settings, Failure> {
+    let card = match &args.prices {
+        Some(name) => card(name)?,
+        None => own_card(session),
+    };
+    let window = args.window.unwrap_or_else(|| {
+        let billed = session.requests.iter().filter_map(|request| request.billed);
+        let most = billed.map(|billed| billed.usage.prompt()).max().unwrap_or(0);
+        let fits = |window: &&Tokens| **window >= most;
+        WINDOWS.iter().find(fits).copied().unwrap_or(WINDOWS[1])
+    });
+    let mut settings = Settings::new(window, card);
+    settings.refetch = args.refetch;
+    Ok(settings)
+}
+
+/// The prices of the session's model, with the lifetime that most of its cache writes had; the usual ones where the model
+/// is not known.
+fn own_card(session: &Session) -> PriceCard {
+    let model = session.requests.iter().find_map(|request| request.model.as_deref());
+    let Some(card) = model.and_then(price::find) else {
+        return price::usual();
+    };
+    let billed = || session.requests.iter().filter_map(|request| request.billed);
+    let (hour, all) = billed().fold((0, 0), |sum, it| (sum.0 + it.hour, sum.1 + it.usage.cache_write));
+    card.clone().living(if hour * 2 > all {
+        Lifetime::Hour
+    } else {
+        Lifetime::FiveMinutes
+    })
+}
