@@ -104,13 +104,15 @@ async fn one(server: Server, options: Arc<Options>) -> One {
 /// What must not be shown: the keys of the session, and the headers of this server. What a program gets in its
 /// environment may be anything, such as its folder; of that, only what the session keeps secret is.
 fn secrets(server: &Server, options: &Options) -> Secrets {
-    let headers = match &server.reach {
-        Reach::Http { headers, .. } => &headers[..],
-        Reach::Program { .. } => &[],
+    let (url, headers) = match &server.reach {
+        Reach::Http { url, headers } => (url.as_str(), &headers[..]),
+        Reach::Program { .. } => ("", &[][..]),
     };
+    // A key may stand in an address, behind the path or before the host.
+    let url = Some(url).filter(|url| url.contains(['?', '@']));
     // A key is shown without its scheme, too.
     let values = headers
         .iter()
         .flat_map(|(_, value)| [value.as_str(), value.rsplit(' ').next().unwrap_or_default()]);
-    Secrets::new(options.secrets.iter().map(String::as_str).chain(values))
+    Secrets::new(options.secrets.iter().map(String::as_str).chain(values).chain(url))
 }

@@ -22,6 +22,8 @@ use std::time::Duration;
 const PAGES: usize = 200;
 /// Tools that are looked at; of these, some are taken.
 const LOOKED_AT: usize = 20_000;
+/// How long a server that has gone is asked why.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How long the word that a call is no longer waited for may take on its way.
 const FAREWELL: Duration = Duration::from_millis(20);
 
@@ -107,8 +109,7 @@ impl Connection {
                 match serve_client_with_lifecycle(config, pipe, mode).await {
                     Ok(client) => (client, Some(program)),
                     Err(error) => {
-                        // Its status follows the end of its output.
-                        program.wait(Duration::from_millis(200)).await;
+                        program.last_words(LAST_WORDS).await;
                         return Err(trouble(&error, program.ended()));
                     }
                 }
@@ -134,8 +135,10 @@ impl Connection {
         for _ in 0..PAGES {
             let mut page = PaginatedRequestParams::default();
             page.cursor = cursor.take();
-            let mut request = ListToolsRequest::default();
-            request.params = Some(page);
+            let request = ListToolsRequest {
+                params: Some(page),
+                ..ListToolsRequest::default()
+            };
             let asked = self.client.send_request(ClientRequest::ListToolsRequest(request)).await;
             let answered = asked.map_err(|error| match error {
                 // A server without tools need not know the question.
@@ -198,8 +201,7 @@ impl Connection {
 
     async fn lost(&self, error: &ServiceError) -> Came {
         if let Some(program) = &self.program {
-            // Its status follows the end of its output.
-            program.wait(FAREWELL).await;
+            program.last_words(LAST_WORDS).await;
         }
         Came::Lost(self.why_lost(error))
     }
@@ -246,7 +248,9 @@ fn as_value(result: ServerResult) -> Value {
 fn trouble(error: &ClientInitializeError, ended: Option<String>) -> Trouble {
     match (error, ended) {
         (ClientInitializeError::JsonRpcError(error), _) => Trouble::Refused(one_line(&error.message, 200)),
-        (_, Some(ended)) => Trouble::Unreachable(ended),
+        (ClientInitializeError::TransportError { .. } | ClientInitializeError::ConnectionClosed(_), Some(ended)) => {
+            Trouble::Unreachable(ended)
+        }
         (ClientInitializeError::TransportError { error, .. }, None) => {
             let error: &(dyn Error + 'static) = &*error.error;
             Trouble::Unreachable(http::cause(error))
@@ -254,13 +258,13 @@ fn trouble(error: &ClientInitializeError, ended: Option<String>) -> Trouble {
         (ClientInitializeError::ConnectionClosed(_), None) => {
             Trouble::Unreachable("it has closed the connection".to_owned())
         }
-        (ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. }, None) => {
+        (ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. }, _) => {
             let versions: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).take(5).collect();
             Trouble::Foreign(format!(
                 "it speaks the versions {} of the protocol",
                 one_line(&versions.join(", "), 200)
             ))
         }
-        (_, None) => Trouble::Foreign("its first answer is none".to_owned()),
+        _ => Trouble::Foreign("its first answer is none".to_owned()),
     }
 }

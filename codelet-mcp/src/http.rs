@@ -7,7 +7,7 @@ use reqwest::Client;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::FixedInterval;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use std::collections::HashMap;
 use std::error::Error;
 use std::sync::Arc;
@@ -76,9 +76,8 @@ fn client() -> Result<Client, Trouble> {
 
 /// What went wrong: the innermost cause, as those around it repeat the address, which may hold a secret.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
-    let innermost = std::iter::successors(Some(error), |&error| error.source())
-        .last()
-        .unwrap_or(error);
+    let causes = std::iter::successors(Some(error), |&error| inner(error));
+    let innermost = causes.last().unwrap_or(error);
     if let Some(error) = innermost.downcast_ref::<reqwest::Error>() {
         return match error.status() {
             Some(status) => format!("it answers with the status {}", status.as_u16()),
@@ -87,5 +86,14 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
         };
     }
     let said = innermost.to_string();
-    one_line(said.split(" (os error").next().unwrap_or(&said), 300)
+    let said = said.split(" (os error").next().unwrap_or(&said);
+    one_line(said.split(" for url (").next().unwrap_or(said), 300)
+}
+
+/// The cause of an error; the library does not name all of them as such.
+fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(StreamableHttpError::Client(error)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        return Some(error);
+    }
+    error.source()
 }

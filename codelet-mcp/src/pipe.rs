@@ -2,10 +2,11 @@
 
 use crate::program::Ends;
 use crate::text::Tail;
-use rmcp::model::{JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
 const PIECE: usize = 64 * 1024;
 /// Questions of the server that wait for their answers; more are not heard.
 const QUESTIONS: usize = 32;
+/// Questions of the server that are heard at all: one every ten seconds, for a day.
+const MOST_QUESTIONS: usize = 10_000;
 
 /// The pipes of a program. What is on its standard output and no message goes where its errors go.
 pub(crate) struct Pipe {
@@ -31,6 +34,10 @@ pub(crate) struct Pipe {
     /// Up to here there is no line end.
     searched: usize,
     questions: Arc<AtomicUsize>,
+    /// How many questions were heard.
+    heard: usize,
+    /// What was asked and not answered.
+    asked: HashSet<RequestId>,
     told: Tail,
 }
 
@@ -43,6 +50,8 @@ impl Pipe {
             done: 0,
             searched: 0,
             questions: Arc::default(),
+            heard: 0,
+            asked: HashSet::new(),
             told,
         }
     }
@@ -59,19 +68,36 @@ impl Pipe {
             }
             self.done = end + 1;
             self.searched = self.done;
-            match message {
-                Some(JsonRpcMessage::Request(_)) if self.questions.load(Ordering::Relaxed) >= QUESTIONS => {}
-                Some(message) => {
-                    if let JsonRpcMessage::Request(_) = message {
-                        self.questions.fetch_add(1, Ordering::Relaxed);
-                    }
-                    return Some(message);
-                }
-                None => {}
+            if let Some(message) = message.filter(|message| self.is_waited_for(message)) {
+                return Some(message);
             }
         }
         self.searched = self.read.len();
         None
+    }
+
+    /// Whether a message answers something that was asked, or asks something itself while not too much is asked.
+    fn is_waited_for(&mut self, message: &ServerJsonRpcMessage) -> bool {
+        match message {
+            JsonRpcMessage::Request(_) => {
+                let is_heard = self.heard < MOST_QUESTIONS && self.questions.load(Ordering::Relaxed) < QUESTIONS;
+                self.heard += usize::from(is_heard);
+                self.questions.fetch_add(usize::from(is_heard), Ordering::Relaxed);
+                is_heard
+            }
+            JsonRpcMessage::Response(response) => self.was_asked(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref().is_some_and(|id| self.was_asked(id)),
+            JsonRpcMessage::Notification(_) => false,
+        }
+    }
+
+    /// Whether this was asked; some servers answer the number 1 with the text "1".
+    fn was_asked(&mut self, id: &RequestId) -> bool {
+        let number = match id {
+            RequestId::String(text) => text.parse().ok().map(RequestId::Number),
+            RequestId::Number(_) => None,
+        };
+        self.asked.remove(id) || number.is_some_and(|number| self.asked.remove(&number))
     }
 
     /// Makes room for more.
@@ -108,6 +134,9 @@ impl Transport<RoleClient> for Pipe {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        if let JsonRpcMessage::Request(request) = &item {
+            self.asked.insert(request.id.clone());
+        }
         let input = self.input.clone();
         let questions = self.questions.clone();
         async move {

@@ -8,7 +8,8 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
@@ -42,6 +43,8 @@ pub(crate) struct Start<'a> {
 /// A running program. Dropping it ends it.
 pub(crate) struct Program {
     family: Family,
+    /// Whether its standard error was read to the end.
+    is_read: Arc<AtomicBool>,
 }
 
 /// The ends of its pipes.
@@ -84,7 +87,11 @@ impl Program {
         };
         LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(family.clone());
         // From here on it is ended whatever fails.
-        let program = Program { family };
+        let is_read = Arc::new(AtomicBool::new(false));
+        let program = Program {
+            family,
+            is_read: is_read.clone(),
+        };
         let input: OwnedFd = child.stdin().take().ok_or(ErrorKind::BrokenPipe)?.into();
         let output: OwnedFd = child.stdout().take().ok_or(ErrorKind::BrokenPipe)?.into();
         let errors: OwnedFd = child.stderr().take().ok_or(ErrorKind::BrokenPipe)?.into();
@@ -92,7 +99,7 @@ impl Program {
             input: pipe::Sender::from_owned_fd(input)?,
             output: pipe::Receiver::from_owned_fd(output)?,
         };
-        tokio::spawn(keep_tail(pipe::Receiver::from_owned_fd(errors)?, told.clone()));
+        tokio::spawn(keep_tail(pipe::Receiver::from_owned_fd(errors)?, told.clone(), is_read));
         Ok((program, ends))
     }
 
@@ -110,6 +117,16 @@ impl Program {
     pub(crate) async fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
         while self.ended().is_none() && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits a moment for its last words, when the end of its output has come: its status and the rest of what it prints
+    /// follow.
+    pub(crate) async fn last_words(&self, most: Duration) {
+        let until = Instant::now() + most;
+        self.wait(most).await;
+        while self.ended().is_some() && !self.is_read.load(Ordering::Acquire) && Instant::now() < until {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -213,9 +230,10 @@ fn has_mark(pid: Pid, mark: &[u8]) -> bool {
 }
 
 /// Reads what comes, so that nobody has to wait for it to be read, and keeps the end of it.
-async fn keep_tail(mut errors: pipe::Receiver, told: Tail) {
+async fn keep_tail(mut errors: pipe::Receiver, told: Tail, is_read: Arc<AtomicBool>) {
     let mut piece = vec![0; 8192];
     while let Ok(read @ 1..) = errors.read(&mut piece).await {
         told.push(&piece[..read]);
     }
+    is_read.store(true, Ordering::Release);
 }

@@ -38,7 +38,7 @@ impl Secrets {
 
 /// A text without what a terminal acts upon and what no person sees; line ends and tabs stay.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|c| is_plain(c)) {
+    if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().filter(|&c| is_plain(c)).collect())

@@ -297,7 +297,7 @@ fn settings(bench: &Bench, text: &str) -> Output {
 
 #[test]
 fn the_settings_are_shown_without_secrets_and_refused_where_they_make_no_sense() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new();
     let shown = settings(
         &bench,

@@ -116,7 +116,7 @@ fn serve(manner: Manner) {
             continue;
         };
         note(&asked);
-        if manner == Manner::Noisy {
+        if manner == Manner::Noisy && asked.get("method").is_some() {
             noise(&mut out);
         }
         if manner == Manner::Endless {
