@@ -60,6 +60,8 @@ pub struct Block {
     pub path: u64,
     /// The first line is the file that the call reads or changes.
     pub subject: bool,
+    /// A call that changes files.
+    pub change: bool,
     /// For a call that changes files: it failed, so what it says stands nowhere else.
     pub failed: bool,
     /// A command printed it that only looks at files.
@@ -190,6 +192,7 @@ impl Index {
                 self.command = false;
                 if let Some(block) = self.blocks.last_mut() {
                     block.subject = arguments.subject && !block.lines.is_empty();
+                    block.change = call.action.kind == ActionKind::Change;
                 }
             }
             Part::ToolResult(result) => {
@@ -241,6 +244,7 @@ impl Index {
             position: self.position,
             path,
             subject: false,
+            change: false,
             failed: false,
             look: false,
         });

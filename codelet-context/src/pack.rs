@@ -61,6 +61,10 @@ const LONELY_BYTES: f32 = 20.0;
 const CALL_FACTOR: f32 = 3.0;
 /// A change that failed will be tried again, and what it says stands in no file.
 const FAILED_FACTOR: f32 = 12.0;
+/// What was changed last is what is worked on, and is written on or written again: the newest of all changes …
+const NEWEST_CHANGES: usize = 3;
+/// … are worth this many times as much.
+const NEWEST_FACTOR: f32 = 2.0;
 /// Lines that a command printed from a file are worth less than those that a reading tool printed, if there is one …
 const ASIDE_FACTOR: f32 = 0.5;
 /// … and if there is none: a command prints more than is needed.
@@ -149,6 +153,13 @@ impl<'a> Packer<'a> {
             bytes += index.lines[lines].iter().map(|line| u64::from(line.bytes)).sum::<u64>();
             let unit = task.unit_of[number] as usize;
             packer.next_block[number] = std::mem::replace(&mut packer.first_block[unit], number as u32);
+        }
+        let changes = index.blocks.iter().rev().filter(|block| block.change);
+        for block in changes.take(NEWEST_CHANGES) {
+            let lines = block.lines.start as usize..block.lines.end as usize;
+            packer.factors[lines]
+                .iter_mut()
+                .for_each(|factor| *factor *= NEWEST_FACTOR);
         }
         packer.per_byte = if bytes > 0 { 1.0 / bytes as f32 } else { 0.0 };
         relevance::weigh(index, &mut packer.factors);
@@ -441,6 +452,35 @@ mod tests {
         assert!(is_older_quoted(FAILED, Some("src/else.rs")));
         assert!(!is_older_quoted(FAILED, Some("src/one.rs")));
         assert!(!is_older_quoted(DONE, None));
+    }
+
+    #[test]
+    fn the_newest_changes_count_twice() {
+        let mut history = History::new();
+        for number in 0..5 {
+            run(&mut history, "./look", "nothing");
+            let text = format!("let walnut_count = {number};");
+            edit(&mut history, &format!("src/{number}.rs"), &text, DONE);
+        }
+        let index = history.index();
+        let units = digest::units(index, history.messages(), |_| None);
+        let task = Task {
+            index,
+            uses: &vec![Use::Choose; index.blocks.len()],
+            shown: &[],
+            unit_of: &units.of_block,
+            units: &units.units,
+            bytes: 100,
+        };
+        let packer = Packer::new(&task);
+        let changes = index.blocks.iter().filter(|block| block.change);
+        let factors: Vec<f32> = changes
+            .map(|block| packer.factors[block.lines.end as usize - 1] / CALL_FACTOR)
+            .collect();
+        assert_eq!(factors, [1.0, 1.0, 2.0, 2.0, 2.0]);
+        let command = index.blocks.iter().rev().find(|block| block.text.as_str() == "./look");
+        let factor = command.map(|block| packer.factors[block.lines.start as usize]);
+        assert_eq!(factor, Some(CALL_FACTOR), "a command is no change");
     }
 
     #[test]

@@ -1,0 +1,192 @@
+//! The section *Context*: the goal, what is pinned, how checks stand, what is broken, decided and left to do.
+
+use super::Story;
+use super::gist::prompt;
+use super::page::{Page, Topic};
+use super::quotation::{harmless, quoted, shown_command};
+use crate::outcome::{CheckFact, Facts, OpenError};
+use crate::todo::TodoState;
+use crate::turn::Turn;
+use crate::verdict::Verdict;
+use std::ops::Range;
+
+/// Pins take half of the room, shared equally; a pin that needs less leaves its rest to the next.
+pub(super) fn add_pins(page: &mut Page, pins: &[&str], bytes: usize) {
+    let mut room = bytes / 2;
+    for (number, pin) in pins.iter().enumerate() {
+        let share = room / (pins.len() - number);
+        let prefix = "Pinned: ".len() + 1;
+        let line = pin_line(pin, share.saturating_sub(prefix).max(24));
+        let taken = line.len() + 1;
+        if page.add((Topic::Pin, number, 0), line) {
+            room = room.saturating_sub(taken);
+        }
+    }
+}
+
+pub(super) fn lengthen_pins(page: &mut Page, pins: &[&str]) {
+    for (number, pin) in pins.iter().enumerate() {
+        let place = (Topic::Pin, number, 0);
+        let is_cut = |line: &&String| line.ends_with('…') && **line != pin_line(pin, pin.len());
+        let now = page.lines.get(&place).filter(is_cut).map_or(0, String::len);
+        if now > 0 {
+            let most = (now + page.room).saturating_sub("Pinned: …".len());
+            page.replace(place, pin_line(pin, most));
+        }
+    }
+}
+
+fn pin_line(pin: &str, most: usize) -> String {
+    format!("Pinned: {}", harmless(pin, most))
+}
+
+pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, width: usize) {
+    let open = facts.todo.items().filter(|item| item.state.is_open());
+    // What is under way goes first; a stable sort keeps the list's own order.
+    let mut open: Vec<_> = open.enumerate().collect();
+    open.sort_by_key(|(_, item)| item.state != TodoState::Active);
+    let is_first = which.start == 0;
+    for (number, item) in open.iter().skip(which.start).take(which.len()) {
+        let mark = if item.state == TodoState::Active {
+            "To do, under way: "
+        } else {
+            "To do: "
+        };
+        page.add(
+            (Topic::Todo, *number, 0),
+            format!("{mark}{}", harmless(&item.text, width)),
+        );
+    }
+    let all = facts.todo.items().count();
+    if all > 0 && !is_first {
+        let done = facts.todo.items().filter(|item| item.state == TodoState::Done).count();
+        page.add(
+            (Topic::Todo, usize::MAX, 0),
+            format!("Done of the to-do list: {done} of {all}"),
+        );
+    }
+}
+
+/// The newest errors, at most so many, with at most so many of the lines that say why: checks that are broken, or else
+/// other commands, which were often given up.
+pub(super) fn add_errors(page: &mut Page, facts: &Facts, checks: bool, most: usize, lines: usize, width: usize) {
+    let errors = facts.errors.iter().enumerate().rev();
+    let wanted = errors.filter(|(_, error): &(usize, &OpenError)| error.is_check() == checks);
+    for (number, error) in wanted.take(most) {
+        // Broken checks stand before the rest, the newest first.
+        let number = usize::from(!checks) * facts.errors.len() + facts.errors.len() - number;
+        let name = if checks { "Failing" } else { "Failed command" };
+        let command = shown_command(&error.command, width);
+        if !page.add((Topic::Error, number, 0), format!("{name}: {command}")) {
+            continue;
+        }
+        for (at, line) in error.lines.iter().take(lines).enumerate() {
+            if !page.add((Topic::Error, number, at + 1), format!("  | {}", harmless(line, width))) {
+                break;
+            }
+        }
+    }
+}
+
+/// The last test run, build and lint; one line for those that one command did.
+pub(super) fn add_status(page: &mut Page, facts: &Facts, width: usize) {
+    let checks = [("Tests", &facts.tests), ("Build", &facts.build), ("Lint", &facts.lint)];
+    let mut told: Vec<(String, &CheckFact)> = Vec::new();
+    for (name, check) in checks {
+        let Some(check) = check else { continue };
+        match told.iter_mut().find(|(_, other)| *other == check) {
+            Some((names, _)) => {
+                names.push_str(", ");
+                names.push_str(&name.to_lowercase());
+            }
+            None => told.push((name.to_owned(), check)),
+        }
+    }
+    for (number, (names, check)) in told.into_iter().enumerate() {
+        let verdict = match check.verdict {
+            Verdict::Passed => "passed",
+            Verdict::Failed => "FAILED",
+            Verdict::Unknown => "ran, result unclear",
+        };
+        let stale = if check.is_stale { ", files changed since" } else { "" };
+        let is_shown = facts.errors.iter().any(|error| error.command == check.command);
+        let command = if is_shown {
+            String::new()
+        } else {
+            format!(" ({})", shown_command(&check.command, width))
+        };
+        page.add(
+            (Topic::Status, number, 0),
+            format!("{names}: {verdict}{stale}{command}"),
+        );
+    }
+}
+
+/// The newest decisions of the user, at most so many.
+pub(super) fn add_decisions(page: &mut Page, facts: &Facts, most: usize, width: usize) {
+    for (number, decision) in facts.decisions.iter().enumerate().rev().take(most) {
+        let each = answers(&decision.question, &decision.answer);
+        let pairs = each.iter().map(|(question, answer)| {
+            let width = width / each.len();
+            format!("{} → {}", harmless(question, width), harmless(answer, width))
+        });
+        let line = format!("Decided: {}", pairs.collect::<Vec<_>>().join(" | "));
+        page.add((Topic::Decision, number, 0), line);
+    }
+}
+
+/// Each question with what was answered to it. Some tools repeat every question in the answer, as `"question"="answer"`;
+/// where one does not, all of the questions have all of the answer.
+fn answers<'a>(questions: &'a str, answer: &'a str) -> Vec<(&'a str, &'a str)> {
+    let mut found = Vec::new();
+    let mut rest = answer;
+    for question in questions.split(" / ").map(str::trim) {
+        let value = rest
+            .split_once(question)
+            .and_then(|(_, behind)| behind.strip_prefix("\"=\""));
+        let Some(value) = value else {
+            return vec![(questions, answer)];
+        };
+        let end = ["\",", "\".", "\" "].iter().filter_map(|sign| value.find(sign)).min();
+        let end = end.or_else(|| value.rfind('"')).unwrap_or(value.len());
+        found.push((question, &value[..end]));
+        rest = &value[end..];
+    }
+    found
+}
+
+pub(super) fn add_goal(page: &mut Page, story: &Story<'_>, width: usize) {
+    let words = |turn: &Turn| prompt(story.messages, turn.0.clone());
+    // A command such as `/model` sets no goal, if anything else was said.
+    let is_goal = |words: &String| !words.starts_with('/') || words.contains(' ');
+    let first = story
+        .turns
+        .iter()
+        .position(|turn| words(turn).as_ref().is_some_and(is_goal))
+        .or_else(|| story.turns.iter().position(|turn| words(turn).is_some()));
+    let last = story.turns.iter().rposition(|turn| words(turn).is_some());
+    for (at, (name, turn)) in [("Goal", first), ("Latest prompt", last.filter(|_| last != first))]
+        .into_iter()
+        .enumerate()
+    {
+        if let Some(words) = turn.and_then(|turn| words(&story.turns[turn])) {
+            page.add((Topic::Goal, at, 0), format!("{name}: {}", quoted(&words, width)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_question_has_its_own_answer() {
+        let said = "User has answered: \"Which base?\"=\"sqlite\", \"Port?\"=\"80\". Go on.";
+        assert_eq!(
+            answers("Which base? / Port?", said),
+            [("Which base?", "sqlite"), ("Port?", "80")]
+        );
+        assert_eq!(answers("Which base?", "sqlite"), [("Which base?", "sqlite")]);
+        assert_eq!(answers("a / b", "a"), [("a / b", "a")]);
+    }
+}

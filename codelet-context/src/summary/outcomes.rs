@@ -1,0 +1,128 @@
+//! The section *Key outcomes*: a line for each summarised turn, and the steps of long ones.
+
+use super::deeds::Deeds;
+use super::gist::prompt;
+use super::page::{Page, Place, Topic};
+use super::quotation::{harmless, quoted};
+use super::{PROMPT, Story};
+use crate::anchor::Anchor;
+use std::ops::Range;
+
+/// Bytes of what was said at the end of a turn.
+const SAID: usize = 160;
+/// What stands for the outcomes that have no room.
+const NOT_TOLD: &str = "earlier turns not told of: ";
+/// A turn of more messages than this is told of by its steps, too.
+const LONG: usize = 40;
+
+/// The long form of a line that stands in its short one.
+pub(super) struct Longer {
+    place: Place,
+    line: String,
+}
+
+/// The outcomes of the summarised turns in their short form, newest first as long as there is room.
+pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>) -> Vec<Longer> {
+    let mut longer = Vec::new();
+    let summarised = story.turns.partition_point(|turn| turn.0.start < story.until);
+    // Room to say that older turns are missing is kept until the oldest one is reached.
+    let mut reserve = if summarised > 1 {
+        page.room.min(NOT_TOLD.len() + 12)
+    } else {
+        0
+    };
+    page.room -= reserve;
+    let mut missing = summarised;
+    for number in (0..summarised).rev() {
+        if number == 0 {
+            page.room += std::mem::take(&mut reserve);
+        }
+        let turn = &story.turns[number].0;
+        let range = turn.start.min(story.messages.len())..turn.end.min(story.until).min(story.messages.len());
+        let deeds = Deeds::of(&story.messages[range.clone()]);
+        let place = (Topic::Outcome, number, 0);
+        if !page.add(place, outcome_line(story, number, &range, &deeds, 48, None)) {
+            break;
+        }
+        missing = number;
+        if let Some(said) = &deeds.said {
+            let line = outcome_line(story, number, &range, &deeds, PROMPT * 2 / 3, Some(said));
+            longer.push(Longer { place, line });
+        }
+        add_steps(page, story, number, range, &deeds);
+    }
+    page.room += reserve;
+    if missing > 0 && missing < summarised {
+        page.add((Topic::Outcome, 0, usize::MAX), format!("- ({NOT_TOLD}{missing})"));
+    }
+    longer
+}
+
+/// A turn's prompt, what was done, what was said at the end if it is to be told, and what it finished.
+fn outcome_line(
+    story: &Story<'_>,
+    number: usize,
+    range: &Range<usize>,
+    deeds: &Deeds,
+    width: usize,
+    said: Option<&str>,
+) -> String {
+    let turn = &story.turns[number].0;
+    let about = match prompt(story.messages, range.clone()) {
+        Some(words) => quoted(&words, width),
+        None => "(no words)".to_owned(),
+    };
+    let what = Some(deeds.what(range.end < turn.end)).filter(|what| !what.is_empty());
+    let said = said.map(|said| format!("said {}", quoted(said, SAID)));
+    let told: Vec<String> = what.into_iter().chain(said).collect();
+    let colon = if told.is_empty() { "" } else { ": " };
+    let is_finished = |anchor: &&Anchor| anchor.turn == number && anchor.range == *turn && turn.end <= story.until;
+    let marks = story.anchors.iter().filter(is_finished);
+    let marks: String = marks.map(|anchor| format!(" [{}]", anchor.kind.name())).collect();
+    format!("- {about}{colon}{}{marks}", told.join("; "))
+}
+
+/// What the steps of a long turn have come to, newest first.
+fn add_steps(page: &mut Page, story: &Story<'_>, number: usize, range: Range<usize>, deeds: &Deeds) {
+    let turn = &story.turns[number].0;
+    let is_step = |anchor: &&Anchor| anchor.turn == number && anchor.range != *turn && anchor.range.start < range.end;
+    let mut anchors: Vec<&Anchor> = story.anchors.iter().filter(is_step).collect();
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    // A single test run stands in the line of the turn.
+    let is_long = range.end < turn.end || range.len() > LONG;
+    let is_long = !anchors.is_empty() || is_long && deeds.checked.len() > 1;
+    for (at, what) in deeds.checked.iter().filter(|_| is_long) {
+        let at = range.start + at;
+        let mut line = format!("  - {what}");
+        anchors.retain(|anchor| {
+            let is_it = anchor.range.contains(&at);
+            if is_it {
+                line.push_str(&format!(" [{}]", anchor.kind.name()));
+            }
+            !is_it
+        });
+        lines.push((at, line));
+    }
+    lines.extend(anchors.into_iter().map(|anchor| {
+        let words = harmless(&anchor.description, SAID);
+        (anchor.range.start, format!("  - {words} [{}]", anchor.kind.name()))
+    }));
+    lines.extend(
+        deeds
+            .commits
+            .iter()
+            .map(|(at, words)| (range.start + at, format!("  - committed {}", quoted(words, PROMPT)))),
+    );
+    lines.sort_by_key(|(at, _)| *at);
+    for (at, (_, line)) in lines.into_iter().enumerate().rev() {
+        if !page.add((Topic::Outcome, number, at + 1), line) {
+            break;
+        }
+    }
+}
+
+pub(super) fn lengthen_outcomes(page: &mut Page, longer: Vec<Longer>) {
+    for Longer { place, line } in longer {
+        page.replace(place, line);
+    }
+}
