@@ -381,9 +381,9 @@ impl Live {
 
     /// A word of the session itself, before anything was said.
     pub(crate) fn greet(&mut self, lines: Vec<Line<'static>>) {
+        // Drawn with the first frame, when the status is known too.
         let lines = self.renderer.say(lines);
         self.finished.extend(lines);
-        self.draw(Instant::now());
     }
 }
 

@@ -215,16 +215,34 @@ impl Terminal {
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
-    /// The screen compared with the one that is kept under this name.
+    /// The screen compared with the one that is kept under this name, as soon as all of it is drawn.
     pub fn looks_like(&self, name: &str) {
-        let screen = self.settled(&self.screen());
-        check_screen(name, &screen);
+        self.compare(name, |state| state.screen());
     }
 
     /// All that was shown, compared with what is kept under this name.
     pub fn reads_like(&self, name: &str) {
-        let text = self.settled(&self.text());
-        check_screen(name, &text);
+        self.compare(name, Emulated::text);
+    }
+
+    fn compare(&self, name: &str, of: impl Fn(&mut Emulated) -> String) {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/screens")
+            .join(format!("{name}.txt"));
+        if std::env::var_os("CODELET_BLESS").is_some() {
+            // Whoever blesses looks at it: what is still on its way may come.
+            std::thread::sleep(Duration::from_millis(500));
+            let screen = self.settled(&of(&mut self.shown.lock()));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, screen).unwrap();
+            return;
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        if !self.shown.wait(|state| self.settled(&of(state)) == kept) {
+            let screen = self.settled(&of(&mut self.shown.lock()));
+            let path = path.display();
+            panic!("{name} looks otherwise than {path} (CODELET_BLESS=1 keeps it as it is now):\n{screen}");
+        }
     }
 
     /// Without what is different each time: places, times and the estimate of the window.
@@ -260,23 +278,6 @@ fn settled_line(line: &str) -> String {
         }
     }
     out.join(" ").replace("under 1 ms", "_ ms")
-}
-
-fn check_screen(name: &str, screen: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/screens")
-        .join(format!("{name}.txt"));
-    if std::env::var_os("CODELET_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, screen).unwrap();
-        return;
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        kept == screen,
-        "{name} looks otherwise than {} (CODELET_BLESS=1 keeps it as it is now):\n{screen}",
-        path.display()
-    );
 }
 
 fn resize(terminal: impl std::os::fd::AsFd, (columns, rows): (u16, u16)) {
