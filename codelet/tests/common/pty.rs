@@ -203,6 +203,12 @@ impl Terminal {
         self.shown.lock().screen()
     }
 
+    /// Waits until the bytes that came end so.
+    pub fn ends_in(&self, end: &str) {
+        let found = self.shown.wait(|state| state.bytes.ends_with(end.as_bytes()));
+        assert!(found, "{:?}", String::from_utf8_lossy(&self.bytes()));
+    }
+
     /// Every byte that came.
     pub fn bytes(&self) -> Vec<u8> {
         self.shown.lock().bytes.clone()
@@ -256,6 +262,7 @@ fn settled_line(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let mut out: Vec<String> = Vec::new();
     for (at, word) in words.iter().enumerate() {
+        let word = &word.trim_start_matches('<');
         let is_number = word.chars().next().is_some_and(|c| c.is_ascii_digit())
             && word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','));
         let unit = words.get(at + 1).map(|unit| unit.trim_end_matches([')', ',']));
