@@ -28,6 +28,11 @@ pub(crate) async fn compact(
         SummaryBy::Model if reason == Reason::Refused => Some(Answer::TooLong),
         SummaryBy::Model => Some(written(session, interrupt, listener).await),
     };
+    if answer == Some(Answer::Interrupted) {
+        let told = "the compaction was interrupted; the conversation stands as it was";
+        listener.on(Event::Notice(told.to_owned()));
+        return Ok(());
+    }
     let began = Instant::now();
     let came = match answer {
         None => session.conversation.compact(reason),

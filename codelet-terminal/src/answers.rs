@@ -2,8 +2,10 @@
 
 use crate::command::COMMANDS;
 use crate::render::clean::clean;
+use crate::render::cost::{self, Break};
 use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit};
+use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::Session;
@@ -11,7 +13,6 @@ use codelet_context::cut;
 use codelet_context::message::{ActionKind, Message, Part};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
-use codelet_context::todo::TodoState;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::fmt::Write as _;
@@ -75,15 +76,20 @@ fn wrapped(look: &Look, role: Role, label: &str, text: &str, lines: &mut Vec<Lin
 
 /// Two columns: a word, and what is said of it. In a narrow terminal one below the other.
 fn table(look: &Look, rows: &[(String, String)], lines: &mut Vec<Line<'static>>) {
-    let widest = rows.iter().map(|(word, _)| columns(word)).max().unwrap_or(0);
-    let beside = widest + 4 <= look.width / 2;
+    // A long word has a line of its own, or it would push all others to the right.
+    let room = look.width / 3;
+    let widths = rows
+        .iter()
+        .map(|(word, _)| columns(word))
+        .filter(|width| *width <= room);
+    let widest = widths.max().unwrap_or(0);
     for (word, text) in rows {
-        if beside {
+        if columns(word) <= widest {
             let label = format!("  {}  ", fit(&clean(word, 4), widest));
             wrapped(look, Role::Text, &label, text, lines);
         } else {
-            lines.extend(say(look, Role::Accent, word));
-            wrapped(look, Role::Text, "    ", text, lines);
+            lines.extend(say(look, Role::Accent, &format!("  {word}")));
+            wrapped(look, Role::Text, "      ", text, lines);
         }
     }
 }
@@ -102,13 +108,7 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
             (word.trim_end().to_owned(), entry.help.to_owned())
         })
         .collect();
-    // The longest has a line of its own, or it would push all others to the right.
-    let (short, long): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(word, _)| word.len() < 30);
-    table(look, &short, &mut lines);
-    for (word, text) in long {
-        lines.extend(say(look, Role::Accent, &format!("  {word}")));
-        wrapped(look, Role::Text, "      ", &text, &mut lines);
-    }
+    table(look, &commands, &mut lines);
     lines.push(heading(look, "Keys"));
     let keys: Vec<(String, String)> = KEYS
         .iter()
@@ -120,99 +120,14 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
 
 /// What the session has cost, and what broke the cache.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    let bill = session.bill();
-    let usage = bill.usage;
-    let mut rows = vec![
-        ("prompt".to_owned(), format!("{} tokens", number(usage.prompt()))),
-        (
-            "  read from the cache".to_owned(),
-            format!("{} tokens", number(usage.cache_read)),
-        ),
-        (
-            "  written to the cache".to_owned(),
-            format!("{} tokens", number(usage.cache_write)),
-        ),
-        ("  neither".to_owned(), format!("{} tokens", number(usage.fresh))),
-        (
-            "answers".to_owned(),
-            match bill.reasoning {
-                0 => format!("{} tokens", number(usage.output)),
-                thinking => format!(
-                    "{} tokens, of which {} thinking",
-                    number(usage.output),
-                    number(thinking)
-                ),
-            },
-        ),
-        ("requests".to_owned(), number(bill.requests)),
-    ];
-    if bill.requests > 0 {
-        rows.push((
-            "cache hits".to_owned(),
-            format!("{:.0} % of all prompt tokens", bill.hit_share() * 100.0),
-        ));
-    }
-    let dollars = match (bill.dollars, bill.unpriced) {
-        (_, unpriced) if unpriced == bill.requests && unpriced > 0 => {
-            "not known: nobody knows what this model costs".to_owned()
-        }
-        (dollars, 0) => format!("${dollars:.4}"),
-        (dollars, unpriced) => format!(
-            "${dollars:.4}, and {} whose price nobody knows",
-            count(unpriced as usize, "request")
-        ),
-    };
-    rows.push(("dollars".to_owned(), dollars));
-    let mut lines = vec![heading(look, "So far")];
-    table(look, &rows, &mut lines);
-    let edits = session.conversation().edits();
-    if edits.is_empty() {
-        lines.extend(say(
-            look,
-            Role::Dim,
-            "  The prefix was never broken: each request extended the one before it.",
-        ));
-        return lines;
-    }
-    lines.push(heading(look, "Breaks of the cache"));
-    let edits: Vec<(String, String)> = edits
-        .iter()
-        .enumerate()
-        .map(|(at, edit)| {
-            let mut text = format!(
-                "compacted at message {} · {}: {} → {} tokens",
-                edit.at,
-                edit.reason.name(),
-                number(edit.before),
-                number(edit.after)
-            );
-            if edit.is_undone {
-                text.push_str(" · taken back");
-            }
-            ((at + 1).to_string(), text)
-        })
-        .collect();
-    table(look, &edits, &mut lines);
-    lines
+    let breaks: Vec<Break> = session.conversation().edits().iter().map(Break::from).collect();
+    let price = session.model().profile().price;
+    cost::cost(session.bill(), price.as_ref(), &breaks, look)
 }
 
 /// The list of what is to be done.
 pub fn todo(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    let list = session.conversation().todo();
-    let mut lines = Vec::new();
-    for item in list.items() {
-        let (mark, role) = match item.state {
-            TodoState::Open => (look.pick("☐ ", "[ ] "), Role::Text),
-            TodoState::Active => (look.pick("▸ ", "[>] "), Role::Strong),
-            TodoState::Done => (look.pick("☑ ", "[x] "), Role::Dim),
-            TodoState::Dropped => (look.pick("☒ ", "[-] "), Role::Dim),
-        };
-        wrapped(look, role, mark, &item.text, &mut lines);
-    }
-    if lines.is_empty() {
-        return say(look, Role::Dim, "There is no list of what is to be done.");
-    }
-    lines
+    told::todo(&session.conversation().todo(), look)
 }
 
 /// A handle as somebody may have copied it: bare, or with what stands around it in a marker.
@@ -295,36 +210,12 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
 
 /// When and why something left the window.
 pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
-    let Some(removal) = handle(session, words).and_then(|handle| session.conversation().why(&handle)) else {
+    if words.is_empty() {
         return unknown_handle(look, words, "why");
-    };
-    let what = format!(
-        "{}, {}",
-        removed_what(&removal.removed.tool),
-        count(removal.removed.body.len(), "byte")
-    );
-    let text = match removal.edit {
-        Some((number, edit)) => format!(
-            "{what}: removed by compaction {number} ({}) at message {}, by `{}`. Then {} → {} tokens{}.",
-            edit.reason.name(),
-            edit.at,
-            removal.removed.reason,
-            self::number(edit.before),
-            self::number(edit.after),
-            if edit.is_undone { "; that was taken back" } else { "" }
-        ),
-        None => format!(
-            "{what}: shortened before the model ever saw it whole, by `{}`: it was too long for the window.",
-            removal.removed.reason
-        ),
-    };
-    say(look, Role::Text, &text)
-}
-
-fn removed_what(tool: &str) -> String {
-    match tool {
-        "" => "A text".to_owned(),
-        tool => tool.to_owned(),
+    }
+    match handle(session, words) {
+        Some(handle) => told::why(&handle, session.conversation().why(&handle).as_ref(), look),
+        None => told::why(words, None, look),
     }
 }
 
@@ -501,18 +392,8 @@ pub fn answered(question: &Question, word: &Word) -> String {
 
 /// What fills the window.
 pub fn context(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    let conversation = session.conversation();
-    let state = conversation.state("", 0);
-    say(
-        look,
-        Role::Text,
-        &format!(
-            "{} of {} tokens in {}",
-            number(state.current),
-            number(state.capacity),
-            count(conversation.view().messages.len(), "message")
-        ),
-    )
+    let tools = context::weight(session.tools());
+    context::context(session.conversation(), &session.model().profile().name, tools, look)
 }
 
 /// What a compaction would come to.

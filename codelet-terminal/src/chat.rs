@@ -16,6 +16,7 @@ use codelet_context::conversation::Refusal;
 use codelet_context::pin::Pin;
 use futures_util::future::LocalBoxFuture;
 use ratatui::text::Line;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,6 +46,8 @@ pub struct Reach {
     pub shell: Arc<dyn Tool>,
     /// Tells the tools how far they may go.
     pub permit: Box<dyn Fn(Permission)>,
+    /// Where commands of the model's run.
+    pub directory: Box<dyn Fn() -> PathBuf>,
     /// Who asks for permission.
     pub gate: Asking,
     /// Where the questions arrive.
@@ -457,7 +460,7 @@ async fn attend<F: Front, T>(
             }
             wish = front.next(), if left.is_none() => wish,
             Some(question) = reach.questions.recv() => {
-                front.ask(question);
+                front.ask(question, &(reach.directory)());
                 continue;
             }
             done = &mut run => break Some(done),

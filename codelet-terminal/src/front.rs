@@ -6,6 +6,7 @@ use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
 use codelet_context::tracker::TokenState;
 use ratatui::text::Line;
+use std::path::Path;
 
 /// What somebody wants.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,8 +58,8 @@ pub(crate) trait Front {
     /// Something has happened in a run.
     fn on(&mut self, event: Event);
 
-    /// Asks for a permission; the answer goes to whoever asked.
-    fn ask(&mut self, question: Question);
+    /// Asks for a permission; the answer goes to whoever asked. Commands run in this directory.
+    fn ask(&mut self, question: Question, directory: &Path);
 
     /// Shows lines, for good.
     fn print(&mut self, lines: Vec<Line<'static>>);

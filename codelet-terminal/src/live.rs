@@ -16,6 +16,7 @@ use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
 use ratatui::text::{Line, Span};
 use std::io::{self, Stdout};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -66,6 +67,8 @@ pub(crate) struct Live {
     edited: Option<oneshot::Receiver<Result<String, String>>>,
     wishes: std::collections::VecDeque<Wish>,
     is_gone: bool,
+    /// Ctrl-Z was pressed, and the signal that goes with its end is still to come.
+    was_suspended: bool,
 }
 
 struct Signals {
@@ -108,6 +111,7 @@ impl Live {
             edited: None,
             wishes: std::collections::VecDeque::new(),
             is_gone: false,
+            was_suspended: false,
         })
     }
 
@@ -203,7 +207,7 @@ impl Live {
 
         let label = match self.repl.editor.searching() {
             Some(words) => format!("find {}: ", clean(words, 4)),
-            None => "> ".to_owned(),
+            None => look.pick("› ", "> ").to_owned(),
         };
         let label = clip(&label, width / 2);
         let indent = crate::render::wrap::columns(&label);
@@ -304,6 +308,7 @@ impl Live {
 
     fn suspend(&mut self) {
         let _ = self.screen.wipe();
+        self.was_suspended = true;
         if self.tty.suspend().is_err() {
             self.is_gone = true;
         }
@@ -376,8 +381,9 @@ impl Live {
 
     /// A word of the session itself, before anything was said.
     pub(crate) fn greet(&mut self, lines: Vec<Line<'static>>) {
+        // Drawn with the first frame, when the status is known too.
+        let lines = self.renderer.say(lines);
         self.finished.extend(lines);
-        self.draw(Instant::now());
     }
 }
 
@@ -454,10 +460,13 @@ impl Front for Live {
                     self.change(true);
                 }
                 Came::Size => self.resized(),
+                // Ctrl-Z has seen to it already; and while an editor has the terminal, it is the editor's.
+                Came::GoOn if std::mem::take(&mut self.was_suspended) || self.edited.is_some() => {}
                 Came::GoOn => {
-                    if self.edited.is_none() {
-                        self.screen.forget();
-                    }
+                    // Whoever stopped us from outside has used the terminal meanwhile.
+                    self.tty.lend();
+                    self.is_gone = self.tty.take_back().is_err();
+                    self.screen.forget();
                     self.resized();
                 }
                 Came::Files(files) => {
@@ -486,9 +495,9 @@ impl Front for Live {
         self.change(false);
     }
 
-    fn ask(&mut self, question: Question) {
+    fn ask(&mut self, question: Question, directory: &Path) {
         // The whole is printed once, however long it is; what is decided upon stays below.
-        let lines = questions::body(&self.outfit.look, &question);
+        let lines = questions::body(&self.outfit.look, &question, directory);
         self.print(lines);
         self.repl.ask(question);
     }

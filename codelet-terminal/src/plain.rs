@@ -13,6 +13,7 @@ use codelet_agent::event::Event;
 use ratatui::text::Line;
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -31,7 +32,7 @@ pub(crate) struct Plain {
     /// Lines of an input that goes on, each with a backslash at its end.
     begun: String,
     queue: VecDeque<String>,
-    questions: VecDeque<Question>,
+    questions: VecDeque<(Question, PathBuf)>,
     is_asked: bool,
     doing: Doing,
     renderer: Renderer,
@@ -121,17 +122,22 @@ impl Plain {
 
     /// Shows the question that waits.
     fn put_question(&mut self) {
-        while self.questions.front().is_some_and(Question::is_moot) {
-            if let Some(moot) = self.questions.pop_front() {
+        while self.questions.front().is_some_and(|(question, _)| question.is_moot()) {
+            if let Some((moot, _)) = self.questions.pop_front() {
                 moot.answer(Word::Once);
             }
             self.is_asked = false;
         }
-        let Some(question) = self.questions.front() else { return };
+        let Some((question, directory)) = self.questions.front() else {
+            return;
+        };
         if std::mem::replace(&mut self.is_asked, true) {
             return;
         }
-        let mut lines: Vec<String> = questions::body(&self.look, question).iter().map(words).collect();
+        let mut lines: Vec<String> = questions::body(&self.look, question, directory)
+            .iter()
+            .map(words)
+            .collect();
         lines.push(format!(
             "Permit it? y: once. a: always in this session ({}). n: no. n REASON: no, and the model is told why.",
             questions::always(question)
@@ -146,7 +152,7 @@ impl Plain {
 
     fn answer(&mut self, word: Word) {
         self.is_asked = false;
-        if let Some(question) = self.questions.pop_front() {
+        if let Some((question, _)) = self.questions.pop_front() {
             let told = answers::answered(&question, &word);
             question.answer(word);
             self.say(&told);
@@ -254,8 +260,8 @@ impl Front for Plain {
         self.show(all);
     }
 
-    fn ask(&mut self, question: Question) {
-        self.questions.push_back(question);
+    fn ask(&mut self, question: Question, directory: &Path) {
+        self.questions.push_back((question, directory.to_owned()));
         self.put_question();
     }
 

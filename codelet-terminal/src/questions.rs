@@ -1,76 +1,27 @@
-//! A question for permission, as lines: what exactly would be done, and what may be answered.
+//! A question for permission as it stands above the input: what is asked in a line, and what may be answered.
 
 use crate::answers::{self, grant, say};
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
-use crate::render::wrap::{Breaking, Wrap};
+use crate::render::permission::{choices, question};
 use codelet_agent::asking::Question;
-use codelet_agent::tool::Need;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use codelet_agent::permission::Asked;
+use ratatui::text::Line;
+use std::path::Path;
 
-/// Lines of a diff or a command that are shown with a question.
-const ASKED: usize = 200;
-
-/// What exactly would be done: printed once, so that it can be scrolled back to.
-pub(crate) fn body(look: &Look, question: &Question) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    for need in &question.needs {
-        let tool = clean(&question.tool, 1);
-        match need {
-            Need::Read { path, .. } => {
-                let head = format!("{tool} wants to look at {}", path.display());
-                lines.extend(say(look, Role::Warning, &head));
-            }
-            Need::Change { path, diff, .. } => {
-                let head = format!("{tool} wants to change {}", path.display());
-                lines.extend(say(look, Role::Warning, &head));
-                let role = |line: &str| match line.as_bytes().first() {
-                    Some(b'+') => Role::Added,
-                    Some(b'-') => Role::Removed,
-                    _ => Role::Text,
-                };
-                exactly(look, diff, role, &mut lines);
-            }
-            Need::Call { server, parameters, .. } => {
-                let head = format!("{tool} of the server {} is to be called with", clean(server, 1));
-                lines.extend(say(look, Role::Warning, &head));
-                exactly(look, parameters, |_| Role::Text, &mut lines);
-            }
-            Need::Run { command } => {
-                lines.extend(say(look, Role::Warning, &format!("{tool} wants to run")));
-                exactly(look, command, |_| Role::Text, &mut lines);
-            }
-        }
-    }
-    lines
-}
-
-fn exactly(look: &Look, text: &str, role: impl Fn(&str) -> Role, lines: &mut Vec<Line<'static>>) {
-    let total = text.lines().count();
-    for line in text.lines().take(ASKED) {
-        let indent = || vec![Span::raw("  ")];
-        let mut wrap = Wrap::new(look.width, Breaking::Exact, indent(), indent());
-        let style: Style = look.style(role(line));
-        wrap.push(style, &clean(line, 4), lines);
-        wrap.finish(lines);
-    }
-    if total > ASKED {
-        let more = answers::count(total - ASKED, "more line");
-        lines.extend(say(look, Role::Warning, &format!("  and {more} that are not shown")));
-    }
+/// What exactly would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
+pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<'static>> {
+    let asked = Asked {
+        tool: &asked.tool,
+        description: &asked.description,
+        needs: &asked.needs,
+    };
+    question(asked, directory, look)
 }
 
 /// What always would permit.
 pub(crate) fn always(question: &Question) -> String {
-    let grants: Vec<String> = question
-        .grants
-        .iter()
-        .map(|granted| {
-            let (what, means) = grant(granted);
-            format!("{} {means}", clean(&what, 1))
-        })
-        .collect();
+    let grants: Vec<String> = question.grants.iter().map(|granted| grant(granted).0).collect();
     grants.join(", ")
 }
 
@@ -96,35 +47,23 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>) -> Vec
     );
     let mut lines = say(look, Role::Warning, &what);
     if let Some(reason) = stand.refusing {
-        lines.extend(say(look, Role::Text, &format!("  No, because: {reason}▏")));
-        lines.extend(say(look, Role::Dim, "  Enter tells the model; Esc goes back"));
+        lines.extend(say(look, Role::Text, &format!("No, because: {reason}▏")));
+        lines.extend(say(look, Role::Dim, "Enter tells the model; Esc goes back"));
         return lines;
     }
     if stand.is_writing {
-        lines.extend(say(
-            look,
-            Role::Dim,
-            "  Send or clear what you are writing, then answer.",
-        ));
+        lines.extend(say(look, Role::Dim, "Send or clear what you are writing, then answer."));
         return lines;
     }
+    // Until keys answer, none is shown: they belong to whatever somebody was writing when the question came.
     if !stand.is_answerable {
         lines.push(Line::default());
         return lines;
     }
-    let mut option = |key: &str, text: &str| {
-        let first = vec![Span::styled(format!("  {key}  "), look.style(Role::Accent))];
-        let mut wrap = Wrap::new(look.width, Breaking::Prose, first, vec![Span::raw("     ")]);
-        wrap.push(look.style(Role::Text), text, &mut lines);
-        wrap.finish(&mut lines);
-    };
-    option("y", "yes, this once");
-    option("a", &format!("always in this session: {}", always(question)));
-    option("n", "no");
-    option("r", "no, with a reason for the model");
+    lines.extend(choices(Some(&always(question)), look));
     if stand.waiting > 0 {
         let more = answers::count(stand.waiting, "more question");
-        lines.extend(say(look, Role::Dim, &format!("  {more} after this one")));
+        lines.extend(say(look, Role::Dim, &format!("{more} after this one")));
     }
     lines
 }

@@ -7,6 +7,7 @@ use crate::complete::{self, Candidate, Sought};
 use crate::editor::Editor;
 use crate::front::Doing;
 use crate::keys::{Code, Key, Typed};
+use crate::render::permission::Choice;
 use codelet_agent::asking::{Question, Word};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -356,15 +357,14 @@ impl Repl {
                 ctrl: false,
                 alt: false,
                 ..
-            } => match c.to_ascii_lowercase() {
-                'y' => Word::Once,
-                'a' => Word::Always,
-                'n' => Word::No(None),
-                'r' => {
+            } => match Choice::of_key(c)? {
+                Choice::Once => Word::Once,
+                Choice::Always => Word::Always,
+                Choice::No => Word::No(None),
+                Choice::NoBecause => {
                     self.refusing = Some(Refusing { reason: String::new() });
                     return Some(Vec::new());
                 }
-                _ => return None,
             },
             _ => return None,
         };

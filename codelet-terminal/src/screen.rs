@@ -94,22 +94,20 @@ impl<W: Write> Screen<W> {
                 text
             })
             .collect();
+        // Behind the last row nothing is to be left of what stood there.
+        let leaves = rows.len() < self.drawn.len() || self.drawn.is_empty();
         for (number, row) in rows.iter().enumerate() {
             if number > 0 {
                 out.push_str("\r\n");
             }
-            if self.drawn.get(number) != Some(row) {
+            let is_last = number + 1 == rows.len();
+            if self.drawn.get(number) != Some(row) || (is_last && leaves) {
                 out.push_str(row);
-                out.push_str("\x1b[K");
+                out.push_str(if is_last { "\x1b[J" } else { "\x1b[K" });
             }
         }
-        if rows.len() < self.drawn.len() || self.drawn.is_empty() {
-            // The rest of the last row is blank already, and behind it nothing is to be left.
-            out.push_str(if rows.is_empty() {
-                "\x1b[J"
-            } else {
-                "\x1b[K\x1b[1B\r\x1b[J\x1b[1A"
-            });
+        if rows.is_empty() {
+            out.push_str("\x1b[J");
         }
         self.at = rows.len().saturating_sub(1);
         if let Some((row, column)) = frame.cursor {

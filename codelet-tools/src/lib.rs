@@ -132,6 +132,11 @@ impl Reach {
     pub fn permit(&self, permission: Permission) {
         self.0.permit(permission);
     }
+
+    /// Where the next command begins.
+    pub fn directory(&self) -> PathBuf {
+        self.0.shell()
+    }
 }
 
 /// [`all`], and what says how far they may go.

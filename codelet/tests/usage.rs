@@ -7,12 +7,6 @@ use common::*;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
-fn without_arguments_the_help_is_shown_and_the_status_is_2() {
-    let output = run(&[]);
-    refused(&output, &["Usage: codelet", "compact", "inspect", "restore", "formats"]);
-}
-
-#[test]
 fn help_and_version_are_no_errors() {
     for args in [
         &["--help"][..],

@@ -79,13 +79,15 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let Some(shell) = equipment.shell else {
         return Err(Failure::Told("there is no shell".to_owned()));
     };
-    let (reach_of_tools, surroundings) = (equipment.reach, Arc::clone(&equipment.surroundings));
+    let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach);
+    let surroundings = Arc::clone(&equipment.surroundings);
     let reach = Reach {
         connect: connect(settings.clone()),
         export: Box::new(export),
         read_file: read_file(place.directory.clone(), surroundings),
         shell,
         permit: Box::new(move |permission| reach_of_tools.permit(permission)),
+        directory: Box::new(move || shell_of_tools.directory()),
         gate: gate.clone(),
         questions,
         models: known_models(settings),
@@ -136,8 +138,9 @@ fn nobody_to_ask(settings: &Settings) -> Option<String> {
     let keys: Vec<String> = vendor::vendors()
         .filter_map(|other| other.keys.first())
         .filter(|other| !vendor.keys.contains(other))
-        .take(3)
         .map(|key| format!("${key}"))
+        .collect::<std::collections::BTreeSet<String>>()
+        .into_iter()
         .collect();
     let found = LOCAL.iter().find(|(port, ..)| is_open(*port));
     let server = match found {

@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod agent;
+pub mod pty;
 
 use serde_json::{Value, json};
 use std::io::Write;

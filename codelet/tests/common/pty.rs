@@ -1,0 +1,454 @@
+//! A session that a test lives in: in a real pseudo-terminal with an emulator behind it, or through pipes.
+
+use super::agent::Bench;
+use codelet_testkit::server::{Server, Wire};
+use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Nothing takes longer, on however busy a machine.
+const LIMIT: Duration = Duration::from_secs(20);
+/// Rows that went out at the top and are still known.
+const SCROLLBACK: usize = 5_000;
+
+/// What was shown so far, and a bell that rings when more is.
+struct Shown<T> {
+    state: Mutex<T>,
+    more: Condvar,
+}
+
+impl<T> Shown<T> {
+    fn lock(&self) -> MutexGuard<'_, T> {
+        self.state.lock().unwrap()
+    }
+
+    /// Waits until it holds; says no when the time is over.
+    fn wait(&self, mut holds: impl FnMut(&mut T) -> bool) -> bool {
+        let began = Instant::now();
+        let mut state = self.lock();
+        while !holds(&mut state) {
+            let left = LIMIT.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return false;
+            }
+            (state, _) = self.more.wait_timeout(state, left).unwrap();
+        }
+        true
+    }
+}
+
+/// A session that can be talked to.
+pub trait Session {
+    /// Says something and sends it.
+    fn say(&mut self, text: &str);
+    /// Interrupts what runs.
+    fn interrupt(&mut self);
+    /// Waits until these words were shown.
+    fn wait(&mut self, words: &str);
+    /// Answers the question that is shown: with `y`, `a`, `n`, or `n` and a reason.
+    fn answer(&mut self, word: &str);
+    /// What was shown since the beginning, as text.
+    fn text(&self) -> String;
+    /// Waits for the end; returns the status.
+    fn end(&mut self) -> i32;
+}
+
+/// In a terminal.
+pub struct Terminal {
+    pub child: Box<dyn ChildWrapper>,
+    /// The emulator's side.
+    master: Option<File>,
+    /// Keeps the other side open, and knows its modes.
+    slave: File,
+    shown: Arc<Shown<Emulated>>,
+    work: PathBuf,
+}
+
+struct Emulated {
+    parser: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
+impl Emulated {
+    /// Everything from the first row of the scrollback to the last of the screen.
+    fn text(&mut self) -> String {
+        let screen = self.parser.screen_mut();
+        let (_, width) = screen.size();
+        screen.set_scrollback(usize::MAX);
+        let most = screen.scrollback();
+        let mut rows = Vec::new();
+        for back in (1..=most).rev() {
+            screen.set_scrollback(back);
+            rows.extend(screen.rows(0, width).next());
+        }
+        screen.set_scrollback(0);
+        rows.extend(screen.rows(0, width));
+        trimmed(rows)
+    }
+
+    fn screen(&self) -> String {
+        let screen = self.parser.screen();
+        trimmed(screen.rows(0, screen.size().1).collect())
+    }
+}
+
+fn trimmed(rows: Vec<String>) -> String {
+    let text: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
+    format!("{}\n", text.join("\n").trim_end())
+}
+
+impl Terminal {
+    /// Starts a session that asks this server.
+    pub fn start(bench: &Bench, server: &Server, args: &[&str], size: (u16, u16)) -> Self {
+        let terminal = Terminal::run(bench, bench.asking(server, Wire::Anthropic, args), size);
+        // What is typed before belongs to the shell, which makes other characters of some keys.
+        terminal.see("ready");
+        terminal
+    }
+
+    /// Starts a command.
+    pub fn run(bench: &Bench, command: Command, (columns, rows): (u16, u16)) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        resize(&master, (columns, rows));
+        // The first terminal that a leader of a session opens is its own; so a shell opens it, and becomes the program.
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg("exec \"$@\" < \"$0\" > \"$0\" 2>&1").arg(&name);
+        shell.arg(command.get_program()).args(command.get_args());
+        shell.env_clear().env("TERM", "xterm-256color");
+        for (key, value) in command.get_envs() {
+            if let Some(value) = value {
+                shell.env(key, value);
+            }
+        }
+        shell.current_dir(command.get_current_dir().unwrap_or(&bench.work));
+        shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let slave = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags_noctty()
+            .open(&name)
+            .unwrap();
+        let mut wrapped = CommandWrap::from(shell);
+        wrapped.wrap(ProcessSession);
+        let child = wrapped.spawn().unwrap();
+        let shown = Arc::new(Shown {
+            state: Mutex::new(Emulated {
+                parser: vt100::Parser::new(rows, columns, SCROLLBACK),
+                bytes: Vec::new(),
+            }),
+            more: Condvar::new(),
+        });
+        let master = File::from(master);
+        let mut reader = master.try_clone().unwrap();
+        let to = Arc::clone(&shown);
+        std::thread::spawn(move || {
+            let mut piece = [0; 16 * 1024];
+            while let Ok(count @ 1..) = reader.read(&mut piece) {
+                let mut state = to.lock();
+                state.parser.process(&piece[..count]);
+                state.bytes.extend_from_slice(&piece[..count]);
+                to.more.notify_all();
+            }
+        });
+        Terminal {
+            child,
+            master: Some(master),
+            slave,
+            shown,
+            work: bench.work.clone(),
+        }
+    }
+
+    /// Types bytes.
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.master.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    /// Waits until the screen looks so.
+    pub fn wait_until(&self, what: &str, mut holds: impl FnMut(&str) -> bool) {
+        if !self.shown.wait(|state| holds(&state.screen())) {
+            panic!("{what} is not shown:\n{}", self.shown.lock().screen());
+        }
+    }
+
+    /// Waits until these words are on the screen.
+    pub fn see(&self, words: &str) {
+        self.wait_until(words, |screen| screen.contains(words));
+    }
+
+    /// Makes it another size.
+    pub fn resize(&mut self, size: (u16, u16)) {
+        let mut state = self.shown.lock();
+        resize(self.master.as_ref().unwrap(), size);
+        state.parser.screen_mut().set_size(size.1, size.0);
+    }
+
+    /// Closes the window.
+    pub fn hang_up(&mut self) {
+        // The thread that reads holds the other descriptor; it ends with the program.
+        self.master = None;
+    }
+
+    /// The screen as it is now.
+    pub fn screen(&self) -> String {
+        self.shown.lock().screen()
+    }
+
+    /// Waits until the bytes that came end so.
+    pub fn ends_in(&self, end: &str) {
+        let found = self.shown.wait(|state| state.bytes.ends_with(end.as_bytes()));
+        assert!(found, "{:?}", String::from_utf8_lossy(&self.bytes()));
+    }
+
+    /// Every byte that came.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.shown.lock().bytes.clone()
+    }
+
+    /// Whether keys are echoed and lines edited by the system, as a shell leaves it.
+    pub fn is_as_found(&self) -> bool {
+        let modes = tcgetattr(&self.slave).unwrap().local_modes;
+        use rustix::termios::LocalModes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    /// The screen compared with the one that is kept under this name, as soon as all of it is drawn.
+    pub fn looks_like(&self, name: &str) {
+        self.compare(name, |state| state.screen());
+    }
+
+    /// All that was shown, compared with what is kept under this name.
+    pub fn reads_like(&self, name: &str) {
+        self.compare(name, Emulated::text);
+    }
+
+    fn compare(&self, name: &str, of: impl Fn(&mut Emulated) -> String) {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/screens")
+            .join(format!("{name}.txt"));
+        if std::env::var_os("CODELET_BLESS").is_some() {
+            // Whoever blesses looks at it: what is still on its way may come.
+            std::thread::sleep(Duration::from_millis(500));
+            let screen = self.settled(&of(&mut self.shown.lock()));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, screen).unwrap();
+            return;
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        if !self.shown.wait(|state| self.settled(&of(state)) == kept) {
+            let screen = self.settled(&of(&mut self.shown.lock()));
+            let path = path.display();
+            panic!("{name} looks otherwise than {path} (CODELET_BLESS=1 keeps it as it is now):\n{screen}");
+        }
+    }
+
+    /// Without what is different each time: places, times and the estimate of the window.
+    fn settled(&self, text: &str) -> String {
+        let text = text.replace(self.work.to_str().unwrap(), "WORK");
+        text.lines().map(settled_line).collect::<Vec<_>>().join("\n") + "\n"
+    }
+}
+
+fn settled_line(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let mut out: Vec<String> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let word = &word.trim_start_matches('<');
+        let is_number = word.chars().next().is_some_and(|c| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','));
+        let unit = words.get(at + 1).map(|unit| unit.trim_end_matches([')', ',']));
+        if is_number && matches!(unit, Some("ms" | "s" | "min")) {
+            out.push("_".to_owned());
+        } else if word.contains("/")
+            && word.chars().next().is_some_and(|c| c.is_ascii_digit())
+            && word.ends_with(['k', 'M'])
+        {
+            out.push("_/_".to_owned());
+        } else if word
+            .chars()
+            .any(|c| matches!(c, '░' | '▌' | '█' | '▏' | '▎' | '▍' | '▋' | '▊' | '▉'))
+        {
+            out.push("▌".to_owned());
+        } else if matches!(*word, "⠋" | "⠙" | "⠹" | "⠸" | "⠼" | "⠴" | "⠦" | "⠧" | "⠇" | "⠏") {
+            out.push("⠋".to_owned());
+        } else {
+            out.push((*word).to_owned());
+        }
+    }
+    out.join(" ").replace("under 1 ms", "_ ms")
+}
+
+fn resize(terminal: impl std::os::fd::AsFd, (columns, rows): (u16, u16)) {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(terminal, size).unwrap();
+}
+
+/// Opening a terminal must not make it the test's own.
+trait NoTerminalOfOurs {
+    fn custom_flags_noctty(&mut self) -> &mut Self;
+}
+
+impl NoTerminalOfOurs for std::fs::OpenOptions {
+    fn custom_flags_noctty(&mut self) -> &mut Self {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        self.custom_flags(i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap())
+    }
+}
+
+impl Session for Terminal {
+    fn say(&mut self, text: &str) {
+        for line in text.split_inclusive('\n') {
+            self.send(line.trim_end_matches('\n').as_bytes());
+            if line.ends_with('\n') {
+                self.send(b"\x1b\r");
+            }
+        }
+        self.send(b"\r");
+    }
+
+    fn interrupt(&mut self) {
+        self.send(b"\x1b");
+    }
+
+    fn wait(&mut self, words: &str) {
+        let found = self.shown.wait(|state| state.text().contains(words));
+        assert!(found, "{words:?} is not shown in:\n{}", self.text());
+    }
+
+    fn answer(&mut self, word: &str) {
+        self.see("[y] yes, once");
+        match word.split_once(' ') {
+            Some((_, reason)) => {
+                self.send(b"r");
+                self.see("No, because");
+                self.send(reason.as_bytes());
+                self.send(b"\r");
+            }
+            None => self.send(word.as_bytes()),
+        }
+    }
+
+    fn text(&self) -> String {
+        self.shown.lock().text()
+    }
+
+    fn end(&mut self) -> i32 {
+        wait_for(&mut *self.child)
+    }
+}
+
+/// Through pipes.
+pub struct Piped {
+    pub child: Box<dyn ChildWrapper>,
+    stdin: Option<std::process::ChildStdin>,
+    shown: Arc<Shown<Vec<u8>>>,
+    passed: usize,
+}
+
+impl Piped {
+    /// Starts a session that asks this server.
+    pub fn start(bench: &Bench, server: &Server, args: &[&str]) -> Self {
+        let mut command = bench.asking(server, Wire::Anthropic, args);
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        command
+            .stdin(Stdio::piped())
+            .stdout(writer.try_clone().unwrap())
+            .stderr(writer);
+        let mut wrapped = CommandWrap::from(command);
+        wrapped.wrap(ProcessSession);
+        let mut child = wrapped.spawn().unwrap();
+        drop(wrapped);
+        let stdin = child.stdin().take();
+        let shown = Arc::new(Shown {
+            state: Mutex::new(Vec::new()),
+            more: Condvar::new(),
+        });
+        let to = Arc::clone(&shown);
+        std::thread::spawn(move || {
+            let mut piece = [0; 16 * 1024];
+            while let Ok(count @ 1..) = reader.read(&mut piece) {
+                to.lock().extend_from_slice(&piece[..count]);
+                to.more.notify_all();
+            }
+        });
+        Piped {
+            child,
+            stdin,
+            shown,
+            passed: 0,
+        }
+    }
+
+    /// Ends the input.
+    pub fn close(&mut self) {
+        self.stdin = None;
+    }
+}
+
+impl Session for Piped {
+    fn say(&mut self, text: &str) {
+        let text = text.replace('\n', "\\\n");
+        writeln!(self.stdin.as_mut().unwrap(), "{text}").unwrap();
+    }
+
+    fn interrupt(&mut self) {
+        signal(self.child.id(), "-INT");
+    }
+
+    fn wait(&mut self, words: &str) {
+        let passed = self.passed;
+        let found = self
+            .shown
+            .wait(|bytes| String::from_utf8_lossy(&bytes[passed..]).contains(words));
+        assert!(found, "{words:?} is not shown in:\n{}", self.text());
+    }
+
+    fn answer(&mut self, word: &str) {
+        self.wait("Permit it?");
+        self.passed = self.shown.lock().len();
+        self.say(word);
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock()).into_owned()
+    }
+
+    fn end(&mut self) -> i32 {
+        wait_for(&mut *self.child)
+    }
+}
+
+/// Sends a signal.
+pub fn signal(process: u32, signal: &str) {
+    let done = Command::new("kill")
+        .args([signal, &process.to_string()])
+        .status()
+        .unwrap();
+    assert!(done.success());
+}
+
+fn wait_for(child: &mut dyn ChildWrapper) -> i32 {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            use std::os::unix::process::ExitStatusExt as _;
+            return status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+        }
+        assert!(began.elapsed() < LIMIT, "it does not end");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

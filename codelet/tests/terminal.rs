@@ -1,0 +1,720 @@
+//! `codelet` as somebody lives in it: the real program in a real pseudo-terminal, and the same through pipes, with a
+//! provider on loopback.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use codelet_testkit::server::{
+    Behaviour, Billed, End, Fault, Gate, Refusal, Reply, RetryAfter, Server, Wire, block_on,
+};
+use common::agent::{Bench, KEY};
+use common::pty::{Piped, Session, Terminal, signal};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const SIZE: (u16, u16) = (80, 24);
+
+fn server(replies: impl IntoIterator<Item = Reply>) -> Server {
+    Server::start(Wire::Anthropic, Behaviour::replies(replies))
+}
+
+/// The same test in a terminal and through pipes.
+fn both(replies: impl Fn() -> Vec<Reply>, args: &[&str], test: impl Fn(&Bench, &Server, &mut dyn Session)) {
+    let bench = Bench::new();
+    // A provider that asks for a minute gets it.
+    bench.settings("patience = 100");
+    let served = server(replies());
+    test(&bench, &served, &mut Terminal::start(&bench, &served, args, SIZE));
+    let bench = Bench::new();
+    bench.settings("patience = 100");
+    let served = server(replies());
+    test(&bench, &served, &mut Piped::start(&bench, &served, args));
+}
+
+/// The texts of a request's messages as they were sent.
+fn sent(server: &Server, at: usize) -> serde_json::Value {
+    server.record().exchanges[at].request.json()["messages"].clone()
+}
+
+fn usage(prompt: u64) -> Billed {
+    Billed {
+        fresh: 20,
+        cache_read: prompt / 2,
+        write_5m: prompt - prompt / 2 - 20,
+        write_1h: 0,
+        output: 40,
+        reasoning: 0,
+    }
+}
+
+#[test]
+fn a_session_of_several_turns_can_be_read_afterwards() {
+    let bench = Bench::new();
+    bench.file("a.txt", "one\ntwo\n");
+    let server = server([
+        Reply::new()
+            .says("I look at **it** first.")
+            .calls("Read", json!({"file_path": "a.txt"}))
+            .billed(usage(2_000)),
+        Reply::call(
+            "Edit",
+            json!({"file_path": "a.txt", "old_string": "two", "new_string": "2"}),
+        )
+        .billed(usage(2_400)),
+        Reply::text("# Done\n\n- `two` is `2`\n- nothing else was touched\n\n```rust\nfn main() {}\n```\n")
+            .billed(usage(2_800)),
+        Reply::text("You are welcome.").billed(usage(3_000)),
+    ]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.see("ready");
+    terminal.looks_like("begin");
+    terminal.say("Make two a digit.");
+    terminal.see("nothing else was touched");
+    terminal.see("ready");
+    terminal.looks_like("turn");
+    terminal.say("Thank you,\nthat was quick.");
+    terminal.see("You are welcome.");
+    terminal.see("ready");
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    terminal.reads_like("session");
+    assert!(terminal.is_as_found());
+    assert_eq!(bench.read("a.txt"), "one\n2\n");
+    assert_eq!(server.record().faults(), "");
+    let text = terminal.text();
+    assert!(!text.contains(KEY));
+    // What was said in two lines arrived as one prompt.
+    assert!(
+        server.record().exchanges[3]
+            .request
+            .user_texts()
+            .contains(&"Thank you,\nthat was quick.")
+    );
+}
+
+#[test]
+fn the_same_can_be_done_in_lines() {
+    let bench = Bench::new();
+    bench.file("a.txt", "one\ntwo\n");
+    let server = server([
+        Reply::call(
+            "Edit",
+            json!({"file_path": "a.txt", "old_string": "two", "new_string": "2"}),
+        ),
+        Reply::text("Done: `two` is `2`."),
+        Reply::text("You are welcome."),
+    ]);
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Make two a digit.");
+    piped.wait("Done:");
+    piped.say("Thank you,\nthat was quick.");
+    piped.wait("You are welcome.");
+    piped.close();
+    assert_eq!(piped.end(), 0);
+    assert!(!piped.text().contains('\x1b'), "{}", piped.text());
+    assert_eq!(bench.read("a.txt"), "one\n2\n");
+    assert!(
+        server.record().exchanges[2]
+            .request
+            .user_texts()
+            .contains(&"Thank you,\nthat was quick.")
+    );
+}
+
+#[test]
+fn an_interrupted_stream_keeps_its_words_and_continue_sends_the_prompt_again() {
+    let talk = |begin: &dyn Fn(&Bench, &Server) -> Box<dyn Session>| {
+        let gate = Gate::after(4);
+        let half = Reply::text("Half an answer that goes on.")
+            .in_fragments_of(6)
+            .gated(&gate);
+        let server = server([half, Reply::text("A whole answer.")]);
+        let bench = Bench::new();
+        let mut session = begin(&bench, &server);
+        session.say("Tell me all.");
+        block_on(gate.reached());
+        let began = Instant::now();
+        session.interrupt();
+        session.wait("interrupted");
+        eprintln!("interrupted a stream: {} ms", began.elapsed().as_millis());
+        server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
+        session.say("continue");
+        session.wait("A whole answer.");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        assert_eq!(sent(&server, 0), sent(&server, 1));
+        assert_eq!(server.record().faults(), "");
+    };
+    talk(&|bench, server| Box::new(Terminal::start(bench, server, &[], SIZE)));
+    talk(&|bench, server| Box::new(Piped::start(bench, server, &[])));
+}
+
+#[test]
+fn after_an_interruption_anything_else_carries_on() {
+    both(
+        || {
+            vec![
+                Reply::call("Bash", json!({"command": "echo began; sleep 600"})),
+                Reply::text("I see."),
+            ]
+        },
+        &["--permission", "all"],
+        |_, server, session| {
+            session.say("Run it.");
+            session.wait("began");
+            session.interrupt();
+            session.wait("interrupted");
+            session.say("What did it print?");
+            session.wait("I see.");
+            session.say("exit");
+            assert_eq!(session.end(), 0);
+            let record = server.record();
+            assert_eq!(record.faults(), "");
+            let asked = &record.exchanges[1].request;
+            assert!(asked.user_texts().contains(&"What did it print?"));
+            assert!(asked.results()[0].1.contains("began") || asked.results()[0].1.contains("interrupted"));
+        },
+    );
+}
+
+#[test]
+fn a_wait_for_the_provider_can_be_interrupted() {
+    both(
+        || {
+            let mut refusal = Refusal::status(429);
+            refusal.retry = Some(RetryAfter::Seconds(60));
+            vec![Reply::new().failing(Fault::Refuse(refusal)), Reply::text("At last.")]
+        },
+        &[],
+        |bench, server, session| {
+            let _ = bench;
+            session.say("Hello?");
+            session.wait("try 2");
+            session.interrupt();
+            session.wait("interrupted");
+            session.say("continue");
+            session.wait("At last.");
+            session.say("exit");
+            assert_eq!(session.end(), 0);
+            assert_eq!(server.record().faults(), "");
+        },
+    );
+}
+
+#[test]
+fn a_question_is_answered_each_way() {
+    both(
+        || {
+            vec![
+                Reply::call("Bash", json!({"command": "touch once"})),
+                Reply::call("Bash", json!({"command": "mkdir -p always/a"})),
+                Reply::call("Bash", json!({"command": "mkdir -p always/b"})),
+                Reply::call("Bash", json!({"command": "touch no"})),
+                Reply::call("Bash", json!({"command": "touch because"})),
+                Reply::text("All asked."),
+            ]
+        },
+        &[],
+        |bench, server, session| {
+            session.say("Try things.");
+            for word in ["y", "a", "n", "n we use make"] {
+                session.answer(word);
+                session.wait(match word {
+                    "y" => "permitted once: Bash touch once",
+                    "a" => "permitted for this session: mkdir *",
+                    "n" => "refused: Bash touch no",
+                    _ => "we use make",
+                });
+            }
+            session.wait("All asked.");
+            session.say("exit");
+            assert_eq!(session.end(), 0);
+            let exists = |name: &str| bench.work.join(name).exists();
+            assert!(exists("once") && exists("always/a") && exists("always/b"));
+            assert!(!exists("no") && !exists("because"));
+            let record = server.record();
+            let results = record.exchanges[5]
+                .request
+                .results()
+                .iter()
+                .map(|(_, text)| text.to_string())
+                .collect::<Vec<_>>();
+            assert_eq!(results[3], "Refused: the user said no.");
+            assert_eq!(results[4], "Refused: the user said no, and: we use make.");
+        },
+    );
+}
+
+#[test]
+fn a_question_shows_what_would_run_and_keys_on_their_way_answer_nothing() {
+    let bench = Bench::new();
+    let gate = Gate::before_head();
+    let server = server([
+        Reply::call("Bash", json!({"command": "cargo test --all && git push"})).gated(&gate),
+        Reply::text("So be it."),
+    ]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Check and push.");
+    block_on(gate.reached());
+    terminal.send(b"yyy and then ano");
+    gate.open();
+    terminal.see("Permit Bash cargo test --all && git push?");
+    terminal.see("Send or clear what you are writing");
+    terminal.see("yyy and then ano");
+    terminal.send(b"\x15");
+    terminal.see("[y] yes, once");
+    terminal.looks_like("question");
+    terminal.send(b"\r\r");
+    terminal.send(b"n");
+    terminal.see("So be it.");
+    let record = server.record();
+    assert_eq!(record.exchanges[1].request.results()[0].1, "Refused: the user said no.");
+}
+
+#[test]
+fn a_question_can_be_interrupted() {
+    both(
+        || {
+            vec![
+                Reply::call("Bash", json!({"command": "touch never"})),
+                Reply::text("Then not."),
+            ]
+        },
+        &[],
+        |bench, server, session| {
+            session.say("Try.");
+            session.wait("touch never");
+            session.interrupt();
+            session.wait("interrupted");
+            session.say("Leave it.");
+            session.wait("Then not.");
+            session.say("exit");
+            assert_eq!(session.end(), 0);
+            assert!(!bench.work.join("never").exists());
+            assert_eq!(server.record().faults(), "");
+        },
+    );
+}
+
+#[test]
+fn what_is_typed_ahead_is_shown_and_sent_afterwards() {
+    let bench = Bench::new();
+    let gate = Gate::after(3);
+    let server = server([
+        Reply::text("The first answer.").gated(&gate),
+        Reply::text("The second answer."),
+    ]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("The first question.");
+    block_on(gate.reached());
+    terminal.say("The second question.");
+    terminal.see("queued: The second question.");
+    terminal.send(b"half a third");
+    terminal.see("half a third");
+    terminal.looks_like("queued");
+    assert_eq!(server.record().exchanges.len(), 1);
+    gate.open();
+    terminal.see("The second answer.");
+    terminal.see("› half a third");
+    assert_eq!(
+        server.record().exchanges[1].request.user_texts().last(),
+        Some(&"The second question.")
+    );
+}
+
+#[test]
+fn what_is_typed_ahead_of_an_interruption_goes_back_into_the_input() {
+    let bench = Bench::new();
+    let gate = Gate::after(3);
+    let server = server([Reply::text("An answer.").gated(&gate)]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("A question.");
+    block_on(gate.reached());
+    terminal.say("Another one.");
+    terminal.see("queued: Another one.");
+    terminal.send(b"\x1b");
+    terminal.see("interrupted");
+    terminal.wait_until("the input", |screen| {
+        screen.contains("› Another one.") && !screen.contains("queued")
+    });
+    assert_eq!(server.record().exchanges.len(), 1);
+}
+
+#[test]
+fn a_long_paste_is_shown_folded_and_sent_whole() {
+    let bench = Bench::new();
+    let server = server([Reply::text("That was long.")]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.see("ready");
+    let paste: String = (0..10_000).map(|line| format!("line {line} of a log\r")).collect();
+    terminal.send(b"What is this? \x1b[200~");
+    terminal.send(paste.as_bytes());
+    terminal.send(b"\x1b[201~");
+    terminal.see("› What is this? [pasted 10,000 lines]");
+    terminal.send(b"\r");
+    terminal.see("That was long.");
+    let expected = format!("What is this? {}", paste.replace('\r', "\n").trim_end());
+    let record = server.record();
+    assert!(record.exchanges[0].request.user_texts().contains(&expected.as_str()));
+}
+
+#[test]
+fn a_window_that_changes_its_size_while_something_streams_stays_readable() {
+    let bench = Bench::new();
+    let gate = Gate::after(6);
+    let words = "A sentence of many words that is much longer than a narrow terminal is wide, and then some more.";
+    let server = server([Reply::text(words).in_fragments_of(12).gated(&gate)]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Write.");
+    block_on(gate.reached());
+    terminal.see("writing");
+    terminal.resize((40, 20));
+    terminal.wait_until("a narrow screen", |screen| {
+        screen.lines().all(|line| line.chars().count() <= 40) && screen.contains("writing")
+    });
+    gate.open();
+    terminal.see("some more.");
+    terminal.see("ready");
+    terminal.looks_like("narrow");
+}
+
+/// Turns that fill a conversation: the model reads a long file in each.
+fn long(turns: usize) -> Vec<Reply> {
+    (0..turns)
+        .flat_map(|turn| {
+            [
+                Reply::call("Read", json!({"file_path": format!("part_{turn}.txt")})),
+                Reply::text(format!("Part {turn} is read.")),
+            ]
+        })
+        .collect()
+}
+
+fn long_files(bench: &Bench, turns: usize) {
+    for turn in 0..turns {
+        let text: String = (0..150)
+            .map(|line| {
+                format!(
+                    "part {turn} line {line}: value_{} = {};\n",
+                    line * 37 + turn,
+                    line * turn
+                )
+            })
+            .collect();
+        bench.file(&format!("part_{turn}.txt"), &text);
+    }
+}
+
+#[test]
+fn an_undone_compaction_sends_what_was_sent_before_byte_for_byte() {
+    const TURNS: usize = 6;
+    let replies = || {
+        long(TURNS)
+            .into_iter()
+            .chain([
+                Reply::text("Before."),
+                Reply::text("Compacted."),
+                Reply::text("Restored."),
+            ])
+            .collect()
+    };
+    both(replies, &[], |bench, server, session| {
+        long_files(bench, TURNS);
+        for turn in 0..TURNS {
+            session.say(&format!("Read part {turn}."));
+            session.wait(&format!("Part {turn} is read."));
+        }
+        session.say("/context");
+        session.wait("Largest");
+        session.say("How far are you?");
+        session.wait("Before.");
+        session.say("/compact --dry-run");
+        session.wait("Dry run");
+        session.say("/compact keep the names of the values");
+        session.wait("Context compacted:");
+        session.say("And now?");
+        session.wait("Compacted.");
+        session.say("/undo-compact");
+        session.wait("Compaction taken back");
+        session.say("And again?");
+        session.wait("Restored.");
+        session.say("/cost");
+        session.wait("taken back");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let record = server.record();
+        assert_eq!(record.faults(), "");
+        let at = |index: usize| {
+            record.exchanges[index].request.json()["messages"]
+                .as_array()
+                .unwrap()
+                .clone()
+        };
+        let (before, compacted, restored) = (at(2 * TURNS), at(2 * TURNS + 1), at(2 * TURNS + 2));
+        let weigh =
+            |messages: &[serde_json::Value]| messages.iter().map(|message| message.to_string().len()).sum::<usize>();
+        assert!(
+            weigh(&compacted) * 4 < weigh(&before) * 3,
+            "{} {}",
+            weigh(&compacted),
+            weigh(&before)
+        );
+        assert!(
+            compacted
+                .iter()
+                .any(|message| message.to_string().contains("keep the names of the values"))
+        );
+        // Cache marks move with the end; the words do not.
+        let bare = |messages: &[serde_json::Value]| -> Vec<String> {
+            messages
+                .iter()
+                .map(|message| without_marks(message.clone()).to_string())
+                .collect()
+        };
+        assert_eq!(bare(&restored[..before.len()]), bare(&before));
+    });
+}
+
+fn without_marks(mut message: serde_json::Value) -> serde_json::Value {
+    if let Some(parts) = message["content"].as_array_mut() {
+        for part in parts {
+            if let Some(part) = part.as_object_mut() {
+                part.remove("cache_control");
+            }
+        }
+    }
+    message
+}
+
+#[test]
+fn pins_survive_three_compactions() {
+    const TURNS: usize = 9;
+    let replies = || {
+        let mut replies = long(TURNS);
+        replies.push(Reply::text("I know."));
+        replies
+    };
+    both(replies, &["--window", "16k"], |bench, server, session| {
+        long_files(bench, TURNS);
+        session.say("/pin never use tabs in Makefiles' comments");
+        session.wait("Pinned: the sentence");
+        for turn in 0..TURNS {
+            session.say(&format!("Read part {turn}."));
+            session.wait(&format!("Part {turn} is read."));
+            if turn == 0 {
+                session.say("/pin @part_0.txt");
+                session.wait("Pinned: part_0.txt");
+            }
+            if turn % 3 == 2 {
+                session.say("/compact");
+                session.wait(&format!("{}", "Context compacted:"));
+            }
+        }
+        session.say("What did I pin?");
+        session.wait("I know.");
+        session.say("/pin");
+        session.wait("never use tabs");
+        session.say("/unpin all");
+        session.wait("Let go of 2 pins.");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let record = server.record();
+        assert_eq!(record.faults(), "");
+        let last = record.exchanges.last().unwrap();
+        assert!(last.request.holds("never use tabs in Makefiles' comments"));
+        let lines_of = |part: usize| {
+            let mark = format!("part {part} line ");
+            let results = last.request.results();
+            results
+                .iter()
+                .map(|(_, text)| text.matches(&mark).count())
+                .sum::<usize>()
+        };
+        assert_eq!(lines_of(0), 150, "the pinned file is gone");
+        assert_eq!(lines_of(1), 0, "nothing was compacted");
+    });
+}
+
+#[test]
+fn a_compaction_by_the_model_can_be_interrupted() {
+    let bench = Bench::new();
+    long_files(&bench, 5);
+    let gate = Gate::after(3);
+    let mut replies = long(5);
+    replies.push(Reply::text("A summary that never ends.").gated(&gate));
+    replies.push(Reply::text("Here I am."));
+    let server = server(replies);
+    let mut terminal = Terminal::start(&bench, &server, &["--summary", "model"], SIZE);
+    for turn in 0..5 {
+        terminal.say(&format!("Read part {turn}."));
+        terminal.wait(&format!("Part {turn} is read."));
+    }
+    terminal.say("/compact");
+    block_on(gate.reached());
+    terminal.see("compacting");
+    let began = Instant::now();
+    terminal.send(b"\x1b");
+    terminal.see("ready");
+    eprintln!("interrupted a compaction: {} ms", began.elapsed().as_millis());
+    terminal.say("Are you there?");
+    terminal.see("Here I am.");
+    let record = server.record();
+    assert_eq!(record.faults(), "");
+    // Nothing was swapped: the request goes on where the one before the summary stood.
+    assert!(record.exchanges.last().unwrap().request.holds("part 0 line 70: value_"));
+}
+
+#[test]
+fn a_command_of_the_users_runs_and_the_model_sees_what_it_printed() {
+    both(
+        || vec![Reply::text("I see it.")],
+        &[],
+        |_, server, session| {
+            session.say("!echo from the shell; echo $((40 + 2))");
+            session.wait("42");
+            session.say("What was printed?");
+            session.wait("I see it.");
+            session.say("exit");
+            assert_eq!(session.end(), 0);
+            let record = server.record();
+            assert_eq!(record.faults(), "");
+            assert!(record.exchanges[0].request.holds("from the shell\n42"));
+        },
+    );
+}
+
+#[test]
+fn commands_answer_and_unknown_ones_suggest_the_nearest() {
+    both(
+        || vec![Reply::text("Hello.").billed(usage(2_000))],
+        &[],
+        |bench, _, session| {
+            for (said, shown) in [
+                ("/help", "/undo-compact"),
+                ("/contxet", "did you mean /context?"),
+                ("/todo", "on the list"),
+                ("/why nothing", "nothing"),
+                ("/recall", "/recall HANDLE"),
+                ("/permission", "edit:"),
+                ("/permission all", "all:"),
+                ("/model", "is asked"),
+                ("/undo-compact", "no compaction"),
+                ("/unpin 1", "Nothing is pinned."),
+                ("/export", "/export FILE"),
+                ("Hello?", "Hello."),
+                ("/export out.json", "out.json"),
+                ("/cost", "cache reads"),
+                ("/clear", "empty again"),
+            ] {
+                session.say(said);
+                session.wait(shown);
+            }
+            session.say("/exit");
+            assert_eq!(session.end(), 0);
+            assert!(bench.read("out.json").contains("Hello?"));
+        },
+    );
+}
+
+#[test]
+fn a_file_is_completed_by_some_of_its_letters() {
+    let bench = Bench::new();
+    bench.file("src/inventory.rs", "");
+    bench.file("src/invoice.rs", "");
+    bench.file(".gitignore", "hidden.rs\n");
+    bench.file("hidden.rs", "");
+    let server = server([]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.send(b"look at @inv");
+    terminal.see("@src/inventory.rs");
+    terminal.looks_like("files");
+    terminal.send(b"o\t");
+    terminal.see("› look at @src/invoice.rs");
+    terminal.send(b"\x15/un");
+    terminal.see("/undo-compact");
+    terminal.looks_like("commands");
+}
+
+#[test]
+fn the_terminal_is_left_as_found_however_it_ends() {
+    for (name, keys) in [("ctrl-d", &b"\x04"[..]), ("ctrl-c twice", b"\x03\x03")] {
+        let bench = Bench::new();
+        let server = server([]);
+        let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+        terminal.see("ready");
+        assert!(!terminal.is_as_found());
+        terminal.send(keys);
+        assert_eq!(terminal.end(), 0, "{name}");
+        assert!(terminal.is_as_found(), "{name}");
+    }
+    let bench = Bench::new();
+    let gate = Gate::after(2);
+    let server = server([Reply::text("An answer.").gated(&gate)]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Hello?");
+    block_on(gate.reached());
+    signal(terminal.child.id(), "-TERM");
+    assert_eq!(terminal.end(), 143);
+    assert!(terminal.is_as_found());
+    // Pastes in brackets and keys with modifiers are switched off, the cursor is seen, and nothing is coloured.
+    terminal.ends_in("\x1b[<1u\x1b[?2004l\x1b[?25h\x1b[0m");
+}
+
+#[test]
+fn a_closed_window_ends_the_process() {
+    let bench = Bench::new();
+    let gate = Gate::after(2);
+    let server = server([Reply::text("An answer.").gated(&gate)]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Hello?");
+    block_on(gate.reached());
+    signal(terminal.child.id(), "-HUP");
+    let began = Instant::now();
+    assert_eq!(terminal.end(), 129);
+    assert!(began.elapsed() < Duration::from_secs(3));
+}
+
+#[test]
+fn an_idle_session_takes_no_time() {
+    let bench = Bench::new();
+    let server = server([]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.see("ready");
+    terminal.send(b"x");
+    terminal.see("› x");
+    let spent = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", terminal.child.id())).unwrap();
+        let fields: Vec<u64> = stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .filter_map(|field| field.parse().ok())
+            .collect();
+        // User and system time, in ticks of 10 ms.
+        (fields[10], fields[11])
+    };
+    let drawn = terminal.bytes().len();
+    let before = spent();
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(spent(), before);
+    assert_eq!(
+        terminal.bytes().len(),
+        drawn,
+        "something is drawn while nothing happens"
+    );
+}
+
+#[test]
+fn without_a_key_and_a_server_four_lines_say_what_to_do() {
+    let bench = Bench::new();
+    for args in [&[][..], &["--plain"]] {
+        let output = bench.command(args).output().unwrap();
+        common::ended(&output, 2);
+        let told = common::stderr(&output);
+        assert_eq!(told.lines().count(), 4, "{told}");
+        for words in ["$ANTHROPIC_API_KEY", "codelet --model", "codelet demo"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+}
