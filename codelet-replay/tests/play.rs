@@ -1,5 +1,7 @@
 //! The player on conversations made up so that the outcome can be worked out by hand.
 
+#![allow(clippy::unwrap_used)]
+
 use codelet_context::economics::Preset;
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
 use codelet_context::price::{self, PriceCard};

@@ -120,9 +120,14 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
 
 /// What the session has cost, and what broke the cache.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    let breaks: Vec<Break> = session.conversation().edits().iter().map(Break::from).collect();
-    let price = session.model().profile().price;
-    cost::cost(session.bill(), price.as_ref(), &breaks, look)
+    let price = session.model().profile().price.as_ref();
+    let breaks = session.conversation().breaks().iter().map(|broken| Break {
+        // Without a price, what was expected is a guess at the prices of another model.
+        dollars: price.and(Break::from(broken).dollars),
+        ..Break::from(broken)
+    });
+    let breaks: Vec<Break> = breaks.collect();
+    cost::cost(session.bill(), price, &breaks, look)
 }
 
 /// The list of what is to be done.
