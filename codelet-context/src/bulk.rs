@@ -13,7 +13,7 @@ pub(crate) const MARKER: Tokens = 28;
 /// An output that would not save this many tokens is left alone.
 const SMALLEST: Tokens = 64;
 /// So many things of an output must be said again for it to count as used; see [`Index::used`].
-const USED: u32 = 2;
+const USED: u32 = 3;
 /// An output is never removable before so many steps have passed since it was printed or used.
 const FRESH: u64 = 2;
 

@@ -16,10 +16,9 @@ use std::sync::Arc;
 const STEPS_APART: u64 = 8;
 const TOKENS_APART: Tokens = 20_000;
 const APART_SHARE: Tokens = 10;
-/// The largest share of the window that outputs are sheltered for.
+/// An output is sheltered for so many tokens of conversation at least, or the given share of the window where that is less.
+const SHELTER: Tokens = 4_000;
 const SHELTER_SHARE: Tokens = 5;
-/// An output is sheltered for so many steps at least.
-const SHELTER_STEPS: u64 = 8;
 /// An expired cache is made use of from so many removable tokens on: less is not worth a marker.
 const LEAST_COLD: f64 = 1_000.0;
 /// A mark is moved so often for a better cut once an edit is due; then the edit is made where the mark is.
@@ -169,10 +168,9 @@ impl Economy {
     }
 
     fn shelter(&self) -> Shelter {
-        let tokens = self.economics.preset.shelter().unwrap_or(Tokens::MAX / 4);
         Shelter {
-            tokens: tokens.min(self.window / SHELTER_SHARE),
-            steps: SHELTER_STEPS,
+            tokens: SHELTER.min(self.window / SHELTER_SHARE),
+            steps: self.economics.preset.shelter().unwrap_or(u64::MAX / 4),
         }
     }
 
@@ -185,7 +183,7 @@ impl Economy {
         let place = (number as u32, at as u32);
         let gained = self.bulk.append(message, place, index, self.shelter(), self.clock);
         // What becomes removable need not be written again, so it makes each cut cheaper.
-        self.bound += (self.write() - self.read()).max(0.0) * gained as f64 * ratio.max(1.0) * 2.0;
+        self.bound += (self.write() - self.read()).max(0.0) * economics::MARGIN * gained as f64 * ratio.max(1.0) * 2.0;
         if message.role == Role::User {
             self.look(pinned);
         }
@@ -236,7 +234,7 @@ impl Economy {
 
     /// The cut with the largest excess of rent over cost: anywhere, or reading up to a given message and no further.
     fn best(&self, readable: Option<usize>, pinned: &[usize]) -> Option<Cut> {
-        let price = (self.write() - self.read()).max(0.0);
+        let price = (self.write() - self.read()).max(0.0) * economics::MARGIN;
         let mut best: Option<Cut> = None;
         let (mut rent, mut removed) = (0.0, 0.0);
         // Tokens that were sent, from message `from` on.

@@ -5,11 +5,12 @@ mod common;
 
 use codelet_context::breaks::{Cause, totals};
 use codelet_context::conversation::{Conversation, Report, Signals};
-use codelet_context::economics::{Economics, Edges, Preset, batch_size, break_cost, break_even};
+use codelet_context::economics::{Economics, Edges, MARGIN, Preset, batch_size, break_cost, break_even};
 use codelet_context::message::{Message, Part};
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price::{self, PriceCard};
+use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
 use common::{answers, assert_valid, read, result, run, says, session};
@@ -156,8 +157,8 @@ fn break_even_and_batch_size_are_as_written() {
     assert!(per_step(batch) < per_step(batch * 0.8) && per_step(batch) < per_step(batch * 1.25));
 }
 
-/// Under steady growth the policy comes to the best batch, without knowing the growth: within a fifth, because it acts
-/// between steps, keeps its floors, and moves its mark first.
+/// Under steady growth the policy comes to the best batch for what it takes an edit to cost, without knowing the growth:
+/// within a fifth, because it acts between steps, keeps its floors, and moves its mark first.
 #[test]
 fn under_steady_growth_the_policy_reaches_the_best_batch_size() {
     for (card, bytes) in [
@@ -178,7 +179,7 @@ fn under_steady_growth_the_policy_reaches_the_best_batch_size() {
         let (removed, tail) = (mean(&|it| it.removed as f64), mean(&|it| it.rewritten as f64));
         // What becomes removable with each step: an output, less its marker.
         let growth = (bytes / 4 - 28) as f64;
-        let best = batch_size(read, write, tail, growth);
+        let best = batch_size(read, write * MARGIN - read * (MARGIN - 1.0), tail, growth);
         eprintln!(
             "{card}, {bytes} bytes a step: batches of {removed:.0} tokens, the best is {best:.0} (tail {tail:.0})"
         );
@@ -278,7 +279,7 @@ fn an_expired_cache_is_made_use_of_and_a_warm_one_left_alone() {
         "everything stands where it stood"
     );
     // What was printed lately is still there, and what was said is.
-    let sheltered = before.len() - 2 * 39;
+    let sheltered = before.len() - 2 * 11;
     assert!(
         before[sheltered..]
             .iter()
@@ -369,14 +370,14 @@ fn an_output_whose_names_are_used_again_stays_whole() {
     let id = "needle";
     conversation.append(says(vec![read(id, "src/needle.rs")]));
     let text = format!(
-        "fn find_the_needle() {{}}\nlet other_name_here = 1;\n{}",
+        "fn find_the_needle() {{}}\nlet other_name_here = 1;\nlet third_name_there = 2;\n{}",
         output(77_777, 4_000)
     );
     conversation.append(answers(vec![result(id, text)]));
     for number in 100..170 {
         let id = format!("call_{number}");
         let words = if number % 10 == 0 {
-            "find_the_needle(other_name_here)"
+            "find_the_needle(other_name_here, third_name_there)"
         } else {
             "on"
         };
@@ -470,6 +471,8 @@ proptest! {
 
     #[test]
     fn a_light_edit_changes_outputs_and_nothing_else(view in session(), cold in prop::collection::vec(any::<bool>(), 1..9)) {
+        let mut view = view;
+        strategy::pair(&mut view);
         let mut conversation = Conversation::new(CompactionConfig::new(6_000), 0).under(Economics::default().preset(Preset::Thrifty));
         let mut cold = cold.into_iter().cycle();
         for message in &view.messages {
