@@ -151,15 +151,15 @@ fn seen(folder: &Path, scheme: u8, sandbox: &str) -> Option<Value> {
     Some(serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}")))
 }
 
-fn write_page(folder: &Path) {
+fn write_page(folder: &Path, name: &str) {
     let policies = [
         Policy::Never,
         Policy::MaskTen,
         Policy::ClearAtLeast,
         Policy::Preset(Preset::Thrifty),
     ];
-    let session = session(HOSTILE, 90, |step| {
-        format!("src/{}{step}.rs", if step % 7 == 0 { HOSTILE } else { "part_" })
+    let session = session(name, 90, |step| {
+        format!("src/{}{step}.rs", if step % 7 == 0 { name } else { "part_" })
     });
     let report = report_of(&session, 60_000, &policies);
     assert!(report.courses.iter().any(|course| !course.edits.is_empty()));
@@ -169,7 +169,7 @@ fn write_page(folder: &Path) {
 #[test]
 fn a_phone_shows_all_figures_in_both_themes_without_scrolling_sideways() {
     let folder = folder("phone");
-    write_page(&folder);
+    write_page(&folder, HOSTILE);
     let (Some(dark), Some(light)) = (seen(&folder, 0, ""), seen(&folder, 1, "")) else {
         return;
     };
@@ -210,7 +210,7 @@ fn a_phone_shows_all_figures_in_both_themes_without_scrolling_sideways() {
 #[test]
 fn with_scripts_the_page_answers_and_nothing_of_the_recording_runs() {
     let folder = folder("scripts");
-    write_page(&folder);
+    write_page(&folder, HOSTILE);
     let Some(seen) = seen(&folder, 1, "") else { return };
     assert_eq!(seen["pwned"], false);
     assert_eq!(seen["outside"], 0);
@@ -239,7 +239,7 @@ fn with_scripts_the_page_answers_and_nothing_of_the_recording_runs() {
 #[test]
 fn without_scripts_all_figures_are_there_and_policies_can_be_chosen() {
     let folder = folder("plain");
-    write_page(&folder);
+    write_page(&folder, HOSTILE);
     let Some(seen) = seen(&folder, 1, "sandbox=\"allow-same-origin\"") else {
         return;
     };
@@ -275,7 +275,7 @@ fn the_watch_for_requests_and_faults_sees_them() {
 #[test]
 fn pictures_are_kept_for_whoever_reviews() {
     let folder = folder("pictures");
-    write_page(&folder);
+    write_page(&folder, "a session of ninety reads");
     for (name, scheme, size) in [
         ("light", 1, "1200,1800"),
         ("dark", 0, "1200,1800"),
