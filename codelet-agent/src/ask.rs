@@ -6,6 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::model::{Billed, Delta, ModelError, Reply, Request};
 use crate::session::Session;
 use futures_util::StreamExt as _;
+use tokio::time::Instant;
 
 /// What came of a request.
 pub(crate) enum Asked {
@@ -20,15 +21,16 @@ pub(crate) enum Asked {
 /// Asks the model for the next step.
 pub(crate) async fn ask(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Asked {
     let messages = messages(session);
-    let edits = session.conversation.edits().len();
-    // Messages that an edit has changed are in no cache.
-    let edge = session.sent.filter(|(_, at)| *at == edits).map(|(held, _)| held);
-    session.sent = Some((messages.len(), edits));
+    let edges = session.conversation.sending(session.is_cold());
+    session.sent = Some(messages.len());
+    session.asked = Some(Instant::now());
+    session.kept_alive = 0;
     let request = Request {
         messages,
         tools: session.specs.clone(),
         max_output: Some(session.most_output()),
-        edge,
+        edge: edges.last,
+        next_edit: edges.next,
         session: session.settings.id.as_str().into(),
     };
     stream(session, request, interrupt, listener, true).await

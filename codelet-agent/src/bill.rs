@@ -1,6 +1,7 @@
 //! What a session has cost.
 
-use crate::model::{Billed, Price};
+use crate::model::Billed;
+use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 
@@ -23,12 +24,12 @@ pub struct Bill {
 
 impl Bill {
     /// Adds a request; returns what it cost in dollars, where the price is known.
-    pub fn add(&mut self, billed: &Billed, price: Option<&Price>) -> Option<f64> {
+    pub fn add(&mut self, billed: &Billed, price: Option<&PriceCard>) -> Option<f64> {
         self.usage = self.usage.plus(billed.usage);
         self.write_1h = self.write_1h.saturating_add(billed.write_1h);
         self.reasoning = self.reasoning.saturating_add(billed.reasoning);
         self.requests += 1;
-        let dollars = price.map(|price| price.of(billed));
+        let dollars = price.map(|price| price.cost(billed.usage, billed.write_1h));
         match dollars {
             Some(dollars) => self.dollars += dollars,
             None => self.unpriced += 1,

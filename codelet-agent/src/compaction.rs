@@ -21,6 +21,8 @@ pub(crate) async fn compact(
 ) -> Result<(), Refusal> {
     let answer = match session.settings.summary {
         SummaryBy::Template => None,
+        // Markers in place of outputs leave nothing to summarise.
+        SummaryBy::Model if session.conversation.is_light(reason) => None,
         // The request would be refused as the last one was.
         SummaryBy::Model if reason == Reason::Refused => Some(Answer::TooLong),
         SummaryBy::Model => Some(written(session, interrupt, listener).await),
@@ -66,7 +68,8 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
 async fn once(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
     let summary = session.conversation.summary_request();
     let request = Request {
-        edge: session.sent.map(|(held, _)| held),
+        edge: session.sent,
+        next_edit: None,
         messages: summary.messages,
         tools: session.specs.clone(),
         max_output: Some(summary.max_output),

@@ -25,7 +25,7 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
             break Ending::Interrupted;
         }
         let spent = session.bill.dollars - spent_before;
-        match run.next(&session.conversation, Signals::default(), spent) {
+        match run.next(&session.conversation, signals(session), spent) {
             Step::Compact(reason) => {
                 let came = compaction::compact(session, reason, interrupt, listener).await;
                 run.on_compacted(reason, came.as_ref().map(|_| ()));
@@ -64,6 +64,14 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
     };
     listener.on(Event::Over(ending.clone()));
     ending
+}
+
+/// What the clock says of the cache.
+fn signals(session: &Session) -> Signals {
+    Signals {
+        is_cold: session.is_cold(),
+        ..Signals::default()
+    }
 }
 
 /// Appends an answer with what it cost.
@@ -116,8 +124,7 @@ fn keep_what_was_said(session: &mut Session, text: String, billed: Option<Billed
 
 /// Puts a request on the bill.
 pub(crate) fn account(session: &mut Session, billed: &Billed, listener: &mut dyn Listen) {
-    let price = session.parts.model.profile().price;
-    let cost = session.bill.add(billed, price.as_ref());
+    let cost = session.bill.add(billed, session.parts.model.profile().price.as_ref());
     listener.on(Event::Billed { billed: *billed, cost });
 }
 

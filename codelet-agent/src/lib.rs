@@ -42,6 +42,7 @@ mod driver;
 pub mod event;
 pub mod instructions;
 pub mod interrupt;
+mod keep_alive;
 pub mod model;
 pub mod permission;
 pub mod retry;

@@ -1,6 +1,7 @@
 //! The model, as the loop sees it: one request, a stream of what comes, and exact usage.
 
 use codelet_context::message::Message;
+use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use futures_util::stream::BoxStream;
@@ -30,8 +31,8 @@ pub struct Profile {
     pub max_output: Tokens,
     /// Whether it takes pictures.
     pub sees_images: bool,
-    /// What it costs; none where nobody knows.
-    pub price: Option<Price>,
+    /// What it costs, and the rules of its cache; none where nobody knows.
+    pub price: Option<PriceCard>,
     /// No catalogue lists it: the figures are safe guesses.
     pub is_unknown: bool,
 }
@@ -52,35 +53,6 @@ impl Profile {
             price: None,
             is_unknown: true,
         }
-    }
-}
-
-/// Prices in US dollars per million tokens.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Price {
-    /// Prompt tokens that no cache was involved in.
-    pub input: f64,
-    /// Tokens of the answer, thinking included.
-    pub output: f64,
-    /// Prompt tokens read from the cache.
-    pub cache_read: f64,
-    /// Prompt tokens written to a cache that lives five minutes (or as long as the vendor's only one does).
-    pub cache_write: f64,
-    /// Prompt tokens written to a cache that lives an hour.
-    pub cache_write_1h: f64,
-}
-
-impl Price {
-    /// The dollars that a request cost.
-    pub fn of(&self, billed: &Billed) -> f64 {
-        let usage = billed.usage;
-        let write_1h = billed.write_1h.min(usage.cache_write);
-        let dollars = usage.fresh as f64 * self.input
-            + usage.output as f64 * self.output
-            + usage.cache_read as f64 * self.cache_read
-            + (usage.cache_write - write_1h) as f64 * self.cache_write
-            + write_1h as f64 * self.cache_write_1h;
-        dollars / 1_000_000.0
     }
 }
 
@@ -107,6 +79,9 @@ pub struct Request {
     /// How many of the messages the last request held, where they still stand as they were. A cache mark at this edge
     /// finds them in the cache however much was appended since.
     pub edge: Option<usize>,
+    /// How many of the messages stand before the place at which the next edit is expected. A cache mark there lets that edit
+    /// keep what is before it.
+    pub next_edit: Option<usize>,
     /// Names the session, for vendors that route requests of one session to one cache.
     pub session: Arc<str>,
 }

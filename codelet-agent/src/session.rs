@@ -11,12 +11,15 @@ use crate::run::{Ending, Limits};
 use crate::surroundings::Surroundings;
 use crate::tool::Tool;
 use codelet_context::conversation::Conversation;
+use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Image, Message, Part, ReminderKind, Role};
 use codelet_context::policy::CompactionConfig;
+use codelet_context::price;
 use codelet_context::reminder;
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use std::collections::HashSet;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// The system prompt of every session.
 pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
@@ -32,6 +35,10 @@ pub struct Settings {
     pub limits: Limits,
     /// Who writes the summary at a compaction.
     pub summary: SummaryBy,
+    /// How readily history that was sent is edited to save money.
+    pub economics: Preset,
+    /// The most idle requests in a row that keep the cache from expiring; none are made unless the user wants them.
+    pub keep_alive: u32,
     /// Text behind the system prompt.
     pub append_system: Option<String>,
     /// The session's name towards a provider: requests of one session go to one cache.
@@ -85,8 +92,12 @@ pub struct Session {
     pub(crate) specs: Arc<[ToolSpec]>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
-    /// How many messages the last request held, and at which edit point that was.
-    pub(crate) sent: Option<(usize, usize)>,
+    /// How many messages the last request held.
+    pub(crate) sent: Option<usize>,
+    /// When it began.
+    pub(crate) asked: Option<Instant>,
+    /// Idle requests since the last one that was asked for an answer.
+    pub(crate) kept_alive: u32,
     /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// Calls of the last reply whose parameters were cut.
@@ -101,7 +112,8 @@ impl Session {
         let specs: Arc<[ToolSpec]> = parts.tools.iter().map(|tool| tool.spec().clone()).collect();
         let profile = parts.model.profile();
         let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
-        let mut conversation = Conversation::new(config, weight(&specs));
+        let economics = economics(&*parts.model, settings.economics);
+        let mut conversation = Conversation::new(config, weight(&specs)).under(economics);
         let system = match &settings.append_system {
             Some(more) => format!("{SYSTEM_PROMPT}\n{more}"),
             None => SYSTEM_PROMPT.to_owned(),
@@ -114,6 +126,8 @@ impl Session {
             settings,
             bill: Bill::default(),
             sent: None,
+            asked: None,
+            kept_alive: 0,
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
@@ -158,8 +172,17 @@ impl Session {
         let profile = model.profile();
         let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
         self.conversation.configure(config);
+        self.conversation
+            .set_economics(economics(&*model, self.settings.economics));
         self.parts.model = model;
-        self.sent = None;
+        // Another model has a cache of its own.
+        (self.sent, self.asked) = (None, None);
+    }
+
+    /// Whether the provider's cache has expired since the last request began, by the lifetime on the model's price card.
+    pub fn is_cold(&self) -> bool {
+        let lives = self.conversation.economics().card.expires_after();
+        self.asked.is_some_and(|asked| asked.elapsed() > lives)
     }
 
     /// Whether the last run was interrupted, so that [`resume`](Self::resume) has something to go back to.
@@ -213,6 +236,12 @@ impl Session {
             self.conversation.append(message);
         }
     }
+}
+
+/// The economics under which a model is asked. Where nobody knows its price, the usual rules hold.
+fn economics(model: &dyn Model, preset: Preset) -> Economics {
+    let card = model.profile().price.clone().unwrap_or_else(price::usual);
+    Economics::new(card).preset(preset)
 }
 
 /// The most that an answer is asked to be, in tokens, by a model with this window and this limit.

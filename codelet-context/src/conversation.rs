@@ -301,6 +301,11 @@ impl Conversation {
         self.economy.sending(is_cold)
     }
 
+    /// Up to where the last request was readable, and where the next edit is expected.
+    pub fn readable_edges(&self) -> Edges {
+        self.economy.edges()
+    }
+
     /// Every break of the prefix so far, oldest first: edits, expired caches, and those that nobody planned.
     pub fn breaks(&self) -> &[Break] {
         self.economy.breaks()

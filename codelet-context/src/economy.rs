@@ -497,14 +497,18 @@ impl Economy {
 
     /// A request goes out with the view as it stands. Says up to where it is to be readable from the cache.
     pub fn sending(&mut self, is_cold: bool) -> Edges {
-        let last = (self.sent > 0).then_some(self.sent);
-        let next = self.next.filter(|&next| next > 0 && next < self.weights.len());
-        if is_cold {
-            self.mark = None;
-        }
+        let edges = self.edges();
         self.sending = Some(is_cold);
-        self.mark = next;
-        Edges { last, next }
+        self.mark = edges.next;
+        edges
+    }
+
+    /// What the last request held and still stands, and where the next edit is expected.
+    pub fn edges(&self) -> Edges {
+        Edges {
+            last: (self.sent > 0).then_some(self.sent),
+            next: self.next.filter(|&next| next > 0 && next < self.weights.len()),
+        }
     }
 
     /// A request that held so many messages was reported to have cost this much.

@@ -46,9 +46,9 @@ pub(crate) struct Settings {
 impl Settings {
     /// The request in the vendor's form.
     pub(crate) fn body(&self, request: &Request) -> String {
-        let (mut messages, edge) = self.messages(request);
+        let (mut messages, [edge, next]) = self.messages(request);
         let marks_tools = match self.carries() {
-            Some(carries) => marks::place(&mut messages, edge, self.lifetime, carries),
+            Some(carries) => marks::place(&mut messages, edge, next, self.lifetime, carries),
             None => false,
         };
         let mut tools = tools(&request.tools, self.wire);
@@ -56,7 +56,7 @@ impl Settings {
             && self.wire == Wire::Anthropic
             && let Some(Value::Object(last)) = tools.last_mut()
         {
-            last.insert("cache_control".to_owned(), self.lifetime.mark());
+            last.insert("cache_control".to_owned(), marks::of(self.lifetime));
         }
         let max_output = request.max_output.unwrap_or(self.max_output).max(1);
         let envelope = match self.wire {
@@ -83,14 +83,20 @@ impl Settings {
         }
     }
 
-    /// The messages as the wire takes them, and where the edge is among them. Texts are shared, not copied.
-    fn messages(&self, request: &Request) -> (Vec<Message>, Option<usize>) {
+    /// The messages as the wire takes them, and where the two edges of the request are among them. Texts are shared, not copied.
+    fn messages(&self, request: &Request) -> (Vec<Message>, [Option<usize>; 2]) {
         let mut out: Vec<Message> = Vec::with_capacity(request.messages.len());
-        let mut edge = None;
-        for (index, message) in request.messages.iter().enumerate() {
-            if request.edge == Some(index) {
-                edge = Some(out.len());
+        let mut edges = [None; 2];
+        let wanted = [request.edge, request.next_edit];
+        let note = |edges: &mut [Option<usize>; 2], at: usize, here: usize| {
+            for (edge, wanted) in edges.iter_mut().zip(wanted) {
+                if wanted == Some(at) {
+                    *edge = Some(here);
+                }
             }
+        };
+        for (index, message) in request.messages.iter().enumerate() {
+            note(&mut edges, index, out.len());
             let mut message = Message::clone(message);
             if message.role == Role::System {
                 match out.last_mut() {
@@ -115,10 +121,8 @@ impl Settings {
             }
             out.push(message);
         }
-        if request.edge == Some(request.messages.len()) {
-            edge = Some(out.len());
-        }
-        (out, edge)
+        note(&mut edges, request.messages.len(), out.len());
+        (out, edges)
     }
 
     fn results_in_parts(&self, message: &mut Message) {
@@ -377,6 +381,7 @@ mod tests {
             tools: Arc::from([]),
             max_output: None,
             edge: None,
+            next_edit: None,
             session: "s".into(),
         }
     }

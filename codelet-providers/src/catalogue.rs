@@ -1,8 +1,9 @@
 //! What is known of the vendors' models: windows, longest answers, prices, and how they are asked to think.
 //!
-//! The figures are dated data (`catalogue.tsv`); whoever knows better overrides them in a [`Choice`](crate::Choice).
+//! The figures are dated data (`catalogue.tsv`); the prices of vendors who sell their own models stand on the engine's price
+//! cards, those of a gateway here. Whoever knows better overrides them in a [`Choice`](crate::Choice).
 
-use codelet_agent::model::Price;
+use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 
 const TABLE: &str = include_str!("catalogue.tsv");
@@ -20,8 +21,8 @@ pub struct Known {
     pub max_output: Tokens,
     /// Whether it takes pictures.
     pub sees_images: bool,
-    /// What it costs; none where nobody says.
-    pub price: Option<Price>,
+    /// What it costs, and the rules of its cache; none where nobody says.
+    pub price: Option<PriceCard>,
     /// The names under which users keep the vendor's key, the usual one first.
     pub keys: &'static [&'static str],
     pub(crate) thinks: Thinks,
@@ -71,17 +72,9 @@ fn row(line: &'static str) -> Option<Known> {
         "level" => Thinks::Level,
         _ => Thinks::Never,
     };
-    let mut dollars = || fields.next()?.parse::<f64>().ok();
-    let price = (dollars(), dollars(), dollars(), dollars(), dollars());
-    let price = match price {
-        (Some(input), Some(output), Some(cache_read), Some(cache_write), Some(cache_write_1h)) => Some(Price {
-            input,
-            output,
-            cache_read,
-            cache_write,
-            cache_write_1h,
-        }),
-        _ => None,
+    let price = match fields.next()? {
+        "card" => price::find(&format!("{vendor}/{model}")).cloned(),
+        input => resold(model, input, fields),
     };
     Some(Known {
         vendor,
@@ -92,6 +85,27 @@ fn row(line: &'static str) -> Option<Known> {
         price,
         keys: crate::vendor::find(vendor)?.keys,
         thinks,
+    })
+}
+
+/// The card of a model that a gateway sells at these prices: the rules are those of the vendor behind it.
+fn resold<'a>(model: &str, input: &str, mut fields: impl Iterator<Item = &'a str>) -> Option<PriceCard> {
+    let input: f64 = input.parse().ok()?;
+    let mut dollars = || fields.next()?.parse::<f64>().ok();
+    let rates = Rates {
+        input,
+        output: dollars()?,
+        cache_read: dollars()?,
+        cache_write: dollars()?,
+        cache_write_1h: dollars()?,
+    };
+    let plain = model.split_once(':').map_or(model, |(plain, _)| plain);
+    // A gateway writes `claude-opus-4.5` where the vendor writes `claude-opus-4-5`.
+    let known = price::find(plain).or_else(|| price::find(&plain.replace('.', "-")));
+    Some(match known {
+        Some(card) => card.clone().costing(rates),
+        None if plain.starts_with("anthropic/") => price::usual().costing(rates),
+        None => PriceCard::flat(model, rates),
     })
 }
 
@@ -119,9 +133,9 @@ mod tests {
         for model in &all {
             assert!((1_000..=20_000_000).contains(&model.window), "{model:?}");
             assert!(model.max_output <= model.window, "{model:?}");
-            if let Some(price) = model.price {
-                assert!(price.cache_read <= price.input.max(0.0) + 1e-9, "{model:?}");
-                assert!((0.0..1_000.0).contains(&price.output), "{model:?}");
+            if let Some(price) = &model.price {
+                assert!(price.rates.cache_read <= price.rates.input.max(0.0) + 1e-9, "{model:?}");
+                assert!((0.0..1_000.0).contains(&price.rates.output), "{model:?}");
             }
         }
     }
@@ -151,11 +165,33 @@ mod tests {
             assert_eq!(other.input.image, model.sees_images, "{}", model.model);
             assert_eq!(
                 other.pricing.map(|price| price.output),
-                model.price.map(|price| price.output),
+                model.price.as_ref().map(|price| price.rates.output),
                 "{}",
                 model.model
             );
         }
+    }
+
+    #[test]
+    fn every_row_that_refers_to_a_price_card_has_one() {
+        let refers = |line: &&str| line.split('\t').nth(6) == Some("card");
+        let rows: Vec<&str> = TABLE.lines().filter(refers).collect();
+        assert!(rows.len() >= 50, "{}", rows.len());
+        for line in rows {
+            assert!(row(line).unwrap().price.is_some(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_gateways_price_has_the_rules_of_the_vendor_behind_it() {
+        let opus = find("openrouter", "anthropic/claude-opus-4.5").unwrap().price.unwrap();
+        assert_eq!((opus.marks, opus.minimum), (Some(4), 4_096));
+        let unmarked = known().filter(|known| known.vendor == "openrouter" && !known.model.starts_with("anthropic/"));
+        assert!(
+            unmarked
+                .filter_map(|known| known.price)
+                .all(|card| card.marks.is_none())
+        );
     }
 
     #[test]

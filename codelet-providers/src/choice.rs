@@ -9,7 +9,8 @@ use crate::provider::Provider;
 use crate::secret::Secret;
 use crate::vendor::{self, Vendor, Wire};
 use crate::window;
-use codelet_agent::model::{Model, Price, Profile, SAFE_OUTPUT, SAFE_WINDOW};
+use codelet_agent::model::{Model, Profile, SAFE_OUTPUT, SAFE_WINDOW};
+use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 use std::sync::Arc;
 
@@ -31,8 +32,8 @@ pub struct Choice {
     pub window: Option<Tokens>,
     /// The longest answer, in tokens, instead of what is usual.
     pub max_output: Option<Tokens>,
-    /// The prices instead of those that are known.
-    pub price: Option<Price>,
+    /// The price card instead of the one that is known.
+    pub price: Option<PriceCard>,
     /// How much the model is to think.
     pub thinking: Thinking,
     /// Thinking is to be shown where the vendor can summarise it.
@@ -128,7 +129,7 @@ pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
         thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
         thinking: choice.thinking.clone(),
         shows_thinking: choice.shows_thinking,
-        lifetime: choice.lifetime,
+        lifetime: profile.price.as_ref().map_or(choice.lifetime, |card| card.lifetime),
     };
     Ok(Box::new(Provider {
         profile,
@@ -195,12 +196,26 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
         window,
         max_output: choice.max_output.unwrap_or(usual),
         sees_images: known.is_some_and(|known| known.sees_images),
-        price: choice.price.or(match known {
-            Some(known) => known.price,
-            None => vendor.is_local.then(Price::default),
-        }),
+        price: choice
+            .price
+            .clone()
+            .or_else(|| match known {
+                Some(known) => known.price.clone(),
+                None => vendor.is_local.then(|| free(vendor.name)),
+            })
+            .map(|card| match choice.lifetime {
+                // A card may say itself that an hour is wanted.
+                Lifetime::FiveMinutes => card,
+                Lifetime::Hour => card.living(Lifetime::Hour),
+            }),
         is_unknown: known.is_none() && choice.window.or(told).is_none(),
     }
+}
+
+/// The card of a server on one's own machine.
+fn free(vendor: &str) -> PriceCard {
+    let card = price::find(vendor).cloned();
+    card.unwrap_or_else(|| PriceCard::flat(vendor, Rates::default()))
 }
 
 /// How a model is asked to think; one that nobody lists, as most of its vendor's are.

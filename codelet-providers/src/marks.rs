@@ -1,39 +1,32 @@
 //! Where a prompt cache is told to keep what it has read. Marks are put on while a request is written; the engine's
 //! messages never carry any.
 //!
-//! At most four are taken: after the system prompt (which holds the tools too), after the stable reminders at the head,
-//! at the edge before which the next edit happens, and at the end.
+//! At most four are taken: at the end, at the end of what was sent before, at the place before which the next edit is
+//! expected, after the stable reminders at the head, and, where one is left, after the system prompt (which holds the tools
+//! too).
 
 use codelet_context::message::{Extra, Message, Origin, Part, Role, ToolResult};
+pub use codelet_context::price::Lifetime;
 use serde_json::{Map, Value, json};
 
 /// How many marks a vendor takes in one request.
 const MOST: usize = 4;
 
-/// How long what is marked is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Lifetime {
-    /// Five minutes after the last use.
-    #[default]
-    FiveMinutes,
-    /// An hour after the last use; writing costs more.
-    Hour,
-}
-
-impl Lifetime {
-    pub(crate) fn mark(self) -> Value {
-        match self {
-            Lifetime::FiveMinutes => json!({"type": "ephemeral"}),
-            Lifetime::Hour => json!({"type": "ephemeral", "ttl": "1h"}),
-        }
+/// The mark that a vendor takes for a lifetime.
+pub(crate) fn of(lifetime: Lifetime) -> Value {
+    match lifetime {
+        Lifetime::FiveMinutes => json!({"type": "ephemeral"}),
+        Lifetime::Hour => json!({"type": "ephemeral", "ttl": "1h"}),
     }
 }
 
-/// Puts marks on messages that are about to be written. `edge` counts messages as they stand here. Returns whether one
+/// Puts marks on messages that are about to be written. `edge` is the end of what was sent before and `next` the place
+/// before which the next edit is expected; both count messages as they stand here. Returns whether one
 /// is left for the last tool, since there is no system prompt to mark.
 pub(crate) fn place(
     messages: &mut [Message],
     edge: Option<usize>,
+    next: Option<usize>,
     lifetime: Lifetime,
     carries: fn(&Part) -> bool,
 ) -> bool {
@@ -49,17 +42,19 @@ pub(crate) fn place(
             .and_then(before),
     };
     let system = has_system.then(|| before(1)).flatten();
-    let mut places = Vec::with_capacity(MOST);
-    for place in [system, head(messages, carries), edge, before(messages.len())]
+    let next = next.and_then(|next| before(next.min(messages.len())));
+    let mut places = Vec::with_capacity(MOST + 1);
+    // What comes last is left out where there are too many: whoever reads the head reads the system prompt with it.
+    for place in [before(messages.len()), edge, next, head(messages, carries), system]
         .into_iter()
         .flatten()
     {
-        if !places.contains(&place) {
+        if !places.contains(&place) && places.len() < MOST {
             places.push(place);
         }
     }
     for (message, part) in places {
-        mark(&mut messages[message].parts[part], &lifetime.mark());
+        mark(&mut messages[message].parts[part], &of(lifetime));
     }
     !has_system
 }

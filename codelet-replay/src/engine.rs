@@ -21,10 +21,10 @@ impl Engine {
     pub fn new(session: &Session, settings: &Settings, preset: Preset) -> Self {
         let config = CompactionConfig::new(settings.window).reserving(settings.reserved);
         let economics = Economics::new(settings.card.clone()).preset(preset);
-        // What stands beside the messages is known in tokens of the window; the engine wants an estimate, which its own
-        // reports have not scaled yet.
+        // The engine wants estimates, and learns from its reports what they are worth.
+        let overhead = session.estimate(session.fixed);
         Engine {
-            conversation: Conversation::new(config, session.fixed).under(economics),
+            conversation: Conversation::new(config, overhead).under(economics),
             same: 0,
             edge: None,
         }

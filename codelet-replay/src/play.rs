@@ -150,7 +150,7 @@ impl<'a> Memory<'a> {
     fn new(references: &'a References) -> Self {
         Memory {
             references,
-            counts: vec![0; references.len()],
+            counts: vec![0; references.item_count()],
             fetched: HashMap::new(),
         }
     }

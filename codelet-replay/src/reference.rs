@@ -130,7 +130,7 @@ impl References {
     }
 
     /// How many items are ever referred to.
-    pub fn len(&self) -> usize {
+    pub fn item_count(&self) -> usize {
         self.numbers.len()
     }
 }

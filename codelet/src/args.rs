@@ -5,6 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
+use codelet_context::economics::Preset;
 use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
 use std::ops::Range;
@@ -85,6 +86,11 @@ pub struct Chat {
     #[arg(long, value_name = "WHO", value_parser = crate::settings::summary)]
     pub summary: Option<SummaryBy>,
 
+    /// How readily old outputs are set aside to save money: faithful, balanced, thrifty, or off (only when the window is
+    /// full) [default: faithful]
+    #[arg(long, value_name = "HOW", value_parser = crate::settings::economics)]
+    pub economics: Option<Preset>,
+
     /// Write the whole conversation to a file at the end
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
@@ -112,6 +118,7 @@ impl Chat {
             max_cost: None,
             window: None,
             summary: None,
+            economics: None,
             transcript: None,
             append_system: None,
             directory: None,

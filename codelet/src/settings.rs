@@ -4,6 +4,8 @@ use crate::exit::{Failure, words};
 use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
 use codelet_agent::session::SummaryBy;
+use codelet_context::economics::Preset;
+use codelet_context::price::{self, PriceCard};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -81,6 +83,12 @@ pub struct Settings {
     pub window: Set<Option<u64>>,
     /// Who writes summaries.
     pub summary: Set<SummaryBy>,
+    /// How readily history that was sent is edited to save money.
+    pub economics: Set<Preset>,
+    /// Price cards over those that are built in.
+    pub prices: Set<Vec<PriceCard>>,
+    /// The most idle requests in a row that keep the cache from expiring.
+    pub keep_alive: Set<u32>,
     /// Text behind the system prompt.
     pub append_system: Set<Option<String>>,
     /// Seconds that a provider is waited for, all retries of one request together.
@@ -132,6 +140,9 @@ struct Written {
     max_cost: Option<f64>,
     window: Option<u64>,
     summary: Option<String>,
+    economics: Option<String>,
+    prices: Option<PathBuf>,
+    keep_alive: Option<u32>,
     append_system: Option<String>,
     patience: Option<u64>,
     idle_timeout: Option<u64>,
@@ -206,6 +217,20 @@ pub struct ModelFile {
     pub cache_write_1h: Option<f64>,
 }
 
+impl ModelFile {
+    /// The prices, given or not.
+    pub fn rates(&self) -> impl Iterator<Item = Option<f64>> {
+        [
+            self.input,
+            self.output,
+            self.cache_read,
+            self.cache_write,
+            self.cache_write_1h,
+        ]
+        .into_iter()
+    }
+}
+
 /// Where settings files are looked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Places {
@@ -236,6 +261,9 @@ impl Default for Settings {
             max_cost: Set::default(None),
             window: Set::default(None),
             summary: Set::default(SummaryBy::default()),
+            economics: Set::default(Preset::default()),
+            prices: Set::default(Vec::new()),
+            keep_alive: Set::default(0),
             append_system: Set::default(None),
             patience: Set::default(Patience::default().total.as_secs()),
             idle_timeout: Set::default(None),
@@ -296,6 +324,15 @@ impl Settings {
         self.window.take(written.window.map(Some), from);
         let summary = written.summary.map(|name| summary(&name)).transpose().map_err(wrong)?;
         self.summary.take(summary, from);
+        let economics = written
+            .economics
+            .map(|name| economics(&name))
+            .transpose()
+            .map_err(wrong)?;
+        self.economics.take(economics, from);
+        let prices = written.prices.map(|file| prices(path, &file)).transpose()?;
+        self.prices.take(prices, from);
+        self.keep_alive.take(written.keep_alive, from);
         self.append_system.take(written.append_system.map(Some), from);
         self.patience.take(written.patience, from);
         self.idle_timeout.take(written.idle_timeout.map(Some), from);
@@ -319,6 +356,13 @@ impl Settings {
         }
         if written.allow.take().is_some() {
             refused.push("allow");
+        }
+        if written.prices.take().is_some() {
+            refused.push("prices");
+        }
+        if written.keep_alive.is_some_and(|most| most > self.keep_alive.value) {
+            written.keep_alive = None;
+            refused.push("keep_alive");
         }
         let wider = |name: &String| Permission::from_name(name).is_some_and(|wanted| wanted > self.permission.value);
         if written.permission.as_ref().is_some_and(wider) {
@@ -359,6 +403,28 @@ pub fn summary(name: &str) -> Result<SummaryBy, String> {
         "model" => Ok(SummaryBy::Model),
         _ => Err(format!("summary {name:?} is not known, expected template or model")),
     }
+}
+
+/// How readily history is edited, by name.
+///
+/// # Errors
+/// When there is no such preset; the words list what there is.
+pub fn economics(name: &str) -> Result<Preset, String> {
+    Preset::from_name(name)
+        .ok_or_else(|| format!("economics {name:?} is not known, expected faithful, balanced, thrifty or off"))
+}
+
+/// The price cards in a file; a path that is not absolute begins beside the settings file.
+fn prices(settings: &Path, file: &Path) -> Result<Vec<PriceCard>, Failure> {
+    let path = settings.parent().unwrap_or(Path::new("")).join(file);
+    let length = std::fs::metadata(&path)
+        .map_err(|error| Failure::io(&path, &error))?
+        .len();
+    if length > MOST {
+        return Err(Failure::at(path.display(), "too large for price cards"));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| Failure::io(&path, &error))?;
+    price::parse(&text, &path.display().to_string()).map_err(|bad| Failure::Told(bad.to_string()))
 }
 
 fn read(path: &Path) -> Result<Option<Written>, Failure> {

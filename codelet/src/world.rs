@@ -2,11 +2,12 @@
 
 use crate::exit::Failure;
 use crate::place::{Place, variable};
-use crate::settings::{From, Key, ModelFile, Settings};
-use codelet_agent::model::{Model, Price};
+use crate::settings::{From, Key, Settings};
+use codelet_agent::model::Model;
 use codelet_agent::permission::Permission;
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
+use codelet_context::price::{self, PriceCard, Rates};
 use codelet_providers::{Choice, Secret, TimeLimits, catalogue, vendor};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
@@ -30,7 +31,7 @@ pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
         key: key.map(|(key, _)| Secret::new(key.reveal())),
         window: settings.window.value.or(file.and_then(|file| file.window)),
         max_output: file.and_then(|file| file.max_output),
-        price: file.and_then(|file| price(file, name)),
+        price: price(settings, name),
         limits: settings.idle_timeout.value.map(|seconds| {
             let silence = Duration::from_secs(seconds.max(1));
             TimeLimits {
@@ -68,33 +69,35 @@ pub fn key(settings: &Settings, vendor: &str, variables: &[&str]) -> Option<(Key
     })
 }
 
-/// The prices that a settings file gives, over those of the catalogue.
-fn price(file: &ModelFile, name: &str) -> Option<Price> {
-    let (vendor, model) = name.split_once('/')?;
-    let known = catalogue::find(vendor, model).and_then(|known| known.price);
-    let is_given = file.input.is_some() || file.output.is_some();
-    if known.is_none() && !is_given {
+/// The price card that the user's files give: from the file of cards, with the figures of the settings over it, or over
+/// the card that is built in.
+fn price(settings: &Settings, name: &str) -> Option<PriceCard> {
+    let own = price::among(&settings.prices.value, name);
+    let file = settings.models.get(name);
+    let is_given = file.is_some_and(|file| file.rates().any(|rate| rate.is_some()));
+    if !is_given {
+        return own.cloned();
+    }
+    let file = file?;
+    let known = own.cloned().or_else(|| {
+        let (vendor, model) = name.split_once('/')?;
+        catalogue::find(vendor, model)?.price
+    });
+    if known.is_none() && file.input.is_none() && file.output.is_none() {
         return None;
     }
-    let known = known.unwrap_or_default();
-    let input = file.input.unwrap_or(known.input);
-    Some(Price {
+    let known = known.unwrap_or_else(|| PriceCard::flat(name, Rates::default()));
+    let rates = known.rates;
+    let input = file.input.unwrap_or(rates.input);
+    // Where nobody says otherwise, a cache saves nothing and costs nothing.
+    let or = |given: Option<f64>, known: f64| given.or(Some(known).filter(|&known| known > 0.0)).unwrap_or(input);
+    Some(known.costing(Rates {
         input,
-        output: file.output.unwrap_or(known.output),
-        // Where nobody says otherwise, a cache saves nothing and costs nothing.
-        cache_read: file
-            .cache_read
-            .or(Some(known.cache_read).filter(|&read| read > 0.0))
-            .unwrap_or(input),
-        cache_write: file
-            .cache_write
-            .or(Some(known.cache_write).filter(|&write| write > 0.0))
-            .unwrap_or(input),
-        cache_write_1h: file
-            .cache_write_1h
-            .or(Some(known.cache_write_1h).filter(|&write| write > 0.0))
-            .unwrap_or(input),
-    })
+        output: file.output.unwrap_or(rates.output),
+        cache_read: or(file.cache_read, rates.cache_read),
+        cache_write: or(file.cache_write, rates.cache_write),
+        cache_write_1h: or(file.cache_write_1h, rates.cache_write_1h),
+    }))
 }
 
 /// What a session works with.

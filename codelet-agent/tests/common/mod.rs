@@ -3,7 +3,7 @@
 
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::{Billed, ModelError, Price, Profile, Reply, Request, Stop, ToolSpec};
+use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request, Stop, ToolSpec};
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
@@ -11,6 +11,7 @@ use codelet_agent::session::{Parts, Prompt, Session, Settings};
 use codelet_agent::surroundings::Nowhere;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
+use codelet_context::price::{PriceCard, Rates};
 use codelet_context::usage::Usage;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
@@ -90,13 +91,16 @@ pub fn profile(window: u64) -> Profile {
         window,
         max_output: window / 10,
         sees_images: false,
-        price: Some(Price {
-            input: 1.0,
-            output: 10.0,
-            cache_read: 0.1,
-            cache_write: 1.25,
-            cache_write_1h: 2.0,
-        }),
+        price: Some(PriceCard::flat(
+            "scripted/one",
+            Rates {
+                input: 1.0,
+                output: 10.0,
+                cache_read: 0.1,
+                cache_write: 1.25,
+                cache_write_1h: 2.0,
+            },
+        )),
         is_unknown: false,
     }
 }

@@ -75,6 +75,7 @@ pub fn request(messages: Vec<Message>) -> Request {
         tools: tools(),
         max_output: None,
         edge: None,
+        next_edit: None,
         session: "session-1".into(),
     }
 }

@@ -108,9 +108,10 @@ fn marks_stand_after_the_system_prompt_the_reminders_the_edge_and_the_end() {
         }
         messages
     };
-    let of = |edge, messages: Vec<Message>| {
+    let of = |edge, next_edit, messages: Vec<Message>| {
         let request = Request {
             edge,
+            next_edit,
             ..request(messages)
         };
         marks(&sent(
@@ -120,10 +121,12 @@ fn marks_stand_after_the_system_prompt_the_reminders_the_edge_and_the_end() {
         ))
     };
     // Reminders and prompt are one message on the wire, of which the second block is the last reminder.
-    assert_eq!(of(Some(7), history()), ["system", "0.1", "4.0", "8.0"]);
-    assert_eq!(of(None, history()), ["system", "0.1", "6.0", "8.0"]);
-    assert_eq!(of(Some(0), beginning()), ["system", "0.1", "0.2"]);
-    assert_eq!(of(None, vec![Message::user("hello")]), ["tools", "0.0"]);
+    assert_eq!(of(Some(7), None, history()), ["system", "0.1", "4.0", "8.0"]);
+    assert_eq!(of(None, None, history()), ["system", "0.1", "6.0", "8.0"]);
+    assert_eq!(of(Some(0), None, beginning()), ["system", "0.1", "0.2"]);
+    assert_eq!(of(None, None, vec![Message::user("hello")]), ["tools", "0.0"]);
+    // Where the next edit is expected, the system prompt gives its mark away: it is read with the reminders.
+    assert_eq!(of(Some(9), Some(7), history()), ["0.1", "4.0", "6.0", "8.0"]);
 }
 
 #[test]

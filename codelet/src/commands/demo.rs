@@ -7,11 +7,12 @@ use crate::paint::{Ink, Look};
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::world;
-use codelet_agent::model::{Billed, ModelError, Price, Profile, Reply, Request};
+use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request};
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session};
 use codelet_context::message::{Message, Part, Role, ToolCall};
+use codelet_context::price::{PriceCard, Rates};
 use codelet_context::tokens::{estimate_bytes, estimate_message};
 use codelet_context::usage::Usage;
 use serde::Deserialize;
@@ -159,13 +160,16 @@ fn recorded(replies: Vec<Said>) -> Scripted {
         max_output: 2_000,
         sees_images: false,
         // What a mid-sized model costs, so that there is a bill to look at.
-        price: Some(Price {
-            input: 3.0,
-            output: 15.0,
-            cache_read: 0.3,
-            cache_write: 3.75,
-            cache_write_1h: 6.0,
-        }),
+        price: Some(PriceCard::flat(
+            "demo/recorded",
+            Rates {
+                input: 3.0,
+                output: 15.0,
+                cache_read: 0.3,
+                cache_write: 3.75,
+                cache_write_1h: 6.0,
+            },
+        )),
         is_unknown: false,
     };
     let mut replies = replies.into_iter().enumerate();

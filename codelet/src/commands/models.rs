@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::paint::{Ink, Look, width};
 use crate::place::variable;
-use codelet_agent::model::Price;
+use codelet_context::price::Rates;
 use codelet_providers::catalogue::{Known, known};
 
 const HEADS: [&str; 7] = ["model", "window", "answer", "input", "output", "read", "write"];
@@ -63,11 +63,11 @@ pub fn run() -> Result<(), Failure> {
 }
 
 fn row(known: Known) -> [String; 7] {
-    let money = |pick: fn(&Price) -> f64| {
+    let money = |pick: fn(&Rates) -> f64| {
         known
             .price
             .as_ref()
-            .map_or("?".to_owned(), |price| dollars(pick(price)))
+            .map_or("?".to_owned(), |price| dollars(pick(&price.rates)))
     };
     [
         format!("{}/{}", known.vendor, known.model),

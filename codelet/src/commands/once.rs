@@ -159,6 +159,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     settings.max_cost.take(chat.max_cost.map(Some), from);
     settings.window.take(chat.window.map(Some), from);
     settings.summary.take(chat.summary, from);
+    settings.economics.take(chat.economics, from);
     settings.append_system.take(chat.append_system.clone().map(Some), from);
     Ok(settings)
 }
@@ -175,6 +176,8 @@ pub fn session_settings(settings: &Settings) -> codelet_agent::session::Settings
             },
         },
         summary: settings.summary.value,
+        economics: settings.economics.value,
+        keep_alive: settings.keep_alive.value,
         append_system: settings.append_system.value.clone(),
         // Unique enough to keep two sessions of one user apart, and the same in each request.
         id: format!("codelet-{}-{:x}", std::process::id(), started()),

@@ -57,6 +57,15 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             };
             name.to_owned()
         }),
+        row("economics", &settings.economics, |preset| preset.name().to_owned()),
+        row("prices", &settings.prices, |cards| match cards.len() {
+            0 => "built in".to_owned(),
+            count => format!("built in, and {count} of your own"),
+        }),
+        row("keep_alive", &settings.keep_alive, |most| match most {
+            0 => "no idle requests".to_owned(),
+            most => format!("at most {most} idle requests in a row"),
+        }),
         row("append_system", &settings.append_system, or("nothing")),
         row("patience", &settings.patience, |seconds| format!("{seconds} s")),
         row("idle_timeout", &settings.idle_timeout, |seconds| {

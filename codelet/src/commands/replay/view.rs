@@ -82,50 +82,64 @@ fn lifetime(seconds: u64) -> String {
     }
 }
 
-/// A row for each policy, 79 columns wide.
+/// A row for each policy: in 80 columns with everything, in fewer with what matters most.
 fn policies(text: &mut String, look: &Look, totals: &[Total]) {
-    let title = format!(
-        "{} {:>9} {:>6} {:>11} {:>5} {:>6} {:>11} {:>6} {:>6}",
-        fit("policy", 14),
+    let heads = [
         "dollars",
         "share",
         "95 %",
         "p95",
         "hits",
-        "breaks+cold",
+        "broken+cold",
         "edits",
-        "recall"
-    );
-    let _ = writeln!(text, "\n{}", look.ink(Ink::Dim, title.trim_end()));
+        "recall",
+    ];
+    let widths = [9, 6, 10, 5, 6, 11, 6, 6];
+    let shown: &[usize] = match look.width {
+        80.. => &[0, 1, 2, 3, 4, 5, 6, 7],
+        60.. => &[0, 1, 4, 6, 7],
+        _ => &[1, 7],
+    };
+    let row = |name: &str, cells: [String; 8]| {
+        let mut line = fit(name, 14);
+        for &column in shown {
+            let (cell, width) = (&cells[column], widths[column]);
+            let _ = write!(
+                line,
+                " {}{cell}",
+                " ".repeat(usize::saturating_sub(width, paint::width(cell)))
+            );
+        }
+        line
+    };
+    let title = row("policy", heads.map(str::to_owned));
+    let _ = writeln!(text, "\n{}", look.ink(Ink::Dim, &title));
     let cheapest = totals
         .iter()
         .map(|total| total.sums.cost())
         .fold(f64::INFINITY, f64::min);
     for total in totals {
         let sums = &total.sums;
-        let interval = total
-            .interval
-            .map_or(String::new(), |(low, high)| format!("{low:.2}–{high:.2}"));
         let share =
             |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |value| format!("{value:.digits$}"));
-        let dollars = format!("{:>9.2}", sums.cost());
-        let dollars = if sums.cost() == cheapest {
-            look.ink(Ink::Green, &dollars)
-        } else {
-            dollars
-        };
-        let _ = writeln!(
-            text,
-            "{} {dollars} {:>6} {} {:>5} {:>5.1}% {:>11} {:>6} {:>5.1}%",
-            fit(total.policy.name(), 14),
-            share(total.ratio, 3),
-            look.ink(Ink::Dim, &format!("{interval:>11}")),
-            share(total.worst, 2),
-            sums.hit_share() * 100.0,
-            format!("{}+{}", sums.planned + sums.unplanned, sums.cold),
-            sums.edits,
-            sums.recall() * 100.0,
+        let interval = total
+            .interval
+            .map_or("–".to_owned(), |(low, high)| format!("{low:.2}–{high:.2}"));
+        let line = row(
+            total.policy.name(),
+            [
+                format!("{:.2}", sums.cost()),
+                share(total.ratio, 3),
+                interval,
+                share(total.worst, 2),
+                format!("{:.1}%", sums.hit_share() * 100.0),
+                format!("{}+{}", number(sums.planned + sums.unplanned), number(sums.cold)),
+                number(sums.edits),
+                format!("{:.1}%", sums.recall() * 100.0),
+            ],
         );
+        let is_cheapest = sums.cost() == cheapest && totals.len() > 1;
+        let _ = writeln!(text, "{}", if is_cheapest { look.ink(Ink::Green, &line) } else { line });
     }
 }
 
@@ -149,7 +163,7 @@ fn check(text: &mut String, look: &Look, played: &[Played]) {
         "Checked against bills",
         "error of the input cost, by session",
     );
-    let percent = |(median, p90): (f64, f64)| format!("median {:.1} %, p90 {:.1} %", median * 100.0, p90 * 100.0);
+    let percent = |(median, p90): (f64, f64)| format!("median {:.1}%, p90 {:.1}%", median * 100.0, p90 * 100.0);
     let _ = writeln!(
         text,
         "  {}, {}, {} without bills or times",
@@ -179,21 +193,28 @@ fn heading(text: &mut String, look: &Look, title: &str, about: &str) {
     );
 }
 
+/// What steps back: a label, and parts behind it.
 fn note(text: &mut String, look: &Look, label: &str, parts: Vec<String>) {
-    let parts = parts.into_iter().enumerate().map(|(index, part)| {
-        let part = if index == 0 { format!("{label}{part}") } else { part };
-        (paint::width(&part), look.ink(Ink::Dim, &part))
-    });
-    let _ = writeln!(text, "{}", paint::flow(parts, " · ", look.width, "    "));
+    let label = label.trim();
+    let labelled = match parts.split_first() {
+        Some((first, rest)) if !label.is_empty() && paint::width(label) + paint::width(first) + 4 < look.width => {
+            let first = format!("{label} {first}");
+            std::iter::once(first).chain(rest.iter().cloned()).collect()
+        }
+        _ if label.is_empty() => parts,
+        _ => std::iter::once(label.to_owned()).chain(parts).collect(),
+    };
+    let room = look.width.saturating_sub(2);
+    let parts = labelled.into_iter().map(|part| clip(&part, room));
+    let parts = parts.map(|part| (paint::width(&part), look.ink(Ink::Dim, &part)));
+    let _ = writeln!(text, "  {}", paint::flow(parts, " · ", room, "  "));
 }
 
 fn flow(text: &mut String, look: &Look, parts: Vec<String>, indent: &str) {
-    let parts = parts.into_iter().map(|part| (paint::width(&part), part));
-    let _ = writeln!(
-        text,
-        "{indent}{}",
-        paint::flow(parts, " · ", look.width.saturating_sub(indent.len()), indent)
-    );
+    let room = look.width.saturating_sub(indent.len());
+    let parts = parts.into_iter().map(|part| clip(&part, room));
+    let parts = parts.map(|part| (paint::width(&part), part));
+    let _ = writeln!(text, "{indent}{}", paint::flow(parts, " · ", room, indent));
 }
 
 /// A line for each file and policy.

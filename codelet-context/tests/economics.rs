@@ -1,0 +1,512 @@
+//! When what was sent is edited to save money: the mathematics hold, and an edit changes what it says and nothing else.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod common;
+
+use codelet_context::breaks::{Cause, totals};
+use codelet_context::conversation::{Conversation, Report, Signals};
+use codelet_context::economics::{Economics, Edges, Preset, batch_size, break_cost, break_even};
+use codelet_context::message::{Message, Part};
+use codelet_context::pin::Pin;
+use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::price::{self, PriceCard};
+use codelet_context::tokens::{Tokens, estimate_message};
+use codelet_context::usage::Usage;
+use common::{answers, assert_valid, read, result, run, says, session};
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What each request holds beside the messages, in tokens.
+const OVERHEAD: Tokens = 1_500;
+
+/// A provider with a prefix cache: entries where marks were put, or the longest prefix.
+struct Provider {
+    marks: bool,
+    /// Prefixes by their messages; the memory keeps a message's address from being used again.
+    entries: HashMap<Vec<usize>, ()>,
+    seen: Vec<Arc<Message>>,
+    last: Vec<usize>,
+}
+
+impl Provider {
+    fn new(card: &PriceCard) -> Self {
+        Provider {
+            marks: card.marks.is_some(),
+            entries: HashMap::new(),
+            seen: Vec::new(),
+            last: Vec::new(),
+        }
+    }
+
+    fn expire(&mut self) {
+        self.entries.clear();
+        self.last.clear();
+    }
+
+    fn bill(&mut self, view: &[Arc<Message>], edges: Edges) -> Usage {
+        self.seen.extend(view.iter().cloned());
+        let ids: Vec<usize> = view.iter().map(|message| Arc::as_ptr(message) as usize).collect();
+        let mut sums = vec![OVERHEAD];
+        for message in view {
+            sums.push(sums[sums.len() - 1] + estimate_message(message));
+        }
+        let whole = sums[view.len()];
+        if !self.marks {
+            let common = ids.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
+            let read = if common == 0 { 0 } else { sums[common] };
+            self.last = ids;
+            return Usage::from_inclusive(whole, read, 0);
+        }
+        let marks: Vec<usize> = [Some(1), edges.next, edges.last, Some(view.len())]
+            .into_iter()
+            .flatten()
+            .collect();
+        // Two messages a step, few blocks each: a mark looks back over about nine of them.
+        let near = |mark: usize| (mark.saturating_sub(8)..=mark).rev();
+        let hit = marks
+            .iter()
+            .flat_map(|&mark| near(mark).find(|&at| self.entries.contains_key(&ids[..at])))
+            .max();
+        for mark in marks {
+            self.entries.insert(ids[..mark].to_vec(), ());
+        }
+        let read = hit.map_or(0, |at| sums[at]);
+        Usage::from_exclusive(0, whole - read, read, 0)
+    }
+}
+
+/// Text unlike any other, of so many bytes.
+fn output(seed: usize, bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 40);
+    let mut number = seed as u64 + 1;
+    while text.len() < bytes {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+        text.push_str(&format!("out{:x} = {};\n", number >> 30, number % 911));
+    }
+    text.truncate(bytes);
+    text
+}
+
+struct Played {
+    conversation: Conversation,
+    dollars: f64,
+    usage: Usage,
+}
+
+/// Plays steps that each print so many bytes. `idle` are steps before which the cache expires.
+fn play(economics: Economics, window: Tokens, steps: usize, bytes: usize, idle: &[usize]) -> Played {
+    let card = economics.card.clone();
+    let mut provider = Provider::new(&card);
+    let mut conversation = Conversation::new(CompactionConfig::new(window), OVERHEAD).under(economics);
+    conversation.append(Message::system(output(1_000_000, 8_000)));
+    conversation.append(Message::user("Look at everything."));
+    let (mut dollars, mut bill) = (0.0, Usage::default());
+    for number in 0..steps {
+        let is_cold = idle.contains(&number);
+        if is_cold {
+            provider.expire();
+        }
+        let signals = Signals {
+            is_cold,
+            ..Signals::default()
+        };
+        if let Some(reason) = conversation.decide(signals) {
+            conversation.compact(reason).unwrap();
+        }
+        let edges = conversation.sending(is_cold);
+        let mut usage = provider.bill(&conversation.view().messages, edges);
+        let id = format!("call_{number}");
+        let reply = says(vec![run(&id, &format!("./look {number}"))]);
+        usage.output = estimate_message(&reply);
+        dollars += card.cost(usage, 0);
+        bill = bill.plus(usage);
+        let report = Report {
+            usage,
+            reasoning: 0,
+            is_whole: true,
+        };
+        conversation.replied(reply, report);
+        conversation.append(answers(vec![result(&id, output(number, bytes))]));
+    }
+    Played {
+        conversation,
+        dollars,
+        usage: bill,
+    }
+}
+
+fn under(card: &str) -> Economics {
+    Economics::new(price::find(card).unwrap().clone())
+}
+
+#[test]
+fn break_even_and_batch_size_are_as_written() {
+    // 30,000 tokens behind, 10,000 removed, five minutes: 1.15 × 30,000 / (0.1 × 10,000).
+    assert!((break_even(0.1, 1.25, 30_000.0, 10_000.0) - 34.5).abs() < 1e-9);
+    assert!((break_cost(0.1, 1.25, 30_000.0) - 34_500.0).abs() < 1e-9);
+    let batch = batch_size(0.1, 1.25, 22_000.0, 1_200.0);
+    assert!((24_000.0..26_000.0).contains(&batch), "{batch}");
+    // At the best batch size, rent and breaks cost the same in each round.
+    let (tail, growth) = (22_000.0, 1_200.0);
+    let steps = batch / growth;
+    assert!((0.1 * growth * steps * steps / 2.0 - break_cost(0.1, 1.25, tail)).abs() < 1.0);
+    // A smaller and a larger batch cost more per step.
+    let per_step = |batch: f64| break_cost(0.1, 1.25, tail) * growth / batch + 0.1 * batch / 2.0;
+    assert!(per_step(batch) < per_step(batch * 0.8) && per_step(batch) < per_step(batch * 1.25));
+}
+
+/// Under steady growth the policy comes to the best batch, without knowing the growth: within a fifth, because it acts
+/// between steps, keeps its floors, and moves its mark first.
+#[test]
+fn under_steady_growth_the_policy_reaches_the_best_batch_size() {
+    for (card, bytes) in [
+        ("5m", 4_000),
+        ("1h", 4_000),
+        ("no-write-fee", 4_000),
+        ("5m", 8_000),
+        ("read-0.05", 3_000),
+    ] {
+        let economics = under(card);
+        let (read, write) = (economics.card.rates.cache_read, economics.card.write());
+        let played = play(economics, 2_000_000, 500, bytes, &[]);
+        let edits: Vec<_> = played.conversation.breaks().iter().skip(2).collect();
+        assert!(edits.len() >= 4, "{card}: {} edits", edits.len());
+        let mean = |of: &dyn Fn(&codelet_context::breaks::Break) -> f64| {
+            edits.iter().map(|it| of(it)).sum::<f64>() / edits.len() as f64
+        };
+        let (removed, tail) = (mean(&|it| it.removed as f64), mean(&|it| it.rewritten as f64));
+        // What becomes removable with each step: an output, less its marker.
+        let growth = (bytes / 4 - 28) as f64;
+        let best = batch_size(read, write, tail, growth);
+        eprintln!(
+            "{card}, {bytes} bytes a step: batches of {removed:.0} tokens, the best is {best:.0} (tail {tail:.0})"
+        );
+        assert!(
+            (0.8..1.2).contains(&(removed / best)),
+            "{card}: {removed} is not near {best}"
+        );
+    }
+}
+
+#[test]
+fn every_break_is_planned_and_costs_what_was_predicted() {
+    for card in ["5m", "1h", "no-write-fee", "read-0.05"] {
+        let played = play(under(card), 400_000, 400, 4_000, &[150, 300]);
+        let breaks = played.conversation.breaks();
+        let sums = totals(breaks);
+        assert_eq!(sums.unplanned, 0, "{card}: {breaks:#?}");
+        assert!(sums.edits >= 4, "{card}: {sums:?}");
+        let cold = breaks.iter().filter(|it| it.cause == Cause::Edit(Reason::Cold)).count();
+        assert_eq!(cold, 2, "{card}: an expired cache is made use of");
+        for it in breaks {
+            let actual = it.actual.unwrap();
+            assert!((it.predicted / actual - 1.0).abs() <= 0.05, "{card}: {it:?}");
+        }
+    }
+}
+
+#[test]
+fn edits_pay_on_every_card_and_never_cost_more_than_they_save_together() {
+    for card in ["5m", "1h", "no-write-fee", "read-0.05", "tier-5x"] {
+        let never = play(under(card).preset(Preset::Off), 2_000_000, 300, 4_000, &[]);
+        for preset in [Preset::Faithful, Preset::Balanced, Preset::Thrifty] {
+            let played = play(under(card).preset(preset), 2_000_000, 300, 4_000, &[]);
+            let share = played.dollars / never.dollars;
+            eprintln!("{card}, {}: {share:.3} of never editing", preset.name());
+            assert!(share < 0.75, "{card}, {}: {share}", preset.name());
+        }
+        assert!(never.conversation.breaks().is_empty());
+    }
+}
+
+#[test]
+fn a_tier_is_not_passed_while_that_can_be_helped() {
+    let played = play(under("tier-5x"), 1_000_000, 300, 4_000, &[]);
+    let edits = played.conversation.edits();
+    assert!(edits.iter().all(|edit| edit.before < 106_000), "{edits:#?}");
+    assert!(played.conversation.state("", 0).current <= 101_000);
+}
+
+#[test]
+fn a_session_that_is_mostly_read_reads_nearly_everything_from_the_cache() {
+    let played = play(under("5m"), 200_000, 300, 2_400, &[]);
+    let share = played.usage.cache_read as f64 / played.usage.prompt() as f64;
+    eprintln!("{share:.4} of all prompts read from the cache");
+    assert!(share >= 0.96, "{share}");
+}
+
+#[test]
+fn two_edits_are_steps_and_tokens_apart() {
+    let played = play(under("5m").preset(Preset::Thrifty), 1_000_000, 400, 9_000, &[]);
+    let requests: Vec<u64> = played.conversation.breaks().iter().map(|it| it.request).collect();
+    assert!(requests.len() > 5);
+    assert!(requests.windows(2).all(|two| two[1] - two[0] >= 8), "{requests:?}");
+}
+
+/// A conversation with old outputs in it that nothing referred to, sent once as it stands.
+fn stale(steps: usize) -> Conversation {
+    let mut conversation = Conversation::new(CompactionConfig::new(400_000), 0);
+    conversation.append(Message::system("Be brief."));
+    conversation.append(Message::user("Look at everything."));
+    for number in 0..steps {
+        let id = format!("call_{number}");
+        conversation.append(says(vec![run(&id, &format!("./look {number}"))]));
+        conversation.append(answers(vec![result(&id, output(number, 4_000))]));
+    }
+    conversation
+}
+
+const COLD: Signals = Signals {
+    is_asked: false,
+    is_cold: true,
+};
+
+#[test]
+fn an_expired_cache_is_made_use_of_and_a_warm_one_left_alone() {
+    let mut conversation = stale(80);
+    assert_eq!(conversation.decide(Signals::default()), None);
+    assert_eq!(conversation.decide(COLD), Some(Reason::Cold));
+    assert!(conversation.is_light(Reason::Cold));
+    let before = conversation.view().messages.clone();
+    let notice = conversation.compact(Reason::Cold).unwrap();
+    assert!(notice.to_string().starts_with("Context trimmed: "), "{notice}");
+    assert!(notice.after < notice.before);
+    assert_eq!(
+        conversation.view().messages.len(),
+        before.len(),
+        "everything stands where it stood"
+    );
+    // What was printed lately is still there, and what was said is.
+    let sheltered = before.len() - 2 * 39;
+    assert!(
+        before[sheltered..]
+            .iter()
+            .zip(&conversation.view().messages[sheltered..])
+            .all(|(a, b)| Arc::ptr_eq(a, b))
+    );
+    assert_eq!(conversation.decide(COLD), None, "there is nothing left to remove");
+}
+
+#[test]
+fn what_was_set_aside_can_be_read_back_and_put_back() {
+    let mut conversation = stale(80);
+    let before = conversation.view().messages.clone();
+    conversation.compact(Reason::Cold).unwrap();
+    let trimmed = conversation.view().messages.clone();
+    let mut found = 0;
+    for (old, new) in before.iter().zip(&trimmed) {
+        for (old, new) in old.tool_results().zip(new.tool_results()) {
+            let Some(handle) = new.texts().find_map(|text| text.cut.clone()) else {
+                continue;
+            };
+            found += 1;
+            assert_eq!(
+                conversation.recall(handle.as_str(), None),
+                Some(old.texts().next().unwrap().body.as_str())
+            );
+            let why = conversation.why(handle.as_str()).unwrap();
+            assert_eq!(
+                why.edit.map(|(number, edit)| (number, edit.reason)),
+                Some((1, Reason::Cold))
+            );
+            assert!(new.texts().any(|text| {
+                text.body
+                    .as_str()
+                    .contains("Bash output, 4,000 bytes, set aside · recall ")
+            }));
+        }
+    }
+    assert!(found >= 30, "{found}");
+    assert!(conversation.undo_compact());
+    assert_eq!(conversation.view().messages, before);
+    assert_eq!(
+        conversation.decide(COLD),
+        None,
+        "what the user wanted back is not taken away again"
+    );
+}
+
+#[test]
+fn what_was_set_aside_stays_so_after_a_compaction() {
+    let mut conversation = stale(80);
+    conversation.compact(Reason::Cold).unwrap();
+    let masked = |conversation: &Conversation| {
+        let messages = &conversation.view().messages;
+        let results = messages.iter().flat_map(|message| message.tool_results());
+        let cut = results.filter(|result| result.texts().all(|text| text.cut.is_some()));
+        cut.map(|result| result.call_id.to_string()).collect::<Vec<_>>()
+    };
+    let first = masked(&conversation);
+    conversation.compact_to(60_000, Reason::Asked).unwrap();
+    let shown: Vec<String> = {
+        let messages = &conversation.view().messages;
+        let results = messages.iter().flat_map(|message| message.tool_results());
+        results.map(|result| result.call_id.to_string()).collect()
+    };
+    let second = masked(&conversation);
+    assert!(
+        first
+            .iter()
+            .filter(|id| shown.contains(id))
+            .all(|id| second.contains(id))
+    );
+}
+
+#[test]
+fn a_pin_keeps_an_output_whole() {
+    let mut conversation = stale(80);
+    assert!(conversation.pin(Pin::Message(3)));
+    let pinned = conversation.view().messages[3].clone();
+    conversation.compact(Reason::Cold).unwrap();
+    assert_eq!(conversation.view().messages[3], pinned);
+    assert_ne!(conversation.view().messages[5], conversation.history().messages()[5]);
+}
+
+#[test]
+fn an_output_whose_names_are_used_again_stays_whole() {
+    let mut conversation = stale(40);
+    let id = "needle";
+    conversation.append(says(vec![read(id, "src/needle.rs")]));
+    let text = format!(
+        "fn find_the_needle() {{}}\nlet other_name_here = 1;\n{}",
+        output(77_777, 4_000)
+    );
+    conversation.append(answers(vec![result(id, text)]));
+    for number in 100..170 {
+        let id = format!("call_{number}");
+        let words = if number % 10 == 0 {
+            "find_the_needle(other_name_here)"
+        } else {
+            "on"
+        };
+        conversation.append(says(vec![Part::text(words), run(&id, &format!("./look {number}"))]));
+        conversation.append(answers(vec![result(&id, output(number, 4_000))]));
+    }
+    conversation.compact(Reason::Cold).unwrap();
+    let shown = |id: &str| {
+        let messages = &conversation.view().messages;
+        let mut results = messages.iter().flat_map(|message| message.tool_results());
+        results
+            .find(|result| &*result.call_id == id)
+            .unwrap()
+            .texts()
+            .all(|text| text.cut.is_none())
+    };
+    assert!(shown("needle"));
+    assert!(!shown("call_39") && !shown("call_101"));
+}
+
+#[test]
+fn a_newer_answer_to_the_same_call_makes_the_older_one_removable_at_once() {
+    let mut conversation = Conversation::new(CompactionConfig::new(400_000), 0);
+    conversation.append(Message::user("Make it pass."));
+    for number in 0..12 {
+        let id = format!("call_{number}");
+        conversation.append(says(vec![run(&id, "cargo test")]));
+        conversation.append(answers(vec![result(&id, output(number, 6_000))]));
+    }
+    assert_eq!(conversation.decide(COLD), Some(Reason::Cold));
+    conversation.compact(Reason::Cold).unwrap();
+    let text = format!("{:?}", conversation.view().messages);
+    assert!(text.contains("superseded by a newer one"), "{text:.600}");
+    let last = conversation.view().messages.last().unwrap();
+    assert!(
+        last.tool_results()
+            .all(|result| result.texts().all(|text| text.cut.is_none()))
+    );
+}
+
+#[test]
+fn off_edits_nothing_before_the_window_is_full() {
+    let mut conversation = stale(80);
+    conversation.set_economics(Economics::default().preset(Preset::Off));
+    assert_eq!(conversation.decide(COLD), None);
+    assert_eq!(conversation.pressure(COLD).removable, 0);
+}
+
+#[test]
+fn a_break_that_nobody_planned_is_on_record() {
+    let mut conversation = stale(30);
+    let report = |read: Tokens| Report {
+        usage: Usage::from_exclusive(0, 32_000 - read, read, 50),
+        reasoning: 0,
+        is_whole: true,
+    };
+    for (number, read) in [0, 31_000, 31_500, 0].into_iter().enumerate() {
+        conversation.sending(false);
+        let id = format!("again_{number}");
+        conversation.replied(says(vec![run(&id, "ls")]), report(read));
+        conversation.append(answers(vec![result(&id, "a b c")]));
+    }
+    let causes: Vec<Cause> = conversation.breaks().iter().map(|it| it.cause).collect();
+    assert_eq!(causes, [Cause::Unplanned]);
+    assert!(conversation.breaks()[0].actual.unwrap() > 0.0);
+    conversation.sending(true);
+    conversation.replied(says(vec![run("cold", "ls")]), report(0));
+    assert_eq!(conversation.breaks()[1].cause, Cause::Expired);
+}
+
+/// The time of a step does not grow with the conversation, and an edit takes milliseconds.
+#[test]
+fn a_long_session_takes_linear_time() {
+    let time = |steps: usize| {
+        let began = std::time::Instant::now();
+        let mut conversation = stale(steps);
+        let grown = began.elapsed();
+        let began = std::time::Instant::now();
+        conversation.compact(Reason::Cold).unwrap();
+        (grown, began.elapsed())
+    };
+    let (short, _) = time(500);
+    let (long, edit) = time(4_000);
+    assert!(long < short * 24, "{short:?} for 500 steps, {long:?} for 4,000");
+    let most = if cfg!(debug_assertions) { 400 } else { 40 };
+    assert!(edit.as_millis() < most, "{edit:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_light_edit_changes_outputs_and_nothing_else(view in session(), cold in prop::collection::vec(any::<bool>(), 1..9)) {
+        let mut conversation = Conversation::new(CompactionConfig::new(6_000), 0).under(Economics::default().preset(Preset::Thrifty));
+        let mut cold = cold.into_iter().cycle();
+        for message in &view.messages {
+            conversation.append(Message::clone(message));
+            let is_cold = cold.next().unwrap_or(false);
+            let Some(reason) = conversation.decide(Signals { is_asked: false, is_cold }) else { continue };
+            let is_light = conversation.is_light(reason);
+            let before = conversation.view().messages.clone();
+            let Ok(notice) = conversation.compact(reason) else {
+                prop_assert_eq!(&conversation.view().messages, &before);
+                continue;
+            };
+            let after = conversation.view().messages.clone();
+            assert_valid(conversation.view());
+            if !is_light {
+                continue;
+            }
+            prop_assert!(notice.after <= notice.before);
+            prop_assert_eq!(before.len(), after.len());
+            for (old, new) in before.iter().zip(&after) {
+                prop_assert_eq!(old.role, new.role);
+                let kept = |message: &Message| -> Vec<Part> {
+                    message.parts.iter().filter(|part| !matches!(part, Part::ToolResult(_) | Part::Thinking(_))).cloned().collect()
+                };
+                prop_assert_eq!(kept(old), kept(new));
+                for (old, new) in old.tool_results().zip(new.tool_results()) {
+                    prop_assert_eq!((&old.call_id, old.success), (&new.call_id, new.success));
+                    for (old, new) in old.texts().zip(new.texts()) {
+                        if let Some(handle) = &new.cut && old.cut.is_none() {
+                            prop_assert_eq!(conversation.recall(handle.as_str(), None), Some(old.body.as_str()));
+                        }
+                    }
+                }
+            }
+            prop_assert!(conversation.undo_compact());
+            prop_assert_eq!(&conversation.view().messages, &before);
+            prop_assert_eq!(conversation.shown().tokens, before.iter().map(|message| estimate_message(message)).sum::<Tokens>());
+        }
+    }
+}

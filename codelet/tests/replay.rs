@@ -1,0 +1,232 @@
+//! `codelet replay` from the outside: what is played, what is skipped, and what is printed.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+use common::*;
+use serde_json::Value;
+use std::path::Path;
+
+/// A session file of Claude Code with bills: a prompt, reads of files, and an answer.
+fn session(reads: usize) -> String {
+    let mut lines = vec![entry(
+        0,
+        None,
+        "user",
+        r#""role":"user","content":"Mend the parser in src/parse_line.rs.""#,
+    )];
+    let mut size = 21_000;
+    let mut held = 0;
+    for number in 0..reads {
+        let usage = format!(
+            r#""usage":{{"input_tokens":3,"cache_read_input_tokens":{held},"cache_creation_input_tokens":{},"output_tokens":40}}"#,
+            size - held
+        );
+        let call = format!(
+            r#"{{"type":"tool_use","id":"c{number}","name":"Read","input":{{"file_path":"src/part_{number}.rs"}}}}"#
+        );
+        let reply =
+            format!(r#""id":"m{number}","model":"claude-opus-4-6","role":"assistant","content":[{call}],{usage}"#);
+        let text = format!("fn part_{number}_of_many() {{}} // and more\\n").repeat(60);
+        let result = format!(
+            r#""role":"user","content":[{{"type":"tool_result","tool_use_id":"c{number}","content":"{text}"}}]"#
+        );
+        lines.push(entry(2 * number + 1, Some(2 * number), "assistant", &reply));
+        lines.push(entry(2 * number + 2, Some(2 * number + 1), "user", &result));
+        held = size;
+        size += 900;
+    }
+    lines.concat()
+}
+
+fn entry(number: usize, parent: Option<usize>, kind: &str, message: &str) -> String {
+    let parent = parent.map_or("null".to_owned(), |parent| format!("\"u{parent}\""));
+    let (minute, second) = (number / 60, number % 60);
+    format!(
+        "{{\"uuid\":\"u{number}\",\"parentUuid\":{parent},\"type\":\"{kind}\",\"timestamp\":\"2026-01-01T10:{minute:02}:{second:02}Z\",\"message\":{{{message}}}}}\n"
+    )
+}
+
+fn sessions(test: &str) -> std::path::PathBuf {
+    let folder = folder(test);
+    file(&folder, "long.jsonl", session(40));
+    file(&folder, "short.jsonl", session(5));
+    file(&folder, "notes.txt", "no conversation, and not looked at");
+    let deeper = folder.join("deeper");
+    std::fs::create_dir_all(&deeper).unwrap();
+    file(&deeper, "middle.jsonl", session(20));
+    folder
+}
+
+fn replayed(args: &[&str], folder: &Path) -> Value {
+    let mut all = vec!["replay", "--json"];
+    all.extend(args);
+    all.push(folder.to_str().unwrap());
+    let output = run(&all);
+    ended(&output, 0);
+    serde_json::from_str(stdout(&output)).unwrap()
+}
+
+#[test]
+fn a_folder_is_played_and_the_totals_are_the_sums_of_its_sessions() {
+    let folder = sessions("replay_folder");
+    let found = replayed(&[], &folder);
+    let sessions = found["sessions"].as_array().unwrap();
+    let names: Vec<_> = sessions
+        .iter()
+        .map(|session| session["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["middle", "long", "short"]);
+    let totals = found["totals"].as_array().unwrap();
+    let policies: Vec<_> = totals.iter().map(|total| total["policy"].as_str().unwrap()).collect();
+    assert_eq!(policies[0], "never");
+    assert!(policies.len() >= 8 && policies.contains(&"faithful") && policies.contains(&"mask-10"));
+    for total in totals {
+        let policy = total["policy"].as_str().unwrap();
+        let sum: f64 = sessions
+            .iter()
+            .map(|session| session["policies"][policy]["dollars"]["total"].as_f64().unwrap())
+            .sum();
+        assert!(
+            (total["dollars"]["total"].as_f64().unwrap() - sum).abs() < 1e-9,
+            "{policy}"
+        );
+        assert_eq!(total["requests"], 65);
+    }
+    assert_eq!(totals[0]["ratio"], 1.0);
+    assert_eq!(found["sources"]["claude-code"]["sessions"], 3);
+    assert_eq!(found["settings"]["window"], 200_000);
+}
+
+#[test]
+fn bills_are_compared_with_what_the_model_of_the_cache_says() {
+    let folder = sessions("replay_check");
+    let found = replayed(&["--policy", "never"], &folder);
+    let check = &found["check"];
+    assert_eq!((&check["sessions"], &check["requests"]), (&3.into(), &65.into()));
+    for kind in ["blind", "told"] {
+        assert!(check[kind]["p90"].as_f64().unwrap() < 0.01, "{check}");
+    }
+    assert_eq!((&check["lost"], &check["warm_heads"]), (&0.into(), &0.into()));
+}
+
+#[test]
+fn a_bad_file_is_told_of_skipped_and_counted() {
+    let folder = sessions("replay_bad");
+    file(&folder, "broken.jsonl", "{\"type\":\"user\"\n{");
+    file(&folder, "empty.json", "{\"messages\":[]}");
+    let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
+    ended(&output, 0);
+    assert!(stdout(&output).contains("3 conversations") && stdout(&output).contains("2 files skipped"));
+    for name in ["broken.jsonl", "empty.json"] {
+        assert!(stderr(&output).contains(name), "{}", stderr(&output));
+    }
+    let found = replayed(&["--policy", "never"], &folder);
+    assert_eq!(found["skipped"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn nothing_to_play_is_a_mistake_of_the_user() {
+    let folder = folder("replay_nothing");
+    let path = file(&folder, "broken.json", "{");
+    refused(
+        &run(&["replay", &path]),
+        &["broken.json", "none of 1 file could be played"],
+    );
+    let missing = folder.join("missing.json");
+    refused(&run(&["replay", missing.to_str().unwrap()]), &["no such file"]);
+    let empty = folder.join("empty");
+    std::fs::create_dir_all(&empty).unwrap();
+    refused(
+        &run(&["replay", empty.to_str().unwrap()]),
+        &["there is no file to play"],
+    );
+}
+
+#[test]
+fn the_output_does_not_depend_on_how_many_are_played_at_once() {
+    let folder = sessions("replay_jobs");
+    let outputs: Vec<_> = ["1", "2", "7"]
+        .iter()
+        .map(|jobs| run(&["replay", "--csv", "--jobs", jobs, folder.to_str().unwrap()]).stdout)
+        .collect();
+    assert_eq!(outputs[0], outputs[1]);
+    assert_eq!(outputs[0], outputs[2]);
+    let text = String::from_utf8(outputs[0].clone()).unwrap();
+    let columns = text.lines().next().unwrap().split(',').count();
+    assert!(text.lines().all(|line| line.split(',').count() == columns));
+    assert_eq!(text.lines().count(), 1 + 3 * 9);
+}
+
+#[test]
+fn the_halves_have_no_session_in_common_and_make_up_the_whole() {
+    let folder = folder("replay_halves");
+    for number in 0..12 {
+        file(&folder, &format!("session-{number}.jsonl"), session(1));
+    }
+    let names = |half: &str| -> Vec<String> {
+        let found = replayed(&["--policy", "never", "--half", half], &folder);
+        let sessions = found["sessions"].as_array().unwrap().iter();
+        sessions
+            .map(|session| session["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (a, b, all) = (names("a"), names("b"), names("all"));
+    assert!(a.iter().all(|name| !b.contains(name)));
+    let mut both = [a, b].concat();
+    both.sort();
+    let mut all = all;
+    all.sort();
+    assert_eq!(both, all);
+}
+
+#[test]
+fn prices_come_from_a_card_or_from_a_file() {
+    let folder = sessions("replay_prices");
+    let cards = file(
+        &folder,
+        "my.prices",
+        "cheap input=1 output=1 read=0.1\ndear input=10 output=10 read=1\n",
+    );
+    let total = |prices: &str| {
+        let found = replayed(&["--policy", "never", "--prices", prices], &folder);
+        found["totals"][0]["dollars"]["total"].as_f64().unwrap()
+    };
+    let (cheap, dear) = (total(&format!("{cards}#cheap")), total(&format!("{cards}#dear")));
+    assert!((dear / cheap - 10.0).abs() < 1e-9);
+    assert!(total("1h") > total("5m"));
+    let path = folder.to_str().unwrap();
+    refused(&run(&["replay", "--prices", &cards, path]), &["holds 2 cards", "#NAME"]);
+    refused(
+        &run(&["replay", "--prices", "gold", path]),
+        &["gold", "neither a price card"],
+    );
+}
+
+#[test]
+fn the_tables_fit_the_columns_that_there_are() {
+    let folder = sessions("replay_columns");
+    for columns in [40, 80, 120] {
+        let mut command = codelet(&["replay", folder.to_str().unwrap()]);
+        let output = command.env("COLUMNS", columns.to_string()).output().unwrap();
+        ended(&output, 0);
+        for line in stdout(&output).lines() {
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+        }
+        assert!(!stdout(&output).contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn what_is_typed_wrong_is_refused_with_what_was_expected() {
+    for (args, words) in [
+        (["--policy", "always"], "never"),
+        (["--refetch", "1.5"], "from 0 to 1"),
+        (["--window", "500"], "4000"),
+        (["--ttl", "2h"], "1h"),
+    ] {
+        let mut all = vec!["replay", "x.json"];
+        all.extend(args);
+        refused(&run(&all), &[words]);
+    }
+}
