@@ -87,3 +87,54 @@ pub fn place(step: usize, steps: usize) -> f64 {
         .unwrap_or(0);
     column as f64 / columns as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use crate::prompt::Prompt;
+    use proptest::prelude::*;
+
+    fn run(sizes: &[u64]) -> Run {
+        let step = |(at, &size): (usize, &u64)| Step {
+            reply: at,
+            began: None,
+            occupancy: Prompt::new(size).occupancy(),
+            usage: Usage::from_inclusive(size, size / 2, 1),
+            dollars: Dollars {
+                output: 1.0,
+                ..Dollars::default()
+            },
+            broken: None,
+            edit: None,
+            is_overflow: false,
+            refetch: 0.0,
+            referred: 0,
+            shown: 0,
+        };
+        Run {
+            policy: Policy::Never,
+            steps: sizes.iter().enumerate().map(step).collect(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_request_is_in_one_bucket_and_the_peak_is_seen(sizes in proptest::collection::vec(1u64..100_000, 0..900)) {
+            let run = run(&sizes);
+            let buckets = buckets(&run);
+            prop_assert!(buckets.len() <= COLUMNS);
+            let covered: Vec<usize> = buckets.iter().flat_map(|bucket| bucket.steps.clone()).collect();
+            prop_assert_eq!(covered, (0..sizes.len()).collect::<Vec<_>>());
+            prop_assert_eq!(buckets.iter().map(Bucket::tokens).max(), sizes.iter().copied().max());
+            let all = buckets.iter().fold(Usage::default(), |sum, bucket| sum.plus(bucket.usage));
+            prop_assert_eq!(all, run.sums().usage);
+            for (column, bucket) in buckets.iter().enumerate() {
+                prop_assert_eq!(bucket.tokens(), sizes[bucket.fullest]);
+                for step in bucket.steps.clone() {
+                    prop_assert_eq!(place(step, sizes.len()), column as f64 / buckets.len() as f64);
+                }
+            }
+        }
+    }
+}

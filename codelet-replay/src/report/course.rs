@@ -308,12 +308,11 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
         return;
     }
     let told = format!(
-        "{} of all prompt tokens were read from the cache. It was broken by {}, had expired {}, and was broken for no known \
-         reason {}.",
+        "{} of all prompt tokens were read from the cache. Breaks: {} by edits, {} by expiry, {} for no known reason.",
         percent(sums.hit_share()),
-        count(sums.planned, "edit", "edits"),
-        count(sums.cold, "time", "times"),
-        count(sums.unplanned, "time", "times"),
+        number(sums.planned),
+        number(sums.cold),
+        number(sums.unplanned),
     );
     html.line("p", &[], &told);
     let all = broken.len();

@@ -164,6 +164,3 @@ fn body(html: &mut Html, report: &Report) {
     html.element("footer", &[], |html| summary::footer(html, report, courses));
     html.element("script", &[], |html| html.raw(SCRIPT));
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,303 @@
+//! The page in a real browser: both themes, the width of a phone, with scripts and without, and no request to anywhere.
+//!
+//! It needs Debian's `chromium`. Where that is missing, the tests say so and pass.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+use codelet_context::economics::Preset;
+use codelet_replay::policy::Policy;
+use codelet_replay::report::page;
+use common::*;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Hosts that the browser itself asks, whatever page it shows.
+const ITS_OWN: [&str; 5] = [
+    "google.com",
+    "googleapis.com",
+    "gstatic.com",
+    "gvt1.com",
+    "googleusercontent.com",
+];
+
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser").join(test);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// What came of showing a page.
+struct Shown {
+    dom: String,
+    /// Lines that the page wrote to the console.
+    console: Vec<String>,
+    /// Addresses that were asked for, other than the browser's own.
+    asked: Vec<String>,
+}
+
+/// Shows a file in the browser, all of whose requests go to a proxy that answers none. `None` where there is no browser.
+fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let port = proxy.local_addr().unwrap().port();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let listen = {
+        let (asked, is_over) = (asked.clone(), is_over.clone());
+        move || {
+            while !is_over.load(Ordering::Relaxed) {
+                match proxy.accept() {
+                    Ok((mut stream, _)) => {
+                        let mut head = [0; 2048];
+                        let _ = stream.set_nonblocking(false);
+                        let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
+                        let read = stream.read(&mut head).unwrap_or(0);
+                        let line = String::from_utf8_lossy(&head[..read])
+                            .lines()
+                            .next()
+                            .unwrap_or("")
+                            .to_owned();
+                        asked.lock().unwrap().push(line);
+                        let _ =
+                            stream.write_all(b"HTTP/1.1 503 Nobody\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                        let _ = stream.shutdown(Shutdown::Both);
+                    }
+                    // Nobody asks at present.
+                    Err(_) => std::thread::park_timeout(Duration::from_millis(5)),
+                }
+            }
+        }
+    };
+    let listener = std::thread::spawn(listen);
+    let profile = format!("--user-data-dir={}", folder.join("profile").display());
+    let via = format!("--proxy-server=http://127.0.0.1:{port}");
+    let address = format!("file://{}", folder.join(file).display());
+    let output = Command::new("chromium")
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--enable-logging=stderr",
+        ])
+        .args([
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--allow-file-access-from-files",
+            "--proxy-bypass-list=<-loopback>",
+            "--virtual-time-budget=10000",
+        ])
+        .args([&profile, &via])
+        .args(arguments)
+        .arg(&address)
+        .stdin(Stdio::null())
+        .output();
+    is_over.store(true, Ordering::Relaxed);
+    listener.join().unwrap();
+    let _ = std::fs::remove_dir_all(folder.join("profile"));
+    let Ok(output) = output else {
+        println!("skipped: chromium is not installed, so no page was opened in a browser");
+        return None;
+    };
+    let is_own = |line: &str| {
+        ITS_OWN
+            .iter()
+            .any(|host| line.contains(&format!("{host}:")) || line.contains(&format!("{host}/")))
+    };
+    let asked = asked.lock().unwrap().drain(..).filter(|line| !is_own(line)).collect();
+    let told = String::from_utf8_lossy(&output.stderr);
+    Some(Shown {
+        dom: String::from_utf8_lossy(&output.stdout).into_owned(),
+        console: told
+            .lines()
+            .filter(|line| line.contains("CONSOLE"))
+            .map(str::to_owned)
+            .collect(),
+        asked,
+    })
+}
+
+/// The page in a frame of 360 pixels, as the harness sees it. Scheme 0 is dark, 1 is light.
+fn seen(folder: &Path, scheme: u8, sandbox: &str) -> Option<Value> {
+    let harness = include_str!("browser/harness.html")
+        .replace("PAGE", "page.html")
+        .replace("SANDBOX", sandbox);
+    std::fs::write(folder.join("harness.html"), harness).unwrap();
+    let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+    let shown = show(folder, "harness.html", &["--dump-dom", &scheme])?;
+    // A frame whose scripts are forbidden says so; that is no fault of the page.
+    let faults: Vec<_> = shown
+        .console
+        .iter()
+        .filter(|line| sandbox.is_empty() || !line.contains("sandboxed"))
+        .collect();
+    assert!(faults.is_empty(), "{faults:?}");
+    assert!(shown.asked.is_empty(), "{:?}", shown.asked);
+    let (_, rest) = shown.dom.split_once("<pre id=\"seen\">").unwrap();
+    let json = rest.split_once("</pre>").unwrap().0;
+    let json = json.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    Some(serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}")))
+}
+
+fn write_page(folder: &Path, name: &str) {
+    let policies = [
+        Policy::Never,
+        Policy::MaskTen,
+        Policy::ClearAtLeast,
+        Policy::Preset(Preset::Thrifty),
+    ];
+    let session = session(name, 90, |step| {
+        format!("src/{}{step}.rs", if step % 7 == 0 { name } else { "part_" })
+    });
+    let report = report_of(&session, 60_000, &policies);
+    assert!(report.courses.iter().any(|course| !course.edits.is_empty()));
+    std::fs::write(folder.join("page.html"), page(&report)).unwrap();
+}
+
+#[test]
+fn a_phone_shows_all_figures_in_both_themes_without_scrolling_sideways() {
+    let folder = folder("phone");
+    write_page(&folder, HOSTILE);
+    let (Some(dark), Some(light)) = (seen(&folder, 0, ""), seen(&folder, 1, "")) else {
+        return;
+    };
+    for seen in [&dark, &light] {
+        assert_eq!((seen["wide"].as_u64(), seen["room"].as_u64()), (Some(360), Some(360)));
+        assert_eq!(seen["sideways"].as_array().unwrap().len(), 0, "{}", seen["sideways"]);
+        let plots = seen["plots"].as_array().unwrap();
+        assert_eq!(plots.len(), 2);
+        for plot in plots {
+            assert!(
+                plot["width"].as_f64() > Some(200.0) && plot["height"].as_f64() > Some(80.0),
+                "{plot}"
+            );
+            assert!(plot["shapes"].as_u64() >= Some(2) && plot["named"] == true, "{plot}");
+        }
+        for contrast in ["contrast", "other_contrast"] {
+            assert!(seen[contrast].as_f64() >= Some(4.5), "{contrast} {}", seen[contrast]);
+        }
+        assert_eq!(seen["captions"], true);
+        assert_eq!(seen["landmarks"], serde_json::json!([1, 1, 1]));
+        assert_eq!(seen["twice"].as_array().unwrap().len(), 0, "{}", seen["twice"]);
+        let levels: Vec<u64> = seen["levels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|level| level.as_u64().unwrap())
+            .collect();
+        assert!(
+            levels[0] == 1 && levels.windows(2).all(|two| two[1] <= two[0] + 1 && two[1] > 1),
+            "{levels:?}"
+        );
+    }
+    assert_eq!(dark["theme"], light["other"]);
+    assert_eq!(dark["other"], light["theme"]);
+    assert_ne!(dark["theme"], light["theme"]);
+}
+
+#[test]
+fn with_scripts_the_page_answers_and_nothing_of_the_recording_runs() {
+    let folder = folder("scripts");
+    write_page(&folder, HOSTILE);
+    let Some(seen) = seen(&folder, 1, "") else { return };
+    assert_eq!(seen["pwned"], false);
+    assert_eq!(seen["outside"], 0);
+    assert!(
+        seen["readout"].as_str().unwrap().starts_with("Request 1: "),
+        "{}",
+        seen["readout"]
+    );
+    assert_eq!(seen["cross"], "visible");
+    let values = |name: &str| -> Vec<u64> {
+        seen[name]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|value| value.as_u64().unwrap())
+            .collect()
+    };
+    assert!(values("down").is_sorted_by(|a, b| a >= b) && values("up").is_sorted() && values("up").len() == 30);
+    assert_eq!(seen["courses"], serde_json::json!(["3"]));
+    assert_eq!(seen["chosen"], serde_json::json!(["0"]));
+    let files = seen["files"].as_array().unwrap();
+    assert_eq!(files.len(), 5);
+    assert!(files[0][1].as_str().unwrap().starts_with("request,began_ms,"));
+}
+
+#[test]
+fn without_scripts_all_figures_are_there_and_policies_can_be_chosen() {
+    let folder = folder("plain");
+    write_page(&folder, HOSTILE);
+    let Some(seen) = seen(&folder, 1, "sandbox=\"allow-same-origin\"") else {
+        return;
+    };
+    assert_eq!(seen.get("other"), None, "there is no button without a script");
+    assert_eq!(seen["plots"].as_array().unwrap().len(), 2);
+    assert!(seen["plots"][0]["shapes"].as_u64() >= Some(2));
+    assert_eq!(seen["courses"], serde_json::json!(["3"]));
+    assert_eq!(seen["chosen"], serde_json::json!(["0"]));
+    assert_eq!(seen["files"].as_array().unwrap().len(), 5);
+    assert_eq!(seen["wide"].as_u64(), Some(360));
+}
+
+#[test]
+fn the_watch_for_requests_and_faults_sees_them() {
+    let folder = folder("watch");
+    let bad = "<!DOCTYPE html><img src=\"http://outside.example/x.png\"><script>console.error('a fault')</script>";
+    std::fs::write(folder.join("page.html"), bad).unwrap();
+    let Some(shown) = show(&folder, "page.html", &["--dump-dom"]) else {
+        return;
+    };
+    assert!(
+        shown.asked.iter().any(|line| line.contains("outside.example")),
+        "{:?}",
+        shown.asked
+    );
+    assert!(
+        shown.console.iter().any(|line| line.contains("a fault")),
+        "{:?}",
+        shown.console
+    );
+}
+
+#[test]
+fn pictures_are_kept_for_whoever_reviews() {
+    let folder = folder("pictures");
+    write_page(&folder, "a session of ninety reads");
+    for (name, scheme, size) in [
+        ("light", 1, "1200,1800"),
+        ("dark", 0, "1200,1800"),
+        ("narrow", 1, "520,2400"),
+    ] {
+        let picture = format!("--screenshot={}", folder.join(format!("{name}.png")).display());
+        let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+        let Some(shown) = show(
+            &folder,
+            "page.html",
+            &[&picture, &scheme, &format!("--window-size={size}")],
+        ) else {
+            return;
+        };
+        assert!(
+            shown.console.is_empty() && shown.asked.is_empty(),
+            "{:?} {:?}",
+            shown.console,
+            shown.asked
+        );
+        let bytes = std::fs::read(folder.join(format!("{name}.png"))).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000);
+    }
+    println!("pictures of the page are in {}", folder.display());
+}

@@ -1,0 +1,76 @@
+//! `codelet report`: where the page goes, what is refused, and what it is about.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+
+#[test]
+fn a_page_appears_whole_in_a_file_or_on_a_pipe() {
+    let folder = folder("report_page");
+    let recorded = file(&folder, "session.json", request_text(12));
+    let page = folder.join("report.html");
+    let output = run(&["report", &recorded, "-o", page.to_str().unwrap()]);
+    ended(&output, 0);
+    assert_eq!(stdout(&output), "");
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.starts_with("<!DOCTYPE html>") && written.ends_with("</html>\n"));
+    assert!(written.contains("session.json") && written.contains("A simulation of the"));
+
+    let piped = run(&["report", &recorded]);
+    ended(&piped, 0);
+    assert_eq!(stdout(&piped), written);
+    let from_stdin = run_with(&["report", "-"], request_text(12).as_bytes());
+    ended(&from_stdin, 0);
+    assert!(stdout(&from_stdin).contains("standard input"));
+}
+
+#[test]
+fn policies_window_and_prices_are_those_that_were_asked_for() {
+    let folder = folder("report_settings");
+    let recorded = file(&folder, "session.json", request_text(12));
+    let output = run(&[
+        "report", &recorded, "--window", "1M", "--prices", "1h", "--policy", "thrifty",
+    ]);
+    ended(&output, 0);
+    let page = stdout(&output);
+    assert!(page.contains("window 1,000,000") && page.contains("lives 1 h 0 min"));
+    assert_eq!(page.matches("class=\"course\"").count(), 2);
+    assert!(page.contains(">thrifty</label>") && !page.contains(">faithful</label>"));
+}
+
+#[test]
+fn several_files_are_counted_together_and_bad_ones_are_told_of() {
+    let folder = folder("report_several");
+    let first = file(&folder, "a.json", request_text(12));
+    let second = file(&folder, "b.json", request_text(20));
+    let bad = file(&folder, "bad.json", "{");
+    let output = run(&["report", &first, &second, &bad, "--policy", "thrifty"]);
+    ended(&output, 0);
+    assert!(stdout(&output).contains("2 sessions together"));
+    assert!(stderr(&output).contains("bad.json"));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let folder = folder("report_refused");
+    let recorded = file(&folder, "session.json", request_text(2));
+    refused(
+        &run(&["report", &folder.join("none.json").display().to_string()]),
+        &["no such file"],
+    );
+    refused(
+        &run(&["report", &recorded, "-o", &recorded]),
+        &["session.json", "name another"],
+    );
+    refused(
+        &run(&["report", &recorded, "-o", "/nowhere/report.html"]),
+        &["/nowhere/report.html"],
+    );
+    refused(
+        &run(&["report", &recorded, "--prices", "gold"]),
+        &["neither a price card"],
+    );
+    refused(&run(&["report", &recorded, "--policy", "magic"]), &["magic"]);
+    assert!(!std::fs::read_to_string(&recorded).unwrap().contains("<!DOCTYPE"));
+}
