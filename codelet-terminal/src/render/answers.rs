@@ -42,7 +42,7 @@ pub fn why(handle: &str, removal: Option<&Removal<'_>>, look: &Look) -> Vec<Line
         ),
         None => "shortened before it was shown to the model".to_owned(),
     };
-    out.extend(paragraph(&format!("{when}, by {}", removed.reason), Role::Text, look));
+    out.extend(paragraph(&format!("{when}; how: {}", removed.reason), Role::Text, look));
     out.extend(paragraph(&format!("/recall {name} shows all of it"), Role::Dim, look));
     let text = removed.body.as_str();
     for line in text[..text.floor_char_boundary(4_096)]

@@ -23,6 +23,10 @@ fn cleaned(text: &str, first: usize, tab: usize) -> Cow<'_, str> {
     let mut marks = 0;
     let mut chars = text[first..].char_indices().peekable();
     while let Some((at, c)) = chars.next() {
+        if super::wrap::simple(c).is_some() {
+            (before, marks) = (Some(c), 0);
+            continue;
+        }
         let after = chars.peek().map(|&(_, next)| next);
         if is_harmful(before, c, after) || counts_too_many(c, &mut marks) {
             return Cow::Owned(rewritten(text, first + at, tab));

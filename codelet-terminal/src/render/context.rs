@@ -1,20 +1,18 @@
 //! What fills the window: a picture of coloured cells by kind, the largest items, and what would go first.
 
 use super::clean::clean;
-use super::figures::{count, number, percent, short};
+use super::figures::{number, percent};
+use super::items::{fates, first_to_go, largest};
 use super::look::{Look, Role, Styles};
 use super::status::bar;
 use super::wrap::{clip, columns};
 use codelet_agent::model::ToolSpec;
-use codelet_context::compact::{Fate, FateKind, Options, Target, compact_with};
 use codelet_context::conversation::Conversation;
-use codelet_context::inspect::{self, Inspection, Item, Kind};
-use codelet_context::message::{Message, Part, Role as Speaker};
+use codelet_context::inspect::{self, Inspection, Kind};
 use codelet_context::tokens::{Tokens, estimate_bytes};
+use codelet_context::tracker::TokenState;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Rows of the picture.
 const ROWS: usize = 6;
@@ -25,11 +23,6 @@ const CELL: usize = 2;
 const TOOLS: usize = 3;
 /// Items that are listed.
 const LARGEST: usize = 10;
-/// Words of the model are looked through for the use of an item in so many messages at most.
-const LOOKED_AT: usize = 2_000;
-/// A shorter name is found everywhere.
-const NAME: usize = 4;
-
 /// What the tools' definitions weigh in each request, in estimated tokens.
 pub fn weight(tools: &[ToolSpec]) -> Tokens {
     let bytes = tools
@@ -58,14 +51,7 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     let shares = shares(&found, tools, scale, look);
     let free = state.remaining;
     let reserved = window.saturating_sub(state.capacity);
-    let mut out = vec![head(
-        model,
-        state.current,
-        state.capacity,
-        window,
-        conversation.tokens().is_estimate(),
-        look,
-    )];
+    let mut out = head(&state, window, conversation.tokens().is_estimate(), look);
     out.push(Line::default());
     out.extend(picture(&shares, free, reserved, look));
     out.push(Line::default());
@@ -78,17 +64,17 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
 
 /// Estimates, scaled to what the session's own reports have shown.
 #[derive(Clone, Copy, Debug)]
-struct Scale {
+pub(super) struct Scale {
     estimate: Tokens,
     real: Tokens,
 }
 
 impl Scale {
-    fn new(estimate: Tokens, real: Tokens) -> Self {
+    pub(super) fn new(estimate: Tokens, real: Tokens) -> Self {
         Scale { estimate, real }
     }
 
-    fn of(self, tokens: Tokens) -> Tokens {
+    pub(super) fn of(self, tokens: Tokens) -> Tokens {
         match (self.estimate, self.real) {
             (0, _) | (_, 0) => tokens,
             (estimate, real) => {
@@ -98,23 +84,32 @@ impl Scale {
         }
     }
 
-    fn back(self, tokens: Tokens) -> Tokens {
+    pub(super) fn back(self, tokens: Tokens) -> Tokens {
         Scale::new(self.real, self.estimate).of(tokens)
     }
 }
 
-fn head(model: &str, current: Tokens, limit: Tokens, window: Tokens, is_guess: bool, look: &Look) -> Line<'static> {
+fn head(state: &TokenState, window: Tokens, is_guess: bool, look: &Look) -> Vec<Line<'static>> {
     let about = if is_guess { "about " } else { "" };
     let words = format!(
-        "{about}{} of {} tokens ({}), compacted above that; window {}, {}",
-        number(current),
-        number(limit),
-        percent(current, limit),
-        number(window),
-        clean(model, 1)
+        "{about}{} of {} tokens, {}",
+        number(state.current),
+        number(state.capacity),
+        percent(state.current, state.capacity)
     );
     let title = Span::styled("Context  ", look.style(Role::Accent));
-    Line::from(vec![title, Span::raw(clip(&words, look.width.saturating_sub(9)))])
+    let mut out = vec![Line::from(vec![
+        title,
+        Span::raw(clip(&words, look.width.saturating_sub(9))),
+    ])];
+    let reserved = number(window.saturating_sub(state.capacity));
+    let words = format!(
+        "{}: a window of {}, of which {reserved} are kept for the answer",
+        state.model,
+        number(window)
+    );
+    out.extend(super::answers::paragraph(&words, Role::Dim, look));
+    out
 }
 
 /// The kinds in the order of a request, the results by tool.
@@ -295,253 +290,16 @@ fn legend(shares: &[Share], free: Tokens, reserved: Tokens, window: Tokens, look
         .collect()
 }
 
-/// What would become of each message of the history if it were compacted now.
-fn fates(conversation: &Conversation, tools: Tokens, scale: Scale) -> Vec<Fate> {
-    let pinned: Vec<usize> = conversation
-        .pins()
-        .iter()
-        .filter_map(|pin| match pin {
-            codelet_context::pin::Pin::Message(at) => Some(*at),
-            codelet_context::pin::Pin::Text(_) => None,
-        })
-        .collect();
-    let notes: Vec<&str> = conversation
-        .pins()
-        .iter()
-        .filter_map(|pin| match pin {
-            codelet_context::pin::Pin::Text(text) => Some(text.as_str()),
-            codelet_context::pin::Pin::Message(_) => None,
-        })
-        .collect();
-    let budget = scale.back(conversation.config().target()).saturating_sub(tools);
-    let options = Options {
-        pins: &pinned,
-        notes: &notes,
-        shown: Some(conversation.shown()),
-        archive: Some(conversation.archive()),
-        ..Options::new(Target::Budget(budget))
-    };
-    compact_with(conversation.history(), &options).fates
-}
-
-/// The place in the history of each message of the view that still stands as it was said.
-fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {
-    let messages = conversation.history().messages().iter().enumerate();
-    messages.map(|(at, message)| (Arc::as_ptr(message), at)).collect()
-}
-
-fn largest(
-    found: &Inspection,
-    conversation: &Conversation,
-    fates: &[Fate],
-    scale: Scale,
-    look: &Look,
-    out: &mut Vec<Line<'static>>,
-) {
-    let view = &conversation.view().messages;
-    if found.largest.is_empty() {
-        return;
-    }
-    let places = places(conversation);
-    heading(
-        "Largest",
-        "tokens, age and last use in steps, message or handle, what a compaction would do",
-        look,
-        out,
-    );
-    let steps = Steps::of(view);
-    let figures = found
-        .largest
-        .iter()
-        .map(|item| number(scale.of(item.tokens)).len())
-        .max()
-        .unwrap_or(0);
-    for item in &found.largest {
-        let place = view
-            .get(item.message)
-            .and_then(|message| places.get(&Arc::as_ptr(message)).copied());
-        let handle = match (handle_of(view, item), place) {
-            (Some(handle), _) => handle,
-            (None, Some(at)) => format!("#{at}"),
-            (None, None) => "-".to_owned(),
-        };
-        let fate = place
-            .and_then(|at| fates.get(at))
-            .map_or("stays", |fate| match fate.kind {
-                FateKind::Kept => "stays",
-                FateKind::Shortened => "is cut",
-                FateKind::Excerpted => "is quoted",
-                FateKind::Summarised => "goes",
-            });
-        let used = match steps.used(view, item) {
-            Some(used) => used.to_string(),
-            None => look.pick("–", "-").to_owned(),
-        };
-        let facts = format!(
-            "  {:>figures$}  {:>4} {:>4}  {:<7} {:<9} ",
-            number(scale.of(item.tokens)),
-            steps.age(item.message),
-            used,
-            handle,
-            fate
-        );
-        let name = match &item.tool {
-            Some(tool) => format!("{} {tool} {}", item.kind.name(), item.label),
-            None => format!("{} {}", item.kind.name(), item.label),
-        };
-        let name = clean(&name, 1).into_owned();
-        // On a narrow terminal the name has a row of its own.
-        let room = look.width.saturating_sub(columns(&facts));
-        let facts = Span::styled(clip(facts.trim_end(), look.width), look.style(Role::Dim));
-        if room >= 16 {
-            let facts = Span::styled(
-                format!("{} ", super::wrap::fit(&facts.content, look.width - room - 1)),
-                facts.style,
-            );
-            out.push(Line::from(vec![facts, Span::raw(clip(&name, room))]));
-        } else {
-            out.push(Line::from(facts));
-            out.push(Line::from(format!("    {}", clip(&name, look.width.saturating_sub(4)))));
-        }
-    }
-}
-
-/// The handle under which the whole of an item is kept that is shown only in part.
-fn handle_of(view: &[Arc<Message>], item: &Item) -> Option<String> {
-    let part = view.get(item.message)?.parts.get(item.part)?;
-    let handle = match part {
-        Part::Text(text) => text.cut.as_ref(),
-        Part::ToolCall(call) => call.cut.as_ref(),
-        Part::ToolResult(result) => result.texts().find_map(|text| text.cut.as_ref()),
-        _ => None,
-    };
-    handle.map(|handle| handle.as_str().to_owned())
-}
-
-/// How many replies of the model stand before each message.
-struct Steps {
-    before: Vec<usize>,
-    all: usize,
-}
-
-impl Steps {
-    fn of(view: &[Arc<Message>]) -> Self {
-        let mut all = 0;
-        let before = view.iter().map(|message| {
-            let before = all;
-            all += usize::from(message.role == Speaker::Assistant);
-            before
-        });
-        Steps {
-            before: before.collect(),
-            all,
-        }
-    }
-
-    /// Replies since the message.
-    fn age(&self, message: usize) -> usize {
-        self.all - self.before.get(message).copied().unwrap_or(self.all)
-    }
-
-    /// Replies since the model last named what the item is about: its file, for example.
-    fn used(&self, view: &[Arc<Message>], item: &Item) -> Option<usize> {
-        let path = item.label.split([' ', ',', ':']).next().unwrap_or_default();
-        let name = path.rsplit('/').next().filter(|name| name.len() >= NAME)?;
-        item.tool.as_ref()?;
-        let newest = view.len().saturating_sub(LOOKED_AT).max(item.message + 1);
-        let at = (newest..view.len()).rev().find(|&at| names(&view[at], name))?;
-        Some(self.age(at))
-    }
-}
-
-/// Whether the model names this in a message, in words or in a call.
-fn names(message: &Message, name: &str) -> bool {
-    message.role == Speaker::Assistant
-        && message.parts.iter().any(|part| match part {
-            Part::Text(text) => text.body.as_str().contains(name),
-            Part::ToolCall(call) => {
-                call.action.paths.iter().any(|path| path.ends_with(name))
-                    || call.parameters.json().as_str().contains(name)
-            }
-            _ => false,
-        })
-}
-
-fn first_to_go(
-    found: &Inspection,
-    conversation: &Conversation,
-    fates: &[Fate],
-    scale: Scale,
-    look: &Look,
-    out: &mut Vec<Line<'static>>,
-) {
-    let places = places(conversation);
-    let mut sums = [0; 4];
-    let mut going: Vec<(usize, Tokens, &Fate)> = Vec::new();
-    for message in &conversation.view().messages {
-        let tokens = codelet_context::tokens::estimate_message(message);
-        let Some((at, fate)) = places
-            .get(&Arc::as_ptr(message))
-            .and_then(|&at| Some((at, fates.get(at)?)))
-        else {
-            sums[0] += tokens;
-            continue;
-        };
-        sums[fate.kind as usize] += tokens;
-        if fate.kind != FateKind::Kept {
-            going.push((at, tokens, fate));
-        }
-    }
-    if going.is_empty() {
-        return;
-    }
-    let told = [(1, "cut"), (2, "quoted in part"), (3, "summarised")].map(|(kind, word)| (sums[kind], word));
-    let told: Vec<String> = told
-        .iter()
-        .filter(|(tokens, _)| *tokens > 0)
-        .map(|(tokens, word)| format!("{} {word}", short(scale.of(*tokens))))
-        .collect();
-    heading(
-        "A compaction now",
-        &format!("{} stay, {}", short(scale.of(sums[0])), told.join(", ")),
-        look,
-        out,
-    );
-    for (tokens, words) in [
-        (
-            found.out_of_date(),
-            "in reads that are out of date: the file was read again or changed",
-        ),
-        (found.repeated(), "in texts that stand there more than once"),
-    ] {
-        if tokens > 0 {
-            let line = format!("  {:>6}  {words}", short(scale.of(tokens)));
-            out.push(Line::from(clip(&line, look.width)));
-        }
-    }
-    // The heaviest say most of what would be missing.
-    let all = going.len();
-    going.sort_by_key(|&(at, tokens, _)| (std::cmp::Reverse(tokens), at));
-    going.truncate(5);
-    for (at, tokens, fate) in going {
-        let line = format!("  {:>6}  #{at} {}", short(scale.of(tokens)), clean(&fate.why, 1));
-        out.push(Line::from(clip(&line, look.width)));
-    }
-    if all > 5 {
-        let line = format!("          and {}", count(all as u64 - 5, "more message"));
-        out.push(Line::from(Span::styled(clip(&line, look.width), look.style(Role::Dim))));
-    }
-}
-
 pub(super) fn heading(title: &str, note: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     out.push(Line::default());
-    let title = clip(title, look.width);
-    let room = look.width.saturating_sub(columns(&title) + 2);
-    let mut spans = vec![Span::styled(title, look.style(Role::Accent))];
-    if room > 8 && !note.is_empty() {
-        spans.push(Span::styled(format!("  {}", clip(note, room)), look.style(Role::Dim)));
+    let title = Span::styled(clip(title, look.width), look.style(Role::Accent));
+    if columns(&title.content) + 2 + columns(note) <= look.width {
+        let note = Span::styled(format!("  {note}"), look.style(Role::Dim));
+        out.push(Line::from(vec![title, note]));
+    } else {
+        out.push(Line::from(title));
+        out.extend(super::answers::paragraph(note, Role::Dim, look));
     }
-    out.push(Line::from(spans));
 }
 
 #[cfg(test)]

@@ -173,8 +173,8 @@ fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'stati
             continue;
         }
         let (old, new) = (&rows[at..at + removed], &rows[at + removed..at + removed + added]);
-        // As many as were removed were added: then each is likely to be the other's next state.
-        let marked: Vec<Option<Marks>> = match removed == added && removed <= PAIRS {
+        // Line by line each is likely to be the other's next state; where it is not, too few words are the same.
+        let marked: Vec<Option<Marks>> = match removed.max(added) <= PAIRS {
             true => old
                 .iter()
                 .zip(new)

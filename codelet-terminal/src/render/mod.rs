@@ -7,6 +7,7 @@ pub mod cost;
 pub mod diff;
 pub mod figures;
 mod highlight;
+mod items;
 mod language;
 pub mod look;
 pub mod markdown;

@@ -98,7 +98,7 @@ pub fn choices(pattern: Option<&str>, look: &Look) -> Vec<Line<'static>> {
         }
         // A key stays with the word behind it.
         wrap.push(look.style(Role::Strong), &format!("[{}]", choice.key()), &mut out);
-        wrap.push(look.style(Role::Text), &format!(" {words}"), &mut out);
+        wrap.push(look.style(Role::Text), &format!("\u{a0}{words}"), &mut out);
     }
     wrap.finish(&mut out);
     out

@@ -1,5 +1,7 @@
 //! A session as it is seen: every event becomes lines that are finished, or changes what stands below them.
 
+mod notices;
+
 use super::clean::clean;
 use super::figures::{bytes, clock, count, took};
 use super::look::{Look, Role};
@@ -9,9 +11,7 @@ use super::tool::{Answered, Running, Unfolding};
 use super::wrap::{Breaking, Wrap, clip, clip_line};
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
-use codelet_agent::run::Ending;
 use codelet_context::body::Body;
-use codelet_context::notice::Notice;
 use codelet_context::tracker::TokenState;
 use ratatui::text::{Line, Span};
 use std::collections::VecDeque;
@@ -202,7 +202,7 @@ impl Renderer {
                 count(more as u64, "more line"),
                 bytes(text.len() as u64)
             );
-            out.push(Line::from(Span::styled(words, self.look.style(Role::Dim))));
+            out.push(self.one_line(&words, Role::Dim));
             self.fold("prompt", Body::new(text), Role::Prompt);
         }
         out
@@ -503,6 +503,11 @@ impl Renderer {
         out
     }
 
+    /// Words of the program's own, cut to the width.
+    fn one_line(&self, words: &str, role: Role) -> Line<'static> {
+        Line::from(Span::styled(clip(words, self.look.width), self.look.style(role)))
+    }
+
     fn think(&mut self, text: &str) {
         self.thought_bytes += text.len() as u64;
         self.thought.push_str(text);
@@ -522,130 +527,12 @@ impl Renderer {
         let mut out = self.flush();
         out.extend(self.topic(Topic::Answer));
         let words = format!("Thought for {time} {} {size}", self.look.pick("·", "-"));
-        out.push(Line::from(Span::styled(words, self.look.style(Role::Dim))));
+        out.push(self.one_line(&words, Role::Dim));
         // What the model says next is parted from it like from anything else.
         self.last = Some(Topic::Tools);
         let thought = std::mem::take(&mut self.thought);
         self.fold("Thinking", Body::new(thought), Role::Dim);
         out
-    }
-
-    fn void(&mut self, now: Duration) -> Vec<Line<'static>> {
-        let mut out = self.end_thinking(now);
-        out.extend(self.flush());
-        if std::mem::take(&mut self.has_said) {
-            let words = self.look.pick(
-                "… cut off here; the model is asked again",
-                "... cut off here; the model is asked again",
-            );
-            out.push(Line::from(Span::styled(words, self.look.style(Role::Warning))));
-        }
-        self.done.said = 0;
-        out
-    }
-
-    fn labelled(&mut self, role: Role, label: &str, text: &str) -> Vec<Line<'static>> {
-        let mut out = self.flush();
-        out.extend(self.topic(Topic::Notices));
-        let indent = " ".repeat(2);
-        let first = vec![Span::styled(format!("{label} "), self.look.style(role))];
-        let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, first, vec![Span::raw(indent)]);
-        for (at, line) in text.trim().lines().enumerate() {
-            if at > 0 {
-                wrap.break_row(&mut out);
-            }
-            wrap.push(self.look.style(Role::Text), &clean(line, 4), &mut out);
-        }
-        wrap.finish(&mut out);
-        out
-    }
-
-    /// One line, with the undo in it, and its warnings.
-    fn compacted(&mut self, notice: &Notice) -> Vec<Line<'static>> {
-        let mut out = self.flush();
-        out.extend(self.topic(Topic::Notices));
-        let dot = Span::styled(" · ", self.look.style(Role::Dim));
-        let mark = Span::styled(self.look.pick("◆ ", "* "), self.look.style(Role::Accent));
-        let mut wrap = Wrap::new(self.look.width, Breaking::Prose, vec![mark], vec![Span::raw("  ")]);
-        for (at, piece) in notice.pieces().iter().enumerate() {
-            let role = match (at, piece.starts_with('/')) {
-                (0, _) => Role::Strong,
-                (_, true) => Role::Accent,
-                _ => Role::Text,
-            };
-            if at > 0 {
-                wrap.push(dot.style, &dot.content, &mut out);
-            }
-            wrap.push(self.look.style(role), &clean(piece, 1), &mut out);
-        }
-        wrap.finish(&mut out);
-        for warning in &notice.warnings {
-            out.extend(self.labelled(Role::Warning, "warning:", &warning.to_string()));
-        }
-        out
-    }
-
-    fn over(&mut self, ending: &Ending, now: Duration) -> Vec<Line<'static>> {
-        let mut out = self.end_thinking(now);
-        out.extend(self.flush());
-        let open = std::mem::take(&mut self.running);
-        for running in &open {
-            out.extend(self.topic(Topic::Tools));
-            let answer = Answered {
-                success: false,
-                bytes: 0,
-                elapsed: now.saturating_sub(running.began),
-                printed: &Body::new("interrupted"),
-                diff: "",
-            };
-            out.extend(running.answered(answer, &self.look));
-        }
-        self.set_doing(Doing::Nothing, now);
-        self.told_try = 0;
-        match ending {
-            Ending::Answered(_) => {}
-            Ending::Interrupted => {
-                let words = self.interrupted(open.len() as u64, now);
-                out.extend(self.labelled(Role::Warning, "interrupted", &words));
-            }
-            Ending::Declined(_) | Ending::StepLimit(_) | Ending::CostLimit(_) | Ending::Loop { .. } => {
-                out.extend(self.labelled(
-                    Role::Warning,
-                    "stopped:",
-                    &ending.to_string().replacen("stopped: ", "", 1),
-                ));
-            }
-            _ => out.extend(self.labelled(Role::Error, "error:", &ending.to_string())),
-        }
-        out
-    }
-
-    /// What an interruption leaves, and what can be done now.
-    fn interrupted(&self, open: u64, now: Duration) -> String {
-        let mut kept = vec!["your prompt".to_owned()];
-        if self.done.calls > 0 {
-            kept.push(format!(
-                "{} with {}",
-                count(self.done.calls, "tool call"),
-                if self.done.calls == 1 {
-                    "its result"
-                } else {
-                    "their results"
-                }
-            ));
-        }
-        if self.done.said > 0 {
-            kept.push("what was said so far".to_owned());
-        }
-        let open = match open {
-            0 => String::new(),
-            some => format!("; {} answered \"interrupted\"", count(some, "open call")),
-        };
-        format!(
-            "after {} · kept: {}{open} · `continue` takes it back and sends the prompt again, anything else goes on from here",
-            took(now.saturating_sub(self.done.began)),
-            kept.join(", ")
-        )
     }
 }
 

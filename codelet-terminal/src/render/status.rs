@@ -46,19 +46,31 @@ struct Part {
 
 impl Status {
     /// The line, never wider than the look. Where it is narrow, the elapsed time goes first, then the share of the cache, the
-    /// cost, the model, and last the tokens.
+    /// bar, the cost, the model, and last the tokens.
     pub fn line(&self, look: &Look) -> Line<'static> {
-        for bar in [10, 5, 0] {
-            let parts = self.parts(look, bar, DOING);
-            // A full bar is worth less than the price.
-            if bar == 0 || wide(&parts, look) <= look.width {
-                return fitted(parts, look);
+        let whole = self.parts(look, 10);
+        if wide(&whole, look) <= look.width {
+            return joined(whole, look);
+        }
+        // The bar is worth more than how long the session lasts and what the cache saved.
+        let mut short = self.parts(look, 5);
+        for rank in [6, 5] {
+            if wide(&short, look) > look.width {
+                short.retain(|part| part.rank != rank);
             }
         }
-        Line::default()
+        if wide(&short, look) <= look.width {
+            return joined(short, look);
+        }
+        let mut least = self.parts(look, 0);
+        while least.len() > 1 && wide(&least, look) > look.width {
+            let at = least.iter().enumerate().max_by_key(|(_, part)| part.rank);
+            least.remove(at.map_or(0, |(at, _)| at));
+        }
+        joined(least, look)
     }
 
-    fn parts(&self, look: &Look, bar: usize, doing: usize) -> Vec<Part> {
+    fn parts(&self, look: &Look, bar: usize) -> Vec<Part> {
         let dim = look.style(Role::Dim);
         let mut parts = Vec::new();
         let mut add = |rank: u8, spans: Vec<Span<'static>>| parts.push(Part { rank, spans });
@@ -66,7 +78,7 @@ impl Status {
             Some((what, since)) => {
                 let spinner = Span::styled(format!("{} ", spinner(self.beats, look)), look.style(Role::Accent));
                 let time = format!(" {}", clock(*since));
-                let room = doing.min(look.width.saturating_sub(2 + columns(&time)));
+                let room = DOING.min(look.width.saturating_sub(2 + columns(&time)));
                 let what = clip(&clean(what, 1), room);
                 add(0, vec![spinner, Span::raw(what), Span::styled(time, dim)]);
             }
@@ -88,8 +100,8 @@ impl Status {
             // The vendor goes before the model's own name does.
             let name = clean(&self.model, 1);
             let name = match bar {
-                0 => name.rsplit('/').next().unwrap_or(&name).to_owned(),
-                _ => name.into_owned(),
+                10 => name.into_owned(),
+                _ => name.rsplit('/').next().unwrap_or(&name).to_owned(),
             };
             add(3, vec![Span::styled(clip(&name, 32), dim)]);
         }
@@ -168,15 +180,7 @@ fn wide(parts: &[Part], look: &Look) -> usize {
     each.sum::<usize>() + gap * parts.len().saturating_sub(1)
 }
 
-fn fitted(mut parts: Vec<Part>, look: &Look) -> Line<'static> {
-    while parts.len() > 1 && wide(&parts, look) > look.width {
-        let least = parts
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, part)| part.rank)
-            .map_or(0, |(at, _)| at);
-        parts.remove(least);
-    }
+fn joined(parts: Vec<Part>, look: &Look) -> Line<'static> {
     let mut spans = Vec::new();
     for part in parts {
         if !spans.is_empty() {
@@ -222,7 +226,7 @@ mod tests {
         );
         assert_eq!(
             shown(80),
-            "⠸ Bash cargo test 12 s · 41.9k/168k 25 % · claude-sonnet-5 · $0.42 · 93 % cached"
+            "⠸ Bash cargo test 12 s · █▌░░░ 41.9k/168k 25 % · claude-sonnet-5 · $0.42"
         );
         assert_eq!(shown(60), "⠸ Bash cargo test 12 s · 41.9k/168k 25 % · claude-sonnet-5");
         assert_eq!(shown(40), "⠸ Bash cargo test 12 s · 41.9k/168k 25 %");

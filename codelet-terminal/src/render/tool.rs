@@ -137,6 +137,18 @@ impl Running {
         out
     }
 
+    /// How it looks when it was interrupted after so long.
+    pub fn interrupted(&self, elapsed: Duration, look: &Look) -> Line<'static> {
+        let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Error));
+        let dot = look.pick(" · ", " - ");
+        let tail = vec![
+            Span::styled(dot, look.style(Role::Dim)),
+            Span::styled("interrupted", look.style(Role::Error)),
+            Span::styled(format!("{dot}{}", took(elapsed)), look.style(Role::Dim)),
+        ];
+        self.line(mark, tail, look)
+    }
+
     /// The first line that tells of an error, and how it ended.
     fn failure(&self, printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
         let text = printed.as_str();
@@ -277,16 +289,12 @@ impl Unfolding {
         }
         self.at += part.len();
         let style = look.style(self.role);
+        let margin = vec![Span::raw("  ")];
+        let mut wrap = Wrap::new(look.width, Breaking::Exact, margin.clone(), margin);
         for line in part.split_terminator('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            let mut wrap = Wrap::new(
-                look.width,
-                Breaking::Exact,
-                vec![Span::raw("  ")],
-                vec![Span::raw("  ")],
-            );
             wrap.push(style, &clean(line, 8), &mut out);
-            wrap.finish(&mut out);
+            wrap.break_row(&mut out);
         }
         Some(out)
     }

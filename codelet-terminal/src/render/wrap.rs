@@ -10,7 +10,34 @@ pub fn columns(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }
+    if let Some(columns) = text.chars().map(simple).sum() {
+        return columns;
+    }
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
+}
+
+/// The columns of a character that never joins with the one before it, of those that are written most; `None` for any
+/// other. It saves looking up each of them in the tables of Unicode.
+pub(super) fn simple(c: char) -> Option<usize> {
+    match c {
+        ' '..='~'
+        | '\u{a1}'..='\u{ac}'
+        | '\u{ae}'..='\u{2ff}'
+        | '\u{391}'..='\u{3a1}'
+        | '\u{3b1}'..='\u{3c9}'
+        | '\u{410}'..='\u{44f}'
+        | '\u{5d0}'..='\u{5ea}'
+        | '\u{2013}'
+        | '\u{2014}'
+        | '\u{2018}'..='\u{201e}'
+        | '\u{2022}'
+        | '\u{2026}'
+        | '\u{2500}'..='\u{257f}' => Some(1),
+        '\u{3001}' | '\u{3002}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{4e00}'..='\u{9fff}' => {
+            Some(2)
+        }
+        _ => None,
+    }
 }
 
 /// The text cut to this many columns, with `…` at the end if something is missing.
@@ -71,6 +98,16 @@ pub fn prefix(text: &str, width: usize) -> usize {
         end += grapheme.len();
     }
     end
+}
+
+/// So many spaces, without a copy where they are few.
+pub(super) fn spaces(count: usize) -> Span<'static> {
+    const FEW: &str =
+        "                                                                                                    ";
+    match FEW.get(..count) {
+        Some(few) => Span::raw(few),
+        None => Span::raw(" ".repeat(count)),
+    }
 }
 
 /// The columns that a line takes.
@@ -270,16 +307,26 @@ impl Wrap {
             self.extend_word(style, rest, rest.len());
             return;
         }
-        for grapheme in text.graphemes(true) {
-            let wide = grapheme.width();
-            // Between characters of scripts without spaces a row may end, but not before a closing mark.
-            let may_break = (wide > 1 || self.ends_wide) && wide > 0 && !is_closing(grapheme);
-            if may_break || self.word_width + wide > body {
-                self.place_word(out);
+        if text.chars().all(|c| simple(c).is_some()) {
+            for (at, c) in text.char_indices() {
+                self.add_one(style, &text[at..at + c.len_utf8()], simple(c).unwrap_or(1), out);
             }
-            self.extend_word(style, grapheme, wide);
-            self.ends_wide = wide > 1;
+            return;
         }
+        for grapheme in text.graphemes(true) {
+            self.add_one(style, grapheme, grapheme.width(), out);
+        }
+    }
+
+    /// Adds a character of this width to the word.
+    fn add_one(&mut self, style: Style, grapheme: &str, wide: usize, out: &mut Vec<Line<'static>>) {
+        // Between characters of scripts without spaces a row may end, but not before a closing mark.
+        let may_break = (wide > 1 || self.ends_wide) && wide > 0 && !is_closing(grapheme);
+        if may_break || self.word_width + wide > self.body() {
+            self.place_word(out);
+        }
+        self.extend_word(style, grapheme, wide);
+        self.ends_wide = wide > 1;
     }
 
     fn extend_word(&mut self, style: Style, text: &str, wide: usize) {
@@ -433,6 +480,14 @@ mod tests {
         wrap.push(Style::new(), "one two", &mut out);
         wrap.finish(&mut out);
         assert_eq!(out.iter().map(line_text).collect::<Vec<_>>(), ["• one", "  two"]);
+    }
+
+    #[test]
+    fn the_simple_characters_are_as_wide_as_the_tables_say_and_join_with_nothing() {
+        for c in ('\u{20}'..='\u{ffff}').filter(|&c| simple(c).is_some()) {
+            assert_eq!(simple(c), Some(c.to_string().width()), "{c:?}");
+            assert_eq!(format!("a{c}日{c}").graphemes(true).count(), 4, "{c:?}");
+        }
     }
 
     #[test]

@@ -4,11 +4,11 @@ use super::super::look::{Look, Role};
 use super::super::wrap::{Breaking, Wrap};
 use super::code::Code;
 use super::container::{self, Beginnings, Container, DEPTH, indent, is_rule, untabbed};
-use super::inline::{self, ROW_END, Shown};
 use super::table::{self, Table};
-use super::{MOST, SOON};
+use super::words::{Verbatim, Words};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 
 /// The blocks that are open, from the outermost container to the leaf.
 #[derive(Clone, Debug)]
@@ -30,31 +30,6 @@ enum Leaf {
     Code(Box<Code>),
     Html(Verbatim),
     Table(Box<Table>),
-}
-
-/// A paragraph or a heading.
-#[derive(Clone, Debug)]
-struct Words {
-    /// What was not shown yet, on one line.
-    text: String,
-    /// Its source lines so far.
-    lines: usize,
-    /// Some of it is out, so that it cannot become anything else.
-    is_begun: bool,
-    is_heading: bool,
-    style: Style,
-    wrap: Wrap,
-    /// How long `text` may become before it is looked at again.
-    room: usize,
-}
-
-/// Text that is shown as it is written, line by line.
-#[derive(Clone, Debug)]
-struct Verbatim {
-    style: Style,
-    begin: Beginnings,
-    /// The line that has not ended.
-    wrap: Option<Wrap>,
 }
 
 impl Blocks {
@@ -111,8 +86,7 @@ impl Blocks {
     }
 
     fn start(&mut self, line: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
-        let line = untabbed(line);
-        let (matched, rest) = self.matching(&line);
+        let (matched, rest) = self.matching(untabbed(line));
         let all = matched == self.containers.len();
         if all && let Leaf::Code(code) = &mut self.leaf {
             if code.closes(&rest) && is_end {
@@ -138,16 +112,14 @@ impl Blocks {
     }
 
     /// How many of the open containers the line goes on with, and what is left of it.
-    fn matching(&self, line: &str) -> (usize, String) {
-        let mut rest = line.to_owned();
+    fn matching<'a>(&self, line: Cow<'a, str>) -> (usize, Cow<'a, str>) {
+        let mut rest = line;
         for (at, container) in self.containers.iter().enumerate() {
             let lead = indent(&rest);
             match container {
-                Container::Quote if lead <= 3 && rest[lead..].starts_with('>') => rest = quoted(&rest[lead..]),
+                Container::Quote if lead <= 3 && rest[lead..].starts_with('>') => rest = quoted(behind(rest, lead)),
                 Container::Item { .. } if rest.trim().is_empty() => {}
-                Container::Item { offset, .. } if lead >= *offset => {
-                    rest.drain(..*offset);
-                }
+                Container::Item { offset, .. } if lead >= *offset => rest = behind(rest, *offset),
                 _ => return (at, rest),
             }
         }
@@ -156,7 +128,7 @@ impl Blocks {
 
     /// A line that is not blank, in the first `matched` of the containers.
     fn open(&mut self, matched: usize, line: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
-        let mut rest = line.to_owned();
+        let mut rest = Cow::Borrowed(line);
         let mut has_opened = false;
         // Within a paragraph some beginnings mean nothing.
         let mut in_words = matches!(&self.leaf, Leaf::Words(words) if !words.is_heading);
@@ -173,7 +145,7 @@ impl Blocks {
                 return;
             }
             if text.starts_with('>') && self.containers.len() < DEPTH {
-                let inner = quoted(text);
+                let inner = quoted(behind(rest, lead));
                 self.part(matched, has_opened, out);
                 self.containers.push(Container::Quote);
                 (has_opened, in_words, rest) = (true, false, inner);
@@ -207,7 +179,7 @@ impl Blocks {
                     && all
                     && (text[length..].trim().is_empty() || number.is_some_and(|n| n != 1)))
             {
-                let after = untabbed(&text[length..]).into_owned();
+                let after = untabbed(&text[length..]);
                 let marker = self.marker(&text[..length], number);
                 self.part(matched, has_opened, out);
                 let spaces = indent(&after);
@@ -216,15 +188,15 @@ impl Blocks {
                 } else {
                     spaces
                 };
-                let mut inner = after;
-                inner.drain(..gap.min(inner.len()));
+                let gap_here = gap.min(after.len());
+                let mut inner = behind(after, gap_here).into_owned();
                 let marker = task(&mut inner, marker, &self.look);
                 self.containers.push(Container::Item {
                     offset: lead + length + gap,
                     marker,
                     is_shown: false,
                 });
-                (has_opened, in_words, rest) = (true, false, inner);
+                (has_opened, in_words, rest) = (true, false, Cow::Owned(inner));
                 if rest.trim().is_empty() {
                     return;
                 }
@@ -236,7 +208,7 @@ impl Blocks {
         match &mut self.leaf {
             // A paragraph goes on even where the marks of its containers are missing.
             Leaf::Words(words) if !has_opened && !words.is_heading => {
-                words.next_line();
+                words.next_line(is_definition(text));
                 words.add(text, is_end, &self.look, out);
                 return;
             }
@@ -424,112 +396,30 @@ impl Blocks {
     }
 }
 
-impl Words {
-    fn new(look: &Look, begin: Beginnings, style: Style, is_heading: bool) -> Self {
-        Words {
-            text: String::new(),
-            lines: 1,
-            is_begun: false,
-            is_heading,
-            style,
-            wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest),
-            room: SOON,
-        }
-    }
-
-    /// The source goes on on another line.
-    fn next_line(&mut self) {
-        self.lines += 1;
-        let ends_row = self.text.ends_with("  ") || self.text.ends_with('\\') && !self.text.ends_with("\\\\");
-        let kept = self.text.trim_end_matches(' ').len();
-        self.text.truncate(kept);
-        if ends_row {
-            if self.text.ends_with('\\') {
-                self.text.pop();
-            }
-            self.text.push(' ');
-            self.text.push(ROW_END);
-        }
-        self.text.push(' ');
-    }
-
-    fn add(&mut self, text: &str, is_end: bool, look: &Look, out: &mut Vec<Line<'static>>) {
-        self.text.push_str(text);
-        // What may still become a table is held back as long as a line may be.
-        let is_held = self.lines == 1 && is_end && self.text.contains('|') && self.text.len() < MOST;
-        if self.text.len() < self.room || is_held {
-            return;
-        }
-        // The last word may go on.
-        let cut = self.text.trim_end_matches(' ').rfind(' ').unwrap_or(self.text.len());
-        let mut runs = Vec::new();
-        let is_settled = self.runs(&self.text[..cut], look, &mut runs);
-        if !is_settled && self.text.len() < MOST {
-            self.room = (self.room * 2).min(MOST);
-            return;
-        }
-        self.lay(&runs, out);
-        self.text.drain(..cut);
-        self.is_begun = true;
-        self.room = SOON;
-    }
-
-    fn runs(&self, text: &str, look: &Look, runs: &mut Vec<Option<(Style, String)>>) -> bool {
-        inline::show(text, look, self.style, |shown| match shown {
-            Shown::Text(style, text) => match runs.last_mut() {
-                Some(Some((last, words))) if *last == style => words.push_str(text),
-                _ => runs.push(Some((style, text.to_owned()))),
-            },
-            Shown::RowEnd => runs.push(None),
-        })
-    }
-
-    fn lay(&mut self, runs: &[Option<(Style, String)>], out: &mut Vec<Line<'static>>) {
-        for run in runs {
-            match run {
-                Some((style, text)) => self.wrap.push(*style, text, out),
-                None => self.wrap.break_row(out),
-            }
-        }
-    }
-
-    fn finish(mut self, look: &Look, out: &mut Vec<Line<'static>>) {
-        let kept = self.text.trim_end_matches(' ').len();
-        self.text.truncate(kept);
-        let mut runs = Vec::new();
-        self.runs(&self.text, look, &mut runs);
-        self.lay(&runs, out);
-        self.wrap.finish(out);
-    }
+/// What stands behind the mark of a quote, which is the first character.
+fn quoted(text: Cow<'_, str>) -> Cow<'_, str> {
+    let inner = match behind(text, 1) {
+        Cow::Borrowed(inner) => untabbed(inner),
+        Cow::Owned(inner) => Cow::Owned(untabbed(&inner).into_owned()),
+    };
+    let space = usize::from(inner.starts_with(' '));
+    behind(inner, space)
 }
 
-impl Verbatim {
-    fn take(&mut self, text: &str, is_end: bool, look: &Look, out: &mut Vec<Line<'static>>) {
-        let begin = &mut self.begin;
-        let wrap = self.wrap.get_or_insert_with(|| {
-            let first = std::mem::replace(&mut begin.first, begin.rest.clone());
-            Wrap::new(look.width, Breaking::Exact, first, begin.rest.clone())
-        });
-        wrap.push(self.style, &super::super::clean::clean(text, 4), out);
-        if is_end && let Some(mut wrap) = self.wrap.take() {
-            wrap.finish(out);
-        }
-    }
-
-    fn finish(mut self, out: &mut Vec<Line<'static>>) {
-        if let Some(mut wrap) = self.wrap.take() {
-            wrap.finish(out);
+/// The text without its first bytes, which are characters of one byte.
+fn behind(text: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[bytes..]),
+        Cow::Owned(mut text) => {
+            text.drain(..bytes);
+            Cow::Owned(text)
         }
     }
 }
 
-/// What stands behind the mark of a quote.
-fn quoted(text: &str) -> String {
-    let inner = untabbed(&text[1..]).into_owned();
-    match inner.strip_prefix(' ') {
-        Some(rest) => rest.to_owned(),
-        None => inner,
-    }
+/// Whether a line says where a reference leads, or what a footnote is.
+fn is_definition(text: &str) -> bool {
+    text.starts_with('[') && text.find("]:").is_some_and(|end| !text[..end].contains(' '))
 }
 
 /// The level of a heading that the line is, 1 to 6.
@@ -550,7 +440,7 @@ fn heading_style(look: &Look, level: usize) -> Style {
 fn without_closing_marks(text: &str) -> &str {
     let trimmed = text.trim_end();
     let bare = trimmed.trim_end_matches('#');
-    match bare.ends_with(' ') && !bare.trim().is_empty() && bare.trim_end().trim_end_matches('#') != "" {
+    match bare.ends_with(' ') && !bare.trim().is_empty() && !bare.trim_end().trim_end_matches('#').is_empty() {
         true => bare.trim_end(),
         false => trimmed,
     }

@@ -21,13 +21,16 @@ pub(super) struct Code {
     fence: Option<Fence>,
     /// Columns that its lines are indented by in the source.
     indent: usize,
-    begin: Beginnings,
     look: Look,
     highlight: Option<Highlight>,
-    /// The line that has not ended.
-    wrap: Option<Wrap>,
+    wrap: Wrap,
+    /// A line has begun and not ended.
+    in_line: bool,
+    /// A marker stands before the first line.
+    has_marker: bool,
     /// Blank lines of indented code, which count only if more code follows.
     blanks: usize,
+    is_begun: bool,
 }
 
 impl Code {
@@ -41,14 +44,21 @@ impl Code {
 
     /// A block that begins, with its fence and the columns before it.
     pub(super) fn new(fence: Option<(Fence, usize)>, begin: Beginnings, look: Look) -> Self {
+        let margin = if look.is_plain() { "" } else { "  " };
+        let row = |mut spans: Vec<Span<'static>>| {
+            spans.push(Span::raw(margin));
+            spans
+        };
         Code {
             fence: fence.map(|(fence, _)| fence),
             indent: fence.map_or(4, |(_, columns)| columns),
-            begin,
             look,
             highlight: None,
-            wrap: None,
+            has_marker: begin.first.iter().any(|span| !span.content.trim().is_empty()),
+            wrap: Wrap::new(look.width, Breaking::Exact, row(begin.first), row(begin.rest)),
+            in_line: false,
             blanks: 0,
+            is_begun: false,
         }
     }
 
@@ -83,9 +93,8 @@ impl Code {
         let style = self.look.style(Role::Dim);
         let label = if self.look.is_plain() { text.trim_end() } else { label };
         if !label.is_empty() {
-            let mut wrap = self.line();
-            wrap.push(style, &clean(label, 4), out);
-            self.wrap = Some(wrap);
+            self.wrap.push(style, &clean(label, 4), out);
+            (self.in_line, self.is_begun) = (true, true);
             if is_end {
                 self.end_line(out);
             }
@@ -94,29 +103,28 @@ impl Code {
 
     /// More of its lines; `is_end` says that the line ends.
     pub(super) fn take(&mut self, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
-        if self.is_indented() && self.wrap.is_none() {
+        if self.is_indented() && !self.in_line {
             if text.trim().is_empty() {
                 self.blanks += 1;
                 return;
             }
             for _ in 0..std::mem::take(&mut self.blanks) {
-                self.line().finish(out);
+                self.wrap.break_row(out);
             }
         }
-        let is_whole = self.wrap.is_none() && is_end;
-        let text = match &self.wrap {
-            None => &text[indent(text).min(self.indent)..],
-            Some(_) => text,
+        let is_whole = !self.in_line && is_end;
+        let text = match self.in_line {
+            false => &text[indent(text).min(self.indent)..],
+            true => text,
         };
         let text = clean(text, 4);
-        let mut wrap = self.wrap.take().unwrap_or_else(|| self.line());
-        let look = self.look;
+        let (look, wrap) = (self.look, &mut self.wrap);
         match &mut self.highlight {
             // The rest of a line that is too long to be one piece is left plain.
             Some(highlight) if is_whole => highlight.line(&text, |role, piece| wrap.push(look.style(role), piece, out)),
             _ => wrap.push(look.style(Role::Text), &text, out),
         }
-        self.wrap = Some(wrap);
+        (self.in_line, self.is_begun) = (true, true);
         if is_end {
             self.end_line(out);
         }
@@ -125,30 +133,21 @@ impl Code {
     /// The block ends. Says whether blank lines stood at its end.
     pub(super) fn finish(mut self, out: &mut Vec<Line<'static>>) -> bool {
         self.end_line(out);
+        // A marker before an empty block is still a marker.
+        if self.has_marker && !self.is_begun {
+            self.wrap.break_row(out);
+        }
         if let Some(fence) = self.fence.filter(|_| self.look.is_plain()) {
-            let mut wrap = self.line();
             let marks = char::from(fence.mark).to_string().repeat(fence.length.min(16));
-            wrap.push(self.look.style(Role::Text), &marks, out);
-            wrap.finish(out);
+            self.wrap.push(self.look.style(Role::Text), &marks, out);
+            self.wrap.break_row(out);
         }
         self.blanks > 0
     }
 
     fn end_line(&mut self, out: &mut Vec<Line<'static>>) {
-        if let Some(mut wrap) = self.wrap.take() {
-            wrap.finish(out);
+        if std::mem::take(&mut self.in_line) {
+            self.wrap.break_row(out);
         }
-    }
-
-    /// A line that begins.
-    fn line(&mut self) -> Wrap {
-        let margin = if self.look.is_plain() { "" } else { "  " };
-        let row = |spans: &[Span<'static>]| {
-            let mut spans = spans.to_vec();
-            spans.push(Span::raw(margin));
-            spans
-        };
-        let first = row(&std::mem::replace(&mut self.begin.first, self.begin.rest.clone()));
-        Wrap::new(self.look.width, Breaking::Exact, first, row(&self.begin.rest))
     }
 }

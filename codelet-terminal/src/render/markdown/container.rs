@@ -114,11 +114,11 @@ pub(super) fn beginnings(containers: &mut [Container], look: &Look) -> Beginning
 fn piece(container: &mut Container, look: &Look) -> (Span<'static>, Span<'static>, Option<String>) {
     match container {
         Container::Quote => {
-            let bar = Span::styled(look.pick("│ ", "> ").to_owned(), look.style(Role::Dim));
+            let bar = Span::styled(look.pick("│ ", "> "), look.style(Role::Dim));
             (bar.clone(), bar, None)
         }
         Container::Item { marker, is_shown, .. } => {
-            let spaces = Span::raw(" ".repeat(super::super::wrap::columns(marker) + 1));
+            let spaces = super::super::wrap::spaces(super::super::wrap::columns(marker) + 1);
             if std::mem::replace(is_shown, true) {
                 return (spaces.clone(), spaces, None);
             }

@@ -20,9 +20,13 @@ pub(super) enum Shown<'a> {
 /// Shows the words of a block, which stand on one line. Says whether every mark among them found its end: if not, what
 /// follows may change how they look.
 pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Shown<'_>)) -> bool {
-    if !text.bytes().any(is_mark) {
-        put(text, base, &mut to);
-        return true;
+    match marks(text) {
+        Marks::None => {
+            put(text, base, &mut to);
+            return true;
+        }
+        Marks::Ticks => return ticked(text, look, base, &mut to),
+        Marks::Any => {}
     }
     // Before a comma nothing at the beginning is taken for a block, and every mark keeps its meaning.
     let text = format!(",{text}");
@@ -45,7 +49,7 @@ pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Show
                     true => words.strip_prefix(',').unwrap_or(&words),
                     false => &words,
                 };
-                is_settled &= !words.bytes().any(is_mark);
+                is_settled &= marks(words) == Marks::None;
                 say(style, words);
             }
             Event::Code(code) => {
@@ -133,9 +137,77 @@ fn put(text: &str, style: Style, to: &mut impl FnMut(Shown<'_>)) {
     }
 }
 
-/// Bytes that may mean more than themselves.
-fn is_mark(byte: u8) -> bool {
-    matches!(byte, b'*' | b'_' | b'`' | b'[' | b'<' | b'~' | b'\\' | b'&')
+/// What in a text may mean more than itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Marks {
+    None,
+    /// Only backticks, which are most of all marks.
+    Ticks,
+    Any,
+}
+
+fn marks(text: &str) -> Marks {
+    let bytes = text.as_bytes();
+    let mut found = Marks::None;
+    let is_word = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'`' => found = Marks::Ticks,
+            // Within a word it is part of a name.
+            b'_' if is_word(at.checked_sub(1)) && is_word(Some(at + 1)) => {}
+            b'*' | b'_' | b'[' | b'<' | b'~' | b'\\' | b'&' => return Marks::Any,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A text in which nothing but backticks means anything. A run of them ends at the next run of as many.
+fn ticked(text: &str, look: &Look, base: Style, to: &mut impl FnMut(Shown<'_>)) -> bool {
+    let code = base.patch(look.style(Role::Code));
+    let (mut at, mut plain) = (0, 0);
+    let mut is_settled = true;
+    while let Some(found) = text[at..].find('`') {
+        let start = at + found;
+        let length = text[start..].len() - text[start..].trim_start_matches('`').len();
+        let inner = start + length;
+        at = inner;
+        let Some(end) = closing(text, inner, length) else {
+            is_settled = false;
+            continue;
+        };
+        put(&text[plain..start], base, to);
+        let words = &text[inner..end];
+        // One space on each side keeps backticks within apart from those around.
+        let padded = words.strip_prefix(' ').and_then(|words| words.strip_suffix(' '));
+        let words = padded.filter(|_| !words.trim_matches(' ').is_empty()).unwrap_or(words);
+        match look.is_plain() {
+            true => put(&format!("`{words}`"), code, to),
+            false => put(words, code, to),
+        }
+        at = end + length;
+        plain = at;
+    }
+    put(&text[plain..], base, to);
+    is_settled
+}
+
+/// Where the next run of exactly so many backticks begins.
+fn closing(text: &str, from: usize, length: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    while at < bytes.len() {
+        if bytes[at] != b'`' {
+            at += 1;
+            continue;
+        }
+        let run = bytes[at..].iter().take_while(|&&byte| byte == b'`').count();
+        if run == length {
+            return Some(at);
+        }
+        at += run;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -213,6 +285,27 @@ mod tests {
     #[test]
     fn an_entity_cannot_smuggle_what_a_terminal_obeys() {
         assert_eq!(words("a&#x202e;b&#27;[2J&amp;"), "a‹U+202E›b␛[2J&");
+    }
+
+    #[test]
+    fn backticks_alone_mean_what_they_mean_among_other_marks() {
+        for text in [
+            "a `b` c",
+            "`` a`b ``",
+            "a ` b",
+            "``a` b",
+            "` `",
+            "`a` `b",
+            "``",
+            "`a``b`",
+            "` a`",
+            "``` a ```",
+        ] {
+            // With another mark the whole grammar is asked.
+            let with_more = format!("{text} **x**");
+            assert_eq!(format!("{} x", words(text)), words(&with_more), "{text}");
+            assert_eq!(shown(text).1, shown(&with_more).1, "{text}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod code;
 mod container;
 mod inline;
 mod table;
+mod words;
 
 use super::look::Look;
 use block::Blocks;

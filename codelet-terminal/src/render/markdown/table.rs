@@ -1,10 +1,11 @@
 //! A table: columns as wide as their cells need, narrower where the terminal is, and records where even that does not fit.
 
 use super::super::look::{Look, Role};
-use super::super::wrap::{Breaking, Wrap, columns, line_columns};
+use super::super::wrap::{Breaking, Wrap, columns, line_columns, spaces};
 use super::inline::{self, Shown};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 
 /// So many rows, or bytes of them, are looked at before the widths are settled; what follows is shown row by row.
 const ROWS: usize = 64;
@@ -62,27 +63,30 @@ pub(super) fn delimiter(line: &str) -> Option<Vec<Side>> {
 }
 
 /// The cells of a line, without the bars around them. An escaped bar is part of its cell.
-pub(super) fn cells(line: &str) -> Vec<String> {
+pub(super) fn cells(line: &str) -> Vec<Cow<'_, str>> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
     let mut cells = Vec::new();
-    let mut cell = String::new();
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' if chars.next_if_eq(&'|').is_some() => cell.push('|'),
-            '\\' => {
-                cell.push(c);
-                cell.extend(chars.next());
-            }
-            '|' => cells.push(std::mem::take(&mut cell).trim().to_owned()),
-            _ => cell.push(c),
+    let (mut from, mut is_escaped) = (0, false);
+    for (at, byte) in line.bytes().enumerate() {
+        if byte == b'|' && !is_escaped {
+            cells.push(cell(&line[from..at]));
+            from = at + 1;
         }
+        is_escaped = byte == b'\\' && !is_escaped;
     }
-    if !cell.trim().is_empty() || cells.is_empty() {
-        cells.push(cell.trim().to_owned());
+    if !line[from..].trim().is_empty() || cells.is_empty() {
+        cells.push(cell(&line[from..]));
     }
     cells
+}
+
+fn cell(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    match text.contains("\\|") {
+        true => Cow::Owned(text.replace("\\|", "|")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 impl Table {
@@ -106,7 +110,7 @@ impl Table {
     pub(super) fn row(&mut self, line: &str, look: &Look, out: &mut Vec<Line<'static>>) {
         let row = self.runs(line, look, Style::new());
         if let Some(widths) = self.widths.take() {
-            self.lay(&row, widths.as_deref(), look, out);
+            self.lay(row, widths.as_deref(), look, out);
             self.widths = Some(widths);
             return;
         }
@@ -128,9 +132,9 @@ impl Table {
         let mut cells = cells(line);
         if cells.len() > self.sides.len() {
             let more = cells.split_off(self.sides.len() - 1).join(" | ");
-            cells.push(more);
+            cells.push(Cow::Owned(more));
         }
-        cells.resize(self.sides.len(), String::new());
+        cells.resize(self.sides.len(), Cow::Borrowed(""));
         let runs = cells.iter().map(|cell| {
             let mut runs: Runs = Vec::new();
             inline::show(cell, look, base, |shown| match shown {
@@ -155,16 +159,17 @@ impl Table {
         let widths = fitted(&natural, look.width.saturating_sub(self.margin));
         if let Some(widths) = &widths {
             let header = self.header.clone();
-            self.lay(&header, Some(widths), look, out);
+            self.lay(header, Some(widths), look, out);
             let (line, cross) = (look.pick("─", "-"), look.pick("─┼─", "-+-"));
             let rule: Vec<String> = widths.iter().map(|&wide| line.repeat(wide)).collect();
             let rule = Span::styled(rule.join(cross), look.style(Role::Dim));
             self.show(vec![rule], out);
         }
-        for row in &rows {
+        let is_empty = rows.is_empty();
+        for row in rows {
             self.lay(row, widths.as_deref(), look, out);
         }
-        if rows.is_empty() && widths.is_none() {
+        if is_empty && widths.is_none() {
             for cell in self.header.clone() {
                 self.record(&[], &cell, look, out);
             }
@@ -172,10 +177,10 @@ impl Table {
         self.widths = Some(widths);
     }
 
-    fn lay(&mut self, row: &[Runs], widths: Option<&[usize]>, look: &Look, out: &mut Vec<Line<'static>>) {
+    fn lay(&mut self, row: Vec<Runs>, widths: Option<&[usize]>, look: &Look, out: &mut Vec<Line<'static>>) {
         let Some(widths) = widths else {
             let header = self.header.clone();
-            for (name, cell) in header.iter().zip(row) {
+            for (name, cell) in header.iter().zip(&row) {
                 self.record(name, cell, look, out);
             }
             let wide = look.width.saturating_sub(self.margin).min(20);
@@ -185,36 +190,57 @@ impl Table {
             );
             return;
         };
+        let bar = Span::styled(look.pick(" │ ", " | "), look.style(Role::Dim));
+        let wide = |cell: &Runs| cell.iter().map(|(_, text)| columns(text)).sum::<usize>();
+        if row.iter().zip(widths).all(|(cell, &width)| wide(cell) <= width) {
+            // Most rows are one line high.
+            let line = |cell: Runs| Line::from_iter(cell.into_iter().map(|(style, text)| Span::styled(text, style)));
+            let cells = row.into_iter().map(line).collect();
+            self.show_cells(cells, widths, &bar, out);
+            return;
+        }
         let cells: Vec<Vec<Line<'static>>> = row
             .iter()
             .zip(widths)
             .map(|(cell, &wide)| wrapped(cell, wide))
             .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(1);
-        let bar = Span::styled(look.pick(" │ ", " | ").to_owned(), look.style(Role::Dim));
-        for at in 0..height {
-            let mut spans = Vec::new();
-            for (column, (cell, &wide)) in cells.iter().zip(widths).enumerate() {
-                if column > 0 {
-                    spans.push(bar.clone());
-                }
-                let line = cell.get(at).cloned().unwrap_or_default();
-                let missing = wide.saturating_sub(line_columns(&line));
-                let before = match self.sides[column] {
-                    Side::Left => 0,
-                    Side::Middle => missing / 2,
-                    Side::Right => missing,
-                };
-                spans.push(Span::raw(" ".repeat(before)));
-                spans.extend(line.spans);
-                // The last column needs no filling.
-                if column + 1 < widths.len() {
-                    spans.push(Span::raw(" ".repeat(missing - before)));
-                }
-            }
-            spans.retain(|span| !span.content.is_empty());
-            self.show(spans, out);
+        let mut cells: Vec<_> = cells.into_iter().map(Vec::into_iter).collect();
+        for _ in 0..height {
+            let line = cells.iter_mut().map(|cell| cell.next().unwrap_or_default()).collect();
+            self.show_cells(line, widths, &bar, out);
         }
+    }
+
+    fn show_cells(
+        &mut self,
+        cells: Vec<Line<'static>>,
+        widths: &[usize],
+        bar: &Span<'static>,
+        out: &mut Vec<Line<'static>>,
+    ) {
+        let mut spans = self.begin.next_beginning();
+        spans.reserve(4 * cells.len());
+        for (column, (cell, &wide)) in cells.into_iter().zip(widths).enumerate() {
+            if column > 0 {
+                spans.push(bar.clone());
+            }
+            let missing = wide.saturating_sub(line_columns(&cell));
+            let before = match self.sides[column] {
+                Side::Left => 0,
+                Side::Middle => missing / 2,
+                Side::Right => missing,
+            };
+            if before > 0 {
+                spans.push(spaces(before));
+            }
+            spans.extend(cell.spans);
+            // The last column needs no filling.
+            if column + 1 < widths.len() && missing > before {
+                spans.push(spaces(missing - before));
+            }
+        }
+        out.push(Line::from(spans));
     }
 
     /// One cell on rows of its own, behind the name of its column.

@@ -1,0 +1,267 @@
+//! What would leave the window: the largest items, how old they are and when they were last used, and what a compaction takes.
+
+use super::clean::clean;
+use super::context::{Scale, heading};
+use super::figures::{count, number, short};
+use super::look::{Look, Role};
+use super::wrap::{clip, columns};
+use codelet_context::compact::{Fate, FateKind, Options, Target, compact_with};
+use codelet_context::conversation::Conversation;
+use codelet_context::inspect::{Inspection, Item};
+use codelet_context::message::{Message, Part, Role as Speaker};
+use codelet_context::pin::Pin;
+use codelet_context::tokens::{Tokens, estimate_message};
+use ratatui::text::{Line, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Words of the model are looked through for the use of an item in so many messages at most.
+const LOOKED_AT: usize = 2_000;
+/// A shorter name is found everywhere.
+const NAME: usize = 4;
+
+/// What would become of each message of the history if it were compacted now.
+pub(super) fn fates(conversation: &Conversation, tools: Tokens, scale: Scale) -> Vec<Fate> {
+    let pinned: Vec<usize> = conversation
+        .pins()
+        .iter()
+        .filter_map(|pin| match pin {
+            Pin::Message(at) => Some(*at),
+            Pin::Text(_) => None,
+        })
+        .collect();
+    let notes: Vec<&str> = conversation
+        .pins()
+        .iter()
+        .filter_map(|pin| match pin {
+            Pin::Text(text) => Some(text.as_str()),
+            Pin::Message(_) => None,
+        })
+        .collect();
+    let budget = scale.back(conversation.config().target()).saturating_sub(tools);
+    let options = Options {
+        pins: &pinned,
+        notes: &notes,
+        shown: Some(conversation.shown()),
+        archive: Some(conversation.archive()),
+        ..Options::new(Target::Budget(budget))
+    };
+    compact_with(conversation.history(), &options).fates
+}
+
+/// The place in the history of each message of the view that still stands as it was said.
+fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {
+    let messages = conversation.history().messages().iter().enumerate();
+    messages.map(|(at, message)| (Arc::as_ptr(message), at)).collect()
+}
+
+pub(super) fn largest(
+    found: &Inspection,
+    conversation: &Conversation,
+    fates: &[Fate],
+    scale: Scale,
+    look: &Look,
+    out: &mut Vec<Line<'static>>,
+) {
+    let view = &conversation.view().messages;
+    if found.largest.is_empty() {
+        return;
+    }
+    let places = places(conversation);
+    heading(
+        "Largest",
+        "tokens, age and last use in steps, message or handle, what a compaction would do",
+        look,
+        out,
+    );
+    let steps = Steps::of(view);
+    let figures = found
+        .largest
+        .iter()
+        .map(|item| number(scale.of(item.tokens)).len())
+        .max()
+        .unwrap_or(0);
+    for item in &found.largest {
+        let place = view
+            .get(item.message)
+            .and_then(|message| places.get(&Arc::as_ptr(message)).copied());
+        let handle = match (handle_of(view, item), place) {
+            (Some(handle), _) => handle,
+            (None, Some(at)) => format!("#{at}"),
+            (None, None) => look.pick("–", "-").to_owned(),
+        };
+        let fate = place
+            .and_then(|at| fates.get(at))
+            .map_or("stays", |fate| match fate.kind {
+                FateKind::Kept => "stays",
+                FateKind::Shortened => "is cut",
+                FateKind::Excerpted => "is quoted",
+                FateKind::Summarised => "goes",
+            });
+        let used = match steps.used(view, item) {
+            Some(used) => used.to_string(),
+            None => look.pick("–", "-").to_owned(),
+        };
+        let facts = format!(
+            "  {:>figures$}  {:>4} {:>4}  {:<7} {:<9} ",
+            number(scale.of(item.tokens)),
+            steps.age(item.message),
+            used,
+            handle,
+            fate
+        );
+        let name = match &item.tool {
+            Some(tool) => format!("{} {tool} {}", item.kind.name(), item.label),
+            None => format!("{} {}", item.kind.name(), item.label),
+        };
+        let name = clean(&name, 1).into_owned();
+        // On a narrow terminal the name has a row of its own.
+        let room = look.width.saturating_sub(columns(&facts));
+        let facts = Span::styled(clip(facts.trim_end(), look.width), look.style(Role::Dim));
+        if room >= 16 {
+            let facts = Span::styled(
+                format!("{} ", super::wrap::fit(&facts.content, look.width - room - 1)),
+                facts.style,
+            );
+            out.push(Line::from(vec![facts, Span::raw(clip(&name, room))]));
+        } else {
+            out.push(Line::from(facts));
+            out.push(Line::from(format!("    {}", clip(&name, look.width.saturating_sub(4)))));
+        }
+    }
+}
+
+/// The handle under which the whole of an item is kept that is shown only in part.
+fn handle_of(view: &[Arc<Message>], item: &Item) -> Option<String> {
+    let part = view.get(item.message)?.parts.get(item.part)?;
+    let handle = match part {
+        Part::Text(text) => text.cut.as_ref(),
+        Part::ToolCall(call) => call.cut.as_ref(),
+        Part::ToolResult(result) => result.texts().find_map(|text| text.cut.as_ref()),
+        _ => None,
+    };
+    handle.map(|handle| handle.as_str().to_owned())
+}
+
+/// How many replies of the model stand before each message.
+struct Steps {
+    before: Vec<usize>,
+    all: usize,
+}
+
+impl Steps {
+    fn of(view: &[Arc<Message>]) -> Self {
+        let mut all = 0;
+        let before = view.iter().map(|message| {
+            let before = all;
+            all += usize::from(message.role == Speaker::Assistant);
+            before
+        });
+        Steps {
+            before: before.collect(),
+            all,
+        }
+    }
+
+    /// Replies since the message.
+    fn age(&self, message: usize) -> usize {
+        self.all - self.before.get(message).copied().unwrap_or(self.all)
+    }
+
+    /// Replies since the model last named what the item is about: its file, for example.
+    fn used(&self, view: &[Arc<Message>], item: &Item) -> Option<usize> {
+        // A file is named in many ways, which all end alike; a command is the same or another.
+        let is_path = !item.label.contains(' ') && item.label.contains(['/', '.']);
+        let name = if is_path {
+            item.label.rsplit('/').next()?
+        } else {
+            &item.label
+        };
+        if name.len() < NAME {
+            return None;
+        }
+        item.tool.as_ref()?;
+        let newest = view.len().saturating_sub(LOOKED_AT).max(item.message + 1);
+        let at = (newest..view.len()).rev().find(|&at| names(&view[at], name))?;
+        Some(self.age(at))
+    }
+}
+
+/// Whether the model names this in a message, in words or in a call.
+fn names(message: &Message, name: &str) -> bool {
+    message.role == Speaker::Assistant
+        && message.parts.iter().any(|part| match part {
+            Part::Text(text) => text.body.as_str().contains(name),
+            Part::ToolCall(call) => {
+                call.action.paths.iter().any(|path| path.ends_with(name))
+                    || call.parameters.json().as_str().contains(name)
+            }
+            _ => false,
+        })
+}
+
+pub(super) fn first_to_go(
+    found: &Inspection,
+    conversation: &Conversation,
+    fates: &[Fate],
+    scale: Scale,
+    look: &Look,
+    out: &mut Vec<Line<'static>>,
+) {
+    let places = places(conversation);
+    let mut sums = [0; 4];
+    let mut going: Vec<(usize, Tokens, &Fate)> = Vec::new();
+    for message in &conversation.view().messages {
+        let tokens = estimate_message(message);
+        let Some((at, fate)) = places
+            .get(&Arc::as_ptr(message))
+            .and_then(|&at| Some((at, fates.get(at)?)))
+        else {
+            sums[0] += tokens;
+            continue;
+        };
+        sums[fate.kind as usize] += tokens;
+        if fate.kind != FateKind::Kept {
+            going.push((at, tokens, fate));
+        }
+    }
+    if going.is_empty() {
+        return;
+    }
+    let told = [(1, "cut"), (2, "quoted in part"), (3, "summarised")].map(|(kind, word)| (sums[kind], word));
+    let told: Vec<String> = told
+        .iter()
+        .filter(|(tokens, _)| *tokens > 0)
+        .map(|(tokens, word)| format!("{} {word}", short(scale.of(*tokens))))
+        .collect();
+    heading(
+        "A compaction now",
+        &format!("{} stay, {}", short(scale.of(sums[0])), told.join(", ")),
+        look,
+        out,
+    );
+    for (tokens, words) in [
+        (
+            found.out_of_date(),
+            "in reads that are out of date: the file was read again or changed",
+        ),
+        (found.repeated(), "in texts that stand there more than once"),
+    ] {
+        if tokens > 0 {
+            let line = format!("  {:>6}  {words}", short(scale.of(tokens)));
+            out.push(Line::from(clip(&line, look.width)));
+        }
+    }
+    // The heaviest say most of what would be missing.
+    let all = going.len();
+    going.sort_by_key(|&(at, tokens, _)| (std::cmp::Reverse(tokens), at));
+    going.truncate(5);
+    for (at, tokens, fate) in going {
+        let line = format!("  {:>6}  #{at} {}", short(scale.of(tokens)), clean(&fate.why, 1));
+        out.push(Line::from(clip(&line, look.width)));
+    }
+    if all > 5 {
+        let line = format!("          and {}", count(all as u64 - 5, "more message"));
+        out.push(Line::from(Span::styled(clip(&line, look.width), look.style(Role::Dim))));
+    }
+}

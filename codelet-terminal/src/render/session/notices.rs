@@ -1,0 +1,124 @@
+//! What a session says beside the conversation: what was cut off, compacted, interrupted or went wrong.
+
+use super::super::clean::clean;
+use super::super::figures::{count, took};
+use super::super::look::Role;
+use super::super::wrap::{Breaking, Wrap};
+use super::{Doing, Renderer, Topic};
+use codelet_agent::run::Ending;
+use codelet_context::notice::Notice;
+use ratatui::text::{Line, Span};
+use std::time::Duration;
+
+impl Renderer {
+    pub(super) fn void(&mut self, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        out.extend(self.flush());
+        if std::mem::take(&mut self.has_said) {
+            let words = self.look.pick(
+                "… cut off here; the model is asked again",
+                "... cut off here; the model is asked again",
+            );
+            out.push(self.one_line(words, Role::Warning));
+        }
+        self.done.said = 0;
+        out
+    }
+
+    pub(super) fn labelled(&mut self, role: Role, label: &str, text: &str) -> Vec<Line<'static>> {
+        let mut out = self.flush();
+        out.extend(self.topic(Topic::Notices));
+        let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
+        wrap.push(self.look.style(role), label, &mut out);
+        wrap.push(self.look.style(Role::Text), " ", &mut out);
+        for (at, line) in text.trim().lines().enumerate() {
+            if at > 0 {
+                wrap.break_row(&mut out);
+            }
+            wrap.push(self.look.style(Role::Text), &clean(line, 4), &mut out);
+        }
+        wrap.finish(&mut out);
+        out
+    }
+
+    /// One line, with the undo in it, and its warnings.
+    pub(super) fn compacted(&mut self, notice: &Notice) -> Vec<Line<'static>> {
+        let mut out = self.flush();
+        out.extend(self.topic(Topic::Notices));
+        let dot = Span::styled(" · ", self.look.style(Role::Dim));
+        let mark = Span::styled(self.look.pick("◆ ", "* "), self.look.style(Role::Accent));
+        let mut wrap = Wrap::new(self.look.width, Breaking::Prose, vec![mark], vec![Span::raw("  ")]);
+        for (at, piece) in notice.pieces().iter().enumerate() {
+            let role = match (at, piece.starts_with('/')) {
+                (0, _) => Role::Strong,
+                (_, true) => Role::Accent,
+                _ => Role::Text,
+            };
+            if at > 0 {
+                wrap.push(dot.style, &dot.content, &mut out);
+            }
+            wrap.push(self.look.style(role), &clean(piece, 1), &mut out);
+        }
+        wrap.finish(&mut out);
+        for warning in &notice.warnings {
+            out.extend(self.labelled(Role::Warning, "warning:", &warning.to_string()));
+        }
+        out
+    }
+
+    pub(super) fn over(&mut self, ending: &Ending, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        out.extend(self.flush());
+        let open = std::mem::take(&mut self.running);
+        for running in &open {
+            out.extend(self.topic(Topic::Tools));
+            out.push(running.interrupted(now.saturating_sub(running.began), &self.look));
+        }
+        self.set_doing(Doing::Nothing, now);
+        self.told_try = 0;
+        match ending {
+            Ending::Answered(_) => {}
+            Ending::Interrupted => {
+                let words = self.interrupted(open.len() as u64, now);
+                out.extend(self.labelled(Role::Warning, "interrupted", &words));
+            }
+            Ending::Declined(_) | Ending::StepLimit(_) | Ending::CostLimit(_) | Ending::Loop { .. } => {
+                out.extend(self.labelled(
+                    Role::Warning,
+                    "stopped:",
+                    &ending.to_string().replacen("stopped: ", "", 1),
+                ));
+            }
+            _ => out.extend(self.labelled(Role::Error, "error:", &ending.to_string())),
+        }
+        out
+    }
+
+    /// What an interruption leaves, and what can be done now.
+    fn interrupted(&self, open: u64, now: Duration) -> String {
+        let mut kept = vec!["your prompt".to_owned()];
+        if self.done.calls > 0 {
+            kept.push(format!(
+                "{} with {}",
+                count(self.done.calls, "tool call"),
+                if self.done.calls == 1 {
+                    "its result"
+                } else {
+                    "their results"
+                }
+            ));
+        }
+        if self.done.said > 0 {
+            kept.push("what was said so far".to_owned());
+        }
+        let open = match open {
+            0 => String::new(),
+            some => format!("; {} answered \"interrupted\"", count(some, "open call")),
+        };
+        format!(
+            "after {} · kept: {}{open} · `continue` takes it back and sends the prompt again, anything else goes on from here",
+            took(now.saturating_sub(self.done.began)),
+            kept.join(", ")
+        )
+    }
+}

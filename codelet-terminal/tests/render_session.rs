@@ -1,0 +1,227 @@
+//! How a session's lines behave: nothing finished changes, the spinner moves only with what happens, and nothing is too wide.
+#![allow(clippy::unwrap_used)]
+
+use codelet_agent::event::Event;
+use codelet_agent::run::Ending;
+use codelet_context::body::Body;
+use codelet_terminal::render::wrap::{line_columns, line_text};
+use codelet_terminal::render::{Background, Look, Renderer, Styles};
+use proptest::prelude::*;
+use ratatui::text::Line;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn look() -> Look {
+    Look::new(80, Styles::Colour, Background::Dark)
+}
+
+fn text(lines: &[Line<'_>]) -> String {
+    lines.iter().map(|line| line_text(line) + "\n").collect()
+}
+
+fn at(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn finished(id: &str, success: bool, printed: &str) -> Event {
+    Event::ToolFinished {
+        id: Arc::from(id),
+        tool: Arc::from("Bash"),
+        success,
+        bytes: printed.len() as u64,
+        elapsed: Duration::from_millis(4),
+        printed: Body::new(printed),
+        diff: Arc::from(""),
+    }
+}
+
+fn started(id: &str, description: &str) -> Event {
+    Event::ToolStarted {
+        id: Arc::from(id),
+        tool: Arc::from("Bash"),
+        description: description.to_owned(),
+    }
+}
+
+#[test]
+fn the_spinner_stands_still_while_nothing_happens() {
+    let mut renderer = Renderer::new(look());
+    renderer.on(&started("a", "sleep 60"), at(1));
+    let before = renderer.spinner();
+    let told = line_text(&renderer.status(at(2)));
+    assert_eq!(renderer.spinner(), before, "time alone moves nothing");
+    assert!(told.starts_with(&format!("{before} Bash sleep 60 1 s")), "{told}");
+    let printed = Event::ToolPrinted {
+        id: Arc::from("a"),
+        text: "x\n".to_owned(),
+    };
+    renderer.on(&printed, at(3));
+    assert_ne!(renderer.spinner(), before, "what is printed does");
+}
+
+#[test]
+fn a_session_that_waits_for_its_user_shows_no_spinner() {
+    let mut renderer = Renderer::new(look());
+    assert!(!renderer.is_busy());
+    renderer.prompt("go", at(1));
+    assert!(renderer.is_busy());
+    renderer.on(&Event::Over(Ending::Answered(String::new())), at(2));
+    assert!(!renderer.is_busy());
+    assert!(line_text(&renderer.status(at(3))).starts_with("ready"));
+}
+
+#[test]
+fn a_countdown_stands_below_and_leaves_nothing_behind() {
+    let mut renderer = Renderer::new(look());
+    let waiting = |left| Event::Waiting {
+        cause: "busy".to_owned(),
+        left: at(left),
+        next_try: 2,
+    };
+    assert!(renderer.on(&waiting(3), at(1)).is_empty());
+    assert_eq!(text(&renderer.live(5, at(1))), "busy; try 2 in 3 s\n");
+    assert!(renderer.on(&waiting(2), at(2)).is_empty());
+    assert_eq!(text(&renderer.live(5, at(2))), "busy; try 2 in 2 s\n");
+    let asking = Event::Asking {
+        step: 1,
+        occupancy: 1,
+        limit: 2,
+    };
+    renderer.on(&asking, at(4));
+    assert_eq!(text(&renderer.live(5, at(4))), "");
+}
+
+#[test]
+fn what_a_command_prints_is_bounded_while_it_runs_and_after() {
+    let mut renderer = Renderer::new(look());
+    renderer.on(&started("a", "yes"), at(1));
+    for _ in 0..1_000 {
+        let printed = Event::ToolPrinted {
+            id: Arc::from("a"),
+            text: "y\u{1b}[31m\n".repeat(1_000),
+        };
+        assert!(renderer.on(&printed, at(2)).is_empty());
+    }
+    let live = renderer.live(50, at(3));
+    assert_eq!(live.len(), 5, "the call and the end of its output");
+    assert!(!text(&live).contains('\u{1b}'));
+    let lines = renderer.on(&finished("a", true, &"y\n".repeat(2_000_000)), at(4));
+    assert_eq!(line_text(&lines[0]), "✓ Bash yes · 2,000,000 lines, 4.0 MB · 4 ms");
+    assert!(lines.len() <= 5);
+}
+
+#[test]
+fn a_folded_output_comes_back_whole_in_parts() {
+    let mut renderer = Renderer::new(look());
+    renderer.on(&started("a", "seq"), at(1));
+    let printed: String = (0..100_000).map(|n| format!("{n}\n")).collect();
+    renderer.on(&finished("a", true, &printed), at(2));
+    let mut unfolding = renderer.unfold(0).unwrap();
+    let (mut shown, mut parts) = (String::new(), 0);
+    while let Some(lines) = unfolding.next_lines(renderer.look()) {
+        shown.push_str(&text(&lines));
+        parts += 1;
+    }
+    assert!(parts > 5, "no part takes long");
+    let words: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
+    assert_eq!(words, printed.lines().collect::<Vec<_>>());
+    assert!(renderer.unfold(1).is_none());
+}
+
+#[test]
+fn thinking_is_folded_into_one_line_and_can_be_seen() {
+    let mut renderer = Renderer::new(look());
+    renderer.on(&Event::Thinking("first thought\n".repeat(50)), at(1));
+    assert!(text(&renderer.live(10, at(2))).contains("first thought"));
+    let lines = renderer.on(&Event::Text("Hello.\n\n".to_owned()), at(3));
+    assert_eq!(text(&lines), "Thought for 2.0 s · 700 B\n\nHello.\n");
+    let mut unfolding = renderer.unfold(0).unwrap();
+    assert_eq!(unfolding.next_lines(renderer.look()).unwrap().len(), 51);
+}
+
+#[test]
+fn an_interruption_says_what_was_kept() {
+    let mut renderer = Renderer::new(look());
+    renderer.prompt("go", at(1));
+    renderer.on(&started("a", "ls"), at(2));
+    renderer.on(&finished("a", true, "x\n"), at(3));
+    renderer.on(&started("b", "sleep 60"), at(4));
+    let told = text(&renderer.on(&Event::Over(Ending::Interrupted), at(9)));
+    for part in [
+        "Bash sleep 60 · interrupted",
+        "after 8.0 s",
+        "your prompt, 1 tool call with its result",
+        "1 open call",
+        "`continue`",
+    ] {
+        assert!(told.replace("\n  ", " ").contains(part), "{part}: {told}");
+    }
+    assert!(!renderer.is_busy());
+}
+
+#[test]
+fn a_long_paste_is_echoed_in_short() {
+    let mut renderer = Renderer::new(look());
+    let lines = renderer.prompt(&"a line of it\n".repeat(10_000), at(1));
+    assert_eq!(lines.len(), 13);
+    assert_eq!(line_text(&lines[12]), "  … 9,988 more lines, 130.0 kB");
+}
+
+/// Any event, with texts that try to do harm.
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let words = || {
+        prop_oneof![
+            ".{0,40}",
+            "[a-z \n`*|#-]{0,60}",
+            Just("\u{1b}[2J\u{202e}\t\u{200b}日本".to_owned())
+        ]
+    };
+    let id = || prop::sample::select(vec!["a", "b", "c"]);
+    let event = prop_oneof![
+        (any::<u64>(), any::<u64>()).prop_map(|(occupancy, limit)| Event::Asking {
+            step: 1,
+            occupancy,
+            limit
+        }),
+        words().prop_map(Event::Text),
+        words().prop_map(Event::Thinking),
+        words().prop_map(|tool| Event::Calling { tool }),
+        Just(Event::Void),
+        (words(), 0u64..100).prop_map(|(cause, left)| Event::Waiting {
+            cause,
+            left: at(left),
+            next_try: 2
+        }),
+        (id(), words()).prop_map(|(id, description)| started(id, &description)),
+        (id(), words()).prop_map(|(id, text)| Event::ToolPrinted {
+            id: Arc::from(id),
+            text
+        }),
+        (id(), any::<bool>(), words()).prop_map(|(id, success, printed)| finished(id, success, &printed)),
+        words().prop_map(Event::Notice),
+        words().prop_map(|said| Event::Over(Ending::Declined(said))),
+        Just(Event::Over(Ending::Interrupted)),
+    ];
+    prop::collection::vec(event, 0..30)
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_nothing_is_too_wide_or_harmful(events in events(), width in 8usize..90, height in 0usize..12, is_plain in any::<bool>()) {
+        let look = Look::new(width, if is_plain { Styles::Plain } else { Styles::Colour }, Background::Light);
+        let mut renderer = Renderer::new(look);
+        for (second, event) in events.iter().enumerate() {
+            let now = at(second as u64);
+            let mut lines = renderer.on(event, now);
+            let live = renderer.live(height, now);
+            prop_assert!(live.len() <= height);
+            lines.extend(live);
+            lines.push(renderer.status(now));
+            for line in lines {
+                prop_assert!(line_columns(&line) <= width, "{:?} in {width}", line_text(&line));
+                let harmful = line_text(&line).chars().any(|c| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'));
+                prop_assert!(!harmful, "{:?}", line_text(&line));
+            }
+        }
+    }
+}
