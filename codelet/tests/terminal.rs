@@ -1,6 +1,6 @@
 //! `codelet` as somebody lives in it: the real program in a real pseudo-terminal, and the same through pipes, with a
 //! provider on loopback.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod common;
 
@@ -507,7 +507,7 @@ fn pins_survive_three_compactions() {
             }
             if turn % 3 == 2 {
                 session.say("/compact");
-                session.wait(&format!("{}", "Context compacted:"));
+                session.wait("Context compacted:");
             }
         }
         session.say("What did I pin?");
@@ -520,6 +520,7 @@ fn pins_survive_three_compactions() {
         assert_eq!(session.end(), 0);
         let record = server.record();
         assert_eq!(record.faults(), "");
+        assert!(session.text().matches("Context compacted:").count() >= 3);
         let last = record.exchanges.last().unwrap();
         assert!(last.request.holds("never use tabs in Makefiles' comments"));
         let lines_of = |part: usize| {

@@ -100,7 +100,8 @@ impl Emulated {
 
 fn trimmed(rows: Vec<String>) -> String {
     let text: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
-    format!("{}\n", text.join("\n").trim_end())
+    // A space at which no line is broken looks like any other.
+    format!("{}\n", text.join("\n").trim_end()).replace('\u{a0}', " ")
 }
 
 impl Terminal {
