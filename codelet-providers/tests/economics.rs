@@ -90,14 +90,14 @@ async fn session(wire: Wire, model: &str) -> (Session, Server) {
         }
     });
     let server = Server::start(wire, behaviour.clock(&clock));
-    let model = connect(&Choice {
+    let choice = Choice {
         model: model.to_owned(),
         base_url: Some(server.base()),
         key: Some(Secret::new("sk-test-0123456789abcdef")),
         ..Choice::default()
-    });
+    };
     let parts = Parts {
-        model: model.await.unwrap(),
+        model: connect(&choice).await.unwrap(),
         tools: vec![Look::new()],
         gate: Arc::new(Rules {
             permission: Permission::All,
