@@ -92,7 +92,8 @@ impl Scale {
         Scale { top, ticks }
     }
 
-    fn from_top(&self, tokens: Tokens) -> f64 {
+    /// How far below the top of the chart this many tokens are, 0 to 1.
+    fn depth(&self, tokens: Tokens) -> f64 {
         1.0 - tokens.min(self.top) as f64 / self.top as f64
     }
 }
@@ -110,16 +111,13 @@ pub fn occupancy(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]
         count(sums.edits, "edit", "edits"),
     );
     frame(html, "tall", |html| {
-        axis(
-            html,
-            scale.ticks.iter().map(|tick| (scale.from_top(*tick), short(*tick))),
-        );
+        axis(html, scale.ticks.iter().map(|tick| (scale.depth(*tick), short(*tick))));
         let id = format!("o{at}");
         plot(html, &id, at, &title, &description, |html| {
-            lines(html, scale.ticks.iter().map(|tick| scale.from_top(*tick)));
+            lines(html, scale.ticks.iter().map(|tick| scale.depth(*tick)));
             stretched(html, |html| stack(html, buckets, scale));
             if window <= scale.top {
-                let y = share_of(scale.from_top(window));
+                let y = share_of(scale.depth(window));
                 html.line(
                     "line",
                     &[("x1", "0"), ("x2", "100%"), ("y1", &y), ("y2", &y), ("class", "window")],
@@ -256,7 +254,7 @@ fn stack(html: &mut Html, buckets: &[Bucket], scale: &Scale) {
         }
         let tops = buckets
             .iter()
-            .map(|bucket| scale.from_top(bucket.layers[..=at].iter().sum()));
+            .map(|bucket| scale.depth(bucket.layers[..=at].iter().sum()));
         let path = staircase(tops);
         html.line(
             "path",

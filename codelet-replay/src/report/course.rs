@@ -8,6 +8,7 @@ use super::html::{self, Html};
 use super::table::{Cell, figures, table, words};
 use super::words::{count, dollars, number, percent, share};
 use super::{Course, Edit, Report};
+use crate::policy::Policy;
 use serde_json::{Value, json};
 
 /// Rows of a list of edits or breaks.
@@ -258,7 +259,12 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
     if report.is_priced {
         told += &format!("; they cost {} and saved {}", dollars(cost), dollars(saved));
     }
-    html.line("p", &[], &format!("{told}."));
+    let compacts = |other: &Course| other.run.policy == Policy::Never && !other.edits.is_empty();
+    let more = match report.courses.iter().any(compacts) && course.run.policy != Policy::Never {
+        true => " Never editing compacts too when the window is full, so the dollars below differ by less.",
+        false => "",
+    };
+    html.line("p", &[], &format!("{told}.{more}"));
     let has_actual = course.edits.iter().any(|edit| edit.actual.is_some());
     let mut columns = vec![
         words("Before request"),

@@ -17,9 +17,9 @@ pub fn count(value: u64, one: &str, many: &str) -> String {
 pub fn short(tokens: Tokens) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
-        1_000..1_000_000 if tokens % 1_000 == 0 || tokens >= 10_000 => format!("{:.0}k", tokens as f64 / 1e3),
+        1_000..1_000_000 if tokens.is_multiple_of(1_000) || tokens >= 10_000 => format!("{:.0}k", tokens as f64 / 1e3),
         1_000..1_000_000 => format!("{:.1}k", tokens as f64 / 1e3),
-        _ if tokens % 1_000_000 == 0 || tokens >= 100_000_000 => format!("{:.0}M", tokens as f64 / 1e6),
+        _ if tokens.is_multiple_of(1_000_000) || tokens >= 100_000_000 => format!("{:.0}M", tokens as f64 / 1e6),
         _ => format!("{:.1}M", tokens as f64 / 1e6),
     }
 }
@@ -46,7 +46,7 @@ pub fn percent(share: f64) -> String {
     match exact {
         _ if !exact.is_finite() => "–".to_owned(),
         _ if exact > 0.0 && exact < 0.05 => "<0.1 %".to_owned(),
-        _ if exact < 100.0 && exact >= 99.95 => ">99.9 %".to_owned(),
+        _ if (99.95..100.0).contains(&exact) => ">99.9 %".to_owned(),
         _ => format!("{exact:.1} %").replace('-', "−"),
     }
 }
