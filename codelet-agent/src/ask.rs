@@ -25,6 +25,9 @@ pub(crate) async fn ask(session: &mut Session, interrupt: &Interrupt, listener: 
     session.sent = Some(messages.len());
     session.asked = Some(Instant::now());
     session.kept_alive = 0;
+    if let Some(witness) = &mut session.witness {
+        witness.sending(&session.conversation);
+    }
     let request = Request {
         messages,
         tools: session.specs.clone(),

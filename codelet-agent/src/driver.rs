@@ -125,6 +125,9 @@ fn keep_what_was_said(session: &mut Session, text: String, billed: Option<Billed
 /// Puts a request on the bill.
 pub(crate) fn account(session: &mut Session, billed: &Billed, listener: &mut dyn Listen) {
     let cost = session.bill.add(billed, session.parts.model.profile().price.as_ref());
+    if let Some(witness) = &mut session.witness {
+        witness.billed(billed.usage);
+    }
     listener.on(Event::Billed { billed: *billed, cost });
 }
 

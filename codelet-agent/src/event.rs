@@ -3,9 +3,11 @@
 use crate::model::Billed;
 use crate::run::Ending;
 use codelet_context::body::Body;
+use codelet_context::conversation::Conversation;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,4 +106,16 @@ impl<F: FnMut(Event) + Send> Listen for F {
     fn on(&mut self, event: Event) {
         self(event);
     }
+}
+
+/// Whoever keeps figures of a session's requests, and so has to see the conversation as each of them holds it.
+pub trait Witness: Send {
+    /// A request goes out with the view as it stands.
+    fn sending(&mut self, conversation: &Conversation);
+
+    /// A request was billed.
+    fn billed(&mut self, usage: Usage);
+
+    /// The session begins anew.
+    fn cleared(&mut self);
 }

@@ -3,7 +3,7 @@
 use crate::bill::Bill;
 use crate::compaction;
 use crate::driver;
-use crate::event::Listen;
+use crate::event::{Listen, Witness};
 use crate::instructions;
 use crate::interrupt::Interrupt;
 use crate::model::{Model, ToolSpec};
@@ -107,6 +107,8 @@ pub struct Session {
     pub(crate) broken: Vec<Arc<str>>,
     /// How things stood before the last prompt, while its run was interrupted.
     paused: Option<(Box<Conversation>, Prompt)>,
+    /// Who keeps figures of the requests.
+    pub(crate) witness: Option<Box<dyn Witness>>,
 }
 
 impl Session {
@@ -134,6 +136,7 @@ impl Session {
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
+            witness: None,
         }
     }
 
@@ -241,15 +244,31 @@ impl Session {
 
     /// Begins anew: nothing was said. What was billed stays billed, and what a provider has taught of its limit stays learned.
     pub fn clear(&mut self) {
-        let mut conversation = Conversation::new(*self.conversation.config(), weight(&self.specs));
+        let economics = self.conversation.economics().clone();
+        let mut conversation = Conversation::new(*self.conversation.config(), weight(&self.specs)).under(economics);
         if let Some(system) = self.conversation.history().messages().first() {
             conversation.append(system.clone());
         }
         self.conversation = conversation;
         self.sent = None;
+        self.asked = None;
+        self.kept_alive = 0;
         self.paused = None;
         self.broken.clear();
         self.call_ids.clear();
+        if let Some(witness) = &mut self.witness {
+            witness.cleared();
+        }
+    }
+
+    /// Has each request told to somebody who keeps figures of them.
+    pub fn watched_by(&mut self, witness: Box<dyn Witness>) {
+        self.witness = Some(witness);
+    }
+
+    /// What the tools' definitions weigh in each request, in estimated tokens.
+    pub fn overhead(&self) -> Tokens {
+        weight(&self.specs)
     }
 
     /// Runs a command line that the user has typed, with a tool that takes one as `command`, and puts what came of it

@@ -97,7 +97,12 @@ pub const COMMANDS: [Entry; 15] = [
     ),
     entry(Name::Todo, "todo", "", "show the list of what is to be done"),
     entry(Name::Clear, "clear", "", "begin anew with an empty conversation"),
-    entry(Name::Export, "export", "FILE", "write the whole conversation to a file"),
+    entry(
+        Name::Export,
+        "export",
+        "FILE",
+        "write the whole conversation to a file; as .html, a report about it",
+    ),
     entry(Name::Help, "help", "", "list the commands and keys"),
     entry(Name::Exit, "exit", "", "leave"),
 ];

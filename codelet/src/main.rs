@@ -6,6 +6,7 @@ mod exit;
 mod explain;
 mod front;
 mod input;
+mod live_page;
 mod output;
 mod paint;
 mod place;

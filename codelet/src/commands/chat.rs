@@ -3,10 +3,14 @@
 use crate::args::Chat;
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
+use crate::live_page::Page;
+use crate::output::Output;
 use crate::place::{Place, variable};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::{transcript, world};
 use codelet_agent::asking::Asking;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
@@ -64,8 +68,12 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let runtime = once::runtime()?;
     let model = runtime.block_on(world::model(settings))?;
     let mut notices = once::notices(settings, &*model);
+    let servers = {
+        let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
+        runtime.block_on(world::servers(settings, place, &*model, &Interrupt::new()))
+    };
     let equipment = world::equipment(settings, place, &*model);
-    notices.extend(equipment.notices);
+    notices.extend(equipment.notices.into_iter().chain(servers.notices));
     let (gate, questions) = Asking::new(Rules {
         permission: settings.permission.value,
         allow: settings.allow.value.clone(),
@@ -81,26 +89,28 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     };
     let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach);
     let surroundings = Arc::clone(&equipment.surroundings);
+    let mut session = Session::new(
+        Parts {
+            model,
+            tools: equipment.tools.into_iter().chain(servers.tools).collect(),
+            gate: Arc::new(gate.clone()),
+            world: Arc::clone(&surroundings),
+        },
+        once::session_settings(settings),
+    );
+    let page = Page::new(session.overhead());
+    session.watched_by(Box::new(page.clone()));
     let reach = Reach {
         connect: connect(settings.clone()),
-        export: Box::new(export),
+        export: Box::new(move |file: &str, session: &Session| export(file, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
         shell,
         permit: Box::new(move |permission| reach_of_tools.permit(permission)),
         directory: Box::new(move || shell_of_tools.directory()),
-        gate: gate.clone(),
+        gate,
         questions,
         models: known_models(settings),
     };
-    let session = Session::new(
-        Parts {
-            model,
-            tools: equipment.tools,
-            gate: Arc::new(gate),
-            world: equipment.surroundings,
-        },
-        once::session_settings(settings),
-    );
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
@@ -113,6 +123,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
             codelet_terminal::in_lines(session, reach, is_typed, width, &greeting, &notices).await
         }
     });
+    runtime.block_on(servers.servers.end(once::FAREWELL));
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
     let (left, session) = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
@@ -203,9 +214,22 @@ fn known_models(settings: &Settings) -> Vec<String> {
         .collect()
 }
 
-/// Writes the conversation as the form that its file's name asks for.
-fn export(file: &str, session: &Session) -> Result<String, String> {
+/// Writes the conversation as the form that its file's name asks for: a page about it as `.html`, else all of it as JSON.
+fn export(file: &str, session: &Session, page: &Page) -> Result<String, String> {
     let path = Path::new(file);
+    let is_page = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"));
+    if is_page {
+        let html = page.html(session, file);
+        let output = Output::named(path);
+        let written = output
+            .check()
+            .and_then(|()| output.write(|out| out.write_all(html.as_bytes())));
+        return match written {
+            Ok(()) => Ok(format!("The report is in {file}; any browser shows it.")),
+            Err(Failure::Told(why)) => Err(why),
+            Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
+        };
+    }
     let written = transcript::check(path).and_then(|()| transcript::write(path, session));
     match written {
         Ok(()) => Ok(format!(

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// How long servers may take to end by themselves when the work is done.
-const FAREWELL: Duration = Duration::from_millis(300);
+pub const FAREWELL: Duration = Duration::from_millis(300);
 
 /// Runs the prompt.
 ///
