@@ -23,9 +23,11 @@ const SHELTER_SHARE: Tokens = 5;
 const LEAST_COLD: f64 = 1_000.0;
 /// A mark is moved so often for a better cut once an edit is due; then the edit is made where the mark is.
 const MOST_MOVES: u32 = 2;
+/// The marks of so many requests are taken to be readable still.
+const MARKS: usize = 3;
 /// A mark stands well enough where the tail is longer by at most this share, or by so many tokens.
-const NEAR_SHARE: f64 = 0.05;
-const NEAR_TOKENS: f64 = 1_000.0;
+const NEAR_SHARE: f64 = 0.01;
+const NEAR_TOKENS: f64 = 200.0;
 /// Beyond a price tier, an edit must come out this far below it, as a share, so that the next one is many steps away.
 const BELOW_TIER: f64 = 0.9;
 /// A compaction below a price tier aims at this share of it.
@@ -35,6 +37,9 @@ const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
 /// A vendor that reads this much less than it could, in tokens, has lost the prefix; less is the grain of its cache.
 const SLACK: f64 = 2_048.0;
 const SLACK_SHARE: f64 = 0.1;
+/// What stands around an output on the wire and stays with its marker (ids, names of fields), in tokens: an estimate of the
+/// text does not count it, and many markers in a tail add up.
+const FRAME: f64 = 16.0;
 /// Growth per step that is assumed before any was seen, in tokens: the mean of recorded sessions.
 const USUAL_GROWTH: f64 = 1_300.0;
 /// How fast the growth per step that was seen fades, as the share of the newest one.
@@ -89,8 +94,8 @@ pub(crate) struct Economy {
     prompt: f64,
     /// The last request held what it held as this many messages, whose end can be read, and whether it was sent cold.
     sending: Option<bool>,
-    /// Where the last request had its extra mark, and where the next one is to have it.
-    mark: Option<usize>,
+    /// Where the last requests had their extra mark, newest last, and where the next one is to have it.
+    marks: Vec<usize>,
     next: Option<usize>,
     moves: u32,
     /// What a token that stands in the prefix has cost so far, in dollars per million.
@@ -122,7 +127,7 @@ impl Economy {
             sent: 0,
             prompt: 0.0,
             sending: None,
-            mark: None,
+            marks: Vec::new(),
             next: None,
             moves: 0,
             clock: 0.0,
@@ -152,7 +157,8 @@ impl Economy {
         self.economics = economics;
         self.window = window;
         self.bound = f64::INFINITY;
-        (self.mark, self.next, self.plan) = (None, None, None);
+        self.marks.clear();
+        (self.next, self.plan) = (None, None);
     }
 
     pub fn breaks(&self) -> &[Break] {
@@ -221,7 +227,9 @@ impl Economy {
         let near = |cut: &Cut| {
             cut.excess >= 0.0 && (cut.tail <= ideal.tail * (1.0 + NEAR_SHARE) + NEAR_TOKENS || self.moves >= MOST_MOVES)
         };
-        let marked = self.mark.and_then(|mark| self.best(Some(mark), pinned));
+        let marked = self
+            .mark_before(ideal.from)
+            .and_then(|mark| self.best(Some(mark), pinned));
         marked.filter(near)
     }
 
@@ -367,7 +375,12 @@ impl Economy {
         if self.economics.card.marks.is_none() || at >= self.sent {
             return at;
         }
-        self.mark.filter(|&mark| mark <= at).unwrap_or(0)
+        self.mark_before(at).unwrap_or(0)
+    }
+
+    /// The last place before a message that bore a mark lately.
+    fn mark_before(&self, at: usize) -> Option<usize> {
+        self.marks.iter().copied().filter(|&mark| mark <= at).max()
     }
 
     /// The candidates from a message on, newest first.
@@ -420,24 +433,32 @@ impl Economy {
     /// Messages of the view from the cut on were edited; `messages` is the view now. Returns the tokens that went.
     pub fn trimmed(&mut self, reason: Reason, cut: &Cut, messages: &[Arc<Message>]) -> Tokens {
         let before: f64 = self.weights.iter().sum();
+        let mut first = None;
         for (at, message) in messages.iter().enumerate().skip(cut.from) {
             let estimate = tokens::estimate_message(message);
             let old = self.estimates[at].max(1);
             if estimate != self.estimates[at] {
-                self.weights[at] *= estimate as f64 / old as f64;
+                first.get_or_insert(at);
+                let results = message.tool_results().count() as f64;
+                let frame = (FRAME * results).min(self.weights[at]);
+                self.weights[at] = frame + (self.weights[at] - frame) * estimate as f64 / old as f64;
                 self.estimates[at] = estimate;
             }
         }
         let removed = before - self.weights.iter().sum::<f64>();
-        let readable = if reason == Reason::Cold {
-            0.0
+        // What stands before the first change can be read, up to a mark.
+        let from = first.map_or(cut.from, |first| self.readable_before(first).max(cut.from));
+        let (readable, tail) = if reason == Reason::Cold {
+            (0.0, self.prefix())
         } else {
-            self.overhead + self.weights[..cut.from].iter().sum::<f64>()
+            let readable = self.overhead + self.weights[..from].iter().sum::<f64>();
+            (
+                readable,
+                self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>(),
+            )
         };
-        let tail = self.weights[cut.from.min(self.sent)..self.sent].iter().sum::<f64>();
-        let tail = if reason == Reason::Cold { self.prefix() } else { tail };
         self.broken(reason, removed, tail, readable);
-        self.sent = self.sent.min(cut.from);
+        self.sent = self.sent.min(from);
         removed.max(0.0) as Tokens
     }
 
@@ -463,7 +484,8 @@ impl Economy {
             actual: None,
         });
         self.edited = Some((self.bulk.steps(), self.bulk.position()));
-        (self.mark, self.next, self.plan, self.moves) = (None, None, None, 0);
+        self.marks.clear();
+        (self.next, self.plan, self.moves) = (None, None, 0);
         self.bound = f64::INFINITY;
     }
 
@@ -497,7 +519,13 @@ impl Economy {
     pub fn sending(&mut self, is_cold: bool) -> Edges {
         let edges = self.edges();
         self.sending = Some(is_cold);
-        self.mark = edges.next;
+        if is_cold {
+            self.marks.clear();
+        }
+        if self.marks.len() >= MARKS {
+            self.marks.remove(0);
+        }
+        self.marks.extend(edges.next);
         edges
     }
 

@@ -50,7 +50,9 @@ impl Provider {
         let ids: Vec<usize> = view.iter().map(|message| Arc::as_ptr(message) as usize).collect();
         let mut sums = vec![OVERHEAD];
         for message in view {
-            sums.push(sums[sums.len() - 1] + estimate_message(message));
+            // Ids and names of fields stand around an output.
+            let frames = 16 * message.tool_results().count() as Tokens;
+            sums.push(sums[sums.len() - 1] + estimate_message(message) + frames);
         }
         let whole = sums[view.len()];
         if !self.marks {
@@ -477,6 +479,9 @@ proptest! {
         let mut cold = cold.into_iter().cycle();
         for message in &view.messages {
             conversation.append(Message::clone(message));
+            if message.role == codelet_context::message::Role::Assistant {
+                continue;
+            }
             let is_cold = cold.next().unwrap_or(false);
             let Some(reason) = conversation.decide(Signals { is_asked: false, is_cold }) else { continue };
             let is_light = conversation.is_light(reason);
