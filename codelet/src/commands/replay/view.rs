@@ -94,7 +94,7 @@ fn policies(text: &mut String, look: &Look, totals: &[Total]) {
         "edits",
         "recall",
     ];
-    let widths = [9, 6, 10, 5, 6, 11, 6, 6];
+    let widths = [8, 6, 10, 5, 6, 11, 6, 6];
     let shown: &[usize] = match look.width {
         80.. => &[0, 1, 2, 3, 4, 5, 6, 7],
         60.. => &[0, 1, 4, 6, 7],
@@ -164,15 +164,14 @@ fn check(text: &mut String, look: &Look, played: &[Played]) {
         "error of the input cost, by session",
     );
     let percent = |(median, p90): (f64, f64)| format!("median {:.1}%, p90 {:.1}%", median * 100.0, p90 * 100.0);
-    let _ = writeln!(
-        text,
-        "  {}, {}, {} without bills or times",
+    let sessions = vec![
         count(found.sessions, "session"),
         count(found.requests, "request"),
-        number(found.without as u64),
-    );
-    let _ = writeln!(text, "  {} {}", fit("told of them", 18), percent(found.told));
-    let _ = writeln!(text, "  {} {}", fit("not told of them", 18), percent(found.blind));
+        format!("{} without bills or times", number(found.without as u64)),
+    ];
+    flow(text, look, sessions, "  ");
+    let _ = writeln!(text, "  {} {}", fit("recording alone", 15), percent(found.blind));
+    let _ = writeln!(text, "  {} {}", fit("events told", 15), percent(found.told));
     let words = vec![
         format!("{} that other sessions had warmed", count(found.warm_heads, "head")),
         format!(
@@ -180,7 +179,7 @@ fn check(text: &mut String, look: &Look, played: &[Played]) {
             count(found.lost, "loss").replace("losss", "losses")
         ),
     ];
-    note(text, look, "  them: what no recording tells: ", words);
+    note(text, look, "  events that no recording tells: ", words);
 }
 
 fn heading(text: &mut String, look: &Look, title: &str, about: &str) {
