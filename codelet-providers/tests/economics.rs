@@ -24,7 +24,7 @@ use std::time::Duration;
 struct Look(ToolSpec);
 
 impl Look {
-    fn new() -> Arc<dyn Tool> {
+    fn tool() -> Arc<dyn Tool> {
         Arc::new(Look(ToolSpec {
             name: "Look".into(),
             description: "Looks at something.".into(),
@@ -101,7 +101,7 @@ async fn session(server: &Server, clock: &Clock, model: &str) -> Session {
     };
     let parts = Parts {
         model: connect(&choice).await.unwrap(),
-        tools: vec![Look::new()],
+        tools: vec![Look::tool()],
         gate: Arc::new(Rules {
             permission: Permission::All,
             ..Rules::default()

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod pty;
+pub mod svg;
 
 use serde_json::{Value, json};
 use std::io::Write;

@@ -204,6 +204,11 @@ impl Terminal {
         self.shown.lock().screen()
     }
 
+    /// The screen as it is now, with its colours.
+    pub fn still(&self) -> vt100::Screen {
+        self.shown.lock().parser.screen().clone()
+    }
+
     /// Waits until the bytes that came end so.
     pub fn ends_in(&self, end: &str) {
         let found = self.shown.wait(|state| state.bytes.ends_with(end.as_bytes()));
