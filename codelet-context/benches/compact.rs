@@ -4,7 +4,9 @@
 mod sessions;
 
 use codelet_context::compact::{Compaction, Target, compact};
+use codelet_context::conversation::{Conversation, Signals};
 use codelet_context::history::History;
+use codelet_context::policy::{CompactionConfig, Reason};
 use divan::Bencher;
 use std::time::{Duration, Instant};
 
@@ -37,6 +39,36 @@ fn to_ten_percent(bencher: Bencher<'_, '_>, tokens: u64) {
 fn to_a_quarter(bencher: Bencher<'_, '_>, tokens: u64) {
     let history = sessions::of_tokens(tokens);
     bencher.bench_local(|| compact(&history, Target::Budget(tokens / 4)));
+}
+
+/// The compaction that is due when a session with a window of 200,000 has got so long, after all those before it.
+#[divan::bench(args = SIZES, sample_count = 30, sample_size = 1)]
+fn once_more_in_a_session(bencher: Bencher<'_, '_>, tokens: u64) {
+    let (session, reason) = under_way(tokens);
+    bencher
+        .with_inputs(|| session.clone())
+        .bench_local_values(|mut session| session.compact(reason).map(|_| session));
+}
+
+/// A session that has said so much, at the moment when the next compaction is due. It was asked once, at the beginning.
+fn under_way(tokens: u64) -> (Conversation, Reason) {
+    let history = sessions::of_tokens(tokens * 2);
+    let mut session = Conversation::new(CompactionConfig::new(200_000).reserving(32_000), 0);
+    let mut said = 0;
+    let mut is_asked = false;
+    for (message, estimate) in history.messages().iter().zip(history.estimates()) {
+        // A prompt makes the next compaction look at everything once more.
+        if !message.is_prompt() || !std::mem::replace(&mut is_asked, true) {
+            session.append(message.clone());
+            said += estimate;
+        }
+        match session.decide(Signals::default()) {
+            Some(reason) if said > tokens => return (session, reason),
+            Some(reason) => session.compact(reason).map(drop).unwrap_or_default(),
+            None => {}
+        }
+    }
+    unreachable!("twice as long as needed")
 }
 
 /// The 99th percentile, which the table above does not have.

@@ -9,12 +9,13 @@
 //! It reads the history and never its own output, so the second compaction of a session is as good as the first.
 
 use crate::anchor::Anchor;
+use crate::candidates::Candidates;
 use crate::cut;
 use crate::digest;
 use crate::draft::{self, Class, Draft};
 use crate::history::History;
 use crate::message::{Message, Origin, Part, Role};
-use crate::pack::{self, Task, Use};
+use crate::pack::{self, Choice, Task, Use};
 use crate::policy::{CompactionConfig, Pressure};
 use crate::recall::{Archive, Handle};
 use crate::reminder;
@@ -140,6 +141,8 @@ pub struct Compaction {
     pub fates: Vec<Fate>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
+    /// Which lines the next compaction of this history should look at; unless it said so itself, all.
+    pub(crate) candidates: Option<Candidates>,
 }
 
 /// The share of a budget that the kept steps may take; the rest is for prompts and the summary, where a token says more.
@@ -191,6 +194,8 @@ pub struct Options<'a> {
     pub shown: Option<Size>,
     /// What earlier compactions removed: it stays under the handles that it has, and the view's archive holds it too.
     pub archive: Option<&'a Archive>,
+    /// The lines to look at, where the history is compacted again and again; `None` for all.
+    pub(crate) candidates: Option<&'a Candidates>,
 }
 
 impl Options<'_> {
@@ -203,6 +208,7 @@ impl Options<'_> {
             written: None,
             shown: None,
             archive: None,
+            candidates: None,
         }
     }
 }
@@ -211,6 +217,13 @@ impl Options<'_> {
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| Size::of(history.messages()));
     let mended = mend(history, options.archive);
+    let options = &Options {
+        // They are lines of the history as it is.
+        candidates: options
+            .candidates
+            .filter(|_| matches!(mended.history, Cow::Borrowed(_))),
+        ..*options
+    };
     let mut work = Work::new(&mended.history, options);
     work.archive = mended.view.archive.clone();
     let untouched = work.untouched(&mended.view);
@@ -387,6 +400,7 @@ impl<'a> Work<'a> {
             strategies: StrategyStats::default(),
             fates: vec![kept; self.history.messages().len()],
             warnings: Vec::new(),
+            candidates: None,
         }
     }
 
@@ -584,7 +598,7 @@ impl<'a> Work<'a> {
         }
         let room = bytes.saturating_sub(facts.len() + DIGEST_HEAD.len());
         let left = self.left_of_cuts(&drafts);
-        let (digest, taken) = self.digest(&uses, &left, room);
+        let (digest, Choice { taken, candidates }) = self.digest(&uses, &left, room);
         let mut summary = String::from(SUMMARY_HEAD);
         summary.push_str(&facts);
         if !digest.is_empty() {
@@ -631,6 +645,7 @@ impl<'a> Work<'a> {
             strategies: self.strategies,
             fates,
             warnings,
+            candidates,
         }
     }
 
@@ -724,7 +739,7 @@ impl<'a> Work<'a> {
     }
 
     /// The lines that are most needed, as text of at most `bytes`, and which they are.
-    fn digest(&mut self, uses: &[Use], shown: &[u32], bytes: usize) -> (String, Vec<bool>) {
+    fn digest(&mut self, uses: &[Use], shown: &[u32], bytes: usize) -> (String, Choice) {
         let index = self.history.index();
         let messages = self.history.messages();
         // A unit is known by the handle of its largest text: the output, or what a call wrote.
@@ -746,15 +761,16 @@ impl<'a> Work<'a> {
             }
         }
         let units = digest::units(index, messages, |block| largest[block].take());
-        let taken = pack::choose(&Task {
+        let choice = pack::choose(&Task {
             index,
             uses,
             shown,
             unit_of: &units.of_block,
             units: &units.units,
             bytes,
+            candidates: self.options.candidates,
         });
-        (digest::render(index, &units, &taken), taken)
+        (digest::render(index, &units, &choice.taken), choice)
     }
 
     fn fates(&self, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {

@@ -2,6 +2,7 @@
 
 use crate::body::Body;
 use crate::breaks::Break;
+use crate::candidates::Candidates;
 use crate::compact::{self, Options, Size, Target, Warning};
 use crate::cut;
 use crate::economics::{Economics, Edges};
@@ -151,6 +152,8 @@ pub struct Conversation {
     economy: Economy,
     /// The answers that light edits left, by their call: they stay so in every later view.
     masks: HashMap<Arc<str>, ToolResult>,
+    /// The lines that the next compaction looks at.
+    candidates: Candidates,
 }
 
 impl Conversation {
@@ -179,6 +182,7 @@ impl Conversation {
             removed_by: BTreeMap::new(),
             economy: Economy::new(Economics::default(), config.window(), overhead),
             masks: HashMap::new(),
+            candidates: Candidates::default(),
         }
     }
 
@@ -228,6 +232,8 @@ impl Conversation {
         let tokens = self.history.estimates().last().copied().unwrap_or(0);
         if message.is_prompt() {
             self.newest_prompt = tokens;
+            // What the user says now may make old lines worth a look again.
+            self.candidates = Candidates::default();
         } else if message.role == Role::System || (message.role == Role::User && self.newest_prompt == 0) {
             self.head += tokens;
         }
@@ -439,6 +445,7 @@ impl Conversation {
                 written: written.as_ref().and_then(|written| written.as_deref().ok()),
                 shown: Some(self.shown),
                 archive: Some(&self.view.archive),
+                candidates: Some(&self.candidates),
             },
         );
         let mut notice = Notice::of(&done);
@@ -480,6 +487,7 @@ impl Conversation {
         }
         self.is_refused = false;
         if notice.changed {
+            self.candidates = done.candidates.unwrap_or_default();
             self.swap(
                 view,
                 size,

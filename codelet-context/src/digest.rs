@@ -236,15 +236,16 @@ pub(crate) mod tests {
     pub(crate) fn quoted(history: &History, shown: &[u32], bytes: usize) -> String {
         let index = history.index();
         let units = units(index, history.messages(), |_| None);
-        let taken = pack::choose(&Task {
+        let choice = pack::choose(&Task {
             index,
             uses: &vec![Use::Choose; index.blocks.len()],
             shown,
             unit_of: &units.of_block,
             units: &units.units,
             bytes,
+            candidates: None,
         });
-        render(index, &units, &taken)
+        render(index, &units, &choice.taken)
     }
 
     /// What is written where exactly the lines are taken that `is_taken` says.

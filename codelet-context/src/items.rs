@@ -19,6 +19,9 @@ pub enum ItemKind {
     LinePair,
 }
 
+/// How many kinds there are.
+pub const KINDS: usize = 4;
+
 /// What is known of a thing that occurs in the history. There are several hundred thousand in a long one, so it is small.
 #[derive(Clone, Copy, Debug)]
 pub struct Item {

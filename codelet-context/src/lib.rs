@@ -51,6 +51,7 @@ pub mod anchor;
 pub mod body;
 pub mod breaks;
 mod bulk;
+mod candidates;
 pub mod compact;
 pub mod conversation;
 pub mod cut;

@@ -5,9 +5,12 @@
 //! This is the greedy solution of a budgeted coverage problem; thresholds that fall step by step stand for a heap, which
 //! needs no re-ordering when a line becomes cheaper because its neighbour was taken.
 
+use crate::candidates::{Candidates, Ranked};
 use crate::index::{BlockKind, Index, NONE};
+use crate::items::KINDS;
 use crate::passes::Passes;
 use crate::{relevance, value};
+use std::borrow::Cow;
 
 /// What a block may be used for.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -49,6 +52,16 @@ pub(crate) struct Task<'a> {
     pub units: &'a [Unit],
     /// The most bytes that the rendered lines may take.
     pub bytes: usize,
+    /// The lines to look at; `None` for all of them, and where no other choice will follow in this history.
+    pub candidates: Option<&'a Candidates>,
+}
+
+/// What was chosen.
+pub(crate) struct Choice {
+    /// A flag for each line of the index.
+    pub taken: Vec<bool>,
+    /// What the next choice should look at, if one may follow.
+    pub candidates: Option<Candidates>,
 }
 
 /// Bytes of the mark where lines are left out, with its line break.
@@ -78,16 +91,25 @@ const FALL: f32 = 0.8;
 /// … and not further than this below the best line.
 const LOWEST: f32 = 1e-7;
 
-/// Which lines are chosen, as a flag for each line of the index.
-pub(crate) fn choose(task: &Task<'_>) -> Vec<bool> {
+/// A line that was covered by others may be needed once they are gone; this is what remains of its worth.
+const COVERED: f32 = 0.1;
+
+/// Which lines are chosen.
+pub(crate) fn choose(task: &Task<'_>) -> Choice {
     let mut packer = Packer::new(task);
     packer.fill();
-    packer.taken
+    let candidates = task.candidates.is_some().then(|| packer.candidates());
+    Choice {
+        taken: packer.taken,
+        candidates,
+    }
 }
 
 struct Packer<'a> {
     task: &'a Task<'a>,
     index: &'a Index,
+    /// The lines to look at.
+    candidates: Cow<'a, Candidates>,
     /// What each item is worth; nothing once a line that has it is in the view.
     values: Vec<f32>,
     taken: Vec<bool>,
@@ -99,6 +121,9 @@ struct Packer<'a> {
     is_path: Vec<bool>,
     /// For each unit: its header is paid for.
     opened: Vec<bool>,
+    /// What all things of each kind are worth, and the bytes of all lines that were ever looked at.
+    sums: [f64; KINDS],
+    bytes: u64,
     /// What a byte of text is worth by itself.
     per_byte: f32,
     left: i64,
@@ -116,15 +141,23 @@ impl<'a> Packer<'a> {
     fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let lines = index.lines.len();
+        let candidates = match task.candidates {
+            Some(candidates) if candidates.will_do_for(task.bytes) => Cow::Borrowed(candidates),
+            _ => Cow::default(),
+        };
+        let values = value::values(index, &candidates);
         let mut packer = Packer {
             task,
             index,
-            values: value::values(index),
+            bytes: candidates.bytes,
+            candidates: candidates.clone(),
+            values: values.of,
             taken: vec![false; lines],
             block_of: vec![0; lines],
             factors: vec![0.0; lines],
             is_path: vec![false; lines],
             opened: vec![false; task.units.len()],
+            sums: values.sums,
             per_byte: 0.0,
             left: task.bytes as i64,
             bounds: Vec::new(),
@@ -133,15 +166,15 @@ impl<'a> Packer<'a> {
             first_block: vec![NONE; task.units.len()],
             next_block: vec![NONE; index.blocks.len()],
         };
-        let mut bytes = 0_u64;
         for (number, (block, &usage)) in index.blocks.iter().zip(task.uses).enumerate() {
             let lines = block.lines.start as usize..block.lines.end as usize;
-            packer.block_of[lines.clone()].fill(number as u32);
+            packer.block_of[lines].fill(number as u32);
+            let lines = candidates.within(block.lines.clone());
             if usage == Use::Shown {
-                lines.for_each(|line| packer.cover(line));
+                lines.for_each(|line| packer.cover(line as usize));
                 continue;
             }
-            packer.factors[lines.clone()].fill(match block.kind {
+            let factor = match block.kind {
                 BlockKind::Call if block.failed && !index.is_stale(number) => FAILED_FACTOR,
                 BlockKind::Call => CALL_FACTOR,
                 BlockKind::Read if index.is_stale(number) => OUTPUT_FACTOR,
@@ -149,8 +182,13 @@ impl<'a> Packer<'a> {
                 BlockKind::Read if block.look => LOOK_FACTOR,
                 BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
                 _ => 1.0,
-            });
-            bytes += index.lines[lines].iter().map(|line| u64::from(line.bytes)).sum::<u64>();
+            };
+            for line in lines {
+                packer.factors[line as usize] = factor;
+                if candidates.is_all() {
+                    packer.bytes += u64::from(index.lines[line as usize].bytes);
+                }
+            }
             let unit = task.unit_of[number] as usize;
             packer.next_block[number] = std::mem::replace(&mut packer.first_block[unit], number as u32);
         }
@@ -161,7 +199,11 @@ impl<'a> Packer<'a> {
                 .iter_mut()
                 .for_each(|factor| *factor *= NEWEST_FACTOR);
         }
-        packer.per_byte = if bytes > 0 { 1.0 / bytes as f32 } else { 0.0 };
+        packer.per_byte = if packer.bytes > 0 {
+            1.0 / packer.bytes as f32
+        } else {
+            0.0
+        };
         relevance::weigh(index, &mut packer.factors);
         packer.list_paths();
         packer.cover_shown();
@@ -228,6 +270,31 @@ impl<'a> Packer<'a> {
                 // What does not fit now never does, unless something near is taken.
             }
         }
+    }
+
+    /// What the next choice in this history should look at.
+    fn candidates(&self) -> Candidates {
+        let (index, room) = (self.index, self.task.bytes);
+        if self.candidates.is_all() && Candidates::is_few(self.bytes, room) {
+            return Candidates::default();
+        }
+        let mut ranked: Vec<Ranked> = Vec::new();
+        for (number, block) in index.blocks.iter().enumerate() {
+            let is_shown = self.task.uses[number] == Use::Shown;
+            let first = self.task.units[self.task.unit_of[number] as usize].first;
+            for line in self.candidates.within(block.lines.clone()) {
+                let at = line as usize;
+                // A command goes with its output, and what is shown now may be gone next time.
+                let always = is_shown || self.taken[at] || self.is_path[at] || first == line;
+                ranked.push(Ranked {
+                    line,
+                    bytes: (!always).then(|| self.shown_bytes(at)),
+                    worth: self.most[at].max(self.bounds[at] * COVERED),
+                });
+            }
+        }
+        Candidates::pick(&ranked, index.lines.len() as u32, room, self.sums, self.bytes)
+            .unwrap_or_else(|| self.candidates.clone().into_owned())
     }
 
     /// For each line that may be chosen: no density of it is higher, whatever is taken.
@@ -471,6 +538,7 @@ mod tests {
             unit_of: &units.of_block,
             units: &units.units,
             bytes: 100,
+            candidates: None,
         };
         let packer = Packer::new(&task);
         let changes = index.blocks.iter().filter(|block| block.change);
@@ -549,6 +617,7 @@ mod tests {
                 unit_of: &units.of_block,
                 units: &units.units,
                 bytes: 100,
+                candidates: None,
             };
             let look = index.blocks.iter().rev().find(|block| block.look);
             let line = look.map_or(0, |block| block.lines.start);

@@ -17,33 +17,41 @@ const MOST_CALLED: u32 = 4;
 /// How many lines away is near.
 const REACH: usize = 5;
 
-/// Multiplies the factors of the lines of what reading tools printed by how near they are.
+/// Multiplies the factors of the lines of what reading tools printed by how near they are; those of lines that are not
+/// looked at are 0 and stay so.
 pub(crate) fn weigh(index: &Index, factors: &mut [f32]) {
     let frequent = value::frequent(index);
-    // Small enough to stay near: what a line has is spread over all items.
-    let said_of: Vec<(bool, bool)> = index
-        .items
-        .iter()
-        .map(|item| {
+    let said_by = |line: usize| {
+        let mut said = (false, false);
+        for &id in index.items_of(line) {
+            let item = &index.items[id as usize];
             let is_rare = item.kind == ItemKind::Name && item.messages <= frequent;
-            (is_rare && item.is_prompted(), is_rare && item.calls > 0)
-        })
-        .collect();
+            said.0 |= is_rare && item.is_prompted();
+            said.1 |= is_rare && item.calls > 0;
+        }
+        said
+    };
     let mut near: Vec<(bool, bool)> = Vec::new();
     for (number, block) in index.blocks.iter().enumerate() {
-        if block.kind != BlockKind::Read || block.lines.is_empty() || factors[block.lines.start as usize] == 0.0 {
+        if block.kind != BlockKind::Read {
             continue;
         }
+        let first = block.lines.start as usize;
+        let range = first..block.lines.end as usize;
         near.clear();
-        near.extend(block.lines.clone().map(|line| {
-            let mut said = (false, false);
-            for &id in index.items_of(line as usize) {
-                let (prompted, called) = said_of[id as usize];
-                said.0 |= prompted;
-                said.1 |= called;
+        near.resize(range.len(), (false, false));
+        let mut read = 0;
+        for at in (0..range.len()).filter(|at| factors[first + at] > 0.0) {
+            let end = (at + REACH + 1).min(range.len());
+            let start = at.saturating_sub(REACH).max(read);
+            for (said, line) in near[start..end].iter_mut().zip(first + start..) {
+                *said = said_by(line);
             }
-            said
-        }));
+            read = end;
+        }
+        if read == 0 {
+            continue;
+        }
         let file = if index.is_named_by_user(number) {
             NAMED_FILE
         } else {

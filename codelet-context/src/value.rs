@@ -4,8 +4,9 @@
 //! class was written by the assistant later without having been shown again (`docs/measurements.md`). Only ratios
 //! matter, and they are coarse: halving or doubling any of them changes recall by about a point.
 
+use crate::candidates::Candidates;
 use crate::index::{Index, NONE};
-use crate::items::{Item, ItemKind};
+use crate::items::{Item, ItemKind, KINDS};
 
 /// By kind of item: a name, a pair of names, a line (or two neighbouring lines).
 type ByKind = [f32; 3];
@@ -56,8 +57,16 @@ pub(crate) fn frequent(index: &Index) -> u16 {
     (index.messages as f32 * FREQUENT).min(f32::from(u16::MAX)) as u16
 }
 
-/// The value of each item, each kind of items scaled to the same sum.
-pub(crate) fn values(index: &Index) -> Vec<f32> {
+/// What things are worth.
+pub(crate) struct Values {
+    /// For each item; nothing for what stands only in lines that are not looked at.
+    pub of: Vec<f32>,
+    /// What all items of each kind are worth together, before they were scaled; of candidates, as when all were looked at.
+    pub sums: [f64; KINDS],
+}
+
+/// The value of each item of the lines that are looked at, each kind of items scaled to the same sum.
+pub(crate) fn values(index: &Index, candidates: &Candidates) -> Values {
     let frequent = frequent(index);
     let stale: Vec<bool> = (0..index.blocks.len()).map(|block| index.is_stale(block)).collect();
     let curves = Curves::new(index.position);
@@ -66,32 +75,54 @@ pub(crate) fn values(index: &Index) -> Vec<f32> {
         .iter()
         .map(|block| curves.of_distance(index.position - block.position))
         .collect();
-    let mut sums = [0.0_f64; 4];
-    let mut values: Vec<f32> = index
-        .items
-        .iter()
-        .map(|item| {
-            if item.kind == ItemKind::Name && item.messages > frequent {
-                return 0.0;
-            }
-            let distance = distances[item.block as usize];
-            let value = class(item, index, &stale) * curves.of(item, distance);
+    let value = |item: &Item| {
+        if item.kind == ItemKind::Name && item.messages > frequent {
+            return 0.0;
+        }
+        class(item, index, &stale) * curves.of(item, distances[item.block as usize])
+    };
+    let mut sums = candidates.sums;
+    let mut values: Vec<f32>;
+    // The items that are looked at, unless all are.
+    let mut known: Vec<u32> = Vec::new();
+    if candidates.is_all() {
+        let mut add = |item: &Item| {
+            let value = value(item);
             sums[item.kind as usize] += f64::from(value);
             value
-        })
-        .collect();
+        };
+        values = index.items.iter().map(&mut add).collect();
+    } else {
+        values = vec![0.0; index.items.len()];
+        for line in candidates.within(0..index.lines.len() as u32) {
+            let after = index.lines[line as usize].after;
+            let items = index.items_of(line as usize).iter().copied();
+            for id in items.chain((after != NONE).then_some(after)) {
+                let item = &index.items[id as usize];
+                if values[id as usize] == 0.0 {
+                    values[id as usize] = value(item);
+                    known.push(id);
+                }
+            }
+        }
+    }
     let share = [1.0, 1.0, LINES, LINES];
-    let scale: [f32; 4] = std::array::from_fn(|kind| {
+    let scale: [f32; KINDS] = std::array::from_fn(|kind| {
         if sums[kind] > 0.0 {
             share[kind] / sums[kind] as f32
         } else {
             0.0
         }
     });
-    for (value, item) in values.iter_mut().zip(index.items.iter()) {
-        *value *= scale[item.kind as usize];
+    if candidates.is_all() {
+        for (value, item) in values.iter_mut().zip(index.items.iter()) {
+            *value *= scale[item.kind as usize];
+        }
     }
-    values
+    for &id in &known {
+        values[id as usize] *= scale[index.items[id as usize].kind as usize];
+    }
+    Values { of: values, sums }
 }
 
 fn class(item: &Item, index: &Index, stale: &[bool]) -> f32 {
