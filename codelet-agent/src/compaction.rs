@@ -61,15 +61,18 @@ pub(crate) async fn compact_as_asked(
     let pinned = instruct(&mut session.conversation, instructions);
     let came = compact(session, Reason::Asked, interrupt, listener).await;
     // The instructions are of this summary; the next one is built without them.
+    session.conversation.attend_to(None);
     if let Some(pin) = pinned {
         session.conversation.unpin(&pin);
     }
     came
 }
 
-/// Lets the instructions stand at the head of the next summary. Returns what was pinned for that.
+/// Lets the instructions stand at the head of the next summary, and what they name be quoted in it before other things.
+/// Returns what was pinned for that.
 pub(crate) fn instruct(conversation: &mut Conversation, instructions: Option<&str>) -> Option<Pin> {
     let instructions = instructions.map(str::trim).filter(|words| !words.is_empty())?;
+    conversation.attend_to(Some(instructions));
     let pin = Pin::Text(instructions.to_owned());
     conversation.pin(pin.clone()).then_some(pin)
 }

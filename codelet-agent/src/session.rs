@@ -217,8 +217,8 @@ impl Session {
         Some(self.prompt(prompt, interrupt, listener).await)
     }
 
-    /// Compacts because the user asks. The instructions stand in the summary as the user's own words, and a model that
-    /// writes one is told them. Where that fails or is interrupted, the listener is told, and the conversation stands as
+    /// Compacts because the user asks. The instructions stand in the summary as the user's own words, what they
+    /// name is quoted in it before other things, and a model that writes one is told them. Where that fails or is interrupted, the listener is told, and the conversation stands as
     /// it was.
     ///
     /// # Errors

@@ -4,11 +4,13 @@
 mod common;
 
 use codelet_agent::event::Event;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Reply, Stop};
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Settings, SummaryBy};
-use codelet_context::message::{Message, Part, Role};
+use codelet_context::conversation::Conversation;
+use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::policy::Reason;
 use codelet_testkit::assert_shape;
 use common::{Stage, calls, costing, profile, says, stopped};
@@ -405,6 +407,70 @@ async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {
     let conversation = stage.session.conversation();
     let (handle, removed) = conversation.archive().iter().next().unwrap();
     assert_eq!(conversation.recall(handle.as_str(), None), Some(removed.body.as_str()));
+}
+
+#[tokio::test]
+async fn what_the_user_asks_a_compaction_to_keep_is_quoted_before_other_things() {
+    // Each output is said once only, and all of them together are three times what will be left.
+    let words = ["almond", "walnut", "cherry", "damson", "medlar", "quince"];
+    let mut stage = Stage::scripted([says("Ready.")]);
+    stage.prompt("Wait.").await;
+    let mut told = stage.session.conversation().clone();
+    for step in 0..90 {
+        let word = words[step % words.len()];
+        let lines = (0..60).map(|line| format!("let {word}_{step}_{line} = count_of({line}, {step});\n"));
+        told.append(Message::assistant(lines.collect::<String>()));
+        told.append(Message::user("Go on."));
+    }
+    let budget = told.state("", 0).current / 3;
+    let lines = |conversation: &Conversation, text: &str| {
+        let parts = conversation.view().messages.iter().flat_map(|message| &message.parts);
+        let texts = parts.filter_map(|part| match part {
+            Part::Text(text) => Some(text.body.as_str()),
+            _ => None,
+        });
+        texts.map(|shown| shown.matches(text).count()).sum::<usize>()
+    };
+    let mut usual = told.clone();
+    usual.compact_to(budget, Reason::Asked).unwrap();
+    told.attend_to(Some("keep what the walnuts are"));
+    told.compact_to(budget, Reason::Asked).unwrap();
+    let (without, with) = (lines(&usual, "let walnut_"), lines(&told, "let walnut_"));
+    assert!(
+        with > without + without / 2,
+        "{with} of 900 lines, {without} if it is not asked for"
+    );
+}
+
+#[tokio::test]
+async fn instructions_for_a_compaction_are_for_that_one_only() {
+    let looks = (0..60).map(|step| {
+        let lines = (0..60).map(|line| format!("let part_{step}_{line} = count_of({line}, {step});"));
+        calls("Look", &[&lines.collect::<Vec<_>>().join("\n")])
+    });
+    let model = Scripted::new(profile(120_000), looks.chain([says("Done.")]));
+    let mut stage = Stage::of(model, Settings::default());
+    stage.prompt("Look at all of it.").await;
+    let summary = |stage: &Stage| {
+        let messages = &stage.session.conversation().view().messages;
+        let mut parts = messages.iter().flat_map(|message| &message.parts);
+        let summary = parts.find_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str().to_owned()),
+            _ => None,
+        });
+        summary.unwrap()
+    };
+    let ask = async |stage: &mut Stage, words: Option<&str>| {
+        let came = stage.session.compact(words, &Interrupt::new(), &mut |_| {}).await;
+        came.unwrap();
+        let summary = summary(stage);
+        assert!(stage.session.conversation_mut().undo_compact());
+        summary
+    };
+    let usual = ask(&mut stage, None).await;
+    let asked = ask(&mut stage, Some("  keep what part_7 is ")).await;
+    assert_eq!(asked.matches("Pinned: keep what part_7 is\n").count(), 1);
+    assert_eq!(ask(&mut stage, None).await, usual);
 }
 
 #[tokio::test]

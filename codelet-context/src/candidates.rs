@@ -123,6 +123,7 @@ mod tests {
             unit_of: &units.of_block,
             units: &units.units,
             bytes,
+            focus: None,
             candidates,
         })
     }

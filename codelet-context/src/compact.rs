@@ -194,6 +194,8 @@ pub struct Options<'a> {
     pub shown: Option<Size>,
     /// What earlier compactions removed: it stays under the handles that it has, and the view's archive holds it too.
     pub archive: Option<&'a Archive>,
+    /// What the user asks the summary to attend to: lines with these words are quoted before others.
+    pub focus: Option<&'a str>,
     /// The lines to look at, where the history is compacted again and again; `None` for all.
     pub(crate) candidates: Option<&'a Candidates>,
 }
@@ -208,6 +210,7 @@ impl Options<'_> {
             written: None,
             shown: None,
             archive: None,
+            focus: None,
             candidates: None,
         }
     }
@@ -768,6 +771,7 @@ impl<'a> Work<'a> {
             unit_of: &units.of_block,
             units: &units.units,
             bytes,
+            focus: self.options.focus,
             candidates: self.options.candidates,
         });
         (digest::render(index, &units, &choice.taken), choice)

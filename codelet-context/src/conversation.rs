@@ -154,6 +154,8 @@ pub struct Conversation {
     masks: HashMap<Arc<str>, ToolResult>,
     /// The lines that the next compaction looks at.
     candidates: Candidates,
+    /// What the next compactions attend to.
+    focus: Option<String>,
 }
 
 impl Conversation {
@@ -183,6 +185,7 @@ impl Conversation {
             economy: Economy::new(Economics::default(), config.window(), overhead),
             masks: HashMap::new(),
             candidates: Candidates::default(),
+            focus: None,
         }
     }
 
@@ -445,7 +448,9 @@ impl Conversation {
                 written: written.as_ref().and_then(|written| written.as_deref().ok()),
                 shown: Some(self.shown),
                 archive: Some(&self.view.archive),
-                candidates: Some(&self.candidates),
+                focus: self.focus.as_deref(),
+                // What was passed over may be just what is asked for.
+                candidates: self.focus.is_none().then_some(&self.candidates),
             },
         );
         let mut notice = Notice::of(&done);
@@ -685,6 +690,12 @@ impl Conversation {
             Pin::Text(_) => true,
         };
         is_there && self.pins.add(pin)
+    }
+
+    /// What compactions attend to from now on: lines with these words, lines beside them, and files that they name are
+    /// quoted before others. `None`: what is likely to be needed, as usual.
+    pub fn attend_to(&mut self, words: Option<&str>) {
+        self.focus = words.map(str::to_owned);
     }
 
     /// Lets go of a pin; says no to what is not pinned.

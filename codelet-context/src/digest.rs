@@ -243,6 +243,7 @@ pub(crate) mod tests {
             unit_of: &units.of_block,
             units: &units.units,
             bytes,
+            focus: None,
             candidates: None,
         });
         render(index, &units, &choice.taken)

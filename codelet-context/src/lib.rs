@@ -60,6 +60,7 @@ mod draft;
 pub mod economics;
 mod economy;
 mod exchange;
+mod focus;
 mod hash;
 pub mod history;
 mod index;

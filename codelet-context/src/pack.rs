@@ -9,7 +9,7 @@ use crate::candidates::{Candidates, Ranked};
 use crate::index::{BlockKind, Index, NONE};
 use crate::items::KINDS;
 use crate::passes::Passes;
-use crate::{relevance, value};
+use crate::{focus, relevance, value};
 use std::borrow::Cow;
 
 /// What a block may be used for.
@@ -52,6 +52,8 @@ pub(crate) struct Task<'a> {
     pub units: &'a [Unit],
     /// The most bytes that the rendered lines may take.
     pub bytes: usize,
+    /// What the user asks the summary to attend to.
+    pub focus: Option<&'a str>,
     /// The lines to look at; `None` for all of them, and where no other choice will follow in this history.
     pub candidates: Option<&'a Candidates>,
 }
@@ -205,6 +207,9 @@ impl<'a> Packer<'a> {
             0.0
         };
         relevance::weigh(index, &mut packer.factors);
+        if let Some(words) = task.focus {
+            focus::weigh(index, words, &mut packer.factors);
+        }
         packer.list_paths();
         packer.cover_shown();
         packer
@@ -538,6 +543,7 @@ mod tests {
             unit_of: &units.of_block,
             units: &units.units,
             bytes: 100,
+            focus: None,
             candidates: None,
         };
         let packer = Packer::new(&task);
@@ -617,6 +623,7 @@ mod tests {
                 unit_of: &units.of_block,
                 units: &units.units,
                 bytes: 100,
+                focus: None,
                 candidates: None,
             };
             let look = index.blocks.iter().rev().find(|block| block.look);
