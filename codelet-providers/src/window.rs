@@ -3,16 +3,22 @@
 use crate::address::below;
 use crate::network::Line;
 use crate::vendor::Vendor;
+use codelet_agent::model::ModelError;
 use codelet_context::tokens::Tokens;
 use rig_reqwest::reqwest::Url;
 use serde_json::Value;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// What Ollama gives a model unless told otherwise, in tokens. It cuts what is longer without a word.
 pub(crate) const OLLAMA: Tokens = 4_096;
 
 /// A server that has nothing to tell is not waited for longer.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// One that is loading its model is asked again after this time …
+const PAUSE: Duration = Duration::from_millis(250);
+/// … for so long: no request could be answered earlier. Whatever loads longer has a window that is not known, and learned.
+const LOADING: Duration = Duration::from_secs(20);
 
 /// The names under which servers tell a window, those of the running server before those of the model.
 const NAMES: [&str; 7] = [
@@ -28,14 +34,22 @@ const NAMES: [&str; 7] = [
 /// Windows outside of this are none, in tokens.
 const SANE: std::ops::RangeInclusive<Tokens> = 256..=100_000_000;
 
-/// Asks the server for the window of a model; none where it tells none or nothing at all.
+/// Asks the server for the window of a model; none where it tells none or nothing at all. A server that is loading is
+/// waited for.
 pub(crate) async fn ask(line: &Line, base: &Url, vendor: &Vendor, model: &str) -> Option<Tokens> {
     let url = match vendor.name {
         "ollama" => base.join("/api/ps").ok()?,
         _ => below(base, &["models"]),
     };
     let list = Line { url, ..line.clone() };
-    read(&list.get(PATIENCE).await.ok()?, model)
+    let deadline = Instant::now() + LOADING;
+    loop {
+        match list.get(PATIENCE).await {
+            Ok(told) => return read(&told, model),
+            Err(ModelError::Busy { .. }) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+            Err(_) => return None,
+        }
+    }
 }
 
 /// The window of a model in a server's list; of the only one, whatever it is called.

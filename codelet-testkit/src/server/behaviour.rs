@@ -24,6 +24,7 @@ pub(super) struct Rules {
     pub clock: Clock,
     pub models: Vec<String>,
     pub listed_window: Option<u64>,
+    pub loading: usize,
 }
 
 type Answer = Box<dyn FnMut(&Request) -> Reply + Send>;
@@ -59,6 +60,7 @@ impl Behaviour {
             clock: Clock::new(),
             models: vec!["model".to_owned()],
             listed_window: None,
+            loading: 0,
         };
         Behaviour { script, rules }
     }
@@ -114,6 +116,12 @@ impl Behaviour {
     /// `GET /v1/models` tells each model's window, in `meta.n_ctx`, as llama.cpp's server does.
     pub fn listing_window(mut self, tokens: u64) -> Self {
         self.rules.listed_window = Some(tokens);
+        self
+    }
+
+    /// The first so many requests for `/v1/models` are refused with 503, as by a server that loads its model.
+    pub fn loading(mut self, requests: usize) -> Self {
+        self.rules.loading = requests;
         self
     }
 }

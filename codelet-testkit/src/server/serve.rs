@@ -318,6 +318,10 @@ impl State {
             let refusal = Refusal::status(404);
             return (404, self.wire.refusal(envelope.dialect, &refusal, path, None));
         }
+        if self.record().others.len() < self.rules.loading {
+            let error = json!({ "code": 503, "message": "Loading model", "type": "unavailable_error" });
+            return (503, json!({ "error": error }).to_string());
+        }
         let models = self.rules.models.iter().map(|name| {
             let mut model = match self.wire {
                 Wire::Anthropic => {
