@@ -2,13 +2,14 @@
 //!
 //! First the files, a path a line. Then, unit by unit, a header in brackets with the tool, the file and the handle, and
 //! the lines beneath it, `…` where lines are left out. Commands of which nothing else is shown stand together under
-//! `[ran]`. Lines are shown as they were, but for line numbers in front; one that begins like a header gets a space before
+//! `[ran]`. Lines are shown as they were, but for line numbers in front; one that begins like a line of the summary gets a space before
 //! it, and one that names a reminder's tag is left out, so that nothing quoted can pose as more than a quotation.
 
 use crate::cut;
 use crate::index::{Block, BlockKind, Index, NONE};
 use crate::message::{ActionKind, Message, Part};
 use crate::pack::{LIST_BYTES, Unit};
+use crate::posing;
 use crate::recall::Handle;
 use std::ops::Range;
 use std::sync::Arc;
@@ -189,7 +190,7 @@ fn body(block: &Block) -> Range<u32> {
 }
 
 fn push_line(text: &mut String, line: &str) {
-    if line.starts_with('[') {
+    if posing::poses(line.as_bytes()) {
         text.push(' ');
     }
     text.push_str(line);

@@ -9,6 +9,7 @@ use crate::items::{ItemKind, Items, Sighting};
 use crate::look;
 use crate::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall};
 use crate::names::{self, Name};
+use crate::posing;
 use crate::tokens;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -77,8 +78,8 @@ pub struct Line {
     pub bytes: u16,
     /// How many of them are a line number in front of the line itself.
     pub prefix: u8,
-    /// It begins with a bracket, as a header would.
-    pub bracket: bool,
+    /// It begins as a line of the summary itself would.
+    pub poses: bool,
     /// Where its items begin; they end where the next line's begin.
     pub items: u32,
     /// The item that stands for this line after the one before it, or [`NONE`].
@@ -330,7 +331,7 @@ impl Index {
             start: start as u32,
             bytes: bytes.len() as u16,
             prefix: prefix as u8,
-            bracket: bytes[prefix] == b'[',
+            poses: posing::poses(&bytes[prefix..]),
             items,
             after: NONE,
         });

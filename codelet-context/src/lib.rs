@@ -77,6 +77,7 @@ mod pack;
 mod passes;
 pub mod pin;
 pub mod policy;
+mod posing;
 pub mod price;
 mod programs;
 pub mod recall;

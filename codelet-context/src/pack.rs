@@ -373,8 +373,8 @@ impl<'a> Packer<'a> {
     /// Bytes that a line takes when it is shown, with its line break.
     fn shown_bytes(&self, line: usize) -> u32 {
         let info = &self.index.lines[line];
-        // Room for the space in front of what looks like a header.
-        u32::from(info.bytes) - u32::from(info.prefix) + 1 + u32::from(info.bracket)
+        // Room for the space in front of what looks like a line of the summary.
+        u32::from(info.bytes) - u32::from(info.prefix) + 1 + u32::from(info.poses)
     }
 
     /// No later density of this line is higher; `first` is what the command before it says.

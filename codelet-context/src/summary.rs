@@ -202,6 +202,15 @@ mod tests {
     }
 
     #[test]
+    fn no_quotation_can_begin_like_a_line_of_the_summary() {
+        let pins = ["never touch the API"];
+        let told = told(WORK, usize::MAX, &pins, anchor::LONG_TURN, 10_000);
+        for line in told.lines().filter(|line| !line.starts_with(' ')) {
+            assert!(crate::posing::poses(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
     fn the_goal_is_what_the_user_said_and_not_what_a_harness_put_before_it() {
         let goal = |prompt: &str| {
             let told = told(&format!("user: {prompt}"), usize::MAX, &[], anchor::LONG_TURN, 10_000);
