@@ -764,7 +764,7 @@ impl<'a> Work<'a> {
             }
         }
         let units = digest::units(index, messages, |block| largest[block].take());
-        let choice = pack::choose(&Task {
+        let task = Task {
             index,
             uses,
             shown,
@@ -773,8 +773,8 @@ impl<'a> Work<'a> {
             bytes,
             focus: self.options.focus,
             candidates: self.options.candidates,
-        });
-        (digest::render(index, &units, &choice.taken), choice)
+        };
+        pack::choose(&task, |taken| digest::render(index, &units, taken))
     }
 
     fn fates(&self, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {

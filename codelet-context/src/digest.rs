@@ -237,7 +237,7 @@ pub(crate) mod tests {
     pub(crate) fn quoted(history: &History, shown: &[u32], bytes: usize) -> String {
         let index = history.index();
         let units = units(index, history.messages(), |_| None);
-        let choice = pack::choose(&Task {
+        let task = Task {
             index,
             uses: &vec![Use::Choose; index.blocks.len()],
             shown,
@@ -246,8 +246,8 @@ pub(crate) mod tests {
             bytes,
             focus: None,
             candidates: None,
-        });
-        render(index, &units, &choice.taken)
+        };
+        pack::choose(&task, |taken| render(index, &units, taken)).0
     }
 
     /// What is written where exactly the lines are taken that `is_taken` says.

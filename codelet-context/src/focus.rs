@@ -167,7 +167,7 @@ mod tests {
     fn quoted(history: &History, focus: Option<&str>) -> String {
         let index = history.index();
         let units = digest::units(index, history.messages(), |_| None);
-        let choice = pack::choose(&Task {
+        let task = Task {
             index,
             uses: &vec![Use::Choose; index.blocks.len()],
             shown: &[],
@@ -176,8 +176,8 @@ mod tests {
             bytes: 210,
             focus,
             candidates: None,
-        });
-        digest::render(index, &units, &choice.taken)
+        };
+        pack::choose(&task, |taken| digest::render(index, &units, taken)).0
     }
 
     /// The oldest of many outputs is about walnuts.

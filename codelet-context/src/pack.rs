@@ -93,18 +93,37 @@ const FALL: f32 = 0.8;
 /// … and not further than this below the best line.
 const LOWEST: f32 = 1e-7;
 
+/// With less than this left of the room, in bytes and as one of so many parts, no line is looked for once more.
+const WORTH_FILLING: usize = 40;
+const WORTH_PART: usize = 200;
 /// A line that was covered by others may be needed once they are gone; this is what remains of its worth.
 const COVERED: f32 = 0.1;
 
-/// Which lines are chosen.
-pub(crate) fn choose(task: &Task<'_>) -> Choice {
+/// Chooses lines, and returns them as `render` writes them, in at most the task's bytes, with which they are.
+///
+/// What each line costs is counted before its neighbours are known, so what is written is a little shorter than counted. The
+/// room that is left so is filled as well.
+pub(crate) fn choose(task: &Task<'_>, render: impl Fn(&[bool]) -> String) -> (String, Choice) {
     let mut packer = Packer::new(task);
     packer.fill();
+    let mut text = render(&packer.taken);
+    let room = task.bytes.saturating_sub(text.len());
+    if room >= WORTH_FILLING.max(task.bytes / WORTH_PART) {
+        let taken = packer.taken.clone();
+        packer.fill_up(room);
+        let longer = render(&packer.taken);
+        if longer.len() <= task.bytes {
+            text = longer;
+        } else {
+            packer.taken = taken;
+        }
+    }
     let candidates = task.candidates.is_some().then(|| packer.candidates());
-    Choice {
+    let choice = Choice {
         taken: packer.taken,
         candidates,
-    }
+    };
+    (text, choice)
 }
 
 struct Packer<'a> {
@@ -129,6 +148,8 @@ struct Packer<'a> {
     /// What a byte of text is worth by itself.
     per_byte: f32,
     left: i64,
+    /// Bytes that a unit's header may cost beside its own.
+    reopening: u32,
     /// For each line: no density of it is ever higher.
     bounds: Vec<f32>,
     /// … and none is higher than this until something near it is taken, see [`Packer::wake`].
@@ -162,6 +183,7 @@ impl<'a> Packer<'a> {
             sums: values.sums,
             per_byte: 0.0,
             left: task.bytes as i64,
+            reopening: 0,
             bounds: Vec::new(),
             most: Vec::new(),
             passes: Passes::default(),
@@ -254,7 +276,22 @@ impl<'a> Packer<'a> {
     fn fill(&mut self) {
         self.bounds = self.bounds();
         self.most.clone_from(&self.bounds);
-        let top = self.bounds.iter().copied().fold(0.0, f32::max);
+        self.take_best();
+    }
+
+    /// Once more, with so many bytes; what was too long then may fit now.
+    fn fill_up(&mut self, bytes: usize) {
+        self.left = bytes as i64;
+        // The list of commands may have to be begun again behind a unit that gets a header now.
+        self.reopening = LIST_BYTES;
+        for (most, &taken) in self.most.iter_mut().zip(&self.taken) {
+            *most = if taken { 0.0 } else { *most };
+        }
+        self.take_best();
+    }
+
+    fn take_best(&mut self) {
+        let top = self.most.iter().copied().fold(0.0, f32::max);
         self.passes = Passes::new(&self.most, top, FALL, LOWEST);
         while self.left > i64::from(GAP_BYTES)
             && let Some(threshold) = self.passes.next_pass()
@@ -425,7 +462,7 @@ impl<'a> Packer<'a> {
                 // A command is listed by itself, without a header of its own.
                 return (gain * self.factors[line] / bytes as f32, bytes + LIST_BYTES);
             }
-            bytes += if listed { LIST_BYTES } else { header };
+            bytes += if listed { LIST_BYTES } else { header + self.reopening };
             if first != NONE && first != line as u32 && !self.taken[first as usize] {
                 bytes += self.shown_bytes(first as usize) + GAP_BYTES;
                 gain += self.gain(first as usize);
