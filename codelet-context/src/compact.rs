@@ -196,8 +196,6 @@ pub struct Options<'a> {
     pub archive: Option<&'a Archive>,
     /// What the user asks the summary to attend to: lines with these words are quoted before others.
     pub focus: Option<&'a str>,
-    /// The lines to look at, where the history is compacted again and again; `None` for all.
-    pub(crate) candidates: Option<&'a Candidates>,
 }
 
 impl Options<'_> {
@@ -211,23 +209,22 @@ impl Options<'_> {
             shown: None,
             archive: None,
             focus: None,
-            candidates: None,
         }
     }
 }
 
 /// Compacts a conversation; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
+    compact_among(history, options, None)
+}
+
+/// Compacts a history that is compacted again and again, looking at these lines only; `None` for all.
+pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates: Option<&Candidates>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| Size::of(history.messages()));
     let mended = mend(history, options.archive);
-    let options = &Options {
-        // They are lines of the history as it is.
-        candidates: options
-            .candidates
-            .filter(|_| matches!(mended.history, Cow::Borrowed(_))),
-        ..*options
-    };
-    let mut work = Work::new(&mended.history, options);
+    // They are lines of the history as it is.
+    let candidates = candidates.filter(|_| matches!(mended.history, Cow::Borrowed(_)));
+    let mut work = Work::new(&mended.history, options, candidates);
     work.archive = mended.view.archive.clone();
     let untouched = work.untouched(&mended.view);
     let (budget, fits) = match options.target {
@@ -359,6 +356,8 @@ fn fates_before(history: &History, valid: &History, fates: Vec<Fate>) -> Vec<Fat
 struct Work<'a> {
     history: &'a History,
     options: &'a Options<'a>,
+    /// The lines to look at.
+    candidates: Option<&'a Candidates>,
     turns: Vec<Turn>,
     anchors: Vec<Anchor>,
     /// What the user pinned, with the calls or results that belong to it.
@@ -368,12 +367,13 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(history: &'a History, options: &'a Options<'a>) -> Self {
+    fn new(history: &'a History, options: &'a Options<'a>, candidates: Option<&'a Candidates>) -> Self {
         let turns = turn::turns(history.messages());
         let anchors = history.anchors(&turns, options.pins);
         Work {
             history,
             options,
+            candidates,
             turns,
             anchors,
             pinned: pinned(history.messages(), options.pins),
@@ -772,7 +772,7 @@ impl<'a> Work<'a> {
             units: &units.units,
             bytes,
             focus: self.options.focus,
-            candidates: self.options.candidates,
+            candidates: self.candidates,
         };
         pack::choose(&task, |taken| digest::render(index, &units, taken))
     }

@@ -142,7 +142,7 @@ impl Conversation {
         if self.is_refused && self.refusals > REFUSALS {
             return Err(self.give_up(before, before));
         }
-        let done = compact::compact_with(
+        let done = compact::compact_among(
             &self.history,
             &Options {
                 target,
@@ -152,9 +152,9 @@ impl Conversation {
                 shown: Some(self.shown),
                 archive: Some(&self.view.archive),
                 focus: self.focus.as_deref(),
-                // What was passed over may be just what is asked for.
-                candidates: self.focus.is_none().then_some(&self.candidates),
             },
+            // What was passed over may be just what is asked for.
+            self.focus.is_none().then_some(&self.candidates),
         );
         let mut notice = Notice::of(&done);
         let mut view = done.view;

@@ -1,0 +1,62 @@
+//! What the README shows of the program is what the program prints. `CODELET_BLESS=1` writes it anew.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{codelet, ended, stderr, stdout};
+use std::path::Path;
+
+const COMMAND: &str = "codelet compact fixtures/long-session.json --budget 8000 --explain -o /dev/null";
+/// Of each of the two lists this many lines are shown at its head and at its end.
+const HEAD: usize = 11;
+const TAIL: usize = 8;
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let file = root.join("README.md");
+    let readme = std::fs::read_to_string(&file).unwrap();
+    let (before, rest) = readme.split_once(&format!("\n{COMMAND}\n```\n\n```text\n")).unwrap();
+    let (shown, after) = rest.split_once("\n```\n").unwrap();
+    let args: Vec<&str> = COMMAND.split(' ').skip(1).collect();
+    let output = codelet(&args).current_dir(root).output().unwrap();
+    ended(&output, 0);
+    let printed = shortened(&format!(
+        "{}\n\n{}",
+        stdout(&output).trim_end(),
+        stderr(&output).trim_end()
+    ));
+    if std::env::var_os("CODELET_BLESS").is_some() {
+        let text = format!("{before}\n{COMMAND}\n```\n\n```text\n{printed}\n```\n{after}");
+        std::fs::write(&file, text).unwrap();
+        return;
+    }
+    assert_eq!(untimed(shown), untimed(&printed));
+}
+
+/// Long lists without their middle.
+fn shortened(text: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for part in text.split("\n\n") {
+        if !lines.is_empty() {
+            lines.push("");
+        }
+        let all: Vec<&str> = part.lines().collect();
+        if all.len() <= HEAD + TAIL {
+            lines.extend(all);
+        } else {
+            lines.extend(&all[..HEAD]);
+            lines.push("  …");
+            lines.extend(&all[all.len() - TAIL..]);
+        }
+    }
+    lines.join("\n")
+}
+
+/// How long it took is not a matter of the text.
+fn untimed(text: &str) -> String {
+    let (rest, last) = text.rsplit_once(" · ").unwrap();
+    assert!(last.ends_with(" ms"), "{last}");
+    rest.to_owned()
+}
