@@ -4,6 +4,7 @@ mod block;
 mod code;
 mod container;
 mod inline;
+mod reference;
 mod table;
 mod words;
 
@@ -79,9 +80,12 @@ impl Markdown {
         out
     }
 
-    /// Another look from here on. A block that is open keeps its width until it ends.
-    pub fn set_look(&mut self, look: Look) {
-        self.blocks.look = look;
+    /// Another look from here on. A block that is open is laid out anew, as far as it was not returned yet; the lines that
+    /// are full at the new width are returned.
+    pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        self.blocks.set_look(look, &mut out);
+        out
     }
 
     /// Whether nothing is held back.
