@@ -8,7 +8,7 @@ use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
-use crate::render::wrap::{clip, clip_line};
+use crate::render::wrap::{clip, clip_line, columns};
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
 use crate::tty::{Input, Tty};
@@ -196,9 +196,15 @@ impl Live {
         let mut queue = Vec::new();
         for text in queued.iter().take(QUEUED) {
             let first = text.lines().next().unwrap_or_default();
-            let more = if text.contains('\n') { " …" } else { "" };
-            let line = clip(&format!("queued: {}{more}", clean(first, 4)), width);
-            queue.push(Line::from(Span::styled(line, look.style(Role::Dim))));
+            let more = if text.contains('\n') {
+                look.pick(" …", " ...")
+            } else {
+                ""
+            };
+            let when = answers::queued(text);
+            let room = width.saturating_sub(columns(when));
+            let line = clip(&format!("queued: {}{more}", clean(first, 4)), room) + when;
+            queue.push(Line::from(Span::styled(clip(&line, width), look.style(Role::Dim))));
         }
         if queued.len() > QUEUED {
             let more = format!("queued: {} more", queued.len() - QUEUED);
@@ -210,7 +216,7 @@ impl Live {
             None => look.pick("› ", "> ").to_owned(),
         };
         let label = clip(&label, width / 2);
-        let indent = crate::render::wrap::columns(&label);
+        let indent = columns(&label);
         let (written, (row, column)) = self.repl.editor.rows(width - indent.min(width - 2));
         let most = (height / 2).max(1);
         let first = (row + 1).saturating_sub(most);
@@ -374,7 +380,7 @@ impl Live {
         if size != self.screen.size() {
             self.screen.resize(size);
             self.outfit.look = look_at(self.outfit.look, size);
-            self.renderer.set_look(self.outfit.look);
+            self.finished.extend(self.renderer.set_look(self.outfit.look));
         }
         self.change(true);
     }
@@ -503,7 +509,10 @@ impl Front for Live {
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
-        let lines = self.renderer.say(lines);
+        let lines = match self.repl.doing {
+            Doing::Nothing => self.renderer.say(lines),
+            _ => self.renderer.aside(lines),
+        };
         self.finished.extend(lines);
         self.change(true);
     }
@@ -518,9 +527,11 @@ impl Front for Live {
     fn doing(&mut self, doing: Doing) {
         let now = self.since(Instant::now());
         match doing {
-            Doing::Nothing => self.renderer.set_compacting(false, now),
-            Doing::Compaction => self.renderer.set_compacting(true, now),
-            Doing::Run | Doing::Shell | Doing::Connection => {}
+            Doing::Nothing => self.renderer.set_busy(None, now),
+            Doing::Compaction => self.renderer.set_busy(Some("compacting"), now),
+            Doing::Connection => self.renderer.set_busy(Some("looking for the model"), now),
+            Doing::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
+            Doing::Run | Doing::Shell => {}
         }
         self.repl.doing = doing;
         self.change(true);
@@ -530,12 +541,16 @@ impl Front for Live {
         self.renderer.set_model(&standing.model);
         self.renderer.set_tokens(&standing.tokens, standing.is_estimate);
         self.renderer.set_bill(&standing.bill);
-        self.renderer.set_compacting(false, self.since(Instant::now()));
+        self.renderer.set_busy(None, self.since(Instant::now()));
         self.change(true);
     }
 
     fn look(&self) -> Look {
         self.outfit.look
+    }
+
+    fn keeps_order(&self) -> bool {
+        false
     }
 
     fn queue(&mut self, said: String) {

@@ -42,7 +42,8 @@ enum Doing {
         left: Duration,
         next_try: u32,
     },
-    Compacting,
+    /// Something that no event tells of.
+    Busy(&'static str),
 }
 
 /// What a block of lines is about: unlike ones are parted by a blank line.
@@ -116,10 +117,18 @@ impl Renderer {
         &self.look
     }
 
-    /// Another look, for example after a resize. Finished lines stay as they are.
-    pub fn set_look(&mut self, look: Look) {
+    /// Another look, for example after a resize. Finished lines stay as they are; what is open is laid out anew, and the
+    /// rows of it that this fills are returned.
+    pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
         self.look = look;
-        self.answer.set_look(look);
+        let lines = self.answer.set_look(look);
+        if lines.is_empty() {
+            return lines;
+        }
+        let mut out = self.topic(Topic::Answer);
+        out.extend(lines);
+        self.has_said = true;
+        out
     }
 
     /// The model that is asked, for the status line.
@@ -153,16 +162,9 @@ impl Renderer {
         }
     }
 
-    /// A compaction that the user asked for begins or ends.
-    pub fn set_compacting(&mut self, is_compacting: bool, now: Duration) {
-        self.set_doing(
-            if is_compacting {
-                Doing::Compacting
-            } else {
-                Doing::Nothing
-            },
-            now,
-        );
+    /// Something begins that no event tells of, in words for the status line; or it ends.
+    pub fn set_busy(&mut self, words: Option<&'static str>, now: Duration) {
+        self.set_doing(words.map_or(Doing::Nothing, Doing::Busy), now);
     }
 
     /// The user's prompt, as it goes to the model.
@@ -214,6 +216,14 @@ impl Renderer {
         out.extend(self.topic(Topic::Notices));
         out.extend(lines);
         // What the program says at length stands apart from whatever follows.
+        self.last = Some(Topic::Prompt);
+        out
+    }
+
+    /// The same while something is said: what is open goes on behind it as it was.
+    pub fn aside(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+        let mut out = self.topic(Topic::Notices);
+        out.extend(lines);
         self.last = Some(Topic::Prompt);
         out
     }
@@ -433,7 +443,7 @@ impl Renderer {
             (Doing::Writing, _) => Some("writing".to_owned()),
             (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
             (Doing::Waiting { next_try, left, .. }, _) => Some(format!("try {next_try} in {}", clock(*left))),
-            (Doing::Compacting, _) => Some("compacting".to_owned()),
+            (Doing::Busy(words), _) => Some((*words).to_owned()),
             (Doing::Tools, _) => match self.running.as_slice() {
                 [] => Some("waiting for the model".to_owned()),
                 [one] => Some(one.label()),
