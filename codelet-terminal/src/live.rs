@@ -2,7 +2,7 @@
 
 use crate::answers;
 use crate::front::{Doing, Front, Standing, Wish};
-use crate::keys::Keys;
+use crate::keys::{self, Key, Keys, Typed};
 use crate::questions::{self, Stand};
 use crate::render::Renderer;
 use crate::render::clean::clean;
@@ -29,6 +29,8 @@ const FRAME: Duration = Duration::from_millis(33);
 const TICK: Duration = Duration::from_millis(100);
 /// So long after an Esc the rest of a sequence may still come.
 const ESCAPE: Duration = Duration::from_millis(25);
+/// Between two pieces of a paste that a terminal puts no brackets around.
+const PIECES: Duration = Duration::from_millis(40);
 /// Queued texts that are shown.
 const QUEUED: usize = 3;
 
@@ -62,6 +64,9 @@ pub(crate) struct Live {
     due: Option<Instant>,
     drawn: Instant,
     escape: Option<Instant>,
+    /// Keys of a paste without brackets, and when it is over if nothing follows.
+    burst: Vec<Typed>,
+    over: Option<Instant>,
     signals: Signals,
     files: Option<oneshot::Receiver<Vec<String>>>,
     edited: Option<oneshot::Receiver<Result<String, String>>>,
@@ -106,6 +111,8 @@ impl Live {
             due: Some(Instant::now()),
             drawn: Instant::now(),
             escape: None,
+            burst: Vec::new(),
+            over: None,
             signals,
             files: None,
             edited: None,
@@ -275,11 +282,24 @@ impl Live {
         } else {
             self.escape = None;
         }
+        if self.over.is_some() || keys::is_burst(&typed) {
+            self.burst.append(&mut typed);
+            self.over = Some(now + PIECES);
+            return;
+        }
         typed.drain(..).for_each(|typed| self.typed(typed, now));
         self.change(true);
     }
 
-    fn typed(&mut self, typed: crate::keys::Typed, now: Instant) {
+    fn pasted(&mut self, now: Instant) {
+        self.over = None;
+        for typed in keys::with_pastes(std::mem::take(&mut self.burst)) {
+            self.typed(typed, now);
+        }
+        self.change(true);
+    }
+
+    fn typed(&mut self, typed: Typed, now: Instant) {
         for act in self.repl.typed(typed, now) {
             match act {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
@@ -307,6 +327,9 @@ impl Live {
             Some(unfolding) => {
                 self.unfolded += 1;
                 self.unfolding = Some(unfolding);
+                // It stands apart from what is there.
+                let lines = self.renderer.aside(Vec::new());
+                self.finished.extend(lines);
             }
             None => self.repl.hint = Some("nothing more is folded"),
         }
@@ -409,6 +432,7 @@ enum Came {
     Terminate,
     HangUp,
     Escape,
+    Pasted,
     Frame,
 }
 
@@ -452,6 +476,7 @@ impl Front for Live {
                 files = answer(&mut self.files) => Came::Files(files),
                 text = answer(&mut self.edited) => Came::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
                 () = until(self.escape) => Came::Escape,
+                () = until(self.over) => Came::Pasted,
                 () = until(self.due) => Came::Frame,
             };
             let now = Instant::now();
@@ -462,7 +487,7 @@ impl Front for Live {
                 // While an editor has the terminal, its keys are not ours.
                 Came::Interrupt if self.edited.is_some() => {}
                 Came::Interrupt => {
-                    self.typed(crate::keys::Typed::Key(crate::keys::Key::ctrl('c')), now);
+                    self.typed(Typed::Key(Key::ctrl('c')), now);
                     self.change(true);
                 }
                 Came::Size => self.resized(),
@@ -481,6 +506,7 @@ impl Front for Live {
                     self.change(true);
                 }
                 Came::Edited(text) => self.edited(text),
+                Came::Pasted => self.pasted(now),
                 Came::Escape => {
                     self.escape = None;
                     for typed in self.keys.settle() {
@@ -566,7 +592,11 @@ impl Front for Live {
     }
 
     fn give_back(&mut self) {
-        self.repl.give_back();
+        for said in self.repl.give_back() {
+            let said = said.lines().next().unwrap_or_default().to_owned();
+            let lines = answers::say(&self.outfit.look, Role::Warning, &format!("not done: {said}"));
+            self.finished.extend(lines);
+        }
         self.renderer.set_queued(0);
         self.change(true);
     }

@@ -182,6 +182,16 @@ fn a_paragraph_that_is_open_is_laid_out_anew_when_the_window_changes() {
     assert_eq!(all.join(" "), words.repeat(30).trim_end());
 }
 
+#[test]
+fn emoji_that_are_joined_stay_joined_however_long_the_line_is() {
+    for width in [40, 79, 100] {
+        let look = Look::new(width, Styles::Colour, Background::Dark);
+        let family = "👩\u{200d}👩\u{200d}👧";
+        let shown = said(&whole(&family.repeat(400), look));
+        assert_eq!(shown.matches(family).count(), 400, "{width}: {shown}");
+    }
+}
+
 /// What is held back of a text without an end is bounded, so it comes out while it goes in.
 #[test]
 fn a_text_without_an_end_comes_out_while_it_goes_in() {

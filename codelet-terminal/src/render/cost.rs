@@ -111,7 +111,11 @@ fn total(bill: &Bill, look: &Look) -> Line<'static> {
     Line::from(vec![
         Span::styled("Cost  ", look.style(Role::Accent)),
         Span::styled(spent, look.style(Role::Strong)),
-        Span::raw(format!(" · {}", count(bill.requests, "request"))),
+        Span::raw(format!(
+            "{}{}",
+            look.pick(" · ", " - "),
+            count(bill.requests, "request")
+        )),
     ])
 }
 

@@ -628,3 +628,24 @@ fn without_a_key_and_a_server_four_lines_say_what_to_do() {
         }
     }
 }
+
+#[test]
+fn lines_that_are_pasted_without_brackets_are_not_sent_one_by_one() {
+    let (_bench, server, mut terminal) = open([Reply::text("That was long.")]);
+    let paste: String = (0..2_000).map(|line| format!("line {line} of a log\r")).collect();
+    terminal.send(b"What is this? ");
+    terminal.see("What is this?");
+    terminal.send(paste.as_bytes());
+    terminal.see("[pasted ");
+    terminal.wait_until("all of it", |screen| screen.contains("2,000 lines]"));
+    assert_eq!(server.record().exchanges.len(), 0);
+    terminal.send(b"\r");
+    terminal.see("That was long.");
+    let expected = format!("What is this? {}", paste.replace('\r', "\n").trim_end());
+    assert!(
+        server.record().exchanges[0]
+            .request
+            .user_texts()
+            .contains(&expected.as_str())
+    );
+}

@@ -310,19 +310,20 @@ impl Blocks {
                 wrap.finish(out);
             }
             Definition::Footnote(label, text) => {
-                let mark = format!("[{}] ", clean(label, 1));
+                let mark = format!("[{}]", clean(label, 1));
                 // A label that would leave no room for words is one of them.
-                let indent = columns(&mark);
+                let indent = columns(&mark) + 1;
                 let is_wide = indent > self.look.width / 4;
                 if !is_wide {
                     begin
                         .first
                         .push(Span::styled(mark.clone(), self.look.style(Role::Link)));
+                    begin.first.push(Span::raw(" "));
                     begin.rest.push(spaces(indent));
                 }
                 let mut words = Words::new(&self.look, begin, Style::new(), false, &self.references);
                 if is_wide {
-                    words.add(&mark, false, &self.look, out);
+                    words.add(&format!("{mark} "), false, &self.look, out);
                 }
                 words.add(text, true, &self.look, out);
                 self.leaf = Leaf::Words(words);

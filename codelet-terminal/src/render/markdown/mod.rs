@@ -11,6 +11,7 @@ mod words;
 use super::look::Look;
 use block::Blocks;
 use ratatui::text::Line;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 /// A line of prose is looked at in pieces of this many bytes, so that a long paragraph is finished row by row.
 pub(super) const SOON: usize = 512;
@@ -113,7 +114,11 @@ impl Markdown {
         }
         let cut = match self.line.trim_end_matches(' ').rfind(' ') {
             Some(space) if !self.line[..space].trim().is_empty() => space,
-            _ => self.line.len(),
+            // Between two characters as they are seen: the last one may go on, as joined emoji do.
+            _ => match self.line.grapheme_indices(true).next_back() {
+                Some((last, _)) if last > 0 => last,
+                _ => self.line.len(),
+            },
         };
         self.blocks.take(&self.line[..cut], !self.is_continued, false, out);
         self.line.drain(..cut);
