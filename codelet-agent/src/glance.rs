@@ -58,3 +58,56 @@ impl fmt::Debug for Glances {
         f.debug_tuple("Glances").field(&self.queue().len()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Profile;
+    use crate::permission::Rules;
+    use crate::scripted::Scripted;
+    use crate::session::{Parts, Settings};
+    use crate::surroundings::Nowhere;
+
+    #[tokio::test]
+    async fn whoever_asks_is_let_in_once_and_in_order() {
+        let parts = Parts {
+            model: Box::new(Scripted::new(Profile::unknown("test/model"), [])),
+            tools: Vec::new(),
+            gate: Arc::new(Rules::default()),
+            world: Arc::new(Nowhere),
+        };
+        let session = Session::new(parts, Settings::default());
+        let glances = session.glances();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let ask = |number: usize| {
+            let seen = seen.clone();
+            glances.ask(move |session| {
+                let messages = session.conversation().history().messages().len();
+                seen.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((number, messages));
+            });
+        };
+        ask(1);
+        ask(2);
+        let asking = async {
+            tokio::task::yield_now().await;
+            // Two come while it waits; the bell rings once for both.
+            ask(3);
+            ask(4);
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            never = glances.given(&session) => match never {},
+            () = asking => {}
+        }
+        // Given up with one unanswered: whoever holds the session lets it in.
+        ask(5);
+        glances.answer(&session);
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        assert_eq!(seen, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
+    }
+}

@@ -25,10 +25,14 @@ const QUOTE: usize = 60;
 const LISTED: usize = 8;
 
 /// The keys, and what they do.
-const KEYS: [(&str, &str); 12] = [
+const KEYS: [(&str, &str); 13] = [
     ("Enter", "send; while something runs: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
     ("Esc, Ctrl-C", "interrupt what runs; otherwise clear what is written"),
+    (
+        "continue",
+        "after an interruption: take it back, and send the prompt again",
+    ),
     ("Ctrl-C twice, Ctrl-D, exit", "leave"),
     ("Up, Down", "earlier inputs; what is queued comes back first"),
     ("Ctrl-R", "look for an earlier input"),
@@ -106,6 +110,7 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
         })
         .collect();
     table(look, &commands, &mut lines);
+    lines.push(Line::default());
     lines.push(heading(look, "Keys"));
     let keys: Vec<(String, String)> = KEYS
         .iter()
@@ -163,8 +168,9 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
         .archive()
         .get(&handle)
         .map(|removed| removed.tool.clone());
+    let dot = look.pick(" · ", " - ");
     let head = format!(
-        "{} · {handle} · {} in {}",
+        "{}{dot}{handle}{dot}{} in {}",
         tool.as_deref().unwrap_or("?"),
         count(text.len() as u64, "byte"),
         count(total as u64, "line")
@@ -192,11 +198,11 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
         text.lines()
             .take(RECALLED * 2 / 3)
             .for_each(|line| show(line, &mut lines));
-        let left_out = total - RECALLED;
+        let (left_out, dots) = (total - RECALLED, look.pick("…", "..."));
         lines.extend(say(
             look,
             Role::Dim,
-            &format!("  … {} between …", count(left_out as u64, "line")),
+            &format!("  {dots} {} between {dots}", count(left_out as u64, "line")),
         ));
         let tail: Vec<&str> = text.lines().rev().take(RECALLED - RECALLED * 2 / 3).collect();
         tail.into_iter().rev().for_each(|line| show(line, &mut lines));

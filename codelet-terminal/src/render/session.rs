@@ -122,13 +122,7 @@ impl Renderer {
     pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
         self.look = look;
         let lines = self.answer.set_look(look);
-        if lines.is_empty() {
-            return lines;
-        }
-        let mut out = self.topic(Topic::Answer);
-        out.extend(lines);
-        self.has_said = true;
-        out
+        self.said(lines)
     }
 
     /// The model that is asked, for the status line.
@@ -261,11 +255,7 @@ impl Renderer {
                 self.done.said += text.len();
                 self.done.words += text.split_whitespace().count() as u64;
                 let lines = self.answer.push(text);
-                if !lines.is_empty() {
-                    out.extend(self.topic(Topic::Answer));
-                    out.extend(lines);
-                    self.has_said = true;
-                }
+                out.extend(self.said(lines));
                 out
             }
             Event::Calling { tool } => {
@@ -504,6 +494,11 @@ impl Renderer {
     /// Ends the answer's text, which goes on after something else if it does.
     fn flush(&mut self) -> Vec<Line<'static>> {
         let lines = self.answer.finish();
+        self.said(lines)
+    }
+
+    /// Lines of the answer, behind whatever was shown before.
+    fn said(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         if lines.is_empty() {
             return lines;
         }

@@ -68,6 +68,7 @@ pub(super) fn show(
             };
             put(words, style, &mut to);
         };
+        let is_image = matches!(event, Event::Start(Tag::Image { .. }));
         match event {
             Event::Text(words) => {
                 let words = match std::mem::take(&mut is_first) {
@@ -94,35 +95,29 @@ pub(super) fn show(
                     title,
                     link_type,
                     id,
-                } => {
-                    links.push(match link_type {
-                        LinkType::ShortcutUnknown if dest_url.is_empty() => Open::Footnote,
-                        LinkType::ReferenceUnknown if dest_url.is_empty() => Open::Later(id.to_string()),
-                        _ => Open::Link(address(&dest_url, &title, link_type), String::new()),
-                    });
-                    match links.last() {
-                        Some(Open::Footnote) => put("[", style.patch(look.style(Role::Link)), &mut to),
-                        Some(Open::Later(_)) => put("[", style.patch(dim), &mut to),
-                        _ => {}
-                    }
-                    is_first = false;
-                    styles.push(style.patch(look.style(Role::Link)));
                 }
-                Tag::Image {
+                | Tag::Image {
                     dest_url,
                     title,
                     link_type,
                     id,
                 } => {
-                    links.push(match link_type {
+                    if is_image {
+                        put("image: ", style.patch(dim), &mut to);
+                    }
+                    let link = match link_type {
+                        LinkType::ShortcutUnknown if dest_url.is_empty() => Open::Footnote,
                         LinkType::ReferenceUnknown if dest_url.is_empty() => Open::Later(id.to_string()),
                         _ => Open::Link(address(&dest_url, &title, link_type), String::new()),
-                    });
-                    styles.push(style.patch(look.style(Role::Link)));
-                    put("image: ", style.patch(dim), &mut to);
-                    if matches!(links.last(), Some(Open::Later(_))) {
-                        put("[", style.patch(dim), &mut to);
+                    };
+                    match link {
+                        Open::Footnote => put("[", style.patch(look.style(Role::Link)), &mut to),
+                        Open::Later(_) => put("[", style.patch(dim), &mut to),
+                        Open::Link(..) => {}
                     }
+                    links.push(link);
+                    is_first = false;
+                    styles.push(style.patch(look.style(Role::Link)));
                 }
                 _ => {}
             },
