@@ -56,6 +56,7 @@ pub(crate) async fn stream(
             biased;
             () = interrupt.thrown() => return Asked::Interrupted { text, billed },
             next = stream.next() => next,
+            never = session.glances.given(session) => match never {},
         };
         let delta = match next {
             Some(Ok(delta)) => delta,

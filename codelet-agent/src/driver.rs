@@ -31,7 +31,7 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                 run.on_compacted(reason, came.as_ref().map(|_| ()));
             }
             Step::Wait { cause, wait, next_try } => {
-                if !wait_for(&cause, wait, next_try, interrupt, listener).await {
+                if !wait_for(session, &cause, wait, next_try, interrupt, listener).await {
                     break Ending::Interrupted;
                 }
                 run.on_waited();
@@ -142,6 +142,7 @@ pub(crate) fn report(billed: &Billed, is_whole: bool) -> Report {
 
 /// Waits, telling how much longer once a second; says no when the user interrupts.
 async fn wait_for(
+    session: &Session,
     cause: &str,
     wait: Duration,
     next_try: u32,
@@ -164,6 +165,7 @@ async fn wait_for(
             biased;
             () = interrupt.thrown() => return false,
             () = tokio::time::sleep(second) => left -= second,
+            never = session.glances.given(session) => match never {},
         }
     }
 }

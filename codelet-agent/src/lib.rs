@@ -41,6 +41,7 @@ pub mod bill;
 mod compaction;
 mod driver;
 pub mod event;
+pub mod glance;
 pub mod instructions;
 pub mod interrupt;
 mod keep_alive;

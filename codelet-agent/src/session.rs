@@ -4,6 +4,7 @@ use crate::bill::Bill;
 use crate::compaction;
 use crate::driver;
 use crate::event::{Listen, Witness};
+use crate::glance::Glances;
 use crate::instructions;
 use crate::interrupt::Interrupt;
 use crate::model::{Model, ToolSpec};
@@ -109,6 +110,8 @@ pub struct Session {
     paused: Option<(Box<Conversation>, Prompt)>,
     /// Who keeps figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
+    /// Who wants to look while it works.
+    pub(crate) glances: Glances,
 }
 
 impl Session {
@@ -137,6 +140,7 @@ impl Session {
             broken: Vec::new(),
             paused: None,
             witness: None,
+            glances: Glances::default(),
         }
     }
 
@@ -266,6 +270,11 @@ impl Session {
         self.witness = Some(witness);
     }
 
+    /// Where looks at the session are asked for while it works.
+    pub fn glances(&self) -> Glances {
+        self.glances.clone()
+    }
+
     /// What the tools' definitions weigh in each request, in estimated tokens.
     pub fn overhead(&self) -> Tokens {
         weight(&self.specs)
@@ -282,7 +291,11 @@ impl Session {
                 live,
                 interrupt: interrupt.clone(),
             });
-            call.await
+            tokio::select! {
+                biased;
+                output = call => output,
+                never = self.glances.given(self) => match never {},
+            }
         };
         let most = step::SHOWN.min(self.conversation.config().window() as usize / 2);
         let bounded = self

@@ -134,7 +134,7 @@ async fn run_batch(
                 live,
                 interrupt.clone(),
             )
-            .map(move |(output, diff)| (at, began.elapsed(), output, diff))
+            .map(move |came| (at, began.elapsed(), came))
         })
         .collect();
     let grace = async {
@@ -147,7 +147,9 @@ async fn run_batch(
             biased;
             Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
             finished = running.next() => {
-                let Some((at, elapsed, output, diff)) = finished else { return };
+                let Some((at, elapsed, came)) = finished else { return };
+                // A call that was interrupted before it was permitted was not made.
+                let Some((output, diff)) = came else { continue };
                 listener.on(Event::ToolFinished {
                     id: calls[at].id.clone(),
                     tool: calls[at].tool.clone(),
@@ -160,11 +162,13 @@ async fn run_batch(
                 outputs[at] = Some(output);
             }
             () = &mut grace => return,
+            never = session.glances.given(session) => match never {},
         }
     }
 }
 
-/// One call, from the question whether it may be made to its answer, with the diff of what it changed.
+/// One call, from the question whether it may be made to its answer, with the diff of what it changed. None if the user
+/// interrupted before anybody had permitted it.
 async fn call_one(
     parts: &Parts,
     conversation: &Conversation,
@@ -172,8 +176,8 @@ async fn call_one(
     is_broken: bool,
     live: Live,
     interrupt: Interrupt,
-) -> (Output, Arc<str>) {
-    let refused = |why: String| (Output::failure(why), Arc::from(""));
+) -> Option<(Output, Arc<str>)> {
+    let refused = |why: String| Some((Output::failure(why), Arc::from("")));
     let Some(tool) = find(parts, &call.tool) else {
         let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
         let (name, names) = (codelet_context::cut::plain_name(&call.tool), names.join(", "));
@@ -196,7 +200,12 @@ async fn call_one(
         description: &description,
         needs: &needs,
     };
-    if let Verdict::No(why) = parts.gate.judge(asked).await {
+    let verdict = tokio::select! {
+        biased;
+        verdict = parts.gate.judge(asked) => verdict,
+        () = interrupt.thrown() => return None,
+    };
+    if let Verdict::No(why) = verdict {
         return refused(format!("Refused: {why}."));
     }
     let call = Call {
@@ -208,8 +217,8 @@ async fn call_one(
     // A tool that panics must neither take the session with it nor leave its call open.
     let made = future::lazy(|_| tool.call(call)).then(|made| made);
     match AssertUnwindSafe(made).catch_unwind().await {
-        Ok(output) if output.success => (output, diff_of(&needs)),
-        Ok(output) => (output, Arc::from("")),
+        Ok(output) if output.success => Some((output, diff_of(&needs))),
+        Ok(output) => Some((output, Arc::from(""))),
         Err(panic) => refused(format!("The tool broke down: {}.", panic_words(&*panic))),
     }
 }

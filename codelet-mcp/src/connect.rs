@@ -105,7 +105,7 @@ async fn one(server: Server, options: Arc<Options>) -> One {
 /// environment may be anything, such as its folder; of that, only what the session keeps secret is.
 fn secrets(server: &Server, options: &Options) -> Secrets {
     let (url, headers) = match &server.reach {
-        Reach::Http { url, headers } => (url.as_str(), &headers[..]),
+        Reach::Http { url, headers, .. } => (url.as_str(), &headers[..]),
         Reach::Program { .. } => ("", &[][..]),
     };
     // A key may stand in an address, behind the path or before the host.

@@ -114,8 +114,12 @@ impl Connection {
                     }
                 }
             }
-            Reach::Http { url, headers } => {
-                let http = http::open(url, headers)?;
+            Reach::Http {
+                url,
+                headers,
+                authorities,
+            } => {
+                let http = http::open(url, headers, authorities)?;
                 let client = serve_client_with_lifecycle(config, http, mode).await;
                 (client.map_err(|error| trouble(&error, None))?, None)
             }

@@ -4,10 +4,13 @@ use crate::Trouble;
 use crate::pipe::LONGEST;
 use crate::text::one_line;
 use reqwest::Client;
+use reqwest::StatusCode;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::FixedInterval;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use std::collections::HashMap;
 use std::error::Error;
 use std::sync::Arc;
@@ -23,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(crate) type Http = StreamableHttpClientTransport<Client>;
 
 /// Gets ready to speak to a server; nothing is sent yet.
-pub(crate) fn open(url: &str, headers: &[(String, String)]) -> Result<Http, Trouble> {
+pub(crate) fn open(url: &str, headers: &[(String, String)], authorities: &str) -> Result<Http, Trouble> {
     let unusable = |what: String| Trouble::Unreachable(what);
     let address = reqwest::Url::parse(url).map_err(|error| unusable(format!("its address is no URL: {error}")))?;
     if !matches!(address.scheme(), "http" | "https") || !address.has_host() {
@@ -41,7 +44,7 @@ pub(crate) fn open(url: &str, headers: &[(String, String)]) -> Result<Http, Trou
         .custom_headers(all)
         .max_sse_event_size(LONGEST);
     config.retry_config = Arc::new(retry());
-    Ok(StreamableHttpClientTransport::with_client(client()?, config))
+    Ok(StreamableHttpClientTransport::with_client(client(authorities)?, config))
 }
 
 fn retry() -> FixedInterval {
@@ -51,12 +54,24 @@ fn retry() -> FixedInterval {
     retry
 }
 
-/// A client that trusts the usual certificates, follows nobody elsewhere with the headers, and reads no environment.
-fn client() -> Result<Client, Trouble> {
+/// A client that trusts the usual certificates and these, follows nobody elsewhere with the headers, and reads no
+/// environment.
+fn client(authorities: &str) -> Result<Client, Trouble> {
     let unusable = |error: &(dyn Error + 'static)| Trouble::Unreachable(cause(error));
-    let roots = rustls::RootCertStore {
+    let mut roots = rustls::RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
+    let usual = roots.len();
+    for authority in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
+        let told = |why: String| Trouble::Unreachable(format!("its `ca` cannot be used: {why}"));
+        let authority = authority.map_err(|error| told(one_line(&error.to_string(), 100)))?;
+        roots
+            .add(authority)
+            .map_err(|error| told(one_line(&error.to_string(), 100)))?;
+    }
+    if !authorities.is_empty() && roots.len() == usual {
+        return Err(Trouble::Unreachable("its `ca` holds no certificate".to_owned()));
+    }
     let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| unusable(&error))?
@@ -77,6 +92,9 @@ fn client() -> Result<Client, Trouble> {
 /// What went wrong: the innermost cause, as those around it repeat the address, which may hold a secret.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| inner(error));
+    if let Some(status) = causes.clone().find_map(wants_login) {
+        return login(status);
+    }
     let innermost = causes.last().unwrap_or(error);
     if let Some(error) = innermost.downcast_ref::<reqwest::Error>() {
         return match error.status() {
@@ -88,6 +106,33 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     let said = innermost.to_string();
     let said = said.split(" (os error").next().unwrap_or(&said);
     one_line(said.split(" for url (").next().unwrap_or(said), 300)
+}
+
+/// The status of an answer that wants another login than it was sent.
+fn wants_login(error: &(dyn Error + 'static)) -> Option<StatusCode> {
+    let status = match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::AuthRequired(_)) => Some(StatusCode::UNAUTHORIZED),
+        Some(StreamableHttpError::InsufficientScope(_)) => Some(StatusCode::FORBIDDEN),
+        // Where the server does not say which login it wants, the library has only words.
+        Some(StreamableHttpError::UnexpectedServerResponse(said)) => said
+            .strip_prefix("HTTP ")
+            .and_then(|said| StatusCode::from_bytes(said.as_bytes().get(..3)?).ok()),
+        _ => error.downcast_ref::<reqwest::Error>().and_then(reqwest::Error::status),
+    };
+    status.filter(|status| matches!(*status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
+}
+
+/// What its user can do about that.
+fn login(status: StatusCode) -> String {
+    let what = match status {
+        StatusCode::FORBIDDEN => "the token that it is sent permits too little",
+        _ => "it wants a login, or another one than it is sent",
+    };
+    format!(
+        "{what} (status {}); a login in a browser is not supported: get a token from it and name it in its settings, \
+         headers = {{ Authorization = \"Bearer ${{NAME_OF_A_VARIABLE}}\" }}",
+        status.as_u16()
+    )
 }
 
 /// The cause of an error; the library does not name all of them as such.

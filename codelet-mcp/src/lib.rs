@@ -77,6 +77,8 @@ pub enum Reach {
         url: String,
         /// Headers of each request.
         headers: Vec<(String, String)>,
+        /// Certificates, as PEM, whose signature on the server's is trusted besides the usual ones; empty for none.
+        authorities: String,
     },
 }
 

@@ -1,15 +1,15 @@
 //! What the commands answer, as lines: pure functions of the session.
 
-use crate::command::COMMANDS;
+use crate::command::{self, COMMANDS, Said};
 use crate::render::clean::clean;
-use crate::render::cost::{self, Break};
+use crate::render::cost;
+use crate::render::figures::{count, number};
 use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit};
 use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::Session;
-use codelet_context::cut;
 use codelet_context::message::{ActionKind, Message, Part};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -25,10 +25,14 @@ const QUOTE: usize = 60;
 const LISTED: usize = 8;
 
 /// The keys, and what they do.
-const KEYS: [(&str, &str); 12] = [
+const KEYS: [(&str, &str); 13] = [
     ("Enter", "send; while something runs: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
     ("Esc, Ctrl-C", "interrupt what runs; otherwise clear what is written"),
+    (
+        "continue",
+        "after an interruption: take it back, and send the prompt again",
+    ),
     ("Ctrl-C twice, Ctrl-D, exit", "leave"),
     ("Up, Down", "earlier inputs; what is queued comes back first"),
     ("Ctrl-R", "look for an earlier input"),
@@ -39,17 +43,6 @@ const KEYS: [(&str, &str); 12] = [
     ("Ctrl-O", "show in full what was folded last; again: what was before it"),
     ("Ctrl-Z", "suspend; fg goes on"),
 ];
-
-/// A number with its thousands apart.
-pub fn number(value: u64) -> String {
-    cut::grouped(usize::try_from(value).unwrap_or(usize::MAX))
-}
-
-/// So many of something.
-pub fn count(value: usize, noun: &str) -> String {
-    let plural = if value == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", cut::grouped(value))
-}
 
 /// Sentences, broken to the width. Line ends in the text stay.
 pub fn say(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
@@ -98,6 +91,14 @@ fn heading(look: &Look, text: &str) -> Line<'static> {
     Line::from(Span::styled(text.to_owned(), look.style(Role::Strong)))
 }
 
+/// What is said behind something queued that is no prompt: when it is done.
+pub fn queued(said: &str) -> &'static str {
+    match command::read(said) {
+        Said::Command(..) | Said::Shell(_) => " (done when this turn is over)",
+        _ => "",
+    }
+}
+
 /// The commands and the keys.
 pub fn help(look: &Look) -> Vec<Line<'static>> {
     let mut lines = vec![heading(look, "Commands")];
@@ -109,6 +110,7 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
         })
         .collect();
     table(look, &commands, &mut lines);
+    lines.push(Line::default());
     lines.push(heading(look, "Keys"));
     let keys: Vec<(String, String)> = KEYS
         .iter()
@@ -121,13 +123,7 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
 /// What the session has cost, and what broke the cache.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let price = session.model().profile().price.as_ref();
-    let breaks = session.conversation().breaks().iter().map(|broken| Break {
-        // Without a price, what was expected is a guess at the prices of another model.
-        dollars: price.and(Break::from(broken).dollars),
-        ..Break::from(broken)
-    });
-    let breaks: Vec<Break> = breaks.collect();
-    cost::cost(session.bill(), price, &breaks, look)
+    cost::cost(session.bill(), price, session.conversation().breaks(), look)
 }
 
 /// The list of what is to be done.
@@ -172,11 +168,12 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
         .archive()
         .get(&handle)
         .map(|removed| removed.tool.clone());
+    let dot = look.pick(" · ", " - ");
     let head = format!(
-        "{} · {handle} · {} in {}",
+        "{}{dot}{handle}{dot}{} in {}",
         tool.as_deref().unwrap_or("?"),
-        count(text.len(), "byte"),
-        count(total, "line")
+        count(text.len() as u64, "byte"),
+        count(total as u64, "line")
     );
     lines.extend(say(look, Role::Accent, &head));
     let show = |text: &str, lines: &mut Vec<Line<'static>>| {
@@ -201,11 +198,11 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
         text.lines()
             .take(RECALLED * 2 / 3)
             .for_each(|line| show(line, &mut lines));
-        let left_out = total - RECALLED;
+        let (left_out, dots) = (total - RECALLED, look.pick("…", "..."));
         lines.extend(say(
             look,
             Role::Dim,
-            &format!("  … {} between …", count(left_out, "line")),
+            &format!("  {dots} {} between {dots}", count(left_out as u64, "line")),
         ));
         let tail: Vec<&str> = text.lines().rev().take(RECALLED - RECALLED * 2 / 3).collect();
         tail.into_iter().rev().for_each(|line| show(line, &mut lines));

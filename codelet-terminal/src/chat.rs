@@ -3,16 +3,17 @@
 use crate::answers;
 use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Standing, Wish};
-use crate::render::look::Role;
+use crate::render::figures::{count, dollars, number};
+use crate::render::look::{Look, Role};
 use codelet_agent::asking::{Asking, Question};
-use codelet_agent::event::Event;
+use codelet_agent::event::{Event, Listen};
+use codelet_agent::glance::Glances;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Permission;
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
 use codelet_agent::tool::{Live, Tool};
-use codelet_context::conversation::Refusal;
 use codelet_context::pin::Pin;
 use futures_util::future::LocalBoxFuture;
 use ratatui::text::Line;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 /// Who leaves waits at most so long for what still runs.
 const PARTING: Duration = Duration::from_millis(500);
@@ -56,6 +57,16 @@ pub struct Reach {
     pub models: Vec<String>,
 }
 
+/// A session that is over.
+pub struct Lived {
+    /// How it was left.
+    pub left: Left,
+    /// How its last prompt ended; none if nothing was asked.
+    pub ending: Option<Ending>,
+    /// The session.
+    pub session: Session,
+}
+
 /// How a session was left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
@@ -70,35 +81,65 @@ pub(crate) struct Chat<F> {
     pub session: Session,
     pub reach: Reach,
     pub front: F,
-    pub left: Option<Left>,
+    left: Option<Left>,
+    ending: Option<Ending>,
+    /// Idle requests since the last prompt; none once one has failed, so that no more are made.
+    idle: Option<u32>,
+}
+
+/// What came of something that took its time.
+struct Came<T> {
+    /// Its end; none if somebody left and it did not end in time.
+    done: Option<T>,
+    was_interrupted: bool,
 }
 
 impl<F: Front> Chat<F> {
+    /// A session that begins.
+    pub fn new(session: Session, reach: Reach, front: F) -> Self {
+        Chat {
+            session,
+            reach,
+            front,
+            left: None,
+            ending: None,
+            idle: Some(0),
+        }
+    }
+
     /// Does what is said, until somebody leaves.
-    pub async fn live(&mut self) -> Left {
+    pub async fn live(mut self) -> Lived {
         self.tell_standing();
         loop {
             if let Some(left) = self.left {
                 self.front.close();
-                return left;
+                return Lived {
+                    left,
+                    ending: self.ending,
+                    session: self.session,
+                };
             }
-            let said = match self.front.unqueue() {
-                Some(said) => said,
-                None => match self.front.next().await {
-                    Wish::Say(said) => said,
-                    Wish::Interrupt => continue,
-                    Wish::Leave => {
-                        self.left = Some(Left::Left);
-                        continue;
-                    }
-                    Wish::Gone(status) => {
-                        self.left = Some(Left::Gone(status));
-                        continue;
-                    }
-                },
-            };
-            self.take(&said).await;
+            match self.front.unqueue() {
+                Some(said) => self.take(&said).await,
+                None => self.wait().await,
+            }
             self.tell_standing();
+        }
+    }
+
+    /// Waits for somebody to say something. If they take long, the provider's cache is kept alive, where they want that.
+    async fn wait(&mut self) {
+        let due = self.idle.and_then(|_| self.session.keep_alive_after());
+        let wish = tokio::select! {
+            biased;
+            wish = self.front.next() => wish,
+            () = sleep(due) => return self.keep_alive().await,
+        };
+        match wish {
+            Wish::Say(said) => self.take(&said).await,
+            Wish::Interrupt => {}
+            Wish::Leave => self.left = Some(Left::Left),
+            Wish::Gone(status) => self.left = Some(Left::Gone(status)),
         }
     }
 
@@ -135,73 +176,116 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Carries a prompt to its end, or the one that was interrupted.
-    async fn carry(&mut self, prompt: Option<String>) {
+    /// Does something that takes its time, while the front stays awake: its keys are heard, its questions asked, what
+    /// happens is shown.
+    async fn run<T>(
+        &mut self,
+        doing: Doing,
+        work: impl AsyncFnOnce(&mut Session, &Interrupt, &mut dyn Listen) -> T,
+    ) -> Came<T> {
         let interrupt = Interrupt::new();
         let (events, happened) = mpsc::unbounded_channel();
         let mut listener = move |event: Event| {
             // Once nobody listens, there is nobody to tell.
             let _ = events.send(event);
         };
-        let Chat {
-            session,
-            reach,
-            front,
-            left,
-        } = self;
-        front.doing(Doing::Run);
-        let run = async {
-            match prompt {
-                Some(text) => {
-                    let images = Vec::new();
-                    Some(session.prompt(Prompt { text, images }, &interrupt, &mut listener).await)
-                }
-                None => session.resume(&interrupt, &mut listener).await,
-            }
+        let glances = self.session.glances();
+        let (show, mut shown) = mpsc::unbounded_channel();
+        let mut meanwhile = Meanwhile {
+            doing,
+            happened,
+            glances: glances.clone(),
+            show,
+            front: &mut self.front,
+            reach: &mut self.reach,
+            left: &mut self.left,
         };
-        let ending = attend(run, front, reach, left, happened, &interrupt).await;
-        front.doing(Doing::Nothing);
+        meanwhile.front.doing(doing);
+        let working = work(&mut self.session, &interrupt, &mut listener);
+        let done = meanwhile.attend(working, &mut shown, &interrupt).await;
+        // Who asked for a look and was not let in has it now.
+        glances.answer(&self.session);
+        while let Ok(lines) = shown.try_recv() {
+            self.front.print(lines);
+        }
+        self.front.doing(Doing::Nothing);
+        Came {
+            done,
+            was_interrupted: interrupt.is_thrown(),
+        }
+    }
+
+    /// Carries a prompt to its end, or the one that was interrupted.
+    async fn carry(&mut self, prompt: Option<String>) {
+        self.idle = Some(0);
+        let carried = self.run(Doing::Run, async |session, interrupt, listener| match prompt {
+            Some(text) => {
+                let images = Vec::new();
+                Some(session.prompt(Prompt { text, images }, interrupt, listener).await)
+            }
+            None => session.resume(interrupt, listener).await,
+        });
+        let ending = carried.await.done.flatten();
         // How it ended was told by the last event. What was typed ahead was meant for an answer that did not come.
-        if !matches!(ending, Some(Some(Ending::Answered(_)))) {
-            front.give_back();
+        if !matches!(ending, Some(Ending::Answered(_))) {
+            self.front.give_back();
+        }
+        self.ending = Some(ending.unwrap_or(Ending::Interrupted));
+    }
+
+    /// Keeps the provider's cache from expiring, and says what that cost.
+    async fn keep_alive(&mut self) {
+        let before = *self.session.bill();
+        let kept = self.run(Doing::KeepAlive, async |session, interrupt, listener| {
+            session.keep_alive(interrupt, listener).await
+        });
+        let kept = kept.await;
+        let bill = self.session.bill();
+        let read = bill.usage.prompt() - before.usage.prompt();
+        let cost = match bill.requests > before.requests && bill.unpriced == before.unpriced {
+            true => format!(" for {}", dollars(bill.dollars - before.dollars)),
+            false => String::new(),
+        };
+        let (number, has_read) = (self.idle.unwrap_or(0) + 1, bill.requests > before.requests);
+        if kept.done == Some(true) {
+            self.idle = Some(number);
+            let told = format!(
+                "Idle request {number} kept the cache alive: {} sent again{cost}.",
+                count(read, "token")
+            );
+            self.say(Role::Dim, &told);
+        } else if !kept.was_interrupted {
+            self.idle = None;
+            let told = "An idle request to keep the cache alive has failed; none is made until you go on.";
+            self.say(Role::Warning, told);
+        } else if has_read {
+            self.say(Role::Dim, &format!("An idle request was given up{cost}."));
         }
     }
 
     /// Runs a command line of the user's.
     async fn shell(&mut self, line: &str) {
-        let interrupt = Interrupt::new();
-        let (events, happened) = mpsc::unbounded_channel();
-        let id: Arc<str> = "!".into();
-        let (glimpses, mut shown) = mpsc::channel(64);
-        let Chat {
-            session,
-            reach,
-            front,
-            left,
-        } = self;
-        front.doing(Doing::Shell);
-        let tool = Arc::clone(&reach.shell);
-        let began = Instant::now();
-        let run = async {
-            let name: Arc<str> = "Bash".into();
-            let _ = events.send(Event::ToolStarted {
+        let tool = Arc::clone(&self.reach.shell);
+        let ran = self.run(Doing::Shell, async |session, interrupt, listener| {
+            let (id, name): (Arc<str>, Arc<str>) = ("!".into(), "Bash".into());
+            let (glimpses, mut shown) = mpsc::channel(64);
+            let began = Instant::now();
+            listener.on(Event::ToolStarted {
                 id: id.clone(),
                 tool: name.clone(),
                 description: line.to_owned(),
             });
             let live = Live::new(id.clone(), glimpses);
-            let mut made = pin!(session.run_for_user(&*tool, line, live, &interrupt));
+            let mut made = pin!(session.run_for_user(&*tool, line, live, interrupt));
             let output = loop {
                 tokio::select! {
                     biased;
-                    Some((id, text)) = shown.recv() => {
-                        let _ = events.send(Event::ToolPrinted { id, text });
-                    }
+                    Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
                     output = &mut made => break output,
                 }
             };
-            let _ = events.send(Event::ToolFinished {
-                id: id.clone(),
+            listener.on(Event::ToolFinished {
+                id,
                 tool: name,
                 success: output.success,
                 bytes: output.text.len() as u64 + output.lost,
@@ -209,9 +293,8 @@ impl<F: Front> Chat<F> {
                 printed: output.text,
                 diff: "".into(),
             });
-        };
-        attend(run, front, reach, left, happened, &interrupt).await;
-        front.doing(Doing::Nothing);
+        });
+        ran.await;
     }
 
     async fn command(&mut self, name: Name, arguments: &str) {
@@ -219,11 +302,10 @@ impl<F: Front> Chat<F> {
         match name {
             Name::Exit => self.left = Some(Left::Left),
             Name::Help => self.front.print(answers::help(&look)),
-            Name::Context => self.front.print(answers::context(&look, &self.session)),
-            Name::Cost => self.front.print(answers::cost(&look, &self.session)),
-            Name::Todo => self.front.print(answers::todo(&look, &self.session)),
-            Name::Recall => self.front.print(answers::recall(&look, &self.session, arguments)),
-            Name::Why => self.front.print(answers::why(&look, &self.session, arguments)),
+            name if only_looks(name, arguments) => {
+                let lines = looked(name, arguments, &look, &self.session, &self.reach.models);
+                self.front.print(lines);
+            }
             Name::Compact => self.compact(arguments).await,
             Name::UndoCompact => self.undo(),
             Name::Pin => self.pin(arguments),
@@ -237,6 +319,8 @@ impl<F: Front> Chat<F> {
                     "The conversation is empty again; what was spent stays on the bill.",
                 );
             }
+            // These only look, whatever stands behind them.
+            Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why => {}
             Name::Export if arguments.is_empty() => self.say(Role::Warning, "Where to? /export FILE"),
             Name::Export => match (self.reach.export)(arguments, &self.session) {
                 Ok(told) => self.say(Role::Text, &told),
@@ -266,24 +350,12 @@ impl<F: Front> Chat<F> {
             }
             return;
         }
-        let interrupt = Interrupt::new();
-        let (events, happened) = mpsc::unbounded_channel();
-        let mut listener = move |event: Event| {
-            let _ = events.send(event);
-        };
-        let Chat {
-            session,
-            reach,
-            front,
-            left,
-        } = self;
-        front.doing(Doing::Compaction);
-        let run = session.compact(instructions, &interrupt, &mut listener);
-        // A refusal is told to the listener.
-        let done: Option<Result<(), Refusal>> = attend(run, front, reach, left, happened, &interrupt).await;
-        front.doing(Doing::Nothing);
-        if interrupt.is_thrown() && done.is_some() {
-            front.give_back();
+        let compacted = self.run(Doing::Compaction, async |session, interrupt, listener| {
+            // A refusal is told to the listener.
+            let _ = session.compact(instructions, interrupt, listener).await;
+        });
+        if compacted.await.was_interrupted {
+            self.front.give_back();
         }
     }
 
@@ -291,7 +363,7 @@ impl<F: Front> Chat<F> {
         let before = self.session.conversation().state("", 0).current;
         if self.session.conversation_mut().undo_compact() {
             let after = self.session.conversation().state("", 0).current;
-            let (before, after) = (answers::number(before), answers::number(after));
+            let (before, after) = (number(before), number(after));
             self.say(
                 Role::Good,
                 &format!(
@@ -304,10 +376,6 @@ impl<F: Front> Chat<F> {
     }
 
     fn pin(&mut self, what: &str) {
-        let look = self.front.look();
-        if what.is_empty() {
-            return self.front.print(answers::pins(&look, &self.session));
-        }
         let history = self.session.conversation().history().messages().len();
         let (pin, told) = if let Some(number) = what.strip_prefix('#') {
             match number.parse::<usize>() {
@@ -371,44 +439,23 @@ impl<F: Front> Chat<F> {
         for pin in &chosen {
             self.session.conversation_mut().unpin(pin);
         }
-        self.say(
-            Role::Good,
-            &format!("Let go of {}.", answers::count(chosen.len(), "pin")),
-        );
+        self.say(Role::Good, &format!("Let go of {}.", count(chosen.len() as u64, "pin")));
     }
 
     async fn model(&mut self, name: &str) {
-        if name.is_empty() {
-            let look = self.front.look();
-            let lines = answers::models(&look, &self.session, &self.reach.models);
-            return self.front.print(lines);
-        }
-        let interrupt = Interrupt::new();
-        let (_, happened) = mpsc::unbounded_channel();
         let connecting = (self.reach.connect)(name.to_owned());
-        self.front.doing(Doing::Connection);
-        let run = async {
+        let found = self.run(Doing::Connection, async |_, interrupt, _| {
             tokio::select! {
                 biased;
                 () = interrupt.thrown() => Err("interrupted; the model stays".to_owned()),
                 model = connecting => model,
             }
-        };
-        let found = attend(
-            run,
-            &mut self.front,
-            &mut self.reach,
-            &mut self.left,
-            happened,
-            &interrupt,
-        )
-        .await;
-        self.front.doing(Doing::Nothing);
-        match found {
+        });
+        match found.await.done {
             Some(Ok(model)) => {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
-                let (name, window) = (profile.name.clone(), answers::number(profile.window));
+                let (name, window) = (profile.name.clone(), number(profile.window));
                 self.say(
                     Role::Good,
                     &format!("From here on {name} is asked; its window holds {window} tokens."),
@@ -436,64 +483,126 @@ impl<F: Front> Chat<F> {
     }
 }
 
-/// Waits for something that runs, while the front stays awake: its keys are heard, its questions asked, what happens is
-/// shown. `None` if somebody left and it did not end in time.
-async fn attend<F: Front, T>(
-    run: impl Future<Output = T>,
-    front: &mut F,
-    reach: &mut Reach,
-    left: &mut Option<Left>,
-    mut happened: UnboundedReceiver<Event>,
-    interrupt: &Interrupt,
-) -> Option<T> {
-    let mut run = pin!(run);
-    let mut parting = pin!(async {
-        interrupt.thrown().await;
-        tokio::time::sleep(PARTING).await;
-    });
-    let done = loop {
-        let wish = tokio::select! {
-            biased;
-            Some(event) = happened.recv() => {
-                front.on(event);
-                continue;
-            }
-            wish = front.next(), if left.is_none() => wish,
-            Some(question) = reach.questions.recv() => {
-                front.ask(question, &(reach.directory)());
-                continue;
-            }
-            done = &mut run => break Some(done),
-            () = &mut parting, if left.is_some() => break None,
+/// What goes on beside something that takes its time.
+struct Meanwhile<'a, F> {
+    doing: Doing,
+    happened: UnboundedReceiver<Event>,
+    glances: Glances,
+    /// Where those who were let in have their lines shown.
+    show: UnboundedSender<Vec<Line<'static>>>,
+    front: &'a mut F,
+    reach: &'a mut Reach,
+    left: &'a mut Option<Left>,
+}
+
+impl<F: Front> Meanwhile<'_, F> {
+    /// Waits for the work. `None` if somebody left and it did not end in time.
+    async fn attend<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        shown: &mut UnboundedReceiver<Vec<Line<'static>>>,
+        interrupt: &Interrupt,
+    ) -> Option<T> {
+        let mut work = pin!(work);
+        let mut parting = pin!(async {
+            interrupt.thrown().await;
+            tokio::time::sleep(PARTING).await;
+        });
+        let done = loop {
+            let wish = tokio::select! {
+                biased;
+                Some(event) = self.happened.recv() => {
+                    self.front.on(event);
+                    continue;
+                }
+                Some(lines) = shown.recv() => {
+                    self.front.print(lines);
+                    continue;
+                }
+                wish = self.front.next(), if self.left.is_none() => wish,
+                Some(question) = self.reach.questions.recv() => {
+                    self.front.ask(question, &(self.reach.directory)());
+                    continue;
+                }
+                done = &mut work => break Some(done),
+                () = &mut parting, if self.left.is_some() => break None,
+            };
+            self.heed(wish, interrupt);
         };
+        while let Ok(event) = self.happened.try_recv() {
+            self.front.on(event);
+        }
+        done
+    }
+
+    fn heed(&mut self, wish: Wish, interrupt: &Interrupt) {
         match wish {
             Wish::Interrupt => interrupt.throw(),
-            Wish::Leave => {
-                *left = Some(Left::Left);
-                interrupt.throw();
-            }
-            Wish::Gone(status) => {
-                *left = Some(Left::Gone(status));
-                interrupt.throw();
-            }
+            Wish::Leave => self.leave(Left::Left, interrupt),
+            Wish::Gone(status) => self.leave(Left::Gone(status), interrupt),
+            Wish::Say(said) if self.front.keeps_order() => self.queue(said, interrupt),
             Wish::Say(said) => match command::read(&said) {
-                Said::Command(Name::Exit, _) => {
-                    *left = Some(Left::Left);
-                    interrupt.throw();
-                }
+                Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),
                 Said::Command(Name::Help, _) => {
-                    let lines = answers::help(&front.look());
-                    front.print(lines);
+                    let lines = answers::help(&self.front.look());
+                    self.front.print(lines);
                 }
-                Said::Command(Name::Permission, arguments) => permission(&arguments, reach, front),
-                _ => front.queue(said),
+                Said::Command(Name::Permission, arguments) => permission(&arguments, self.reach, self.front),
+                Said::Command(name, arguments) if only_looks(name, &arguments) => {
+                    let (look, known, show) = (self.front.look(), self.reach.models.clone(), self.show.clone());
+                    self.glances.ask(move |session| {
+                        // Whoever has left meanwhile sees nothing.
+                        let _ = show.send(looked(name, &arguments, &look, session, &known));
+                    });
+                }
+                _ => self.queue(said, interrupt),
             },
         }
-    };
-    while let Ok(event) = happened.try_recv() {
-        front.on(event);
     }
-    done
+
+    fn queue(&mut self, said: String, interrupt: &Interrupt) {
+        self.front.queue(said);
+        // Nobody waits for the cache once there is something to be done.
+        if self.doing == Doing::KeepAlive {
+            interrupt.throw();
+        }
+    }
+
+    fn leave(&mut self, left: Left, interrupt: &Interrupt) {
+        *self.left = Some(left);
+        interrupt.throw();
+    }
+}
+
+/// Whether a command only looks at the session, so that it can be done while something runs.
+pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
+    match name {
+        Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why => true,
+        Name::Model | Name::Pin => arguments.is_empty(),
+        _ => false,
+    }
+}
+
+/// What such a command shows.
+fn looked(name: Name, arguments: &str, look: &Look, session: &Session, known: &[String]) -> Vec<Line<'static>> {
+    match name {
+        Name::Context => answers::context(look, session),
+        Name::Cost => answers::cost(look, session),
+        Name::Todo => answers::todo(look, session),
+        Name::Recall => answers::recall(look, session, arguments),
+        Name::Why => answers::why(look, session, arguments),
+        Name::Model => answers::models(look, session, known),
+        Name::Pin => answers::pins(look, session),
+        _ => Vec::new(),
+    }
+}
+
+/// So long from now; without end where nobody says how long.
+async fn sleep(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Shows what may be done without asking, or changes it.

@@ -35,6 +35,8 @@ pub enum Doing {
     Shell,
     /// A model is looked for.
     Connection,
+    /// The provider's cache is kept from expiring.
+    KeepAlive,
 }
 
 /// How the session stands, for the status line.
@@ -75,6 +77,9 @@ pub(crate) trait Front {
 
     /// How things look there.
     fn look(&self) -> Look;
+
+    /// Whether everything is done in the order in which it comes, whatever it is: what comes was written beforehand.
+    fn keeps_order(&self) -> bool;
 
     /// What was said while something ran: it is kept, shown, and taken up afterwards.
     fn queue(&mut self, said: String);

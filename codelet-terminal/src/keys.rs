@@ -188,6 +188,48 @@ impl Keys {
     }
 }
 
+/// Nobody types so many characters at once, with line ends among them.
+const BURST: usize = 100;
+
+/// Whether keys that came at once are a paste from a terminal that puts no brackets around it: each line of it would be
+/// sent as soon as it ends.
+pub fn is_burst(typed: &[Typed]) -> bool {
+    typed.chunk_by(|a, b| is_text(a) && is_text(b)).any(is_pasted)
+}
+
+/// Such pastes as what they are, and all else as it came.
+pub fn with_pastes(typed: Vec<Typed>) -> Vec<Typed> {
+    let mut out = Vec::new();
+    for run in typed.chunk_by(|a, b| is_text(a) && is_text(b)) {
+        if is_pasted(run) {
+            out.push(Typed::Paste(run.iter().filter_map(written).collect()));
+        } else {
+            out.extend_from_slice(run);
+        }
+    }
+    out
+}
+
+fn is_pasted(run: &[Typed]) -> bool {
+    let is_end = |typed: &Typed| written(typed) == Some('\n');
+    run.len() >= BURST && run[..run.len() - 1].iter().any(is_end)
+}
+
+fn is_text(typed: &Typed) -> bool {
+    written(typed).is_some()
+}
+
+/// What a key alone writes.
+fn written(typed: &Typed) -> Option<char> {
+    let Typed::Key(key) = typed else { return None };
+    match (key.code, key.ctrl || key.alt || key.shift) {
+        (Code::Char(c), false) => Some(c),
+        (Code::Enter, false) => Some('\n'),
+        (Code::Tab, false) => Some('\t'),
+        _ => None,
+    }
+}
+
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = bytes[from..].iter().position(|&byte| byte == what[0]) {
@@ -413,6 +455,21 @@ mod tests {
         let typed = keys.take(b"\x1b[201~q");
         assert!(matches!(&typed[0], Typed::Paste(text) if text.len() == LONGEST_PASTE));
         assert_eq!(typed[1], Typed::Key(Key::plain(Code::Char('q'))));
+    }
+
+    #[test]
+    fn many_lines_at_once_are_a_paste_also_without_brackets() {
+        let line = "a line of some words\r".repeat(6);
+        let typed = Keys::default().take(format!("{line}tail\x1b[A").as_bytes());
+        assert!(is_burst(&typed));
+        let pasted = Typed::Paste(format!("{}tail", "a line of some words\n".repeat(6)));
+        assert_eq!(with_pastes(typed), [pasted, Typed::Key(Key::plain(Code::Up))]);
+        // What somebody types ahead is a line with its Enter, or a few short ones.
+        for typed in ["yes\rgo on\r".to_owned(), format!("{}\r", "word ".repeat(40))] {
+            let typed = Keys::default().take(typed.as_bytes());
+            assert!(!is_burst(&typed));
+            assert_eq!(with_pastes(typed.clone()), typed);
+        }
     }
 
     proptest! {

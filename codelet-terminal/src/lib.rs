@@ -30,7 +30,7 @@ pub mod repl;
 pub mod screen;
 pub mod tty;
 
-pub use chat::{Connect, Export, Left, Reach, ReadFile};
+pub use chat::{Connect, Export, Left, Lived, Reach, ReadFile};
 pub use live::{Edit, Outfit};
 
 use chat::Chat;
@@ -51,7 +51,7 @@ pub async fn on_terminal(
     outfit: Outfit,
     greeting: &str,
     notices: &[String],
-) -> io::Result<(Left, Session)> {
+) -> io::Result<Lived> {
     let mut front = live::Live::open(outfit)?;
     let look = front.look();
     let mut lines: Vec<Line<'static>> = answers::say(&look, Role::Dim, greeting);
@@ -59,7 +59,7 @@ pub async fn on_terminal(
         lines.extend(answers::say(&look, Role::Warning, notice));
     }
     front.greet(lines);
-    Ok(live_in(session, reach, front).await)
+    Ok(Chat::new(session, reach, front).live().await)
 }
 
 /// Lives in a session that is read and written in lines, until standard input ends. `is_typed` says that a person
@@ -75,7 +75,7 @@ pub async fn in_lines(
     width: usize,
     greeting: &str,
     notices: &[String],
-) -> io::Result<(Left, Session)> {
+) -> io::Result<Lived> {
     let mut front = plain::Plain::open(is_typed, width)?;
     let look = front.look();
     if is_typed {
@@ -84,16 +84,5 @@ pub async fn in_lines(
     for text in notices {
         front.print(plain::notice(&look, &format!("notice: {text}")));
     }
-    Ok(live_in(session, reach, front).await)
-}
-
-async fn live_in<F: front::Front>(session: Session, reach: Reach, front: F) -> (Left, Session) {
-    let mut chat = Chat {
-        session,
-        reach,
-        front,
-        left: None,
-    };
-    let left = chat.live().await;
-    (left, chat.session)
+    Ok(Chat::new(session, reach, front).live().await)
 }

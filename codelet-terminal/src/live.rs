@@ -2,13 +2,13 @@
 
 use crate::answers;
 use crate::front::{Doing, Front, Standing, Wish};
-use crate::keys::Keys;
+use crate::keys::{self, Key, Keys, Typed};
 use crate::questions::{self, Stand};
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
-use crate::render::wrap::{clip, clip_line};
+use crate::render::wrap::{clip, clip_line, columns};
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
 use crate::tty::{Input, Tty};
@@ -29,6 +29,8 @@ const FRAME: Duration = Duration::from_millis(33);
 const TICK: Duration = Duration::from_millis(100);
 /// So long after an Esc the rest of a sequence may still come.
 const ESCAPE: Duration = Duration::from_millis(25);
+/// Between two pieces of a paste that a terminal puts no brackets around.
+const PIECES: Duration = Duration::from_millis(40);
 /// Queued texts that are shown.
 const QUEUED: usize = 3;
 
@@ -62,6 +64,9 @@ pub(crate) struct Live {
     due: Option<Instant>,
     drawn: Instant,
     escape: Option<Instant>,
+    /// Keys of a paste without brackets, and when it is over if nothing follows.
+    burst: Vec<Typed>,
+    over: Option<Instant>,
     signals: Signals,
     files: Option<oneshot::Receiver<Vec<String>>>,
     edited: Option<oneshot::Receiver<Result<String, String>>>,
@@ -106,6 +111,8 @@ impl Live {
             due: Some(Instant::now()),
             drawn: Instant::now(),
             escape: None,
+            burst: Vec::new(),
+            over: None,
             signals,
             files: None,
             edited: None,
@@ -196,9 +203,15 @@ impl Live {
         let mut queue = Vec::new();
         for text in queued.iter().take(QUEUED) {
             let first = text.lines().next().unwrap_or_default();
-            let more = if text.contains('\n') { " …" } else { "" };
-            let line = clip(&format!("queued: {}{more}", clean(first, 4)), width);
-            queue.push(Line::from(Span::styled(line, look.style(Role::Dim))));
+            let more = if text.contains('\n') {
+                look.pick(" …", " ...")
+            } else {
+                ""
+            };
+            let when = answers::queued(text);
+            let room = width.saturating_sub(columns(when));
+            let line = clip(&format!("queued: {}{more}", clean(first, 4)), room) + when;
+            queue.push(Line::from(Span::styled(clip(&line, width), look.style(Role::Dim))));
         }
         if queued.len() > QUEUED {
             let more = format!("queued: {} more", queued.len() - QUEUED);
@@ -210,7 +223,7 @@ impl Live {
             None => look.pick("› ", "> ").to_owned(),
         };
         let label = clip(&label, width / 2);
-        let indent = crate::render::wrap::columns(&label);
+        let indent = columns(&label);
         let (written, (row, column)) = self.repl.editor.rows(width - indent.min(width - 2));
         let most = (height / 2).max(1);
         let first = (row + 1).saturating_sub(most);
@@ -269,11 +282,24 @@ impl Live {
         } else {
             self.escape = None;
         }
+        if self.over.is_some() || keys::is_burst(&typed) {
+            self.burst.append(&mut typed);
+            self.over = Some(now + PIECES);
+            return;
+        }
         typed.drain(..).for_each(|typed| self.typed(typed, now));
         self.change(true);
     }
 
-    fn typed(&mut self, typed: crate::keys::Typed, now: Instant) {
+    fn pasted(&mut self, now: Instant) {
+        self.over = None;
+        for typed in keys::with_pastes(std::mem::take(&mut self.burst)) {
+            self.typed(typed, now);
+        }
+        self.change(true);
+    }
+
+    fn typed(&mut self, typed: Typed, now: Instant) {
         for act in self.repl.typed(typed, now) {
             match act {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
@@ -301,6 +327,9 @@ impl Live {
             Some(unfolding) => {
                 self.unfolded += 1;
                 self.unfolding = Some(unfolding);
+                // It stands apart from what is there.
+                let lines = self.renderer.aside(Vec::new());
+                self.finished.extend(lines);
             }
             None => self.repl.hint = Some("nothing more is folded"),
         }
@@ -374,7 +403,7 @@ impl Live {
         if size != self.screen.size() {
             self.screen.resize(size);
             self.outfit.look = look_at(self.outfit.look, size);
-            self.renderer.set_look(self.outfit.look);
+            self.finished.extend(self.renderer.set_look(self.outfit.look));
         }
         self.change(true);
     }
@@ -403,6 +432,7 @@ enum Came {
     Terminate,
     HangUp,
     Escape,
+    Pasted,
     Frame,
 }
 
@@ -446,6 +476,7 @@ impl Front for Live {
                 files = answer(&mut self.files) => Came::Files(files),
                 text = answer(&mut self.edited) => Came::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
                 () = until(self.escape) => Came::Escape,
+                () = until(self.over) => Came::Pasted,
                 () = until(self.due) => Came::Frame,
             };
             let now = Instant::now();
@@ -456,7 +487,7 @@ impl Front for Live {
                 // While an editor has the terminal, its keys are not ours.
                 Came::Interrupt if self.edited.is_some() => {}
                 Came::Interrupt => {
-                    self.typed(crate::keys::Typed::Key(crate::keys::Key::ctrl('c')), now);
+                    self.typed(Typed::Key(Key::ctrl('c')), now);
                     self.change(true);
                 }
                 Came::Size => self.resized(),
@@ -475,6 +506,7 @@ impl Front for Live {
                     self.change(true);
                 }
                 Came::Edited(text) => self.edited(text),
+                Came::Pasted => self.pasted(now),
                 Came::Escape => {
                     self.escape = None;
                     for typed in self.keys.settle() {
@@ -503,7 +535,10 @@ impl Front for Live {
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
-        let lines = self.renderer.say(lines);
+        let lines = match self.repl.doing {
+            Doing::Nothing => self.renderer.say(lines),
+            _ => self.renderer.aside(lines),
+        };
         self.finished.extend(lines);
         self.change(true);
     }
@@ -518,9 +553,11 @@ impl Front for Live {
     fn doing(&mut self, doing: Doing) {
         let now = self.since(Instant::now());
         match doing {
-            Doing::Nothing => self.renderer.set_compacting(false, now),
-            Doing::Compaction => self.renderer.set_compacting(true, now),
-            Doing::Run | Doing::Shell | Doing::Connection => {}
+            Doing::Nothing => self.renderer.set_busy(None, now),
+            Doing::Compaction => self.renderer.set_busy(Some("compacting"), now),
+            Doing::Connection => self.renderer.set_busy(Some("looking for the model"), now),
+            Doing::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
+            Doing::Run | Doing::Shell => {}
         }
         self.repl.doing = doing;
         self.change(true);
@@ -530,12 +567,16 @@ impl Front for Live {
         self.renderer.set_model(&standing.model);
         self.renderer.set_tokens(&standing.tokens, standing.is_estimate);
         self.renderer.set_bill(&standing.bill);
-        self.renderer.set_compacting(false, self.since(Instant::now()));
+        self.renderer.set_busy(None, self.since(Instant::now()));
         self.change(true);
     }
 
     fn look(&self) -> Look {
         self.outfit.look
+    }
+
+    fn keeps_order(&self) -> bool {
+        false
     }
 
     fn queue(&mut self, said: String) {
@@ -551,7 +592,11 @@ impl Front for Live {
     }
 
     fn give_back(&mut self) {
-        self.repl.give_back();
+        for said in self.repl.give_back() {
+            let said = said.lines().next().unwrap_or_default().to_owned();
+            let lines = answers::say(&self.outfit.look, Role::Warning, &format!("not done: {said}"));
+            self.finished.extend(lines);
+        }
         self.renderer.set_queued(0);
         self.change(true);
     }

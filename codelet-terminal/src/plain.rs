@@ -1,7 +1,8 @@
 //! The front without a terminal's tricks: lines in, lines out. For pipes, logs, screen readers and dumb terminals.
 
 use crate::answers;
-use crate::command::{self, Said};
+use crate::chat::only_looks;
+use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::questions;
 use crate::render::Renderer;
@@ -289,10 +290,14 @@ impl Front for Plain {
         self.look
     }
 
+    fn keeps_order(&self) -> bool {
+        !self.is_typed
+    }
+
     fn queue(&mut self, said: String) {
         let first: String = said.lines().next().unwrap_or_default().chars().take(60).collect();
         if self.is_typed {
-            self.say(&format!("queued: {first}"));
+            self.say(&format!("queued: {first}{}", answers::queued(&said)));
         }
         self.queue.push_back(said);
     }
@@ -302,8 +307,16 @@ impl Front for Plain {
     }
 
     fn give_back(&mut self) {
-        // A line that was read cannot be put back before whoever typed it.
-        for said in std::mem::take(&mut self.queue) {
+        // A line that was read cannot be put back before whoever typed it. What only looks, and leaving, can be done all
+        // the same.
+        let may_stay = |said: &String| match command::read(said) {
+            Said::Command(Name::Exit | Name::Help, _) => true,
+            Said::Command(name, arguments) => only_looks(name, &arguments),
+            _ => false,
+        };
+        let (stay, lost): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.queue).into_iter().partition(may_stay);
+        self.queue = stay;
+        for said in lost {
             self.say(&format!("not sent: {said}"));
         }
     }

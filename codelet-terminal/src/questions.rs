@@ -1,7 +1,8 @@
 //! A question for permission as it stands above the input: what is asked in a line, and what may be answered.
 
-use crate::answers::{self, grant, say};
+use crate::answers::{grant, say};
 use crate::render::clean::clean;
+use crate::render::figures::count;
 use crate::render::look::{Look, Role};
 use crate::render::permission::{choices, question};
 use codelet_agent::asking::Question;
@@ -62,7 +63,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>) -> Vec
     }
     lines.extend(choices(Some(&always(question)), look));
     if stand.waiting > 0 {
-        let more = answers::count(stand.waiting, "more question");
+        let more = count(stand.waiting as u64, "more question");
         lines.extend(say(look, Role::Dim, &format!("{more} after this one")));
     }
     lines

@@ -2,7 +2,7 @@
 //! clock of its own.
 
 use crate::answers;
-use crate::command;
+use crate::command::{self, Said};
 use crate::complete::{self, Candidate, Sought};
 use crate::editor::Editor;
 use crate::front::Doing;
@@ -109,18 +109,23 @@ impl Repl {
         self.queue.pop_front()
     }
 
-    /// What was said meanwhile goes back to where it was written.
-    pub fn give_back(&mut self) {
+    /// What was said meanwhile goes back to where it was written. Of several things, prompts make one text; in it, a
+    /// command would be none or swallow what follows, so those are returned.
+    pub fn give_back(&mut self) -> Vec<String> {
         if self.queue.is_empty() {
-            return;
+            return Vec::new();
         }
-        let mut texts: Vec<String> = self.queue.drain(..).collect();
+        let is_alone = self.queue.len() == 1 && self.editor.is_empty();
+        let (mut texts, others): (Vec<String>, Vec<String>) = self
+            .queue
+            .drain(..)
+            .partition(|said| is_alone || matches!(command::read(said), Said::Prompt(_)));
         if !self.editor.is_empty() {
             texts.push(self.editor.text());
         }
-        let text = texts.join("\n");
         self.editor.set("");
-        self.editor.paste(&text);
+        self.editor.paste(&texts.join("\n"));
+        others
     }
 
     /// The names of files have come.
@@ -536,8 +541,22 @@ mod tests {
         at.code(Code::Up);
         assert_eq!(at.repl.editor.text(), "two");
         assert_eq!(at.repl.queued().collect::<Vec<_>>(), ["one"]);
-        at.repl.give_back();
+        assert!(at.repl.give_back().is_empty());
         assert_eq!(at.repl.editor.text(), "one\ntwo");
+    }
+
+    #[test]
+    fn commands_that_were_typed_ahead_are_not_mixed_into_a_text() {
+        let mut at = At::new();
+        for said in ["one", "/compact", "!ls", "two"] {
+            at.repl.queue(said.to_owned());
+        }
+        assert_eq!(at.repl.give_back(), ["/compact", "!ls"]);
+        assert_eq!(at.repl.editor.text(), "one\ntwo");
+        at.repl.editor.set("");
+        at.repl.queue("/compact".to_owned());
+        assert!(at.repl.give_back().is_empty());
+        assert_eq!(at.repl.editor.text(), "/compact");
     }
 
     #[test]

@@ -76,14 +76,15 @@ impl<W: Write> Screen<W> {
         if self.at > 0 {
             let _ = write!(out, "\x1b[{}A", self.at);
         }
-        if !finished.is_empty() {
-            // What stood in the rows goes, or it would be left in the scrollback.
+        if self.drawn.is_empty() || !finished.is_empty() {
+            // What stood in the rows goes, or it would be left in the scrollback. And a terminal that has wrapped it joins
+            // it again when it becomes wider, whatever was written over it; what was cleared it forgets.
             out.push_str("\x1b[J");
             self.drawn.clear();
-            for line in finished {
-                push_line(&mut out, line, usize::MAX);
-                out.push_str("\r\n");
-            }
+        }
+        for line in finished {
+            push_line(&mut out, line, usize::MAX);
+            out.push_str("\r\n");
         }
         let rows: Vec<String> = frame
             .rows
@@ -298,6 +299,23 @@ mod tests {
         screen.wipe().unwrap();
         let rows = shown((20, 8), &bytes);
         assert_eq!((rows[0].as_str(), rows[1].as_str(), rows[2].as_str()), ("one", "", ""));
+    }
+
+    #[test]
+    fn what_a_terminal_has_wrapped_is_cleared_before_it_is_written_over() {
+        let mut bytes = Vec::new();
+        let mut screen = Screen::new(&mut bytes, (20, 8));
+        screen
+            .draw(&[], frame(&["a row of 15 col", "b"], Some((1, 0))))
+            .unwrap();
+        let drawn = screen.out.len();
+        screen.resize((10, 8));
+        screen.draw(&[], frame(&["short", "b"], Some((1, 0)))).unwrap();
+        let after = String::from_utf8(bytes[drawn..].to_vec()).unwrap();
+        // Two rows up, as the first one is two of them now, and all is cleared before the first word.
+        let up = after.find("\x1b[2A").unwrap();
+        let clear = after.find("\x1b[J").unwrap();
+        assert!(up < clear && clear < after.find("short").unwrap(), "{after:?}");
     }
 
     #[test]

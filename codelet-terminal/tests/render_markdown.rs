@@ -66,6 +66,11 @@ fn markdown() -> impl Strategy<Value = String> {
         "\u{202e}",
         "\u{1b}[31m",
         "~~s~~",
+        "[^1]",
+        "\n[^1]: a note\n",
+        "[x][ref]",
+        "\n[ref]: https://example.org 'a title'\n",
+        "[ref]",
         "!",
         "a long run of words that fills a row and a bit more ",
     ]);
@@ -125,7 +130,8 @@ proptest! {
         let shown = words(&said(&whole(&text, look)));
         let mut left = shown.chars();
         // Entities are read, the marks of tasks become boxes, and invisible characters are spelt out.
-        for c in words(&text.replace("&amp;", "").replace("- [x] ", "").replace(['\u{202e}', '\u{1b}'], "")).chars() {
+        // A reference that is known says its address instead of its label.
+        for c in words(&text.replace("&amp;", "").replace("- [x] ", "").replace("[ref]", "").replace(['\u{202e}', '\u{1b}'], "")).chars() {
             prop_assert!(left.any(|other| other == c), "{c:?} of {text:?} is missing in {shown:?}");
         }
     }
@@ -134,6 +140,55 @@ proptest! {
     fn words_alone_come_out_as_they_went_in(text in "[a-zé日]{1,12}( [a-zé日]{1,12}){0,80}", look in looks()) {
         let squeeze = |text: &str| text.split_whitespace().collect::<String>();
         prop_assert_eq!(squeeze(&said(&whole(&text, look))), squeeze(&text));
+    }
+}
+
+proptest! {
+    /// A window may change its size at any time: what comes out afterwards fits, and no word is lost.
+    #[test]
+    fn what_is_open_fits_a_window_of_another_size(text in markdown(), from in looks(), width in 8usize..100, cut in any::<prop::sample::Index>()) {
+        let cut = text.floor_char_boundary(cut.index(text.len() + 1));
+        let to = from.at_width(width);
+        let mut markdown = Markdown::new(from);
+        let mut lines = markdown.push(&text[..cut]);
+        let before = lines.len();
+        lines.extend(markdown.set_look(to));
+        lines.extend(markdown.push(&text[cut..]));
+        lines.extend(markdown.finish());
+        for line in &lines[before..] {
+            prop_assert!(line_columns(line) <= width, "{:?}", line_text(line));
+        }
+        let words = |lines: &[Line<'_>]| -> String { said(lines).chars().filter(|c| c.is_alphabetic()).collect() };
+        // A table that becomes records says its header again with each.
+        if !text.contains('|') {
+            prop_assert_eq!(words(&lines), words(&whole(&text, from)));
+        }
+    }
+}
+
+#[test]
+fn a_paragraph_that_is_open_is_laid_out_anew_when_the_window_changes() {
+    let rows = |lines: &[Line<'_>]| lines.iter().map(line_text).collect::<Vec<_>>();
+    let mut markdown = Markdown::new(Look::new(24, Styles::Plain, Background::Dark));
+    let words = "one two three four five six seven eight nine ten eleven twelve ";
+    // So much is looked at before a row is shown.
+    let begun = markdown.push(&words.repeat(30));
+    assert_eq!(rows(&begun)[0], "one two three four five");
+    let narrowed = markdown.set_look(Look::new(12, Styles::Plain, Background::Dark));
+    assert!(rows(&narrowed).iter().all(|row| row.len() <= 12), "{narrowed:?}");
+    let rest = markdown.finish();
+    assert!(rows(&rest).iter().all(|row| row.len() <= 12), "{rest:?}");
+    let all: Vec<String> = [begun, narrowed, rest].concat().iter().map(line_text).collect();
+    assert_eq!(all.join(" "), words.repeat(30).trim_end());
+}
+
+#[test]
+fn emoji_that_are_joined_stay_joined_however_long_the_line_is() {
+    for width in [40, 79, 100] {
+        let look = Look::new(width, Styles::Colour, Background::Dark);
+        let family = "👩\u{200d}👩\u{200d}👧";
+        let shown = said(&whole(&family.repeat(400), look));
+        assert_eq!(shown.matches(family).count(), 400, "{width}: {shown}");
     }
 }
 

@@ -8,6 +8,7 @@ use codelet_agent::permission::Asked;
 use codelet_agent::run::Ending;
 use codelet_agent::tool::Need;
 use codelet_context::body::Body;
+use codelet_context::breaks::{Break, Cause};
 use codelet_context::compact::{TurnCount, Warning};
 use codelet_context::conversation::{Conversation, Report};
 use codelet_context::message::{Action, ActionKind, Message, Part, Role as Speaker, ToolCall, ToolResult};
@@ -18,7 +19,7 @@ use codelet_context::price::{PriceCard, Rates};
 use codelet_context::usage::Usage;
 use codelet_terminal::render::answers::{pins, todo, why};
 use codelet_terminal::render::context::context;
-use codelet_terminal::render::cost::{Break, cost};
+use codelet_terminal::render::cost::cost;
 use codelet_terminal::render::permission::{choices, question};
 use codelet_terminal::render::wrap::line_columns;
 use codelet_terminal::render::{Background, Diff, Look, Markdown, Renderer, Styles};
@@ -422,13 +423,20 @@ fn the_answers_to_commands() {
             cache_write_1h: 6.0,
         };
         let price = PriceCard::flat("usual", rates);
-        let mut breaks: Vec<Break> = conversation.edits().iter().map(Break::from).collect();
-        breaks.push(Break {
-            reason: "another model".to_owned(),
-            at: 40,
-            dollars: Some((0.12, Some(0.131))),
-            ..Break::default()
-        });
+        let broken = |request: u64, cause: Cause, actual: Option<f64>| Break {
+            request,
+            cause,
+            removed: if matches!(cause, Cause::Edit(_)) { 41_900 } else { 0 },
+            rewritten: 12_000,
+            predicted: 0.12,
+            saving: 0.01,
+            actual,
+        };
+        let breaks = [
+            broken(7, Cause::Edit(Reason::Asked), Some(0.131)),
+            broken(12, Cause::Expired, Some(0.2)),
+            broken(40, Cause::Unplanned, None),
+        ];
         let handle = conversation
             .archive()
             .iter()

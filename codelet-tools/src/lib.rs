@@ -165,8 +165,8 @@ pub fn files(root: &Path, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     walk::files(root, &Interrupt::new(), |path| {
         let path = path.strip_prefix(root).unwrap_or(path);
-        // A name that is no text cannot be typed.
-        found.extend(path.to_str().map(str::to_owned));
+        // As the tools read them: a name that would break a line stands in quotes.
+        found.push(spelling::spell(path.as_os_str()));
         found.len() < most
     });
     found

@@ -1,9 +1,12 @@
-//! How things look: colour, width, bars, and numbers that people can read.
+//! How things look outside a session: colour, width, bars. Figures, cuts and what makes texts harmless are the terminal's.
 
+use codelet_terminal::render::{clean, figures};
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use terminal_size::{Width, terminal_size_of};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub use codelet_terminal::render::figures::{bytes, number, percent};
+pub use codelet_terminal::render::wrap::{clip, clip_left as clip_path, columns as width, fit};
 
 /// What is assumed of an output whose width nobody knows, in columns.
 const DEFAULT_WIDTH: usize = 80;
@@ -142,68 +145,9 @@ impl Ink {
     }
 }
 
-/// A text that cannot harm a terminal: control characters and those that turn the direction of writing are replaced.
+/// A text that cannot harm a terminal: what it would obey is shown instead, on one line.
 pub fn clean(text: &str) -> String {
-    let harmful = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
-}
-
-/// The columns that a text takes.
-pub fn width(text: &str) -> usize {
-    text.width()
-}
-
-/// The text cut to this many columns, with `…` at the end if something is missing.
-pub fn clip(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut room = columns.saturating_sub(1);
-    let mut end = 0;
-    for (at, c) in text.char_indices() {
-        let wide = c.width().unwrap_or(0);
-        if wide > room {
-            break;
-        }
-        room -= wide;
-        end = at + c.len_utf8();
-    }
-    let kept = text[..end].trim_end();
-    if columns == 0 {
-        String::new()
-    } else {
-        format!("{kept}…")
-    }
-}
-
-/// The text cut or filled up to exactly this many columns.
-pub fn fit(text: &str, columns: usize) -> String {
-    let mut text = clip(text, columns);
-    let missing = columns.saturating_sub(text.width());
-    text.extend(std::iter::repeat_n(' ', missing));
-    text
-}
-
-/// A path cut to this many columns from the left, because its end tells more.
-pub fn clip_path(path: &str, columns: usize) -> String {
-    if path.width() <= columns {
-        return path.to_owned();
-    }
-    let mut room = columns.saturating_sub(1);
-    let mut start = path.len();
-    for (at, c) in path.char_indices().rev() {
-        let wide = c.width().unwrap_or(0);
-        if wide > room {
-            break;
-        }
-        room -= wide;
-        start = at;
-    }
-    if columns == 0 {
-        String::new()
-    } else {
-        format!("…{}", &path[start..])
-    }
+    clean::clean(text, 1).into_owned()
 }
 
 /// Parts on one line, or where that is too narrow, on as few lines as will do. Each part comes with its columns, which
@@ -212,13 +156,13 @@ pub fn flow(parts: impl IntoIterator<Item = (usize, String)>, separator: &str, c
     let mut text = String::new();
     let mut used = 0;
     for (wide, part) in parts {
-        if used > 0 && used + separator.width() + wide > columns {
+        if used > 0 && used + width(separator) + wide > columns {
             text.push('\n');
             text.push_str(indent);
-            used = indent.width();
+            used = width(indent);
         } else if used > 0 {
             text.push_str(separator);
-            used += separator.width();
+            used += width(separator);
         }
         text.push_str(&part);
         used += wide;
@@ -226,74 +170,14 @@ pub fn flow(parts: impl IntoIterator<Item = (usize, String)>, separator: &str, c
     text
 }
 
-/// `182300` as `182,300`.
-pub fn number(value: u64) -> String {
-    codelet_context::cut::grouped(usize::try_from(value).unwrap_or(usize::MAX))
-}
-
 /// A number with its noun: `1 turn`, `1,200 turns`.
 pub fn count(value: usize, noun: &str) -> String {
-    let plural = if value == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", number(value as u64))
-}
-
-/// `4615810` as `4.6 MB`.
-pub fn bytes(value: u64) -> String {
-    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
-    if value < 1000 {
-        return format!("{value} B");
-    }
-    let mut scaled = value as f64 / 1000.0;
-    let mut unit = 0;
-    // 999.95 would be shown as 1000.0.
-    while scaled >= 999.95 && unit + 1 < UNITS.len() {
-        scaled /= 1000.0;
-        unit += 1;
-    }
-    format!("{scaled:.1} {}", UNITS[unit])
-}
-
-/// `part` of `whole` in per cent, rounded; something is never shown as nothing.
-pub fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "0 %".to_owned();
-    }
-    let exact = part as f64 * 100.0 / whole as f64;
-    if part > 0 && exact < 0.5 {
-        "<1 %".to_owned()
-    } else {
-        format!("{exact:.0} %")
-    }
+    figures::count(value as u64, noun)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        let told: Vec<_> = [0, 999, 1000, 182_300, u64::MAX].into_iter().map(number).collect();
-        assert_eq!(told, ["0", "999", "1,000", "182,300", "18,446,744,073,709,551,615"]);
-        assert_eq!(count(1, "turn"), "1 turn");
-        assert_eq!(count(2000, "turn"), "2,000 turns");
-        assert_eq!(bytes(999), "999 B");
-        assert_eq!(bytes(4_615_810), "4.6 MB");
-        assert_eq!(bytes(999_999), "1.0 MB");
-        assert_eq!(percent(1, 1000), "<1 %");
-        assert_eq!(percent(2, 3), "67 %");
-        assert_eq!(percent(1, 0), "0 %");
-    }
-
-    #[test]
-    fn cutting_respects_wide_characters() {
-        assert_eq!(clip("hello", 5), "hello");
-        assert_eq!(clip("hello!", 5), "hell…");
-        assert_eq!(clip("日本語", 4), "日…");
-        assert_eq!(fit("日本語", 4), "日… ");
-        assert_eq!(fit("ab", 4), "ab  ");
-        assert_eq!(clip("ab", 0), "");
-        assert_eq!(clip_path("src/deep/日本.rs", 7), "…本.rs");
-    }
 
     #[test]
     fn parts_flow_onto_as_few_lines_as_will_do() {
@@ -305,7 +189,7 @@ mod tests {
 
     #[test]
     fn escape_codes_do_not_reach_the_terminal() {
-        assert_eq!(clean("a\x1b[31mb\u{202e}c\n"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}");
+        assert_eq!(clean("a\x1b[31mb\u{202e}c\td\n"), "a␛[31mb‹U+202E›c d␊");
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! MCP servers, as the user's settings name them, and what becomes of that at the beginning of a session.
 
+use crate::exit::words;
+use crate::paint::clean;
 use crate::settings::{Key, LONGEST_WAIT};
 use codelet_mcp::{Reach, Server};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +16,9 @@ use std::time::Duration;
 const START: u64 = 10;
 /// How long a call may take where the settings do not say, in seconds.
 const TIMEOUT: u64 = 120;
+
+/// No more of a file of certificates is read, in bytes; those of a whole system are a quarter of it.
+const MOST_CERTIFICATES: u64 = 1024 * 1024;
 
 /// What a settings file says of a server.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
@@ -32,6 +39,8 @@ pub struct ServerFile {
     /// Headers of each request to it; `${NAME}` stands for one of our variables.
     #[serde(default)]
     headers: BTreeMap<String, Key>,
+    /// A file of certificates that are trusted besides the usual ones.
+    ca: Option<PathBuf>,
     /// Patterns of the tools that are wanted.
     tools: Option<Vec<String>>,
     /// Seconds that it may take to be ready.
@@ -63,6 +72,7 @@ impl ServerFile {
             (Some(_), Some(_)) => return Err("expected a `command` or a `url`, not both".to_owned()),
             (Some(command), None) if command.trim().is_empty() => return Err("command: expected a program".to_owned()),
             (Some(_), None) if !self.headers.is_empty() => return Err("headers go with a `url`".to_owned()),
+            (Some(_), None) if self.ca.is_some() => return Err("ca goes with a `url`".to_owned()),
             (None, Some(url)) => {
                 let url = url.reveal();
                 if !url.starts_with("https://") && !url.starts_with("http://") {
@@ -159,6 +169,10 @@ impl ServerFile {
             (None, url) => Reach::Http {
                 url: url.as_ref().map_or(String::new(), |url| url.reveal().to_owned()),
                 headers: expanded(&self.headers)?,
+                authorities: match &self.ca {
+                    Some(ca) => certificates(&directory.join(ca))?,
+                    None => String::new(),
+                },
             },
         };
         Ok(Server {
@@ -168,6 +182,19 @@ impl ServerFile {
             start: Duration::from_secs(self.start.unwrap_or(START)),
             timeout: Duration::from_secs(self.timeout.unwrap_or(TIMEOUT)),
         })
+    }
+}
+
+/// The text of a file of certificates.
+fn certificates(path: &Path) -> Result<String, String> {
+    let wrong = |why: String| format!("ca: {}: {why}", clean(&path.display().to_string()));
+    let file = File::open(path).map_err(|error| wrong(words(&error)))?;
+    let mut text = String::new();
+    let read = file.take(MOST_CERTIFICATES).read_to_string(&mut text);
+    read.map_err(|_| wrong("it is no text, as certificates in PEM form are".to_owned()))?;
+    match text.trim().is_empty() {
+        true => Err(wrong("it is empty".to_owned())),
+        false => Ok(text),
     }
 }
 
@@ -321,12 +348,16 @@ mod tests {
                 file("url = \"https://x\"\nheaders = { Authorization = \"Bearer ${NONE}\" }"),
             ),
             ("b".to_owned(), file("command = \"x\"\nenabled = false")),
+            ("c".to_owned(), file("url = \"https://x\"\nca = \"no/such.pem\"")),
         ];
         let named = named(&files.into(), Path::new("/"), &[], &variables);
         assert!(named.servers.is_empty());
         assert_eq!(
             named.notices,
-            ["MCP server a: the variable NONE is not set, so it is not used"]
+            [
+                "MCP server a: the variable NONE is not set, so it is not used",
+                "MCP server c: ca: /no/such.pem: no such file, so it is not used"
+            ]
         );
     }
 
@@ -338,6 +369,7 @@ mod tests {
             ("url = \"ftp://x\"", "expected https://"),
             ("url = \"https://x\"\nargs = [\"a\"]", "go with a `command`"),
             ("command = \"x\"\nheaders = { a = \"b\" }", "go with a `url`"),
+            ("command = \"x\"\nca = \"b\"", "ca goes with a `url`"),
             ("command = \"x\"\ntimeout = 0", "timeout: expected 1 to"),
             ("command = \"x\"\nenv = { \"a=b\" = \"c\" }", "no name of a variable"),
         ] {

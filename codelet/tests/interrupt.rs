@@ -6,25 +6,18 @@ mod common;
 
 use codelet_testkit::server::{Behaviour, End, Fault, Gate, Refusal, Reply, RetryAfter, Server, Wire, block_on};
 use common::agent::{Bench, WIRES, name};
+use common::pty::signal;
 use serde_json::json;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// What an interruption may take, with room for a machine that does other work beside.
 const SOON: Duration = Duration::from_millis(400);
 
-fn signal(child: &Child, signal: &str) {
-    let done = Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(done.success());
-}
-
 /// Interrupts and waits; returns the status and how long it took.
 fn interrupt(mut child: Child) -> (Option<i32>, Duration) {
     let began = Instant::now();
-    signal(&child, "-INT");
+    signal(child.id(), "-INT");
     let status = child.wait().unwrap();
     eprintln!("{status:?}");
     (status.code(), began.elapsed())
@@ -130,8 +123,8 @@ fn a_second_interruption_ends_the_process() {
     let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("x").gated(&gate)]));
     let mut child = bench.start(&server, Wire::Anthropic, &["-p", "Hello?"]);
     block_on(gate.reached());
-    signal(&child, "-INT");
-    signal(&child, "-INT");
+    signal(child.id(), "-INT");
+    signal(child.id(), "-INT");
     let began = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(began.elapsed() < SOON);

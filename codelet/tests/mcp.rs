@@ -7,9 +7,10 @@ mod common;
 use codelet_testkit::mcp::{Http, Manner, program};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
+use common::pty::signal;
 use common::{ended, stderr, stdout};
 use serde_json::json;
-use std::process::{Child, Command, Output};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// No test of its own: the server that the others start.
@@ -218,14 +219,6 @@ fn a_server_sees_no_key_and_what_it_is_given() {
     }
 }
 
-fn signal(child: &Child, signal: &str) {
-    let done = Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(done.success());
-}
-
 #[test]
 fn an_interruption_ends_the_call_and_all_that_the_server_has_started() {
     for kind in ["-INT", "-TERM"] {
@@ -240,7 +233,7 @@ fn an_interruption_ends_the_call_and_all_that_the_server_has_started() {
         );
         assert_eq!(pids(&bench, "s").len(), 2);
         let began = Instant::now();
-        signal(&child, kind);
+        signal(child.id(), kind);
         assert_eq!(child.wait().unwrap().code(), Some(130));
         eprintln!("{kind}: {} ms", began.elapsed().as_millis());
         assert!(began.elapsed() < Duration::from_millis(400), "{:?}", began.elapsed());
@@ -255,8 +248,8 @@ fn a_second_signal_while_servers_start_leaves_nothing_behind() {
     let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("x")]));
     let mut child = bench.start(&server, Wire::Anthropic, &["-p", "Go."]);
     wait_until(|| heard(&bench, "s").contains(&"initialize".to_owned()), "the server");
-    signal(&child, "-TERM");
-    signal(&child, "-TERM");
+    signal(child.id(), "-TERM");
+    signal(child.id(), "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     all_gone(&bench, "s");
     assert!(server.record().exchanges.is_empty());

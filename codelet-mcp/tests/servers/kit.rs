@@ -89,6 +89,7 @@ pub fn web(name: &str, http: &Http) -> Server {
         reach: Reach::Http {
             url: http.url(),
             headers: vec![("Authorization".to_owned(), "Bearer hush-123456".to_owned())],
+            authorities: String::new(),
         },
         tools: None,
         start: HARD,

@@ -6,6 +6,7 @@ mod calls;
 mod ends;
 mod kit;
 mod starts;
+mod tls;
 
 /// No test of its own: the server that the others start.
 #[test]

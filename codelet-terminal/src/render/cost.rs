@@ -1,65 +1,17 @@
 //! What a session has cost: by kind, the share that the cache saved, and each break of it with its reason.
 
-use super::clean::clean;
 use super::context::heading;
 use super::figures::{count, dollars, number, percent, short};
 use super::look::{Look, Role};
-use super::wrap::{clip, columns, fit};
+use super::wrap::{Breaking, Wrap, clip, columns, fit};
 use codelet_agent::bill::Bill;
-use codelet_context::breaks;
-use codelet_context::conversation::Edit;
+use codelet_context::breaks::{Break, Cause};
 use codelet_context::price::PriceCard;
-use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use ratatui::text::{Line, Span};
 
 /// Breaks of the cache that are listed, the newest.
 const BREAKS: usize = 20;
-
-/// A moment at which the cached beginning of the requests was changed, so that it had to be written again.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Break {
-    /// Why, in a word or a few.
-    pub reason: String,
-    /// How many messages the history held then.
-    pub at: usize,
-    /// Before which request of the session, counted from 1, where that is known.
-    pub request: Option<u64>,
-    /// Tokens before and after.
-    pub tokens: Option<(Tokens, Tokens)>,
-    /// The user has taken it back, which was a break of its own.
-    pub is_undone: bool,
-    /// What it was thought to cost, in US dollars, and what it did, where that is known.
-    pub dollars: Option<(f64, Option<f64>)>,
-}
-
-impl From<&Edit> for Break {
-    fn from(edit: &Edit) -> Self {
-        Break {
-            reason: format!("compacted: {}", edit.reason.name()),
-            at: edit.at,
-            request: None,
-            tokens: Some((edit.before, edit.after)),
-            is_undone: edit.is_undone,
-            dollars: None,
-        }
-    }
-}
-
-impl From<&breaks::Break> for Break {
-    fn from(broken: &breaks::Break) -> Self {
-        Break {
-            reason: match broken.cause {
-                breaks::Cause::Edit(reason) => format!("edited: {}", reason.name()),
-                breaks::Cause::Expired => "the cache had expired".to_owned(),
-                breaks::Cause::Unplanned => "nobody knows why".to_owned(),
-            },
-            request: Some(broken.request),
-            dollars: Some((broken.predicted, broken.actual)),
-            ..Break::default()
-        }
-    }
-}
 
 /// The bill, a line for each kind of token. `price` is that of the model in use, none where nobody knows it.
 pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Look) -> Vec<Line<'static>> {
@@ -146,7 +98,7 @@ pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Loo
         ));
     }
     share(bill, look, &mut out);
-    list_breaks(breaks, look, &mut out);
+    list_breaks(breaks, price.is_some(), look, &mut out);
     out
 }
 
@@ -159,7 +111,11 @@ fn total(bill: &Bill, look: &Look) -> Line<'static> {
     Line::from(vec![
         Span::styled("Cost  ", look.style(Role::Accent)),
         Span::styled(spent, look.style(Role::Strong)),
-        Span::raw(format!(" · {}", count(bill.requests, "request"))),
+        Span::raw(format!(
+            "{}{}",
+            look.pick(" · ", " - "),
+            count(bill.requests, "request")
+        )),
     ])
 }
 
@@ -186,7 +142,7 @@ fn share(bill: &Bill, look: &Look, out: &mut Vec<Line<'static>>) {
     ]));
 }
 
-fn list_breaks(breaks: &[Break], look: &Look, out: &mut Vec<Line<'static>>) {
+fn list_breaks(breaks: &[Break], has_price: bool, look: &Look, out: &mut Vec<Line<'static>>) {
     let note = match breaks.len() {
         0 => "none: every request extended the one before it".to_owned(),
         some => format!("{}, each with its reason", count(some as u64, "time")),
@@ -200,28 +156,25 @@ fn list_breaks(breaks: &[Break], look: &Look, out: &mut Vec<Line<'static>>) {
         )));
     }
     for (index, one) in breaks.iter().enumerate().skip(older) {
-        let mut pieces = vec![clean(&one.reason, 1).into_owned()];
-        if let Some((before, after)) = one.tokens {
-            pieces.push(format!(
-                "{} {} {} tokens",
-                short(before),
-                look.pick("→", "->"),
-                short(after)
-            ));
-        }
-        match one.dollars {
-            Some((thought, Some(was))) => pieces.push(format!("{}, {} expected", dollars(was), dollars(thought))),
-            Some((thought, None)) => pieces.push(format!("{} expected", dollars(thought))),
+        let mut pieces = vec![match one.cause {
+            Cause::Edit(reason) => format!("edited: {}", reason.name()),
+            Cause::Expired => "the cache had expired".to_owned(),
+            Cause::Unplanned => "nobody knows why".to_owned(),
+        }];
+        // Without a price, what was expected is a guess at the prices of another model.
+        match one.actual.filter(|_| has_price) {
+            Some(actual) => pieces.push(format!("{}, {} expected", dollars(actual), dollars(one.predicted))),
+            None if has_price => pieces.push(format!("{} expected", dollars(one.predicted))),
             None => {}
         }
-        pieces.push(match one.request {
-            Some(request) => format!("before request {}", number(request)),
-            None => format!("at message {}", number(one.at as u64)),
-        });
-        if one.is_undone {
-            pieces.push("undone".to_owned());
+        pieces.push(format!("before request {}", number(one.request)));
+        if one.removed > 0 {
+            pieces.push(format!("{} tokens removed", short(one.removed)));
         }
-        let line = format!("  {:>2}  {}", index + 1, pieces.join(look.pick(" · ", " - ")));
-        out.push(Line::from(clip(&line, look.width)));
+        let first = Span::raw(format!("  {:>2}  ", index + 1));
+        let rest = Span::raw(" ".repeat(columns(&first.content)));
+        let mut wrap = Wrap::new(look.width, Breaking::Prose, vec![first], vec![rest]);
+        wrap.push(look.style(Role::Text), &pieces.join(look.pick(" · ", " - ")), out);
+        wrap.finish(out);
     }
 }

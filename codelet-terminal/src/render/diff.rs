@@ -182,25 +182,13 @@ fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'stati
                 .collect(),
             false => Vec::new(),
         };
-        for (index, row) in old.iter().enumerate() {
-            let pieces = marked.get(index).and_then(|marks| Some(marks.as_ref()?.0.clone()));
-            show_row(
-                row,
-                pieces.unwrap_or_else(|| vec![(false, row.text.clone())]),
-                digits,
-                look,
-                out,
-            );
-        }
-        for (index, row) in new.iter().enumerate() {
-            let pieces = marked.get(index).and_then(|marks| Some(marks.as_ref()?.1.clone()));
-            show_row(
-                row,
-                pieces.unwrap_or_else(|| vec![(false, row.text.clone())]),
-                digits,
-                look,
-                out,
-            );
+        let (before, after): (Vec<_>, Vec<_>) = marked.into_iter().map(Option::unzip).unzip();
+        for (rows, mut marks) in [(old, before), (new, after)] {
+            marks.resize(rows.len(), None);
+            for (row, pieces) in rows.iter().zip(marks) {
+                let pieces = pieces.unwrap_or_else(|| vec![(false, row.text.clone())]);
+                show_row(row, pieces, digits, look, out);
+            }
         }
         at += removed + added;
     }

@@ -42,7 +42,8 @@ enum Doing {
         left: Duration,
         next_try: u32,
     },
-    Compacting,
+    /// Something that no event tells of.
+    Busy(&'static str),
 }
 
 /// What a block of lines is about: unlike ones are parted by a blank line.
@@ -116,10 +117,12 @@ impl Renderer {
         &self.look
     }
 
-    /// Another look, for example after a resize. Finished lines stay as they are.
-    pub fn set_look(&mut self, look: Look) {
+    /// Another look, for example after a resize. Finished lines stay as they are; what is open is laid out anew, and the
+    /// rows of it that this fills are returned.
+    pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
         self.look = look;
-        self.answer.set_look(look);
+        let lines = self.answer.set_look(look);
+        self.said(lines)
     }
 
     /// The model that is asked, for the status line.
@@ -153,16 +156,9 @@ impl Renderer {
         }
     }
 
-    /// A compaction that the user asked for begins or ends.
-    pub fn set_compacting(&mut self, is_compacting: bool, now: Duration) {
-        self.set_doing(
-            if is_compacting {
-                Doing::Compacting
-            } else {
-                Doing::Nothing
-            },
-            now,
-        );
+    /// Something begins that no event tells of, in words for the status line; or it ends.
+    pub fn set_busy(&mut self, words: Option<&'static str>, now: Duration) {
+        self.set_doing(words.map_or(Doing::Nothing, Doing::Busy), now);
     }
 
     /// The user's prompt, as it goes to the model.
@@ -218,6 +214,14 @@ impl Renderer {
         out
     }
 
+    /// The same while something is said: what is open goes on behind it as it was.
+    pub fn aside(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+        let mut out = self.topic(Topic::Notices);
+        out.extend(lines);
+        self.last = Some(Topic::Prompt);
+        out
+    }
+
     /// One line for the user: something to know.
     pub fn notice(&mut self, text: &str) -> Vec<Line<'static>> {
         self.labelled(Role::Warning, "note:", text)
@@ -251,11 +255,7 @@ impl Renderer {
                 self.done.said += text.len();
                 self.done.words += text.split_whitespace().count() as u64;
                 let lines = self.answer.push(text);
-                if !lines.is_empty() {
-                    out.extend(self.topic(Topic::Answer));
-                    out.extend(lines);
-                    self.has_said = true;
-                }
+                out.extend(self.said(lines));
                 out
             }
             Event::Calling { tool } => {
@@ -433,7 +433,7 @@ impl Renderer {
             (Doing::Writing, _) => Some("writing".to_owned()),
             (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
             (Doing::Waiting { next_try, left, .. }, _) => Some(format!("try {next_try} in {}", clock(*left))),
-            (Doing::Compacting, _) => Some("compacting".to_owned()),
+            (Doing::Busy(words), _) => Some((*words).to_owned()),
             (Doing::Tools, _) => match self.running.as_slice() {
                 [] => Some("waiting for the model".to_owned()),
                 [one] => Some(one.label()),
@@ -494,6 +494,11 @@ impl Renderer {
     /// Ends the answer's text, which goes on after something else if it does.
     fn flush(&mut self) -> Vec<Line<'static>> {
         let lines = self.answer.finish();
+        self.said(lines)
+    }
+
+    /// Lines of the answer, behind whatever was shown before.
+    fn said(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         if lines.is_empty() {
             return lines;
         }

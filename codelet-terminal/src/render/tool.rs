@@ -86,10 +86,9 @@ impl Running {
     pub fn live(&self, look: &Look, now: Duration) -> Vec<Line<'static>> {
         let mark = Span::styled(look.pick("→ ", "> "), look.style(Role::Accent));
         let time = now.saturating_sub(self.began);
-        let dots = look.pick(" …", " ...");
         let time = match time.as_secs() {
-            0 => dots.to_owned(),
-            _ => format!("{dots} {}", super::figures::clock(time)),
+            0 => String::new(),
+            _ => format!("{}{}", look.pick(" · ", " - "), super::figures::clock(time)),
         };
         let mut out = vec![self.line(mark, vec![Span::styled(time, look.style(Role::Dim))], look)];
         for line in last_lines(&self.tail, TAIL) {

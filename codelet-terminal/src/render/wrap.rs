@@ -164,8 +164,9 @@ pub struct Wrap {
     row: Vec<Span<'static>>,
     /// Columns that are taken, the row's beginning included.
     column: usize,
-    /// Columns of the row's beginning.
+    /// Columns of the row's beginning, and of how many pieces it is.
     margin: usize,
+    beginning: usize,
     has_row: bool,
     word: String,
     word_runs: Vec<(Style, usize)>,
@@ -188,6 +189,7 @@ impl Wrap {
             row: Vec::new(),
             column: 0,
             margin: 0,
+            beginning: 0,
             has_row: false,
             word: String::new(),
             word_runs: Vec::new(),
@@ -253,6 +255,43 @@ impl Wrap {
         }
     }
 
+    /// Another width from here on. The row that is open is broken anew; rows that it fills go to `out`. A beginning that
+    /// would leave less than half of a row is left out.
+    pub fn set_width(&mut self, width: usize, out: &mut Vec<Line<'static>>) {
+        let width = width.max(2);
+        if std::mem::replace(&mut self.width, width) == width {
+            return;
+        }
+        for beginning in [&mut self.first, &mut self.rest] {
+            if wide(beginning) > width / 2 {
+                beginning.clear();
+            }
+        }
+        let body = self.row.split_off(self.beginning.min(self.row.len()));
+        if self.margin > width / 2 {
+            self.row.clear();
+            (self.margin, self.beginning) = (0, 0);
+        }
+        self.column = self.margin;
+        let (space, word, runs) = (
+            self.space.take(),
+            std::mem::take(&mut self.word),
+            std::mem::take(&mut self.word_runs),
+        );
+        (self.word_width, self.ends_wide) = (0, false);
+        for span in body {
+            self.push(span.style, &span.content, out);
+        }
+        if let Some(style) = space {
+            self.push(style, " ", out);
+        }
+        let mut at = 0;
+        for (style, length) in runs {
+            self.push(style, &word[at..at + length], out);
+            at += length;
+        }
+    }
+
     /// Ends the row, however full it is.
     pub fn break_row(&mut self, out: &mut Vec<Line<'static>>) {
         self.place_word(out);
@@ -278,7 +317,6 @@ impl Wrap {
 
     /// Columns that the wider of its beginnings takes.
     pub fn margins(&self) -> usize {
-        let wide = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
         wide(&self.first).max(wide(&self.rest))
     }
 
@@ -378,10 +416,9 @@ impl Wrap {
 
     /// Columns of a row that no beginning takes.
     fn body(&self) -> usize {
-        let beginning = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
         let margin = match self.has_row {
-            true => self.margin.max(beginning(&self.rest)),
-            false => beginning(if self.is_begun { &self.rest } else { &self.first }).max(beginning(&self.rest)),
+            true => self.margin.max(wide(&self.rest)),
+            false => wide(if self.is_begun { &self.rest } else { &self.first }).max(wide(&self.rest)),
         };
         // The widest character takes two.
         self.width.saturating_sub(margin).max(2)
@@ -396,7 +433,7 @@ impl Wrap {
         } else {
             std::mem::take(&mut self.first)
         };
-        self.margin = beginning.iter().map(|span| columns(&span.content)).sum();
+        self.margin = wide(&beginning);
         self.row = beginning;
         self.column = self.margin;
         self.has_row = true;
@@ -405,6 +442,7 @@ impl Wrap {
         if !self.row.is_empty() {
             self.row.push(Span::raw(""));
         }
+        self.beginning = self.row.len();
     }
 
     fn end_row(&mut self, out: &mut Vec<Line<'static>>) {
@@ -413,6 +451,10 @@ impl Wrap {
         self.has_row = false;
         self.column = 0;
     }
+}
+
+fn wide(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| columns(&span.content)).sum()
 }
 
 fn append_to(row: &mut Vec<Span<'static>>, style: Style, text: &str) {

@@ -53,15 +53,19 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }
-    let report = Report::begin(world::secrets(&settings));
-    let lived = std::panic::catch_unwind(AssertUnwindSafe(|| live(chat, &settings, &place)));
-    match lived {
-        Ok(left) => left,
-        Err(_) => {
-            report.print();
-            Ok(BROKEN.into())
-        }
+    let lived = guarded(world::secrets(&settings), || live(chat, &settings, &place));
+    lived.unwrap_or_else(|| Ok(BROKEN.into()))
+}
+
+/// Does something that may break down. If it does, that is told on standard error once the terminal is as it was,
+/// without these secrets.
+fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
+    let report = Report::begin(secrets);
+    let done = std::panic::catch_unwind(AssertUnwindSafe(work));
+    if done.is_err() {
+        report.print();
     }
+    done.ok()
 }
 
 fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Failure> {
@@ -126,13 +130,15 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     runtime.block_on(servers.servers.end(once::FAREWELL));
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
-    let (left, session) = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
+    let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
     if let Some(path) = &chat.transcript {
-        transcript::write(path, &session)?;
+        transcript::write(path, &lived.session)?;
     }
-    Ok(match left {
-        Left::Left => Exit::Done.into(),
-        Left::Gone(status) => status.into(),
+    Ok(match (lived.left, &lived.ending) {
+        (Left::Gone(status), _) => status.into(),
+        // Whoever typed has seen how each prompt ended; whoever piped them in has only the status.
+        (Left::Left, Some(ending)) if !is_typed => Exit::of(ending).into(),
+        (Left::Left, _) => Exit::Done.into(),
     })
 }
 
@@ -351,3 +357,6 @@ impl Report {
 const SHORTEST_SECRET: usize = 8;
 /// A report is no longer than this, in characters.
 const LONGEST_REPORT: usize = 4_000;
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use super::agent::Bench;
 use codelet_testkit::server::{Server, Wire};
 use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
@@ -51,6 +52,8 @@ pub trait Session {
     fn interrupt(&mut self);
     /// Waits until these words were shown.
     fn wait(&mut self, words: &str);
+    /// Waits until these words were shown so often.
+    fn wait_for(&mut self, words: &str, times: usize);
     /// Answers the question that is shown: with `y`, `a`, `n`, or `n` and a reason.
     fn answer(&mut self, word: &str);
     /// What was shown since the beginning, as text.
@@ -66,6 +69,9 @@ pub struct Terminal {
     master: Option<File>,
     /// Keeps the other side open, and knows its modes.
     slave: File,
+    /// The modes before anything ran.
+    found: String,
+    reader: Option<Reader>,
     shown: Arc<Shown<Emulated>>,
     work: PathBuf,
 }
@@ -115,7 +121,7 @@ impl Terminal {
 
     /// Starts a command.
     pub fn run(bench: &Bench, command: Command, (columns, rows): (u16, u16)) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
@@ -138,6 +144,7 @@ impl Terminal {
             .custom_flags_noctty()
             .open(&name)
             .unwrap();
+        let found = modes(&slave);
         let mut wrapped = CommandWrap::from(shell);
         wrapped.wrap(ProcessSession);
         let child = wrapped.spawn().unwrap();
@@ -149,21 +156,13 @@ impl Terminal {
             more: Condvar::new(),
         });
         let master = File::from(master);
-        let mut reader = master.try_clone().unwrap();
-        let to = Arc::clone(&shown);
-        std::thread::spawn(move || {
-            let mut piece = [0; 16 * 1024];
-            while let Ok(count @ 1..) = reader.read(&mut piece) {
-                let mut state = to.lock();
-                state.parser.process(&piece[..count]);
-                state.bytes.extend_from_slice(&piece[..count]);
-                to.more.notify_all();
-            }
-        });
+        let reader = Reader::start(master.try_clone().unwrap(), Arc::clone(&shown));
         Terminal {
             child,
             master: Some(master),
             slave,
+            found,
+            reader: Some(reader),
             shown,
             work: bench.work.clone(),
         }
@@ -193,9 +192,9 @@ impl Terminal {
         state.parser.screen_mut().set_size(size.1, size.0);
     }
 
-    /// Closes the window.
+    /// Closes the window: nobody holds the emulator's side any more.
     pub fn hang_up(&mut self) {
-        // The thread that reads holds the other descriptor; it ends with the program.
+        self.reader = None;
         self.master = None;
     }
 
@@ -220,11 +219,13 @@ impl Terminal {
         self.shown.lock().bytes.clone()
     }
 
-    /// Whether keys are echoed and lines edited by the system, as a shell leaves it.
+    /// Whether all modes of the line are what they were before anything ran, and the emulator is in none of those that a
+    /// session asks for.
     pub fn is_as_found(&self) -> bool {
-        let modes = tcgetattr(&self.slave).unwrap().local_modes;
-        use rustix::termios::LocalModes;
-        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+        let state = self.shown.lock();
+        let screen = state.parser.screen();
+        let is_plain = !screen.hide_cursor() && !screen.bracketed_paste() && !screen.alternate_screen();
+        is_plain && modes(&self.slave) == self.found
     }
 
     /// The screen compared with the one that is kept under this name, as soon as all of it is drawn.
@@ -261,6 +262,56 @@ impl Terminal {
     fn settled(&self, text: &str) -> String {
         let text = text.replace(self.work.to_str().unwrap(), "WORK");
         text.lines().map(settled_line).collect::<Vec<_>>().join("\n") + "\n"
+    }
+}
+
+/// All modes of a terminal's line.
+fn modes(terminal: &File) -> String {
+    let found = tcgetattr(terminal).unwrap();
+    let (keys, text) = (found.input_modes, found.output_modes);
+    format!(
+        "{keys:?} {text:?} {:?} {:?} {:?}",
+        found.control_modes, found.local_modes, found.special_codes
+    )
+}
+
+/// Reads what a program prints until it is dropped, and lets go of the terminal then.
+struct Reader {
+    stop: Option<std::io::PipeWriter>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Reader {
+    fn start(mut from: File, to: Arc<Shown<Emulated>>) -> Self {
+        let (stopped, stop) = std::io::pipe().unwrap();
+        let read = move || {
+            let mut piece = [0; 16 * 1024];
+            loop {
+                let mut watched = [PollFd::new(&from, PollFlags::IN), PollFd::new(&stopped, PollFlags::IN)];
+                if poll(&mut watched, None).is_err() {
+                    continue;
+                }
+                if !watched[1].revents().is_empty() {
+                    return;
+                }
+                let Ok(count @ 1..) = from.read(&mut piece) else { return };
+                let mut state = to.lock();
+                state.parser.process(&piece[..count]);
+                state.bytes.extend_from_slice(&piece[..count]);
+                to.more.notify_all();
+            }
+        };
+        Reader {
+            stop: Some(stop),
+            thread: Some(std::thread::spawn(read)),
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.stop = None;
+        self.thread.take().unwrap().join().unwrap();
     }
 }
 
@@ -331,8 +382,12 @@ impl Session for Terminal {
     }
 
     fn wait(&mut self, words: &str) {
-        let found = self.shown.wait(|state| state.text().contains(words));
-        assert!(found, "{words:?} is not shown in:\n{}", self.text());
+        self.wait_for(words, 1);
+    }
+
+    fn wait_for(&mut self, words: &str, times: usize) {
+        let found = self.shown.wait(|state| state.text().matches(words).count() >= times);
+        assert!(found, "{words:?} is not shown {times} times in:\n{}", self.text());
     }
 
     fn answer(&mut self, word: &str) {
@@ -416,11 +471,15 @@ impl Session for Piped {
     }
 
     fn wait(&mut self, words: &str) {
+        self.wait_for(words, 1);
+    }
+
+    fn wait_for(&mut self, words: &str, times: usize) {
         let passed = self.passed;
         let found = self
             .shown
-            .wait(|bytes| String::from_utf8_lossy(&bytes[passed..]).contains(words));
-        assert!(found, "{words:?} is not shown in:\n{}", self.text());
+            .wait(|bytes| String::from_utf8_lossy(&bytes[passed..]).matches(words).count() >= times);
+        assert!(found, "{words:?} is not shown {times} times in:\n{}", self.text());
     }
 
     fn answer(&mut self, word: &str) {

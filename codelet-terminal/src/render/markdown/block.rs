@@ -1,9 +1,11 @@
 //! The blocks of a text, found line by line: what each line opens, goes on with, or ends.
 
+use super::super::clean::clean;
 use super::super::look::{Look, Role};
-use super::super::wrap::{Breaking, Wrap};
+use super::super::wrap::{Breaking, Wrap, columns, spaces};
 use super::code::Code;
 use super::container::{self, Beginnings, Container, DEPTH, indent, is_rule, untabbed};
+use super::reference::{self, Definition, References};
 use super::table::{self, Table};
 use super::words::{Verbatim, Words};
 use ratatui::style::Style;
@@ -20,6 +22,7 @@ pub(super) struct Blocks {
     is_blank: bool,
     /// Something was shown, so that a blank line parts it from what follows.
     has_shown: bool,
+    references: References,
 }
 
 /// The block that takes the next line.
@@ -40,6 +43,19 @@ impl Blocks {
             leaf: Leaf::None,
             is_blank: false,
             has_shown: false,
+            references: References::default(),
+        }
+    }
+
+    /// Another look, also for what is open.
+    pub(super) fn set_look(&mut self, look: Look, out: &mut Vec<Line<'static>>) {
+        self.look = look;
+        match &mut self.leaf {
+            Leaf::None => {}
+            Leaf::Words(words) => words.wrap.set_width(look.prose(), out),
+            Leaf::Code(code) => code.set_look(look, out),
+            Leaf::Html(html) => html.set_look(&look, out),
+            Leaf::Table(table) => table.set_look(&look),
         }
     }
 
@@ -205,6 +221,11 @@ impl Blocks {
             break;
         }
         let text = rest.trim_start();
+        if is_end && let Some(found) = reference::definition(text) {
+            self.part(matched, has_opened, out);
+            self.define(found, text, out);
+            return;
+        }
         match &mut self.leaf {
             // A paragraph goes on even where the marks of its containers are missing.
             Leaf::Words(words) if !has_opened && !words.is_heading => {
@@ -272,15 +293,48 @@ impl Blocks {
 
     fn open_words(&mut self, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
         let begin = self.begin(out);
-        let mut words = Words::new(&self.look, begin, Style::new(), false);
+        let mut words = Words::new(&self.look, begin, Style::new(), false, &self.references);
         words.add(text, is_end, &self.look, out);
         self.leaf = Leaf::Words(words);
+    }
+
+    /// A definition has rows of its own, wherever it comes: what refers to it may have been shown long ago.
+    fn define(&mut self, found: Definition<'_>, line: &str, out: &mut Vec<Line<'static>>) {
+        let mut begin = self.begin(out);
+        match found {
+            Definition::Link(label, target) => {
+                self.references.define(label, target);
+                begin.rest.push(Span::raw("  "));
+                let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, begin.first, begin.rest);
+                wrap.push(self.look.style(Role::Dim), &clean(line, 4), out);
+                wrap.finish(out);
+            }
+            Definition::Footnote(label, text) => {
+                let mark = format!("[{}]", clean(label, 1));
+                // A label that would leave no room for words is one of them.
+                let indent = columns(&mark) + 1;
+                let is_wide = indent > self.look.width / 4;
+                if !is_wide {
+                    begin
+                        .first
+                        .push(Span::styled(mark.clone(), self.look.style(Role::Link)));
+                    begin.first.push(Span::raw(" "));
+                    begin.rest.push(spaces(indent));
+                }
+                let mut words = Words::new(&self.look, begin, Style::new(), false, &self.references);
+                if is_wide {
+                    words.add(&format!("{mark} "), false, &self.look, out);
+                }
+                words.add(text, true, &self.look, out);
+                self.leaf = Leaf::Words(words);
+            }
+        }
     }
 
     fn open_heading(&mut self, level: usize, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
         let begin = self.begin(out);
         let style = heading_style(&self.look, level);
-        let mut words = Words::new(&self.look, begin, style, true);
+        let mut words = Words::new(&self.look, begin, style, true, &self.references);
         let title = if is_end { without_closing_marks(text) } else { text };
         words.add(title, is_end, &self.look, out);
         self.leaf = Leaf::Words(words);
@@ -346,7 +400,13 @@ impl Blocks {
         {
             let begin = words.wrap.clone();
             let header = std::mem::take(&mut words.text);
-            self.leaf = Leaf::Table(Box::new(Table::new(&header, aligns, begin, &self.look)));
+            self.leaf = Leaf::Table(Box::new(Table::new(
+                &header,
+                aligns,
+                begin,
+                &self.references,
+                &self.look,
+            )));
             return true;
         }
         false

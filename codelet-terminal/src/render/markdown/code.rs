@@ -62,6 +62,11 @@ impl Code {
         }
     }
 
+    pub(super) fn set_look(&mut self, look: Look, out: &mut Vec<Line<'static>>) {
+        self.look = look;
+        self.wrap.set_width(look.width, out);
+    }
+
     pub(super) fn is_indented(&self) -> bool {
         self.fence.is_none()
     }

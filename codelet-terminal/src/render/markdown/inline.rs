@@ -2,7 +2,8 @@
 
 use super::super::clean::clean;
 use super::super::look::{Look, Role};
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use super::reference::References;
+use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 
 /// Stands in a block's text where its source ends a row, between two spaces. Unicode has no such character.
@@ -17,9 +18,26 @@ pub(super) enum Shown<'a> {
     RowEnd,
 }
 
-/// Shows the words of a block, which stand on one line. Says whether every mark among them found its end: if not, what
+/// A link or a picture whose words are being shown.
+enum Open {
+    /// Where it leads, as far as that is shown, and what its words say.
+    Link(String, String),
+    /// To something of this label that was not defined yet.
+    Later(String),
+    /// To a footnote, whose mark stands before its label.
+    Footnote,
+}
+
+/// Shows the words of a block, which stand on one line. A reference that was defined shows where it leads; of any other,
+/// nothing is left out. Says whether every mark among them found its end: if not, what
 /// follows may change how they look.
-pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Shown<'_>)) -> bool {
+pub(super) fn show(
+    text: &str,
+    references: &References,
+    look: &Look,
+    base: Style,
+    mut to: impl FnMut(Shown<'_>),
+) -> bool {
     match marks(text) {
         Marks::None => {
             put(text, base, &mut to);
@@ -31,18 +49,26 @@ pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Show
     // Before a comma nothing at the beginning is taken for a block, and every mark keeps its meaning.
     let text = format!(",{text}");
     let mut styles = vec![base];
-    let mut links: Vec<(String, String)> = Vec::new();
+    let mut links: Vec<Open> = Vec::new();
+    let dim = look.style(Role::Dim);
     let mut is_settled = true;
     let mut is_first = true;
-    let mut parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH);
-    for event in parser.by_ref() {
+    let mut resolve = |broken: BrokenLink<'_>| lead(&text, references, &broken);
+    let parser = Parser::new_with_broken_link_callback(&text, Options::ENABLE_STRIKETHROUGH, Some(&mut resolve));
+    for event in parser {
         let style = styles.last().copied().unwrap_or(base);
         let mut say = |style: Style, words: &str| {
-            if let Some((_, said)) = links.last_mut() {
-                said.push_str(words);
-            }
+            let words = match links.last_mut() {
+                Some(Open::Link(_, said)) => {
+                    said.push_str(words);
+                    words
+                }
+                Some(Open::Footnote) => words.trim_start_matches('^'),
+                _ => words,
+            };
             put(words, style, &mut to);
         };
+        let is_image = matches!(event, Event::Start(Tag::Image { .. }));
         match event {
             Event::Text(words) => {
                 let words = match std::mem::take(&mut is_first) {
@@ -68,20 +94,30 @@ pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Show
                     dest_url,
                     title,
                     link_type,
-                    ..
-                } => {
-                    links.push((address(&dest_url, &title, link_type), String::new()));
-                    styles.push(style.patch(look.style(Role::Link)));
+                    id,
                 }
-                Tag::Image {
+                | Tag::Image {
                     dest_url,
                     title,
                     link_type,
-                    ..
+                    id,
                 } => {
-                    links.push((address(&dest_url, &title, link_type), String::new()));
+                    if is_image {
+                        put("image: ", style.patch(dim), &mut to);
+                    }
+                    let link = match link_type {
+                        LinkType::ShortcutUnknown if dest_url.is_empty() => Open::Footnote,
+                        LinkType::ReferenceUnknown if dest_url.is_empty() => Open::Later(id.to_string()),
+                        _ => Open::Link(address(&dest_url, &title, link_type), String::new()),
+                    };
+                    match link {
+                        Open::Footnote => put("[", style.patch(look.style(Role::Link)), &mut to),
+                        Open::Later(_) => put("[", style.patch(dim), &mut to),
+                        Open::Link(..) => {}
+                    }
+                    links.push(link);
+                    is_first = false;
                     styles.push(style.patch(look.style(Role::Link)));
-                    put("image: ", style.patch(look.style(Role::Dim)), &mut to);
                 }
                 _ => {}
             },
@@ -92,13 +128,18 @@ pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Show
                 TagEnd::Link | TagEnd::Image => {
                     styles.pop();
                     let style = styles.last().copied().unwrap_or(base);
-                    if let Some((address, said)) = links.pop() {
-                        if let Some((_, outer)) = links.last_mut() {
-                            outer.push_str(&said);
+                    match links.pop() {
+                        Some(Open::Link(address, said)) => {
+                            if let Some(Open::Link(_, outer)) = links.last_mut() {
+                                outer.push_str(&said);
+                            }
+                            if !address.is_empty() && address != said {
+                                put(&format!(" ({address})"), style.patch(dim), &mut to);
+                            }
                         }
-                        if !address.is_empty() && address != said {
-                            put(&format!(" ({address})"), style.patch(look.style(Role::Dim)), &mut to);
-                        }
+                        Some(Open::Later(label)) => put(&format!("][{label}]"), style.patch(dim), &mut to),
+                        Some(Open::Footnote) => put("]", style.patch(look.style(Role::Link)), &mut to),
+                        None => {}
                     }
                 }
                 _ => {}
@@ -107,6 +148,26 @@ pub(super) fn show(text: &str, look: &Look, base: Style, mut to: impl FnMut(Show
         }
     }
     is_settled
+}
+
+/// Where a reference leads that the block itself does not define; nowhere for a footnote, and for what may be defined
+/// later. `None` where it is no reference but brackets.
+fn lead<'a>(text: &str, references: &References, broken: &BrokenLink<'_>) -> Option<(CowStr<'a>, CowStr<'a>)> {
+    if let Some(target) = references.find(&broken.reference) {
+        return Some((target.address.clone().into(), target.title.clone().into()));
+    }
+    let before = text[..broken.span.start].chars().next_back();
+    // Behind a name or another bracket it is an index: `table[row][column]`.
+    let is_index = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ']' | ')'));
+    let is_one = match broken.link_type {
+        LinkType::Shortcut | LinkType::ShortcutUnknown => {
+            let label = broken.reference.strip_prefix('^');
+            label.is_some_and(|label| !label.is_empty() && !label.contains(char::is_whitespace))
+        }
+        LinkType::Reference | LinkType::ReferenceUnknown => !is_index && !broken.reference.is_empty(),
+        _ => false,
+    };
+    is_one.then(|| ("".into(), "".into()))
 }
 
 /// Where a link leads; what its words say already is left out by whoever asks.
@@ -212,12 +273,19 @@ fn closing(text: &str, from: usize, length: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reference::Target;
     use super::*;
 
     fn shown(text: &str) -> (Vec<(Style, String)>, bool) {
         let mut runs: Vec<(Style, String)> = Vec::new();
         let look = Look::new(80, super::super::super::look::Styles::Monochrome, Default::default());
-        let is_settled = show(text, &look, Style::new(), |shown| match shown {
+        let mut references = References::default();
+        let target = Target {
+            address: "https://k.l".to_owned(),
+            title: String::new(),
+        };
+        references.define("known", target);
+        let is_settled = show(text, &references, &look, Style::new(), |shown| match shown {
             Shown::Text(_, "") => {}
             Shown::Text(style, text) => match runs.last_mut() {
                 Some((last, words)) if *last == style => words.push_str(text),
@@ -279,7 +347,25 @@ mod tests {
             words("![p](q.png \"r\") [![i](j)](k)"),
             "image: p (q.png \"r\") image: i (j) (k)"
         );
-        assert_eq!(words("[a][b] and [c]"), "[a][b] and [c]");
+    }
+
+    #[test]
+    fn references_show_where_they_lead_and_lose_nothing_where_that_is_not_known() {
+        for (text, shown) in [
+            (
+                "[a][known], [Known][] and [known]",
+                "a (https://k.l), Known (https://k.l) and known (https://k.l)",
+            ),
+            ("![p][known]", "image: p (https://k.l)"),
+            ("[a][b] and [c]", "[a][b] and [c]"),
+            ("![a][b]", "image: [a][b]"),
+            ("so it is[^1] said.[^long-name]", "so it is[1] said.[long-name]"),
+            ("row[i][j] and f(x)[0][1]", "row[i][j] and f(x)[0][1]"),
+        ] {
+            assert_eq!(words(text), shown);
+        }
+        let link = Look::new(80, super::super::super::look::Styles::Monochrome, Default::default()).style(Role::Link);
+        assert!(shown("see [a][b]").0.contains(&(link, "a".to_owned())));
     }
 
     #[test]

@@ -4,12 +4,14 @@ mod block;
 mod code;
 mod container;
 mod inline;
+mod reference;
 mod table;
 mod words;
 
 use super::look::Look;
 use block::Blocks;
 use ratatui::text::Line;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 /// A line of prose is looked at in pieces of this many bytes, so that a long paragraph is finished row by row.
 pub(super) const SOON: usize = 512;
@@ -79,9 +81,12 @@ impl Markdown {
         out
     }
 
-    /// Another look from here on. A block that is open keeps its width until it ends.
-    pub fn set_look(&mut self, look: Look) {
-        self.blocks.look = look;
+    /// Another look from here on. A block that is open is laid out anew, as far as it was not returned yet; the lines that
+    /// are full at the new width are returned.
+    pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        self.blocks.set_look(look, &mut out);
+        out
     }
 
     /// Whether nothing is held back.
@@ -109,7 +114,11 @@ impl Markdown {
         }
         let cut = match self.line.trim_end_matches(' ').rfind(' ') {
             Some(space) if !self.line[..space].trim().is_empty() => space,
-            _ => self.line.len(),
+            // Between two characters as they are seen: the last one may go on, as joined emoji do.
+            _ => match self.line.grapheme_indices(true).next_back() {
+                Some((last, _)) if last > 0 => last,
+                _ => self.line.len(),
+            },
         };
         self.blocks.take(&self.line[..cut], !self.is_continued, false, out);
         self.line.drain(..cut);

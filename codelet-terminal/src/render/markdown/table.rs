@@ -3,6 +3,7 @@
 use super::super::look::{Look, Role};
 use super::super::wrap::{Breaking, Wrap, columns, line_columns, spaces};
 use super::inline::{self, Shown};
+use super::reference::References;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
@@ -35,10 +36,13 @@ pub(super) struct Table {
     bytes: usize,
     /// Widths of the columns once they are settled; none where it is shown as records.
     widths: Option<Option<Vec<usize>>>,
+    /// What the columns would need, once that is known.
+    natural: Vec<usize>,
     header: Vec<Runs>,
     /// Begins each row, with the beginnings of the containers.
     begin: Wrap,
     margin: usize,
+    references: References,
 }
 
 /// The line under a table's header: which side each column stands on.
@@ -91,19 +95,31 @@ fn cell(text: &str) -> Cow<'_, str> {
 
 impl Table {
     /// A table with this header, whose first row begins as `begin` would.
-    pub(super) fn new(header: &str, sides: Vec<Side>, begin: Wrap, look: &Look) -> Self {
+    pub(super) fn new(header: &str, sides: Vec<Side>, begin: Wrap, references: &References, look: &Look) -> Self {
         let margin = begin.margins();
         let mut table = Table {
             sides,
             rows: Vec::new(),
             bytes: header.len(),
             widths: None,
+            natural: Vec::new(),
             header: Vec::new(),
             begin,
             margin,
+            references: references.clone(),
         };
         table.header = table.runs(header, look, look.style(Role::Strong));
         table
+    }
+
+    /// Rows from here on fit into another width.
+    pub(super) fn set_look(&mut self, look: &Look) {
+        let mut none = Vec::new();
+        self.begin.set_width(look.width, &mut none);
+        self.margin = self.begin.margins();
+        if self.widths.is_some() {
+            self.widths = Some(fitted(&self.natural, look.width.saturating_sub(self.margin)));
+        }
     }
 
     /// Takes a row.
@@ -137,7 +153,7 @@ impl Table {
         cells.resize(self.sides.len(), Cow::Borrowed(""));
         let runs = cells.iter().map(|cell| {
             let mut runs: Runs = Vec::new();
-            inline::show(cell, look, base, |shown| match shown {
+            inline::show(cell, &self.references, look, base, |shown| match shown {
                 Shown::Text(style, text) if !text.is_empty() => runs.push((style, text.to_owned())),
                 Shown::Text(..) => {}
                 Shown::RowEnd => runs.push((base, " ".to_owned())),
@@ -157,6 +173,7 @@ impl Table {
             })
             .collect();
         let widths = fitted(&natural, look.width.saturating_sub(self.margin));
+        self.natural = natural;
         if let Some(widths) = &widths {
             let header = self.header.clone();
             self.lay(header, Some(widths), look, out);

@@ -5,6 +5,7 @@ use super::super::look::Look;
 use super::super::wrap::{Breaking, Wrap};
 use super::container::Beginnings;
 use super::inline::{self, ROW_END, Shown};
+use super::reference::References;
 use super::{MOST, SOON};
 use ratatui::style::Style;
 use ratatui::text::Line;
@@ -23,6 +24,8 @@ pub(super) struct Words {
     pub(super) wrap: Wrap,
     /// How long `text` may become before it is looked at again.
     pub(super) room: usize,
+    /// What was defined before it.
+    references: References,
 }
 
 /// Text that is shown as it is written, line by line.
@@ -35,7 +38,7 @@ pub(super) struct Verbatim {
 }
 
 impl Words {
-    pub(super) fn new(look: &Look, begin: Beginnings, style: Style, is_heading: bool) -> Self {
+    pub(super) fn new(look: &Look, begin: Beginnings, style: Style, is_heading: bool, references: &References) -> Self {
         Words {
             text: String::new(),
             lines: 1,
@@ -44,6 +47,7 @@ impl Words {
             style,
             wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest),
             room: SOON,
+            references: references.clone(),
         }
     }
 
@@ -86,7 +90,7 @@ impl Words {
     }
 
     fn runs(&self, text: &str, look: &Look, runs: &mut Vec<Option<(Style, String)>>) -> bool {
-        inline::show(text, look, self.style, |shown| match shown {
+        inline::show(text, &self.references, look, self.style, |shown| match shown {
             Shown::Text(style, text) => match runs.last_mut() {
                 Some(Some((last, words))) if *last == style => words.push_str(text),
                 _ => runs.push(Some((style, text.to_owned()))),
@@ -108,7 +112,7 @@ impl Words {
         let kept = self.text.trim_end_matches(' ').len();
         self.text.truncate(kept);
         let wrap = &mut self.wrap;
-        inline::show(&self.text, look, self.style, |shown| match shown {
+        inline::show(&self.text, &self.references, look, self.style, |shown| match shown {
             Shown::Text(style, text) => wrap.push(style, text, out),
             Shown::RowEnd => wrap.break_row(out),
         });
@@ -126,6 +130,12 @@ impl Verbatim {
         wrap.push(self.style, &clean(text, 4), out);
         if is_end && let Some(mut wrap) = self.wrap.take() {
             wrap.finish(out);
+        }
+    }
+
+    pub(super) fn set_look(&mut self, look: &Look, out: &mut Vec<Line<'static>>) {
+        if let Some(wrap) = &mut self.wrap {
+            wrap.set_width(look.width, out);
         }
     }
 

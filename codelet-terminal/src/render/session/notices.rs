@@ -115,8 +115,9 @@ impl Renderer {
             0 => String::new(),
             some => format!("; {} answered \"interrupted\"", count(some, "open call")),
         };
+        let dot = self.look.pick(" · ", " - ");
         format!(
-            "after {} · kept: {}{open} · `continue` takes it back and sends the prompt again, anything else goes on from here",
+            "after {}{dot}kept: {}{open}{dot}`continue` takes it back and sends the prompt again, anything else goes on from here",
             took(now.saturating_sub(self.done.began)),
             kept.join(", ")
         )

@@ -1,50 +1,16 @@
-//! `codelet` as somebody lives in it: the real program in a real pseudo-terminal, and the same through pipes, with a
-//! provider on loopback.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+//! Turns of a session: what is said, shown, asked and interrupted, in a terminal and through pipes.
 
-mod common;
-
-use codelet_testkit::server::{
-    Behaviour, Billed, End, Fault, Gate, Refusal, Reply, RetryAfter, Server, Wire, block_on,
-};
-use common::agent::{Bench, KEY};
-use common::pty::{Piped, Session, Terminal, signal};
+use crate::common::agent::{Bench, KEY};
+use crate::common::pty::{Piped, Session, Terminal};
+use crate::common::{self};
+use crate::{SIZE, both, leave, open, server, usage};
+use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, RetryAfter, Server, block_on};
 use serde_json::json;
 use std::time::{Duration, Instant};
-
-const SIZE: (u16, u16) = (80, 24);
-
-fn server(replies: impl IntoIterator<Item = Reply>) -> Server {
-    Server::start(Wire::Anthropic, Behaviour::replies(replies))
-}
-
-/// The same test in a terminal and through pipes.
-fn both(replies: impl Fn() -> Vec<Reply>, args: &[&str], test: impl Fn(&Bench, &Server, &mut dyn Session)) {
-    let bench = Bench::new();
-    // A provider that asks for a minute gets it.
-    bench.settings("patience = 100");
-    let served = server(replies());
-    test(&bench, &served, &mut Terminal::start(&bench, &served, args, SIZE));
-    let bench = Bench::new();
-    bench.settings("patience = 100");
-    let served = server(replies());
-    test(&bench, &served, &mut Piped::start(&bench, &served, args));
-}
 
 /// The texts of a request's messages as they were sent.
 fn sent(server: &Server, at: usize) -> serde_json::Value {
     server.record().exchanges[at].request.json()["messages"].clone()
-}
-
-fn usage(prompt: u64) -> Billed {
-    Billed {
-        fresh: 20,
-        cache_read: prompt / 2,
-        write_5m: prompt - prompt / 2 - 20,
-        write_1h: 0,
-        output: 40,
-        reasoning: 0,
-    }
 }
 
 #[test]
@@ -166,10 +132,8 @@ fn after_an_interruption_anything_else_carries_on() {
             session.wait("interrupted");
             session.say("What did it print?");
             session.wait("I see.");
-            session.say("exit");
-            assert_eq!(session.end(), 0);
+            leave(session, server);
             let record = server.record();
-            assert_eq!(record.faults(), "");
             let asked = &record.exchanges[1].request;
             assert!(asked.user_texts().contains(&"What did it print?"));
             assert!(asked.results()[0].1.contains("began") || asked.results()[0].1.contains("interrupted"));
@@ -194,9 +158,7 @@ fn a_wait_for_the_provider_can_be_interrupted() {
             session.wait("interrupted");
             session.say("continue");
             session.wait("At last.");
-            session.say("exit");
-            assert_eq!(session.end(), 0);
-            assert_eq!(server.record().faults(), "");
+            leave(session, server);
         },
     );
 }
@@ -247,13 +209,11 @@ fn a_question_is_answered_each_way() {
 
 #[test]
 fn a_question_shows_what_would_run_and_keys_on_their_way_answer_nothing() {
-    let bench = Bench::new();
     let gate = Gate::before_head();
-    let server = server([
+    let (_bench, server, mut terminal) = open([
         Reply::call("Bash", json!({"command": "cargo test --all && git push"})).gated(&gate),
         Reply::text("So be it."),
     ]);
-    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
     terminal.say("Check and push.");
     block_on(gate.reached());
     terminal.send(b"yyy and then ano");
@@ -298,13 +258,11 @@ fn a_question_can_be_interrupted() {
 
 #[test]
 fn what_is_typed_ahead_is_shown_and_sent_afterwards() {
-    let bench = Bench::new();
     let gate = Gate::after(3);
-    let server = server([
+    let (_bench, server, mut terminal) = open([
         Reply::text("The first answer.").gated(&gate),
         Reply::text("The second answer."),
     ]);
-    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
     terminal.say("The first question.");
     block_on(gate.reached());
     terminal.say("The second question.");
@@ -324,10 +282,8 @@ fn what_is_typed_ahead_is_shown_and_sent_afterwards() {
 
 #[test]
 fn what_is_typed_ahead_of_an_interruption_goes_back_into_the_input() {
-    let bench = Bench::new();
     let gate = Gate::after(3);
-    let server = server([Reply::text("An answer.").gated(&gate)]);
-    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    let (_bench, server, mut terminal) = open([Reply::text("An answer.").gated(&gate)]);
     terminal.say("A question.");
     block_on(gate.reached());
     terminal.say("Another one.");
@@ -342,9 +298,7 @@ fn what_is_typed_ahead_of_an_interruption_goes_back_into_the_input() {
 
 #[test]
 fn a_long_paste_is_shown_folded_and_sent_whole() {
-    let bench = Bench::new();
-    let server = server([Reply::text("That was long.")]);
-    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    let (_bench, server, mut terminal) = open([Reply::text("That was long.")]);
     terminal.see("ready");
     let paste: String = (0..10_000).map(|line| format!("line {line} of a log\r")).collect();
     terminal.send(b"What is this? \x1b[200~");
@@ -440,10 +394,8 @@ fn an_undone_compaction_sends_what_was_sent_before_byte_for_byte() {
         session.wait("Restored.");
         session.say("/cost");
         session.wait("taken back");
-        session.say("exit");
-        assert_eq!(session.end(), 0);
+        leave(session, server);
         let record = server.record();
-        assert_eq!(record.faults(), "");
         let at = |index: usize| {
             record.exchanges[index].request.json()["messages"]
                 .as_array()
@@ -516,10 +468,8 @@ fn pins_survive_three_compactions() {
         session.wait("never use tabs");
         session.say("/unpin all");
         session.wait("Let go of 2 pins.");
-        session.say("exit");
-        assert_eq!(session.end(), 0);
+        leave(session, server);
         let record = server.record();
-        assert_eq!(record.faults(), "");
         assert!(session.text().matches("Context compacted:").count() >= 3);
         let last = record.exchanges.last().unwrap();
         assert!(last.request.holds("never use tabs in Makefiles' comments"));
@@ -575,10 +525,8 @@ fn a_command_of_the_users_runs_and_the_model_sees_what_it_printed() {
             session.wait("42");
             session.say("What was printed?");
             session.wait("I see it.");
-            session.say("exit");
-            assert_eq!(session.end(), 0);
+            leave(session, server);
             let record = server.record();
-            assert_eq!(record.faults(), "");
             assert!(record.exchanges[0].request.holds("from the shell\n42"));
         },
     );
@@ -637,52 +585,13 @@ fn a_file_is_completed_by_some_of_its_letters() {
 }
 
 #[test]
-fn the_terminal_is_left_as_found_however_it_ends() {
-    for (name, keys) in [("ctrl-d", &b"\x04"[..]), ("ctrl-c twice", b"\x03\x03")] {
-        let bench = Bench::new();
-        let server = server([]);
-        let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
-        terminal.see("ready");
-        assert!(!terminal.is_as_found());
-        terminal.send(keys);
-        assert_eq!(terminal.end(), 0, "{name}");
-        assert!(terminal.is_as_found(), "{name}");
-    }
-    let bench = Bench::new();
-    let gate = Gate::after(2);
-    let server = server([Reply::text("An answer.").gated(&gate)]);
-    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
-    terminal.say("Hello?");
-    block_on(gate.reached());
-    signal(terminal.child.id(), "-TERM");
-    assert_eq!(terminal.end(), 143);
-    assert!(terminal.is_as_found());
-    // Pastes in brackets and keys with modifiers are switched off, the cursor is seen, and nothing is coloured.
-    terminal.ends_in("\x1b[<1u\x1b[?2004l\x1b[?25h\x1b[0m");
-}
-
-#[test]
-fn a_closed_window_ends_the_process() {
-    let bench = Bench::new();
-    let gate = Gate::after(2);
-    let server = server([Reply::text("An answer.").gated(&gate)]);
-    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
-    terminal.say("Hello?");
-    block_on(gate.reached());
-    signal(terminal.child.id(), "-HUP");
-    let began = Instant::now();
-    assert_eq!(terminal.end(), 129);
-    assert!(began.elapsed() < Duration::from_secs(3));
-}
-
-#[test]
 fn an_idle_session_takes_no_time() {
-    let bench = Bench::new();
-    let server = server([]);
-    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    let (_bench, _server, mut terminal) = open([]);
     terminal.see("ready");
     terminal.send(b"x");
     terminal.see("› x");
+    // The frame is whole.
+    terminal.ends_in("\x1b[?2026l");
     let spent = || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", terminal.child.id())).unwrap();
         let fields: Vec<u64> = stat
@@ -718,4 +627,25 @@ fn without_a_key_and_a_server_four_lines_say_what_to_do() {
             assert!(told.contains(words), "{words}: {told}");
         }
     }
+}
+
+#[test]
+fn lines_that_are_pasted_without_brackets_are_not_sent_one_by_one() {
+    let (_bench, server, mut terminal) = open([Reply::text("That was long.")]);
+    let paste: String = (0..2_000).map(|line| format!("line {line} of a log\r")).collect();
+    terminal.send(b"What is this? ");
+    terminal.see("What is this?");
+    terminal.send(paste.as_bytes());
+    terminal.see("[pasted ");
+    terminal.wait_until("all of it", |screen| screen.contains("2,000 lines]"));
+    assert_eq!(server.record().exchanges.len(), 0);
+    terminal.send(b"\r");
+    terminal.see("That was long.");
+    let expected = format!("What is this? {}", paste.replace('\r', "\n").trim_end());
+    assert!(
+        server.record().exchanges[0]
+            .request
+            .user_texts()
+            .contains(&expected.as_str())
+    );
 }

@@ -1,0 +1,187 @@
+//! Servers behind TLS, with certificates of an authority that nobody knows, and servers that want a login.
+
+use crate::kit::{call, connected, run, web};
+use codelet_mcp::{Connected, Reach, Server};
+use codelet_testkit::mcp::{Http, Manner};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+/// Made for these tests alone, and good for a hundred years: the authority's certificate, and a server's with its key.
+const AUTHORITY: &str = include_str!("tls/ca.pem");
+const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
+const KEY: &[u8] = include_bytes!("tls/server.key.pem");
+
+/// Listens with TLS in front of a server that has none; returns the port.
+fn behind_tls(plain: &Http) -> u16 {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(CERTIFICATE)
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(certificates, PrivateKeyDer::from_pem_slice(KEY).unwrap())
+        .unwrap();
+    let (config, address) = (Arc::new(config), plain.url());
+    let address = address
+        .trim_start_matches("http://")
+        .trim_end_matches("/mcp")
+        .to_owned();
+    listen(move |stream| {
+        let connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
+        let mut client = BufReader::new(StreamOwned::new(connection, stream));
+        let mut server = BufReader::new(TcpStream::connect(&address)?);
+        while let Some(request) = message(&mut client)? {
+            server.get_mut().write_all(&request)?;
+            let Some(answer) = message(&mut server)? else { break };
+            client.get_mut().write_all(&answer)?;
+            client.get_mut().flush()?;
+        }
+        Ok(())
+    })
+}
+
+/// Serves each connection in a thread of its own; returns the port.
+fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serve = Arc::new(serve);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            std::thread::spawn(move || {
+                // A client that does not trust us goes away.
+                let _ = serve(stream);
+            });
+        }
+    });
+    port
+}
+
+/// The head and the body of one HTTP message; none where the connection ends before one.
+fn message<R: Read>(from: &mut BufReader<R>) -> io::Result<Option<Vec<u8>>> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    loop {
+        let mut line = Vec::new();
+        if from.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&line);
+        let line = String::from_utf8_lossy(&line).to_ascii_lowercase();
+        if let Some(number) = line.strip_prefix("content-length:") {
+            length = number.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    from.read_exact(&mut body)?;
+    bytes.extend(body);
+    Ok(Some(bytes))
+}
+
+/// The server at this address, with more authorities than the usual ones.
+fn at(name: &str, address: String, more: &str) -> Server {
+    let mut server = web(name, &Http::start(Manner::Good, false));
+    if let Reach::Http { url, authorities, .. } = &mut server.reach {
+        *url = address;
+        more.clone_into(authorities);
+    }
+    server
+}
+
+fn told<'a>(connected: &'a Connected, name: &str) -> &'a str {
+    let begin = format!("MCP server {name}: ");
+    let found = connected.notices.iter().find_map(|notice| notice.strip_prefix(&begin));
+    found.unwrap_or_else(|| panic!("{name}: {:?}", connected.notices))
+}
+
+#[test]
+fn a_server_behind_tls_is_used_if_its_certificate_is_trusted() {
+    run(async {
+        for streams in [false, true] {
+            let http = Http::start(Manner::Good, streams);
+            let url = format!("https://localhost:{}/mcp", behind_tls(&http));
+            let connected = connected(vec![at("s", url, AUTHORITY)]).await;
+            assert_eq!(connected.notices, [""; 0]);
+            assert_eq!(
+                call(&connected, "s__echo", "behind tls").await.text.as_str(),
+                "behind tls"
+            );
+            let seen = http.wait_for(|seen| seen.message["method"] == "tools/call");
+            assert!(
+                seen.headers
+                    .contains(&("authorization".to_owned(), "Bearer hush-123456".to_owned()))
+            );
+        }
+    });
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for_is_refused_and_nothing_is_sent() {
+    run(async {
+        let http = Http::start(Manner::Good, false);
+        let port = behind_tls(&http);
+        let unknown = at("unknown", format!("https://localhost:{port}/mcp"), "");
+        // The certificate is for a name, not for this address.
+        let elsewhere = at("elsewhere", format!("https://127.0.0.1:{port}/mcp"), AUTHORITY);
+        let garbage = at("garbage", format!("https://localhost:{port}/mcp"), "no certificate");
+        let connected = connected(vec![unknown, elsewhere, garbage]).await;
+        assert!(connected.tools.is_empty());
+        assert!(
+            told(&connected, "unknown").contains("UnknownIssuer"),
+            "{:?}",
+            connected.notices
+        );
+        assert!(
+            told(&connected, "elsewhere").contains("not valid for name"),
+            "{:?}",
+            connected.notices
+        );
+        assert_eq!(told(&connected, "garbage"), "its `ca` holds no certificate");
+    });
+}
+
+#[test]
+fn a_server_that_wants_a_login_says_what_to_do() {
+    run(async {
+        for (status, headers, expected) in [
+            (
+                "401 Unauthorized",
+                "",
+                "it wants a login, or another one than it is sent (status 401)",
+            ),
+            (
+                "401 Unauthorized",
+                "www-authenticate: Bearer resource_metadata=\"https://x/y\"\r\n",
+                "it wants a login, or another one than it is sent (status 401)",
+            ),
+            (
+                "403 Forbidden",
+                "www-authenticate: Bearer error=\"insufficient_scope\"\r\n",
+                "the token that it is sent permits too little (status 403)",
+            ),
+        ] {
+            let port = listen(move |stream| {
+                let mut from = BufReader::new(stream);
+                while message(&mut from)?.is_some() {
+                    let answer = format!("HTTP/1.1 {status}\r\n{headers}content-length: 0\r\n\r\n");
+                    from.get_mut().write_all(answer.as_bytes())?;
+                }
+                Ok(())
+            });
+            let connected = connected(vec![at("s", format!("http://127.0.0.1:{port}/mcp"), "")]).await;
+            let told = told(&connected, "s");
+            assert!(told.starts_with(expected), "{told}");
+            assert!(told.contains("a login in a browser is not supported"), "{told}");
+            assert!(told.contains("headers = { Authorization = \"Bearer ${"), "{told}");
+            assert!(!told.contains("hush"), "{told}");
+        }
+    });
+}

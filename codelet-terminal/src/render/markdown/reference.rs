@@ -1,0 +1,127 @@
+//! References and footnotes: which line defines one, and where those lead that were defined so far.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Definitions of one text that are remembered.
+const MOST: usize = 500;
+/// Labels and addresses that are longer than this are none, in bytes.
+const LABEL: usize = 100;
+const ADDRESS: usize = 2_000;
+
+/// Where the references of a text lead, as far as that was said. What comes later changes nothing that was shown.
+#[derive(Clone, Debug, Default)]
+pub(super) struct References(Arc<HashMap<String, Target>>);
+
+/// Where a reference leads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Target {
+    pub(super) address: String,
+    pub(super) title: String,
+}
+
+/// What a line defines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Definition<'a> {
+    /// Where a reference of this label leads.
+    Link(&'a str, Target),
+    /// What a footnote of this label says.
+    Footnote(&'a str, &'a str),
+}
+
+impl References {
+    /// Where this label leads. Capitals and the number of spaces in it do not matter.
+    pub(super) fn find(&self, label: &str) -> Option<&Target> {
+        // Most texts define nothing.
+        match self.0.is_empty() {
+            true => None,
+            false => self.0.get(&key(label)),
+        }
+    }
+
+    /// Takes a definition; the first of a label holds.
+    pub(super) fn define(&mut self, label: &str, target: Target) {
+        if self.0.len() < MOST {
+            Arc::make_mut(&mut self.0).entry(key(label)).or_insert(target);
+        }
+    }
+}
+
+fn key(label: &str) -> String {
+    let words: Vec<&str> = label.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+/// What a line defines, if it does: `[label]: address "title"` or `[^label]: words`.
+pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
+    let (label, rest) = line.strip_prefix('[')?.split_once("]:")?;
+    if label.trim().is_empty() || label.len() > LABEL || label.contains(['[', ']', '\\']) {
+        return None;
+    }
+    let rest = rest.trim();
+    if let Some(label) = label.strip_prefix('^') {
+        let is_one = !label.is_empty() && !label.contains(char::is_whitespace);
+        return is_one.then_some(Definition::Footnote(label, rest));
+    }
+    let (address, rest) = match rest.strip_prefix('<') {
+        Some(inner) => inner.split_once('>')?,
+        None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+    };
+    let rest = rest.trim();
+    let quoted = |open: char, close: char| rest.strip_prefix(open)?.strip_suffix(close);
+    let title = match rest {
+        "" => "",
+        _ => quoted('"', '"').or(quoted('\'', '\'')).or(quoted('(', ')'))?,
+    };
+    let is_one = !address.is_empty() && address.len() <= ADDRESS && title.len() <= ADDRESS;
+    is_one.then(|| {
+        let target = Target {
+            address: address.to_owned(),
+            title: title.to_owned(),
+        };
+        Definition::Link(label, target)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_defines_something_is_told_from_one_that_does_not() {
+        let link = |label, address: &str, title: &str| {
+            let (address, title) = (address.to_owned(), title.to_owned());
+            Some(Definition::Link(label, Target { address, title }))
+        };
+        for (line, expected) in [
+            ("[a]: https://b.c", link("a", "https://b.c", "")),
+            ("[a b]: <x y> 'z'", link("a b", "x y", "z")),
+            ("[1]: x \"a \"quoted\" title\"", link("1", "x", "a \"quoted\" title")),
+            (
+                "[^n]: words and more",
+                Some(Definition::Footnote("n", "words and more")),
+            ),
+            ("[note]: this is a sentence", None),
+            ("[a]:", None),
+            ("[]: x", None),
+            ("[a][b]: x", None),
+            ("[^a b]: x", None),
+            ("a [b]: c", None),
+        ] {
+            assert_eq!(definition(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn labels_are_found_however_they_are_written() {
+        let mut references = References::default();
+        let target = |address: &str| Target {
+            address: address.to_owned(),
+            title: String::new(),
+        };
+        references.define("A  b", target("x"));
+        references.define("a b", target("y"));
+        assert_eq!(references.find(" a B").map(|found| found.address.as_str()), Some("x"));
+        assert_eq!(references.find("c"), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! What a breakdown leaves behind: a terminal as it was found, and a report without secrets.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use codelet_agent::model::Profile;
+use codelet_agent::scripted::Scripted;
+use codelet_agent::surroundings::Nowhere;
+use rustix::fs::OFlags;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::process::Stdio;
+
+/// Says to a process of these tests that it is the one that breaks down.
+const BREAKS_DOWN: &str = "CODELET_TEST_BREAKS_DOWN";
+const SECRET: &str = "sk-secret-0123456789";
+
+/// No test of its own: the session that the other one starts, in which everything is real but the model.
+#[test]
+fn a_session_that_breaks_down() {
+    if std::env::var_os(BREAKS_DOWN).is_none() {
+        return;
+    }
+    let lived = guarded(vec![SECRET.to_owned()], || {
+        let model = Scripted::by(Profile::unknown("test/model"), |_| {
+            panic!("no answer for {SECRET}\x1b[2J\nin this script")
+        });
+        let (gate, questions) = Asking::new(Rules::default());
+        let parts = Parts {
+            model: Box::new(model),
+            tools: Vec::new(),
+            gate: Arc::new(gate.clone()),
+            world: Arc::new(Nowhere),
+        };
+        let shell = codelet_tools::all(&codelet_tools::Options::new("/"))
+            .into_iter()
+            .find(|tool| &*tool.spec().name == "Bash");
+        let reach = Reach {
+            connect: Box::new(|_| Box::pin(async { Err("there is no other model".to_owned()) })),
+            export: Box::new(|_, _| Err("nothing is written".to_owned())),
+            read_file: Box::new(|_, _| Err("nothing is read".to_owned())),
+            shell: shell.unwrap(),
+            permit: Box::new(|_| ()),
+            directory: Box::new(PathBuf::new),
+            gate,
+            questions,
+            models: Vec::new(),
+        };
+        let outfit = Outfit {
+            look: Look::new(80, Styles::Colour, Background::Dark),
+            files: Arc::new(Vec::new),
+            edit: edit(),
+        };
+        let session = Session::new(parts, codelet_agent::session::Settings::default());
+        let runtime = once::runtime().unwrap_or_else(|_| panic!("no runtime"));
+        runtime.block_on(codelet_terminal::on_terminal(session, reach, outfit, "hello", &[]))
+    });
+    assert!(lived.is_none());
+}
+
+/// Everything that a program can change about a terminal's line.
+fn modes(terminal: &File) -> String {
+    let Termios {
+        input_modes,
+        output_modes,
+        control_modes,
+        local_modes,
+        special_codes,
+        ..
+    } = tcgetattr(terminal).unwrap();
+    format!("{input_modes:?} {output_modes:?} {control_modes:?} {local_modes:?} {special_codes:?}")
+}
+
+#[test]
+fn a_panic_leaves_the_terminal_as_it_was_and_a_report_without_secrets() {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&master, size).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let noctty = i32::try_from(OFlags::NOCTTY.bits()).unwrap();
+    let slave = File::options().read(true).write(true).custom_flags(noctty).open(name);
+    let slave = slave.unwrap();
+    let found = modes(&slave);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "commands::chat::tests::a_session_that_breaks_down",
+            "--nocapture",
+        ])
+        .env(BREAKS_DOWN, "1")
+        .stdin(slave.try_clone().unwrap())
+        .stdout(slave.try_clone().unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut master = File::from(master);
+    let mut emulator = vt100::Parser::new(24, 80, 100);
+    let mut seen = Vec::new();
+    let mut read_until = |master: &mut File, what: &str| {
+        let mut piece = [0; 4096];
+        while !emulator.screen().contents().contains(what) {
+            let count = master.read(&mut piece).unwrap();
+            emulator.process(&piece[..count]);
+            seen.extend_from_slice(&piece[..count]);
+        }
+    };
+    read_until(&mut master, "ready");
+    assert_ne!(modes(&slave), found);
+    master.write_all(b"Hello?\r").unwrap();
+    // What the test's own harness says when all is over.
+    read_until(&mut master, "test result: ok");
+    let output = child.wait().unwrap();
+    assert!(output.success());
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+
+    assert_eq!(modes(&slave), found);
+    let screen = emulator.screen();
+    assert!(!screen.hide_cursor() && !screen.bracketed_paste() && !screen.alternate_screen());
+    let seen = String::from_utf8_lossy(&seen);
+    // The keys that were asked for with their modifiers are given back, and nothing stays coloured.
+    let count = |code: &str| seen.matches(code).count();
+    assert_eq!(count("\x1b[>1u"), count("\x1b[<1u"));
+    assert!(seen.contains("\x1b[?25h\x1b[0m"));
+
+    assert!(told.starts_with("codelet broke down"), "{told}");
+    assert!(
+        told.contains("no answer for [hidden]") && told.contains("chat/tests.rs"),
+        "{told}"
+    );
+    assert!(!told.contains(SECRET) && !told.contains('\x1b'), "{told}");
+}

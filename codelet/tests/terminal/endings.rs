@@ -1,0 +1,191 @@
+//! How a session ends, and what it leaves behind: the terminal as it was found, no process, and a status.
+
+use crate::common::agent::Bench;
+use crate::common::pty::{Piped, Session, Terminal, signal};
+use crate::{SIZE, open, server};
+use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, Server, block_on};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// What ends a session switches off: keys with modifiers, pastes in brackets, a hidden cursor, colours.
+const OFF: &str = "\x1b[<1u\x1b[?2004l\x1b[?25h\x1b[0m";
+
+#[test]
+fn the_terminal_is_left_as_found_however_somebody_leaves() {
+    for (name, keys) in [
+        ("ctrl-d", &b"\x04"[..]),
+        ("ctrl-c twice", b"\x03\x03"),
+        ("exit", b"exit\r"),
+    ] {
+        let (_bench, _server, mut terminal) = open([]);
+        assert!(!terminal.is_as_found());
+        terminal.send(keys);
+        assert_eq!(terminal.end(), 0, "{name}");
+        terminal.ends_in(OFF);
+        assert!(terminal.is_as_found(), "{name}");
+    }
+}
+
+/// A session whose model's command runs, with its own processes behind it.
+fn running() -> (Bench, Server, Terminal) {
+    let bench = Bench::new();
+    let command = "echo $$ >> pids; (echo $BASHPID >> pids; sleep 600) & sleep 600";
+    let server = server([Reply::call("Bash", json!({"command": command}))]);
+    let mut terminal = Terminal::start(&bench, &server, &["--permission", "all"], SIZE);
+    terminal.say("Run it.");
+    let began = Instant::now();
+    while pids(&bench).len() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
+        std::thread::yield_now();
+    }
+    (bench, server, terminal)
+}
+
+fn pids(bench: &Bench) -> Vec<u32> {
+    let text = std::fs::read_to_string(bench.work.join("pids")).unwrap_or_default();
+    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
+fn all_gone(bench: &Bench) {
+    for pid in pids(bench) {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{pid} is left: {state}");
+    }
+}
+
+#[test]
+fn a_signal_leaves_the_terminal_as_found_and_nothing_running() {
+    for (name, status) in [("-TERM", 143), ("-HUP", 129)] {
+        let (bench, _server, mut terminal) = running();
+        signal(terminal.child.id(), name);
+        assert_eq!(terminal.end(), status, "{name}");
+        terminal.ends_in(OFF);
+        assert!(terminal.is_as_found(), "{name}");
+        all_gone(&bench);
+
+        let gate = Gate::after(2);
+        let (_bench, server, mut terminal) = open([Reply::text("An answer.").gated(&gate)]);
+        terminal.say("Hello?");
+        block_on(gate.reached());
+        signal(terminal.child.id(), name);
+        assert_eq!(terminal.end(), status, "{name}");
+        terminal.ends_in(OFF);
+        assert!(terminal.is_as_found(), "{name}");
+        server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
+
+        let (_bench, _server, terminal) = open([]);
+        let mut terminal = terminal;
+        signal(terminal.child.id(), name);
+        assert_eq!(terminal.end(), status, "{name} while nothing runs");
+        terminal.ends_in(OFF);
+        assert!(terminal.is_as_found(), "{name} while nothing runs");
+    }
+}
+
+#[test]
+fn a_closed_window_ends_the_process_and_all_that_it_has_started() {
+    let (bench, _server, mut terminal) = running();
+    terminal.hang_up();
+    let began = Instant::now();
+    assert_eq!(terminal.end(), 129);
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    all_gone(&bench);
+
+    let (_bench, _server, mut terminal) = open([]);
+    terminal.hang_up();
+    assert_eq!(terminal.end(), 129, "while nothing runs");
+}
+
+#[test]
+fn a_child_that_is_killed_is_a_failed_command_and_changes_nothing_of_the_terminal() {
+    let bench = Bench::new();
+    let server = server([
+        Reply::call(
+            "Bash",
+            json!({"command": "stty raw -echo < /dev/tty; echo half; kill -KILL $$"}),
+        ),
+        Reply::text("It was killed."),
+        Reply::text("Still here."),
+    ]);
+    let mut terminal = Terminal::start(&bench, &server, &["--permission", "all"], SIZE);
+    terminal.say("Run it.");
+    terminal.see("It was killed.");
+    terminal.say("!kill -KILL $$");
+    terminal.wait("killed");
+    terminal.say("Are you there?");
+    terminal.see("Still here.");
+    terminal.see("ready");
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    terminal.ends_in(OFF);
+    assert!(terminal.is_as_found());
+    let told = server.record().exchanges[1].request.results()[0].1.to_owned();
+    assert!(told.contains("half"), "{told}");
+}
+
+#[test]
+fn an_editor_that_is_killed_leaves_the_text_and_the_terminal_as_they_were() {
+    let bench = Bench::new();
+    let server = server([]);
+    let mut command = bench.asking(&server, codelet_testkit::server::Wire::Anthropic, &[]);
+    command.env("VISUAL", "stty raw -echo; kill -KILL $$; :");
+    let mut terminal = Terminal::run(&bench, command, SIZE);
+    terminal.see("ready");
+    terminal.send(b"half a text");
+    terminal.see("half a text");
+    terminal.send(b"\x07");
+    terminal.see("ended with signal: 9");
+    terminal.see("› half a text");
+    terminal.send(b"\x15exit\r");
+    assert_eq!(terminal.end(), 0);
+    terminal.ends_in(OFF);
+    assert!(terminal.is_as_found());
+}
+
+/// Says these things through a pipe that ends behind them; returns the status.
+fn piped(replies: Vec<Reply>, says: &[&str]) -> i32 {
+    let bench = Bench::new();
+    let server = server(replies);
+    let mut piped = Piped::start(&bench, &server, &["--max-steps", "1"]);
+    for text in says {
+        piped.say(text);
+    }
+    piped.close();
+    piped.end()
+}
+
+#[test]
+fn a_pipe_ends_with_the_status_of_its_last_turn() {
+    let refused = || Reply::new().failing(Fault::Refuse(Refusal::status(401)));
+    let answer = || Reply::text("Yes.");
+    assert_eq!(piped(vec![], &[]), 0, "nothing was asked");
+    assert_eq!(piped(vec![answer()], &["Hello?"]), 0);
+    assert_eq!(piped(vec![refused()], &["Hello?"]), 3);
+    assert_eq!(piped(vec![refused()], &["Hello?", "/cost", "/exit"]), 3);
+    // What is piped is done in its order: nobody leaves before the answer.
+    assert_eq!(piped(vec![answer()], &["Hello?", "exit"]), 0);
+    assert_eq!(piped(vec![Reply::call("LS", json!({"path": "."}))], &["Hello?"]), 1);
+    // What comes after a failed turn decides; it is asked once the pipe's reader has seen the first one fail.
+    let bench = Bench::new();
+    let server = server([refused(), answer()]);
+    let mut session = Piped::start(&bench, &server, &[]);
+    session.say("Hello?");
+    session.wait("error:");
+    session.say("And now?");
+    session.wait("Yes.");
+    session.close();
+    assert_eq!(session.end(), 0);
+}
+
+#[test]
+fn an_interrupted_pipe_ends_with_the_status_of_an_interruption() {
+    let (bench, gate) = (Bench::new(), Gate::after(2));
+    let server = server([Reply::text("An answer.").gated(&gate)]);
+    let mut session = Piped::start(&bench, &server, &[]);
+    session.say("Hello?");
+    block_on(gate.reached());
+    session.interrupt();
+    session.wait("interrupted");
+    session.close();
+    assert_eq!(session.end(), 130);
+}

@@ -1,0 +1,59 @@
+//! `codelet` as somebody lives in it: the real program in a real pseudo-terminal, and the same through pipes, with a
+//! provider on loopback.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod endings;
+mod interrupts;
+mod meanwhile;
+mod turns;
+
+use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
+use common::agent::Bench;
+use common::pty::{Piped, Session, Terminal};
+
+const SIZE: (u16, u16) = (80, 24);
+
+fn server(replies: impl IntoIterator<Item = Reply>) -> Server {
+    Server::start(Wire::Anthropic, Behaviour::replies(replies))
+}
+
+/// A session in a terminal, with a model that gives these replies.
+fn open(replies: impl IntoIterator<Item = Reply>) -> (Bench, Server, Terminal) {
+    let (bench, server) = (Bench::new(), server(replies));
+    let terminal = Terminal::start(&bench, &server, &[], SIZE);
+    (bench, server, terminal)
+}
+
+/// Leaves; everything that the provider was sent was in order.
+fn leave(session: &mut dyn Session, server: &Server) {
+    session.say("exit");
+    assert_eq!(session.end(), 0);
+    assert_eq!(server.record().faults(), "");
+}
+
+/// The same test in a terminal and through pipes.
+fn both(replies: impl Fn() -> Vec<Reply>, args: &[&str], test: impl Fn(&Bench, &Server, &mut dyn Session)) {
+    let bench = Bench::new();
+    // A provider that asks for a minute gets it.
+    bench.settings("patience = 100");
+    let served = server(replies());
+    test(&bench, &served, &mut Terminal::start(&bench, &served, args, SIZE));
+    let bench = Bench::new();
+    bench.settings("patience = 100");
+    let served = server(replies());
+    test(&bench, &served, &mut Piped::start(&bench, &served, args));
+}
+
+fn usage(prompt: u64) -> Billed {
+    Billed {
+        fresh: 20,
+        cache_read: prompt / 2,
+        write_5m: prompt - prompt / 2 - 20,
+        write_1h: 0,
+        output: 40,
+        reasoning: 0,
+    }
+}

@@ -1,0 +1,170 @@
+//! What can be done while something runs, and what is done while nobody says anything.
+
+use crate::common::agent::Bench;
+use crate::common::pty::{Piped, Session, Terminal};
+use crate::{SIZE, leave, open, server, usage};
+use codelet_testkit::server::{Gate, Reply, block_on};
+use serde_json::json;
+
+#[test]
+fn commands_that_only_look_answer_while_an_answer_streams() {
+    let gate = Gate::after(6);
+    let half = "The beginning of an answer.\n\n```rust\nlet first = 1;\nlet second = 2;\n```\n\nThe end of it.";
+    let (_bench, server, mut terminal) = open([
+        Reply::text("Hello.").billed(usage(2_000)),
+        Reply::text(half).in_fragments_of(12).gated(&gate),
+    ]);
+    terminal.say("Hi.");
+    terminal.see("Hello.");
+    terminal.say("Tell me.");
+    block_on(gate.reached());
+    terminal.see("The beginning");
+    for (said, shown) in [
+        ("/cost", "cache reads"),
+        ("/context", "Largest"),
+        ("/todo", "on the list"),
+        ("/model", "is asked"),
+        ("/why nothing", "Nothing is kept under nothing"),
+        ("/recall nothing", "Nothing was removed under"),
+        ("/pin", "Prompts that can be pinned"),
+    ] {
+        terminal.say(said);
+        terminal.wait(shown);
+    }
+    assert!(!terminal.text().contains("queued"), "{}", terminal.text());
+    // The others wait, and say so.
+    terminal.say("/compact --dry-run");
+    terminal.see("queued: /compact --dry-run (done when this turn is over)");
+    assert_eq!(server.record().exchanges.len(), 2);
+    gate.open();
+    terminal.wait("Dry run");
+    // What was open went on behind them as the block that it was.
+    let text = terminal.text();
+    assert!(text.contains("  let second = 2;"), "{text}");
+    assert!(text.contains("The end of it."), "{text}");
+    assert!(!text.contains("```"), "{text}");
+    leave(&mut terminal, &server);
+}
+
+/// A model that runs a command until a file is there.
+fn until_go() -> Vec<Reply> {
+    let command = "echo began; while [ ! -e go ]; do sleep 0.05; done";
+    let call = Reply::call("Bash", json!({"command": command})).billed(usage(2_000));
+    vec![call, Reply::text("Done.")]
+}
+
+#[test]
+fn commands_that_only_look_answer_while_a_tool_runs() {
+    let (bench, server) = (Bench::new(), server(until_go()));
+    let mut terminal = Terminal::start(&bench, &server, &["--permission", "all"], SIZE);
+    terminal.say("Run it.");
+    terminal.wait("began");
+    terminal.say("/cost");
+    terminal.wait("1 request");
+    terminal.say("/context");
+    terminal.wait("Largest");
+    assert_eq!(server.record().exchanges.len(), 1);
+    bench.file("go", "");
+    terminal.wait("Done.");
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn what_is_piped_is_done_in_its_order() {
+    let (bench, server) = (Bench::new(), server(until_go()));
+    let mut piped = Piped::start(&bench, &server, &["--permission", "all"]);
+    piped.say("Run it.");
+    piped.say("/cost");
+    piped.say("exit");
+    piped.wait("began");
+    bench.file("go", "");
+    piped.wait("2 requests");
+    assert_eq!(piped.end(), 0);
+    let text = piped.text();
+    assert!(text.find("Done.") < text.find("cache reads"), "{text}");
+    assert_eq!(server.record().faults(), "");
+}
+
+#[test]
+fn commands_that_only_look_answer_while_a_command_of_the_users_runs() {
+    let (bench, server, mut terminal) = open([]);
+    terminal.say("!touch began; while [ ! -e go ]; do sleep 0.05; done; echo over");
+    let began = std::time::Instant::now();
+    while !bench.work.join("began").exists() {
+        assert!(began.elapsed().as_secs() < 20);
+        std::thread::yield_now();
+    }
+    terminal.say("/todo");
+    terminal.see("on the list");
+    bench.file("go", "");
+    terminal.see("over");
+    leave(&mut terminal, &server);
+}
+
+/// Settings under which an entry of the cache lives a second, and is kept alive so often.
+fn short_lived(bench: &Bench, most: u32) {
+    let cards = bench.home.join(".config/codelet/cards.txt");
+    let card =
+        "anthropic/test-model input=3 output=15 read=0.3 write=3.75 lives=1s marks=4 as-of=2026-11 source=test\n";
+    std::fs::write(cards, card).unwrap();
+    bench.settings(&format!("patience = 8\nprices = \"cards.txt\"\nkeep_alive = {most}\n"));
+}
+
+#[test]
+fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
+    let talk = |begin: &dyn Fn(&Bench, &codelet_testkit::server::Server) -> Box<dyn Session>| {
+        let bench = Bench::new();
+        short_lived(&bench, 2);
+        let reply = || Reply::text("Hello.").billed(usage(20_000));
+        let server = server([
+            reply(),
+            reply(),
+            reply(),
+            Reply::text("Still warm.").billed(usage(20_000)),
+        ]);
+        let mut session = begin(&bench, &server);
+        session.say("Hi.");
+        session.wait("Hello.");
+        session.wait("Idle request 1 kept the cache alive: 20,000 tokens sent again for $0.04");
+        session.wait("Idle request 2 kept the cache alive");
+        // No more than are wanted; what is said next is no idle request.
+        session.say("Are you there?");
+        session.wait("Still warm.");
+        session.say("/cost");
+        session.wait("4 requests");
+        leave(&mut *session, &server);
+        let record = server.record();
+        assert_eq!(record.exchanges.len(), 4);
+        let sent = |at: usize| record.exchanges[at].request.json()["messages"].clone();
+        assert_eq!(sent(0), sent(1));
+        assert_eq!(sent(0), sent(2));
+        // Nothing of them stays in the conversation.
+        assert_eq!(record.exchanges[3].request.user_texts().last(), Some(&"Are you there?"));
+        assert_eq!(
+            record.exchanges[3].request.json()["messages"].as_array().unwrap().len(),
+            3
+        );
+    };
+    talk(&|bench, server| Box::new(Terminal::start(bench, server, &[], SIZE)));
+    talk(&|bench, server| Box::new(Piped::start(bench, server, &[])));
+}
+
+#[test]
+fn what_is_said_during_an_idle_request_does_not_wait_for_it() {
+    let bench = Bench::new();
+    short_lived(&bench, 1);
+    let gate = Gate::before_head();
+    let server = server([
+        Reply::text("Hello.").billed(usage(20_000)),
+        Reply::text("Never heard.").gated(&gate),
+        Reply::text("At once.").billed(usage(20_000)),
+    ]);
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Hi.");
+    terminal.see("Hello.");
+    block_on(gate.reached());
+    terminal.see("keeping the cache alive");
+    terminal.say("Quick!");
+    terminal.see("At once.");
+    leave(&mut terminal, &server);
+}
