@@ -153,7 +153,7 @@ impl Live {
             self.is_moving().then_some(now + TICK)
         };
         let armed = self.repl.answerable_from().filter(|from| *from > now);
-        self.due = next.into_iter().chain(armed).min();
+        self.due = next.into_iter().chain(armed).chain(self.repl.settles_at(now)).min();
     }
 
     fn since(&self, now: Instant) -> Duration {
@@ -189,11 +189,13 @@ impl Live {
         let waiting = self.repl.waiting_questions();
         let refusing = self.repl.refusing().map(str::to_owned);
         let is_writing = !self.repl.editor.is_empty();
+        let picked = self.repl.picked(now);
         let mut asked = Vec::new();
         if let Some(question) = self.repl.question(now) {
             let stand = Stand {
                 is_answerable,
                 is_writing,
+                picked,
                 refusing: refusing.as_deref(),
                 waiting,
             };
@@ -300,7 +302,12 @@ impl Live {
     }
 
     fn typed(&mut self, typed: Typed, now: Instant) {
-        for act in self.repl.typed(typed, now) {
+        let acts = self.repl.typed(typed, now);
+        self.act(acts);
+    }
+
+    fn act(&mut self, acts: Vec<Act>) {
+        for act in acts {
             match act {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
                 Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
@@ -514,7 +521,10 @@ impl Front for Live {
                     }
                     self.change(true);
                 }
-                Came::Frame => {}
+                Came::Frame => {
+                    let acts = self.repl.settle(now);
+                    self.act(acts);
+                }
             }
         }
     }

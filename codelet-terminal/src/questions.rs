@@ -4,11 +4,15 @@ use crate::answers::{grant, say};
 use crate::render::clean::clean;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
-use crate::render::permission::{choices, question};
+use crate::render::permission::{Choice, choices, question};
+use crate::render::wrap::clip;
 use codelet_agent::asking::Question;
 use codelet_agent::permission::Asked;
 use ratatui::text::Line;
 use std::path::Path;
+
+/// Columns of what always would permit.
+const PATTERN: usize = 60;
 
 /// What exactly would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
 pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<'static>> {
@@ -26,6 +30,11 @@ pub(crate) fn always(question: &Question) -> String {
     grants.join(", ")
 }
 
+/// On one line: the whole stands above, where it was asked.
+fn shortened(pattern: &str) -> String {
+    clip(&clean(pattern, 1).replace('\n', " "), PATTERN)
+}
+
 /// How a question stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stand<'a> {
@@ -33,6 +42,8 @@ pub(crate) struct Stand<'a> {
     pub is_answerable: bool,
     /// Something is written, to which keys belong.
     pub is_writing: bool,
+    /// What Enter would answer now.
+    pub picked: Option<Choice>,
     /// The reason for a no that is being written.
     pub refusing: Option<&'a str>,
     /// Questions after this one.
@@ -61,7 +72,17 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>) -> Vec
         lines.push(Line::default());
         return lines;
     }
-    lines.extend(choices(Some(&always(question)), look));
+    if stand.picked == Some(Choice::Always) {
+        let pattern = shortened(&always(question));
+        lines.extend(say(
+            look,
+            Role::Text,
+            &format!("Always in this session for `{pattern}`?"),
+        ));
+        lines.extend(say(look, Role::Dim, "Enter says yes; Esc goes back"));
+        return lines;
+    }
+    lines.extend(choices(Some(&shortened(&always(question))), look));
     if stand.waiting > 0 {
         let more = count(stand.waiting as u64, "more question");
         lines.extend(say(look, Role::Dim, &format!("{more} after this one")));

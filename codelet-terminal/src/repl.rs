@@ -17,6 +17,10 @@ use std::time::{Duration, Instant};
 const TWICE: Duration = Duration::from_secs(2);
 /// A question takes no key that was on its way when it appeared.
 const STARTLED: Duration = Duration::from_millis(400);
+/// A letter answers a question when nothing follows it for so long: who goes on typing is writing, not answering.
+const SETTLED: Duration = Duration::from_millis(350);
+/// Enter so soon after a letter was not pressed by a hand that has read anything: it is the end of a pasted line.
+const BURST: Duration = Duration::from_millis(80);
 
 /// The names of the files that can be named, in any order.
 pub type Files = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
@@ -50,6 +54,14 @@ struct Refusing {
     reason: String,
 }
 
+/// A letter that may be an answer.
+#[derive(Clone, Copy, Debug)]
+struct Picked {
+    choice: Choice,
+    letter: char,
+    at: Instant,
+}
+
 /// The state of the input.
 pub struct Repl {
     /// What is being written.
@@ -61,6 +73,7 @@ pub struct Repl {
     /// When the first question was put before the user.
     asked: Option<Instant>,
     refusing: Option<Refusing>,
+    picked: Option<Picked>,
     files: Option<Vec<String>>,
     chosen: usize,
     /// The suggestions were sent away until something else is written.
@@ -86,6 +99,7 @@ impl Repl {
             questions: VecDeque::new(),
             asked: None,
             refusing: None,
+            picked: None,
             files: None,
             chosen: 0,
             dismissed: None,
@@ -147,6 +161,7 @@ impl Repl {
             }
             self.asked = None;
             self.refusing = None;
+            self.picked = None;
         }
         if self.questions.is_empty() {
             self.asked = None;
@@ -164,6 +179,33 @@ impl Repl {
     /// Whether the question takes keys now.
     pub fn is_answerable(&self, now: Instant) -> bool {
         self.editor.is_empty() && self.answerable_from().is_some_and(|from| now >= from)
+    }
+
+    /// The answer that Enter would give now.
+    pub fn picked(&self, now: Instant) -> Option<Choice> {
+        let picked = self.picked.filter(|picked| now >= picked.at + BURST)?;
+        Some(picked.choice)
+    }
+
+    /// When something becomes of a letter that may be an answer.
+    pub fn settles_at(&self, now: Instant) -> Option<Instant> {
+        let picked = self.picked?;
+        let last = (picked.choice != Choice::Always).then_some(picked.at + SETTLED);
+        [Some(picked.at + BURST), last]
+            .into_iter()
+            .flatten()
+            .find(|at| *at > now)
+    }
+
+    /// Time has passed: a letter that stood alone is the answer. What permits more than this once waits for Enter.
+    pub fn settle(&mut self, now: Instant) -> Vec<Act> {
+        let Some(picked) = self.picked else {
+            return Vec::new();
+        };
+        if picked.choice == Choice::Always || now < picked.at + SETTLED || self.question(now).is_none() {
+            return Vec::new();
+        }
+        self.answer(word(picked.choice))
     }
 
     /// How many questions wait for an answer.
@@ -212,13 +254,11 @@ impl Repl {
     /// Takes what was typed.
     pub fn typed(&mut self, typed: Typed, now: Instant) -> Vec<Act> {
         self.hint = None;
-        let mut acts = match typed {
-            Typed::Paste(text) => {
-                self.paste(&text, now);
-                Vec::new()
-            }
-            Typed::Key(key) => self.key(key, now),
-        };
+        let mut acts = self.settle(now);
+        match typed {
+            Typed::Paste(text) => self.paste(&text, now),
+            Typed::Key(key) => acts.extend(self.key(key, now)),
+        }
         if self.files.is_none() && matches!(self.sought(), Some(Sought::File(_))) {
             acts.push(Act::WantFiles);
         }
@@ -235,6 +275,7 @@ impl Repl {
                 .extend(text.chars().filter(|c| !c.is_control()).take(1_000));
             return;
         }
+        self.unpick();
         self.editor.paste(text);
     }
 
@@ -350,30 +391,74 @@ impl Repl {
         if self.refusing.is_some() {
             return Some(self.reason_key(key));
         }
+        if let Some(picked) = self.picked {
+            return self.picked_key(picked, key, now);
+        }
         if !self.is_answerable(now) {
             return None;
         }
-        let word = match key {
-            Key { code: Code::Esc, .. } => return Some(vec![Act::Interrupt]),
+        match key {
+            Key { code: Code::Esc, .. } => Some(vec![Act::Interrupt]),
             // Enter alone is no answer.
-            Key { code: Code::Enter, .. } => return Some(Vec::new()),
+            Key { code: Code::Enter, .. } => Some(Vec::new()),
             Key {
-                code: Code::Char(c),
+                code: Code::Char(letter),
                 ctrl: false,
                 alt: false,
                 ..
-            } => match Choice::of_key(c)? {
-                Choice::Once => Word::Once,
-                Choice::Always => Word::Always,
-                Choice::No => Word::No(None),
-                Choice::NoBecause => {
-                    self.refusing = Some(Refusing { reason: String::new() });
-                    return Some(Vec::new());
+            } => {
+                match Choice::of_key(letter)? {
+                    Choice::NoBecause => self.refusing = Some(Refusing { reason: String::new() }),
+                    choice => {
+                        self.picked = Some(Picked {
+                            choice,
+                            letter,
+                            at: now,
+                        })
+                    }
                 }
-            },
-            _ => return None,
-        };
-        Some(self.answer(word))
+                Some(Vec::new())
+            }
+            _ => None,
+        }
+    }
+
+    /// A key after a letter that may be an answer.
+    fn picked_key(&mut self, picked: Picked, key: Key, now: Instant) -> Option<Vec<Act>> {
+        match key {
+            Key {
+                code: Code::Esc | Code::Backspace,
+                ..
+            } => {
+                self.picked = None;
+                Some(Vec::new())
+            }
+            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.answer(word(picked.choice))),
+            Key { code: Code::Enter, .. } => {
+                self.unpick();
+                Some(Vec::new())
+            }
+            Key {
+                code: Code::Char(letter),
+                ctrl: false,
+                alt: false,
+                ..
+            } if now >= picked.at + SETTLED && Choice::of_key(letter).is_some() => {
+                self.picked = None;
+                self.answer_key(key, now)
+            }
+            _ => {
+                self.unpick();
+                None
+            }
+        }
+    }
+
+    /// The letter was the beginning of something written.
+    fn unpick(&mut self) {
+        if let Some(picked) = self.picked.take() {
+            self.editor.key(Key::plain(Code::Char(picked.letter)));
+        }
     }
 
     fn reason_key(&mut self, key: Key) -> Vec<Act> {
@@ -397,6 +482,7 @@ impl Repl {
     }
 
     fn answer(&mut self, word: Word) -> Vec<Act> {
+        self.picked = None;
         self.refusing = None;
         self.asked = None;
         let Some(question) = self.questions.pop_front() else {
@@ -437,6 +523,14 @@ impl Repl {
         };
         self.editor.replace_before(written, &format!("{text} "));
         self.chosen = 0;
+    }
+}
+
+fn word(choice: Choice) -> Word {
+    match choice {
+        Choice::Once => Word::Once,
+        Choice::Always => Word::Always,
+        Choice::No | Choice::NoBecause => Word::No(None),
     }
 }
 
@@ -610,16 +704,27 @@ mod tests {
         let no = |why: &str| Some(Verdict::No(why.to_owned()));
         for (keys, verdict) in [
             ("y", Some(Verdict::Yes)),
-            ("a", Some(Verdict::Yes)),
+            ("y \r", Some(Verdict::Yes)),
+            ("a \r", Some(Verdict::Yes)),
             ("n", no("the user said no")),
+            ("a n", no("the user said no")),
+            ("a", None),
+            ("a\u{1b}\r", None),
             ("\r\r", None),
             ("x", None),
         ] {
             let (_, said) = question(|at| {
                 at.wait(1_000);
                 for c in keys.chars() {
-                    at.code(if c == '\r' { Code::Enter } else { Code::Char(c) });
+                    match c {
+                        ' ' => at.wait(400),
+                        '\r' => drop(at.code(Code::Enter)),
+                        '\u{1b}' => drop(at.code(Code::Esc)),
+                        c => drop(at.code(Code::Char(c))),
+                    }
                 }
+                at.wait(400);
+                at.repl.settle(at.now);
             });
             assert_eq!(said, verdict, "{keys:?}");
         }
@@ -648,5 +753,22 @@ mod tests {
             at.repl.typed(Typed::Paste("y\n".to_owned()), at.now);
         });
         assert_eq!(said, None);
+        // Somebody who goes on typing writes, however slowly, and so does a paste without brackets.
+        for (text, pause, written) in [
+            ("also this", 120, "also this"),
+            ("yes, but", 300, "yes, but"),
+            ("a\rn", 1, "an"),
+        ] {
+            let (at, said) = question(|at| {
+                at.wait(1_000);
+                for c in text.chars() {
+                    at.wait(pause);
+                    at.code(if c == '\r' { Code::Enter } else { Code::Char(c) });
+                }
+                at.wait(1_000);
+                at.repl.settle(at.now);
+            });
+            assert_eq!((at.repl.editor.text().as_str(), said), (written, None));
+        }
     }
 }

@@ -401,6 +401,10 @@ impl Session for Terminal {
             }
             None => self.send(word.as_bytes()),
         }
+        if word == "a" {
+            self.see("Enter says yes");
+            self.send(b"\r");
+        }
     }
 
     fn text(&self) -> String {
