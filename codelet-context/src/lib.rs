@@ -47,6 +47,7 @@
 //! # Ok::<(), codelet_context::conversation::Refusal>(())
 //! ```
 
+mod account;
 pub mod anchor;
 pub mod body;
 pub mod breaks;
@@ -58,6 +59,7 @@ mod digest;
 mod draft;
 pub mod economics;
 mod economy;
+mod excerpt;
 mod exchange;
 mod hash;
 pub mod history;
