@@ -43,9 +43,13 @@ const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
 /// A vendor that reads this much less than it could, in tokens, has lost the prefix; less is the grain of its cache.
 const SLACK: f64 = 2_048.0;
 const SLACK_SHARE: f64 = 0.1;
-/// What stands around an output on the wire and stays with its marker (ids, names of fields), in tokens: an estimate of the
-/// text does not count it, and many markers in a tail add up.
+/// What stands around an output on the wire and stays with its marker (ids, names of fields), as an estimate: that of the
+/// text does not count it, and many markers in a tail add up. Where a session begins; reports after edits correct it, …
 const FRAME: f64 = 16.0;
+/// … by so many tokens at most at a time: what is further off has another reason.
+const FRAME_STEP: f64 = 24.0;
+/// Caches that need no marks are read in whole grains (OpenAI documents 128 tokens), so half of one is lost at a break.
+const HALF_GRAIN: f64 = 64.0;
 /// Growth per step that is assumed before any was seen, in tokens: the mean of recorded sessions.
 const USUAL_GROWTH: f64 = 1_300.0;
 /// The share of the window that is taken to be full, since the reply needs room.
@@ -120,6 +124,9 @@ pub(crate) struct Economy {
     /// No cut can have an excess above this before the next look.
     bound: f64,
     open: Option<Open>,
+    frame: f64,
+    /// The messages that were edited since the last report, each with how many outputs it has.
+    trimmed: Vec<(usize, f64)>,
     breaks: Vec<Break>,
     account: Account,
     /// A tier that no compaction gets below.
@@ -150,6 +157,8 @@ impl Economy {
             plan: None,
             bound: 0.0,
             open: None,
+            frame: FRAME,
+            trimmed: Vec::new(),
             breaks: Vec::new(),
             account: Account::default(),
             hopeless: None,
@@ -493,7 +502,9 @@ impl Economy {
             if estimate != self.estimates[at] {
                 first.get_or_insert(at);
                 let results = message.tool_results().count() as f64;
-                let frame = (FRAME * results).min(self.weights[at]);
+                let ratio = self.weights[at] / old as f64;
+                let frame = (self.frame * ratio * results).min(self.weights[at]);
+                self.trimmed.push((at, results));
                 self.weights[at] = frame + (self.weights[at] - frame) * estimate as f64 / old as f64;
                 self.estimates[at] = estimate;
             }
@@ -505,10 +516,12 @@ impl Economy {
             (0.0, self.prefix())
         } else {
             let readable = self.overhead + self.weights[..from].iter().sum::<f64>();
-            (
-                readable,
-                self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>(),
-            )
+            let lost = match self.economics.card.marks {
+                Some(_) => 0.0,
+                None => HALF_GRAIN.min(readable),
+            };
+            let tail = self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>();
+            (readable, tail + lost)
         };
         let cost = self.broken(reason, removed, tail, readable);
         // What an expired cache costs is not the edit's.
@@ -561,6 +574,7 @@ impl Economy {
             self.weights.push(estimate as f64 * ratio);
         }
         self.weighed = same.min(self.weighed);
+        self.trimmed.clear();
         self.bulk.rebuilt(messages, self.shelter());
         let head = head(messages).min(same).min(self.sent);
         let readable = if head == 0 {
@@ -608,8 +622,8 @@ impl Economy {
         self.account.reported(&self.economics.card, usage);
         let held = held.min(self.weights.len());
         let old = self.weighed.min(held);
-        let known = self.overhead + self.weights[..old].iter().sum::<f64>();
         let fresh = self.weights[old..held].iter().sum::<f64>();
+        let known = self.weigh_trimmed(prompt - fresh, old);
         let new: f64 = if self.open.is_some() && self.sent == 0 {
             0.0
         } else {
@@ -637,6 +651,25 @@ impl Economy {
         self.weighed = held;
         self.sent = held;
         self.prompt = prompt;
+    }
+
+    /// What the first messages of the view weigh with what stands beside them. Where some of them were edited since the last
+    /// report, a report of `expected` tokens tells what stands around their markers.
+    fn weigh_trimmed(&mut self, expected: f64, messages: usize) -> f64 {
+        let known = self.overhead + self.weights[..messages].iter().sum::<f64>();
+        let trimmed = std::mem::take(&mut self.trimmed);
+        let outputs: f64 = trimmed.iter().map(|(_, outputs)| outputs).sum();
+        let off = (expected - known) / outputs.max(1.0);
+        if outputs < 1.0 || off.abs() > FRAME_STEP {
+            return known;
+        }
+        for (at, outputs) in trimmed {
+            if let Some(weight) = self.weights.get_mut(at) {
+                *weight = (*weight + off * outputs).max(0.0);
+            }
+        }
+        self.frame = (self.frame + off).max(0.0);
+        self.overhead + self.weights[..messages].iter().sum::<f64>()
     }
 
     /// Compares what was read from the cache with what could have been.

@@ -264,10 +264,8 @@ mod tests {
     #[test]
     fn a_name_is_quoted_once_and_gaps_are_marked() {
         let lines = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| format!("let {name} = 1;\n"))
-                .collect::<String>()
+            let lines = names.iter().map(|name| format!("let {name} = 1;\n"));
+            lines.collect::<String>() + &"nothing to see here\n".repeat(9)
         };
         let outputs = [
             lines(&["plum_jar", "quince_jar"]),
