@@ -1,5 +1,6 @@
 //! Bulk: the outputs of tools that could be removed, and since when each has been paid for in vain.
 
+use crate::excerpt::Place;
 use crate::hash::{self, ByHash};
 use crate::index::{Index, path_hash};
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
@@ -43,7 +44,9 @@ enum State {
 #[derive(Clone, Debug)]
 struct Item {
     /// Its place in the history.
-    place: (u32, u32),
+    place: Place,
+    /// Its part of its message in the view.
+    part: u32,
     /// Its message in the view, if it is shown.
     at: Option<u32>,
     /// What removing it saves, as an estimate.
@@ -62,7 +65,7 @@ struct Item {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bulk {
     items: Vec<Item>,
-    by_place: HashMap<(u32, u32), u32>,
+    by_place: HashMap<Place, u32>,
     by_call: HashMap<Arc<str>, u32>,
     /// Calls that have no answer yet: what they do.
     open: HashMap<Arc<str>, Asked>,
@@ -103,6 +106,8 @@ pub(crate) struct Candidate {
     pub saves: Tokens,
     /// What the clock showed when it became removable.
     pub since: f64,
+    /// A newer output says what it says.
+    pub is_superseded: bool,
 }
 
 impl Bulk {
@@ -158,7 +163,7 @@ impl Bulk {
         );
     }
 
-    fn answered(&mut self, result: &ToolResult, place: (u32, u32), at: u32, shelter: Shelter) {
+    fn answered(&mut self, result: &ToolResult, place: Place, at: u32, shelter: Shelter) {
         let asked = self.open.remove(&result.call_id);
         if asked.as_ref().is_some_and(|asked| asked.kind == ActionKind::Todo) {
             return;
@@ -167,6 +172,7 @@ impl Bulk {
         let saves = savings(result);
         self.items.push(Item {
             place,
+            part: place.1,
             at: Some(at),
             saves,
             used: (self.position, self.steps),
@@ -286,13 +292,14 @@ impl Bulk {
                 at,
                 saves: item.saves,
                 since,
+                is_superseded: item.superseded,
             })
         })
     }
 
     /// The part of its message that an item is.
     pub fn part(&self, item: u32) -> usize {
-        self.items.get(item as usize).map_or(0, |item| item.place.1 as usize)
+        self.items.get(item as usize).map_or(0, |item| item.part as usize)
     }
 
     /// The call that an item answers.
@@ -305,9 +312,18 @@ impl Bulk {
         self.items.get(item as usize).map_or("tool", |item| &item.tool)
     }
 
-    /// Whether a newer output says what an item says.
-    pub fn is_superseded(&self, item: u32) -> bool {
-        self.items.get(item as usize).is_some_and(|item| item.superseded)
+    /// Where an item stands in the history.
+    pub fn place(&self, item: u32) -> Place {
+        self.items.get(item as usize).map_or((u32::MAX, 0), |item| item.place)
+    }
+
+    /// Whether what stands at this place of the history is an output that the view shows.
+    pub fn is_shown(&self, place: Place) -> bool {
+        let item = self
+            .by_place
+            .get(&place)
+            .and_then(|&item| self.items.get(item as usize));
+        item.is_some_and(|item| item.at.is_some() && item.state != State::Removed)
     }
 
     /// An item was removed.
@@ -345,7 +361,7 @@ impl Bulk {
                 };
                 let item = &mut self.items[number as usize];
                 item.at = Some(at as u32);
-                item.place.1 = part as u32;
+                item.part = part as u32;
                 item.saves = savings(result);
                 if item.state == State::Sheltered && item.saves > 0 {
                     self.waiting.push(Reverse((item.used.0 + shelter.tokens, number)));

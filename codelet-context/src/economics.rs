@@ -3,20 +3,20 @@
 //! A token that stands in the cached prefix costs the read price at every step: its *rent*. An edit takes `removed` tokens
 //! away, and everything behind the first changed place that stays, the *tail*, must be written to the cache again: that
 //! costs write less read price for each token of it, once. Nobody knows how many steps a session still has. So an edit is
-//! made when the rent that removable tokens have cost so far reaches a fixed multiple of its price ([`MARGIN`]), which
-//! needs no forecast. `docs/economics.md` has the mathematics on one page.
+//! made when the rent that removable tokens have cost so far reaches its price, which needs no forecast.
+//! `docs/economics.md` has the mathematics on one page.
 
 use crate::price::{self, PriceCard};
 
 /// How readily history that was sent is edited to save money.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Preset {
-    /// What is not used for a long time goes.
+    /// Of what is not used, the tenth stays that is most likely to be needed.
     #[default]
     Faithful,
-    /// What is not used for some time goes.
+    /// A twentieth of it stays.
     Balanced,
-    /// What is not used now goes.
+    /// A fiftieth of it stays.
     Thrifty,
     /// Nothing goes before the window is full.
     Off,
@@ -41,13 +41,14 @@ impl Preset {
         Preset::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    /// The preset's one knob: for how many steps an output stays whole after it was printed or last used. None where
-    /// nothing is edited for its price.
-    pub fn shelter(self) -> Option<u64> {
+    /// The preset's one knob: the share of what is set aside that stays, line by line. None where nothing is edited for its
+    /// price. The share of `faithful` is about the smallest at which no more than half a point of the later references is lost,
+    /// on half of the recorded sessions.
+    pub fn left(self) -> Option<f64> {
         match self {
-            Preset::Faithful => Some(12),
-            Preset::Balanced => Some(6),
-            Preset::Thrifty => Some(2),
+            Preset::Faithful => Some(0.1),
+            Preset::Balanced => Some(0.05),
+            Preset::Thrifty => Some(0.02),
             Preset::Off => None,
         }
     }
@@ -55,21 +56,13 @@ impl Preset {
     /// What the preset does, in a sentence.
     pub fn explained(self) -> &'static str {
         match self {
-            Preset::Faithful => {
-                "sets outputs aside that nothing referred to for 12 steps, when keeping them costs more"
-            }
-            Preset::Balanced => "sets outputs aside that nothing referred to for 6 steps, when keeping them costs more",
-            Preset::Thrifty => "sets outputs aside that nothing referred to for 2 steps, when keeping them costs more",
+            Preset::Faithful => "sets unused outputs aside when keeping them costs more, all but the tenth most needed",
+            Preset::Balanced => "sets unused outputs aside when keeping them costs more, all but a twentieth",
+            Preset::Thrifty => "sets unused outputs aside when keeping them costs more, all but a fiftieth",
             Preset::Off => "edits nothing before the window is full",
         }
     }
 }
-
-/// The rent that makes an edit due, as a multiple of what writing the tail again costs. One would be enough if that were
-/// all that an edit costs. But some of what goes is read again later, and a session may end right after the edit. Fitted
-/// on half of the recorded sessions: at 1, one session in twenty costs 2 to 4 % more than if it were never edited; at 2.5
-/// none of the twentieth does, and the mean is the same within a hundredth.
-pub const MARGIN: f64 = 2.5;
 
 /// Under which prices, and how readily, a session edits what it has sent.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,8 +1,10 @@
 //! The economics of one conversation: what each message weighs, what removable outputs have cost, where a cut would go.
 
+use crate::account::Account;
 use crate::breaks::{Break, Cause};
 use crate::bulk::{Bulk, Candidate, Shelter};
 use crate::economics::{self, Economics, Edges};
+use crate::excerpt::{Excerpts, Place};
 use crate::index::Index;
 use crate::message::{Message, Origin, Part, Role};
 use crate::policy::Reason;
@@ -19,6 +21,10 @@ const APART_SHARE: Tokens = 10;
 /// An output is sheltered for so many tokens of conversation at least, or the given share of the window where that is less.
 const SHELTER: Tokens = 4_000;
 const SHELTER_SHARE: Tokens = 5;
+/// An output is sheltered for so many steps at least, however long they were.
+const SHELTER_STEPS: u64 = 2;
+/// An estimate is a quarter of the bytes.
+const BYTES: Tokens = 4;
 /// An expired cache is made use of from so many removable tokens on: less is not worth a marker.
 const LEAST_COLD: f64 = 1_000.0;
 /// A mark is moved so often for a better cut once an edit is due; then the edit is made where the mark is.
@@ -37,11 +43,20 @@ const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
 /// A vendor that reads this much less than it could, in tokens, has lost the prefix; less is the grain of its cache.
 const SLACK: f64 = 2_048.0;
 const SLACK_SHARE: f64 = 0.1;
-/// What stands around an output on the wire and stays with its marker (ids, names of fields), in tokens: an estimate of the
-/// text does not count it, and many markers in a tail add up.
+/// What stands around an output on the wire and stays with its marker (ids, names of fields), as an estimate: that of the
+/// text does not count it, and many markers in a tail add up. Where a session begins; reports after edits correct it, …
 const FRAME: f64 = 16.0;
+/// … by so many tokens at most at a time: what is further off has another reason.
+const FRAME_STEP: f64 = 24.0;
+/// Caches that need no marks are read in whole grains (OpenAI documents 128 tokens), so half of one is lost at a break.
+const HALF_GRAIN: f64 = 64.0;
 /// Growth per step that is assumed before any was seen, in tokens: the mean of recorded sessions.
 const USUAL_GROWTH: f64 = 1_300.0;
+/// The share of the window that is taken to be full, since the reply needs room.
+const FULL: f64 = 0.92;
+/// An edit must have paid for itself in this share of the steps until the window is full. The compaction that comes then
+/// removes the same; an edit that only just pays puts it off, and the requests in between are long ones.
+const PAID_IN: f64 = 0.5;
 /// How fast the growth per step that was seen fades, as the share of the newest one.
 const GROWTH_SHARE: f64 = 0.1;
 
@@ -109,7 +124,11 @@ pub(crate) struct Economy {
     /// No cut can have an excess above this before the next look.
     bound: f64,
     open: Option<Open>,
+    frame: f64,
+    /// The messages that were edited since the last report, each with how many outputs it has.
+    trimmed: Vec<(usize, f64)>,
     breaks: Vec<Break>,
+    account: Account,
     /// A tier that no compaction gets below.
     hopeless: Option<Tokens>,
 }
@@ -138,7 +157,10 @@ impl Economy {
             plan: None,
             bound: 0.0,
             open: None,
+            frame: FRAME,
+            trimmed: Vec::new(),
             breaks: Vec::new(),
+            account: Account::default(),
             hopeless: None,
         }
     }
@@ -176,7 +198,7 @@ impl Economy {
     fn shelter(&self) -> Shelter {
         Shelter {
             tokens: SHELTER.min(self.window / SHELTER_SHARE),
-            steps: self.economics.preset.shelter().unwrap_or(u64::MAX / 4),
+            steps: self.economics.preset.left().map_or(u64::MAX / 4, |_| SHELTER_STEPS),
         }
     }
 
@@ -189,7 +211,7 @@ impl Economy {
         let place = (number as u32, at as u32);
         let gained = self.bulk.append(message, place, index, self.shelter(), self.clock);
         // What becomes removable need not be written again, so it makes each cut cheaper.
-        self.bound += (self.write() - self.read()).max(0.0) * economics::MARGIN * gained as f64 * ratio.max(1.0) * 2.0;
+        self.bound += (self.write() - self.read()).max(0.0) * gained as f64 * ratio.max(1.0) * 2.0;
         if message.role == Role::User {
             self.look(pinned);
         }
@@ -198,7 +220,8 @@ impl Economy {
     /// Looks for a cut, unless it is known that none can pay yet.
     fn look(&mut self, pinned: &[usize]) {
         self.plan = None;
-        if self.economics.preset.shelter().is_none() || self.sent == 0 || self.bulk.removable() == 0 {
+        let is_free = self.read() <= 0.0;
+        if is_free || self.economics.preset.left().is_none() || self.sent == 0 || self.bulk.removable() == 0 {
             return;
         }
         if self.bound < 0.0 && self.next.is_some() {
@@ -212,11 +235,20 @@ impl Economy {
         if ideal.excess < 0.0 || ideal.removed <= 0.0 || !self.is_far_from_last_edit() {
             return;
         }
-        self.plan = self.readable_cut(ideal, pinned);
-        if self.plan.is_none() {
+        match self.readable_cut(ideal, pinned) {
+            Some(cut) => self.plan = Some(cut).filter(|cut| self.is_worth(cut)),
             // The mark moves to where the cut is best, and the edit follows with the next step.
-            self.moves += 1;
+            None => self.moves += 1,
         }
+    }
+
+    /// Whether the session can bear what an edit costs, and has room for enough steps to get it back.
+    fn is_worth(&self, cut: &Cut) -> bool {
+        let (read, write) = (self.read(), self.write());
+        let cost = economics::break_cost(read, write, cut.tail);
+        let factor = self.economics.card.factor(self.prompt as Tokens);
+        let steps = (self.window as f64 * FULL - self.prompt).max(0.0) / self.growth.max(1.0);
+        cost <= read * cut.removed * steps * PAID_IN && self.account.bears(cost * factor / 1e6)
     }
 
     /// The cut that can be made now: the best one, if what stands before it can be read, or one that is nearly as good.
@@ -242,7 +274,7 @@ impl Economy {
 
     /// The cut with the largest excess of rent over cost: anywhere, or reading up to a given message and no further.
     fn best(&self, readable: Option<usize>, pinned: &[usize]) -> Option<Cut> {
-        let price = (self.write() - self.read()).max(0.0) * economics::MARGIN;
+        let price = (self.write() - self.read()).max(0.0);
         let mut best: Option<Cut> = None;
         let (mut rent, mut removed) = (0.0, 0.0);
         // Tokens that were sent, from message `from` on.
@@ -296,20 +328,30 @@ impl Economy {
     /// What a candidate saves, in tokens of the window: its share of what its message weighs.
     fn in_tokens(&self, candidate: &Candidate) -> f64 {
         let estimate = self.estimates[candidate.at].max(1) as f64;
-        candidate.saves as f64 * self.weights[candidate.at] / estimate
+        let goes = if candidate.is_superseded {
+            1.0
+        } else {
+            1.0 - self.left()
+        };
+        candidate.saves as f64 * goes * self.weights[candidate.at] / estimate
+    }
+
+    /// The share of what is set aside that stays.
+    fn left(&self) -> f64 {
+        self.economics.preset.left().unwrap_or(1.0)
     }
 
     /// What could be removed at once, in tokens of the window.
     pub fn removable(&self, ratio: f64) -> Tokens {
-        match self.economics.preset.shelter() {
-            Some(_) => (self.bulk.removable() as f64 * ratio) as Tokens,
+        match self.economics.preset.left() {
+            Some(left) => (self.bulk.removable() as f64 * ratio * (1.0 - left)) as Tokens,
             None => 0,
         }
     }
 
     /// What is to be done for its price before a request that will occupy this much.
     pub fn way(&self, occupancy: Tokens, pinned: &[usize]) -> Option<Way> {
-        self.economics.preset.shelter()?;
+        self.economics.preset.left()?;
         self.under_tier(occupancy, pinned).or(self.plan.map(Way::Trim))
     }
 
@@ -389,9 +431,28 @@ impl Economy {
         candidates.take_while(|candidate| candidate.at >= from).collect()
     }
 
+    /// What is to be left of these.
+    pub fn excerpts(&self, candidates: &[Candidate], index: &Index) -> Excerpts {
+        let places = |of: fn(&Candidate) -> bool| {
+            let places = candidates.iter().filter(|it| of(it)).map(|it| self.bulk.place(it.item));
+            let mut places: Vec<Place> = places.collect();
+            places.sort_unstable();
+            places
+        };
+        let (all, quoted) = (places(|_| true), places(|it| !it.is_superseded));
+        let whole: Tokens = candidates
+            .iter()
+            .filter(|it| !it.is_superseded)
+            .map(|it| it.saves)
+            .sum();
+        let bytes = (whole * BYTES) as f64 * self.left();
+        let is_shown = |place| all.binary_search(&place).is_err() && self.bulk.is_shown(place);
+        Excerpts::choose(index, &quoted, is_shown, bytes as usize)
+    }
+
     /// Everything that is removable, if it is enough to make use of an expired cache.
     pub fn cold_cut(&self, pinned: &[usize]) -> Option<Cut> {
-        self.economics.preset.shelter()?;
+        self.economics.preset.left()?;
         let removed: f64 = self.bulk.candidates(pinned).map(|it| self.in_tokens(&it)).sum();
         let from = self.bulk.candidates(pinned).last()?.at;
         let tail: f64 = self.weights[..self.sent].iter().sum::<f64>() + self.overhead - removed;
@@ -411,6 +472,7 @@ impl Economy {
     /// What was recorded of a later state of the same session stays on record.
     pub fn keep_breaks(&mut self, later: &Economy) {
         self.breaks.clone_from(&later.breaks);
+        self.account.keep(&later.account);
         self.requests = later.requests;
         self.has_read |= later.has_read;
         self.open = None;
@@ -440,7 +502,9 @@ impl Economy {
             if estimate != self.estimates[at] {
                 first.get_or_insert(at);
                 let results = message.tool_results().count() as f64;
-                let frame = (FRAME * results).min(self.weights[at]);
+                let ratio = self.weights[at] / old as f64;
+                let frame = (self.frame * ratio * results).min(self.weights[at]);
+                self.trimmed.push((at, results));
                 self.weights[at] = frame + (self.weights[at] - frame) * estimate as f64 / old as f64;
                 self.estimates[at] = estimate;
             }
@@ -452,12 +516,17 @@ impl Economy {
             (0.0, self.prefix())
         } else {
             let readable = self.overhead + self.weights[..from].iter().sum::<f64>();
-            (
-                readable,
-                self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>(),
-            )
+            let lost = match self.economics.card.marks {
+                Some(_) => 0.0,
+                None => HALF_GRAIN.min(readable),
+            };
+            let tail = self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>();
+            (readable, tail + lost)
         };
-        self.broken(reason, removed, tail, readable);
+        let cost = self.broken(reason, removed, tail, readable);
+        // What an expired cache costs is not the edit's.
+        self.account
+            .edited(removed, if reason == Reason::Cold { 0.0 } else { cost });
         self.sent = self.sent.min(from);
         removed.max(0.0) as Tokens
     }
@@ -467,9 +536,11 @@ impl Economy {
         self.overhead + self.weights[..self.sent].iter().sum::<f64>()
     }
 
-    fn broken(&mut self, reason: Reason, removed: f64, tail: f64, readable: f64) {
+    /// Puts a break on record; what it is expected to cost, in dollars.
+    fn broken(&mut self, reason: Reason, removed: f64, tail: f64, readable: f64) -> f64 {
         let factor = self.economics.card.factor(self.prompt as Tokens);
         let (read, write) = (self.read() * factor, self.write() * factor);
+        let cost = economics::break_cost(read, write, tail) / 1e6;
         self.open = Some(Open {
             number: self.breaks.len(),
             readable,
@@ -479,7 +550,7 @@ impl Economy {
             cause: Cause::Edit(reason),
             removed: removed.max(0.0) as Tokens,
             rewritten: tail as Tokens,
-            predicted: economics::break_cost(read, write, tail) / 1e6,
+            predicted: cost,
             saving: read * removed.max(0.0) / 1e6,
             actual: None,
         });
@@ -487,6 +558,7 @@ impl Economy {
         self.marks.clear();
         (self.next, self.plan, self.moves) = (None, None, 0);
         self.bound = f64::INFINITY;
+        cost
     }
 
     /// The view was rebuilt: by a compaction for this reason, or by taking one back.
@@ -502,6 +574,7 @@ impl Economy {
             self.weights.push(estimate as f64 * ratio);
         }
         self.weighed = same.min(self.weighed);
+        self.trimmed.clear();
         self.bulk.rebuilt(messages, self.shelter());
         let head = head(messages).min(same).min(self.sent);
         let readable = if head == 0 {
@@ -512,6 +585,7 @@ impl Economy {
         let after: f64 = self.weights.iter().sum();
         let tail = after + self.overhead - readable;
         self.broken(reason.unwrap_or(Reason::Asked), before - after, tail, readable);
+        self.account.compacted();
         self.sent = 0;
     }
 
@@ -545,10 +619,11 @@ impl Economy {
         }
         let is_cold = self.sending.take().unwrap_or(false) || self.requests == 0;
         self.requests += 1;
+        self.account.reported(&self.economics.card, usage);
         let held = held.min(self.weights.len());
         let old = self.weighed.min(held);
-        let known = self.overhead + self.weights[..old].iter().sum::<f64>();
         let fresh = self.weights[old..held].iter().sum::<f64>();
+        let known = self.weigh_trimmed(prompt - fresh, old);
         let new: f64 = if self.open.is_some() && self.sent == 0 {
             0.0
         } else {
@@ -576,6 +651,25 @@ impl Economy {
         self.weighed = held;
         self.sent = held;
         self.prompt = prompt;
+    }
+
+    /// What the first messages of the view weigh with what stands beside them. Where some of them were edited since the last
+    /// report, a report of `expected` tokens tells what stands around their markers.
+    fn weigh_trimmed(&mut self, expected: f64, messages: usize) -> f64 {
+        let known = self.overhead + self.weights[..messages].iter().sum::<f64>();
+        let trimmed = std::mem::take(&mut self.trimmed);
+        let outputs: f64 = trimmed.iter().map(|(_, outputs)| outputs).sum();
+        let off = (expected - known) / outputs.max(1.0);
+        if outputs < 1.0 || off.abs() > FRAME_STEP {
+            return known;
+        }
+        for (at, outputs) in trimmed {
+            if let Some(weight) = self.weights.get_mut(at) {
+                *weight = (*weight + off * outputs).max(0.0);
+            }
+        }
+        self.frame = (self.frame + off).max(0.0);
+        self.overhead + self.weights[..messages].iter().sum::<f64>()
     }
 
     /// Compares what was read from the cache with what could have been.

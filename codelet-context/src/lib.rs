@@ -47,6 +47,7 @@
 //! # Ok::<(), codelet_context::conversation::Refusal>(())
 //! ```
 
+mod account;
 pub mod anchor;
 pub mod body;
 pub mod breaks;
@@ -59,6 +60,7 @@ mod digest;
 mod draft;
 pub mod economics;
 mod economy;
+mod excerpt;
 mod exchange;
 mod focus;
 mod hash;

@@ -1,4 +1,5 @@
-//! The light edit: chosen outputs become markers where they stand; calls, prompts and words stay as they are.
+//! The light edit: chosen outputs become markers where they stand, some with the lines that are most likely to be named
+//! again; calls, prompts and words stay as they are.
 
 use crate::body::Body;
 use crate::cut;
@@ -12,15 +13,24 @@ pub(crate) const REASON: &str = "economics";
 /// Why an output is not shown, for its marker.
 pub(crate) const UNUSED: &str = "set aside";
 pub(crate) const SUPERSEDED: &str = "superseded by a newer one";
+const QUOTED: &str = "set aside but for these lines";
 
-/// The same answer with a marker in place of each text and picture of its output. None where that would not make it
-/// smaller.
-pub(crate) fn masked(result: &ToolResult, tool: &str, why: &str, archive: &mut Archive) -> Option<ToolResult> {
+/// The same answer with a marker in place of each text and picture of its output, and behind it those lines of a text that
+/// `left` names. None where that would not make it smaller.
+pub(crate) fn masked<'a>(
+    result: &ToolResult,
+    tool: &str,
+    why: &str,
+    left: impl Fn(&Body) -> &'a str,
+    archive: &mut Archive,
+) -> Option<ToolResult> {
     let mut masked = result.clone();
     let mut is_smaller = false;
     for block in &mut masked.output {
         let shown = match block {
-            Part::Text(text) => marker_for(text, tool, why, archive),
+            Part::Text(text) => {
+                quote_for(text, tool, left(&text.body), archive).or_else(|| marker_for(text, tool, why, archive))
+            }
             Part::Image(image) if !image.is_url => {
                 let what = format!("{} image", cut::plain_name(tool));
                 let handle = archive.keep(&image.data, tool, REASON);
@@ -36,6 +46,24 @@ pub(crate) fn masked(result: &ToolResult, tool: &str, why: &str, archive: &mut A
         }
     }
     is_smaller.then_some(masked)
+}
+
+/// A marker with lines of the text behind it, where there are any, the text is whole, and that is shorter.
+fn quote_for(text: &Text, tool: &str, lines: &str, archive: &mut Archive) -> Option<Text> {
+    let lines = lines.trim_end();
+    let what = format!("{} output", cut::plain_name(tool));
+    let is_shorter = cut::marker_bound(&what, text.body.len(), QUOTED) + 1 + lines.len() < text.body.len();
+    if lines.is_empty() || text.origin != Origin::Own || text.cut.is_some() || !is_shorter {
+        return None;
+    }
+    let handle = archive.keep(&text.body, tool, REASON);
+    let marker = cut::marker(&what, text.body.len(), QUOTED, &handle);
+    Some(Text {
+        body: Body::new([&marker, "\n", lines].concat()),
+        origin: text.origin,
+        cut: Some(handle),
+        extra: text.extra.clone(),
+    })
 }
 
 fn marker_for(text: &Text, tool: &str, why: &str, archive: &mut Archive) -> Option<Text> {

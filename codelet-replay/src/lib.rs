@@ -25,6 +25,7 @@
 
 pub mod cache;
 pub mod check;
+pub mod csv;
 mod editor;
 mod engine;
 pub mod json;

@@ -7,8 +7,9 @@ use codelet_transcript::{Billed, Recording};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a byte estimate is multiplied with where no bill says better. A guess: current models count code in more tokens
-/// than a quarter of its bytes, by a third or more. It moves all policies of a session alike.
+/// What a byte estimate is multiplied with where no bill says better. Of 25 recorded sessions with bills, the 19 of Claude
+/// Code show 1.45 in the median (half of them 1.40 to 1.50), the six of Codex and pi 1.31 (1.02 to 1.52); this lies between.
+/// It moves all policies of a session alike.
 pub const USUAL_RATIO: f64 = 1.35;
 /// What stands in every request beside the recorded messages where no bill tells, in tokens: system prompt and tools
 /// of common agents weigh 900 to 28,900.

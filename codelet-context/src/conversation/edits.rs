@@ -1,6 +1,7 @@
 //! The edits of a conversation: what changes the view other than at its end, and how that is taken back.
 
 use super::Conversation;
+use crate::body::Body;
 use crate::compact::{self, Options, Size, Target, Warning};
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Part, Role};
@@ -235,7 +236,8 @@ impl Conversation {
             .rebuilt(Some(reason), &self.view.messages, same, self.occupancy.ratio());
     }
 
-    /// The light edit: markers in place of what is removable from the cut on, and the thinking of finished turns dropped.
+    /// The light edit: markers in place of what is removable from the cut on, with the lines that are most likely to be named
+    /// again, and the thinking of finished turns dropped.
     /// Calls, prompts and words stay, and so does everything before the cut.
     fn trim(&mut self, reason: Reason, cut: Cut) -> Result<Notice, Refusal> {
         let open = self.open_calls();
@@ -243,6 +245,7 @@ impl Conversation {
             return Err(Refusal::OpenCalls(open));
         }
         let candidates = self.economy.from(cut.from, &self.pins.messages());
+        let excerpts = self.economy.excerpts(&candidates, self.history.index());
         let old: Vec<Arc<Message>> = self.view.messages[cut.from..].to_vec();
         let number = self.edits.len();
         let kept = self.view.archive.len();
@@ -256,12 +259,14 @@ impl Conversation {
             if bulk.call(candidate.item) != Some(&result.call_id) {
                 continue;
             }
-            let why = if bulk.is_superseded(candidate.item) {
+            let why = if candidate.is_superseded {
                 trim::SUPERSEDED
             } else {
                 trim::UNUSED
             };
-            let mask = trim::masked(result, tool, why, &mut self.view.archive);
+            let place = bulk.place(candidate.item);
+            let left = |body: &Body| excerpts.of(place, body);
+            let mask = trim::masked(result, tool, why, left, &mut self.view.archive);
             let call = result.call_id.clone();
             self.economy.removed(candidate);
             if let Some(mask) = mask {

@@ -2,8 +2,9 @@
 
 use super::bucket::{LAYERS, layer, layers};
 use super::digest::base64;
-use super::html::{Html, is_harmful};
+use super::html::Html;
 use super::{Course, Report};
+use crate::csv::{self, field};
 use codelet_context::inspect::Kind;
 use std::fmt::Write;
 
@@ -65,34 +66,9 @@ pub fn steps(course: &Course) -> String {
 
 /// A line for each policy.
 pub fn policies(courses: &[Course]) -> String {
-    let mut text = String::from(
-        "policy,requests,usd_fresh,usd_read,usd_write,usd_output,usd_refetch,usd_total,hit_share,planned,cold,\
-         unplanned,edits,overflows,peak,mean,recall\n",
-    );
+    let mut text = format!("policy,{}\n", csv::SUMS);
     for course in courses {
-        let sums = course.run.sums();
-        let dollars = sums.dollars;
-        let _ = writeln!(
-            text,
-            "{},{},{:.6},{:.6},{:.6},{:.6},{:.6},{:.6},{:.6},{},{},{},{},{},{},{:.0},{:.6}",
-            field(&course.name),
-            sums.steps,
-            dollars.fresh,
-            dollars.read,
-            dollars.write,
-            dollars.output,
-            sums.refetch,
-            sums.cost(),
-            sums.hit_share(),
-            sums.planned,
-            sums.cold,
-            sums.unplanned,
-            sums.edits,
-            sums.overflows,
-            sums.peak,
-            sums.mean(),
-            sums.recall(),
-        );
+        let _ = writeln!(text, "{},{}", field(&course.name), csv::sums(&course.run.sums()));
     }
     text
 }
@@ -145,43 +121,4 @@ pub fn contents(report: &Report) -> String {
         );
     }
     text
-}
-
-/// A value that holds a comma or a quote is quoted. What a spreadsheet would take for a formula is not one.
-fn field(value: &str) -> String {
-    let value = super::html::clip(value, super::html::LONGEST);
-    let value: String = value
-        .chars()
-        .map(|c| if is_harmful(c) { '\u{fffd}' } else { c })
-        .collect();
-    let guarded = match value.trim_start().starts_with(['=', '+', '-', '@']) {
-        true => format!("'{value}"),
-        false => value,
-    };
-    if guarded.contains([',', '"']) {
-        format!("\"{}\"", guarded.replace('"', "\"\""))
-    } else {
-        guarded
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_field_is_neither_two_fields_nor_a_formula() {
-        let told = ["plain", "a,b", "say \"x\"", "=1+1", " @x,y", "a\nb"].map(field);
-        assert_eq!(
-            told,
-            [
-                "plain",
-                "\"a,b\"",
-                "\"say \"\"x\"\"\"",
-                "'=1+1",
-                "\"' @x,y\"",
-                "a\u{fffd}b"
-            ]
-        );
-    }
 }

@@ -10,7 +10,7 @@ mod contents;
 mod course;
 mod csv;
 mod digest;
-mod html;
+pub(crate) mod html;
 mod live;
 mod played;
 mod policies;

@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use crate::paint::{self, Ink, Look, clean, clip, count, fit, number};
+use codelet_replay::csv;
 use codelet_replay::policy::Policy;
 use codelet_replay::totals::{Played, Total, by_source, checked, totals};
 use std::fmt::Write;
@@ -218,56 +219,20 @@ fn flow(text: &mut String, look: &Look, parts: Vec<String>, indent: &str) {
 
 /// A line for each file and policy.
 pub(super) fn csv(outcome: &Outcome) -> String {
-    let mut text = String::from(
-        "file,source,policy,requests,fresh_usd,read_usd,write_usd,output_usd,refetch_usd,total_usd,ratio,hit_share,\
-         planned,cold,unplanned,edits,overflows,peak,mean,recall,referred\n",
-    );
+    let mut text = format!("file,source,policy,ratio,{}\n", csv::SUMS);
     for session in &outcome.played {
         for (policy, sums) in &session.sums {
-            let dollars = sums.dollars;
-            let ratio = session
-                .ratio(*policy)
-                .map_or(String::new(), |ratio| format!("{ratio:.6}"));
+            let ratio = session.ratio(*policy);
+            let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.6}"));
             let _ = writeln!(
                 text,
-                "{},{},{},{},{:.6},{:.6},{:.6},{:.6},{:.6},{:.6},{ratio},{:.6},{},{},{},{},{},{},{:.0},{:.6},{}",
-                field(&session.name),
-                field(&session.source),
+                "{},{},{},{ratio},{}",
+                csv::field(&session.name),
+                csv::field(&session.source),
                 policy.name(),
-                sums.steps,
-                dollars.fresh,
-                dollars.read,
-                dollars.write,
-                dollars.output,
-                sums.refetch,
-                sums.cost(),
-                sums.hit_share(),
-                sums.planned,
-                sums.cold,
-                sums.unplanned,
-                sums.edits,
-                sums.overflows,
-                sums.peak,
-                sums.mean(),
-                sums.recall(),
-                sums.referred,
+                csv::sums(sums),
             );
         }
     }
     text
-}
-
-/// A value that holds a comma, a quote or a line break is quoted. What a spreadsheet would take for a formula is not one.
-fn field(value: &str) -> String {
-    let value = clean(value);
-    let guarded = if value.starts_with(['=', '+', '-', '@']) {
-        format!("'{value}")
-    } else {
-        value
-    };
-    if guarded.contains([',', '"']) {
-        format!("\"{}\"", guarded.replace('"', "\"\""))
-    } else {
-        guarded
-    }
 }

@@ -1,0 +1,77 @@
+//! Results as lines of values, for spreadsheets and programs.
+
+use crate::report::html;
+use crate::run::Sums;
+
+/// The names of the columns that [`sums`] fills. Dollars are US dollars, sizes are tokens, shares are from 0 to 1.
+pub const SUMS: &str = "requests,usd_fresh,usd_read,usd_write,usd_output,usd_refetch,usd_total,hit_share,planned,cold,\
+                        unplanned,edits,overflows,peak,mean,recall,referred";
+
+/// The sums of a run, as the values of the columns of [`SUMS`].
+pub fn sums(sums: &Sums) -> String {
+    let dollars = sums.dollars;
+    format!(
+        "{},{:.6},{:.6},{:.6},{:.6},{:.6},{:.6},{:.6},{},{},{},{},{},{},{:.0},{:.6},{}",
+        sums.steps,
+        dollars.fresh,
+        dollars.read,
+        dollars.write,
+        dollars.output,
+        sums.refetch,
+        sums.cost(),
+        sums.hit_share(),
+        sums.planned,
+        sums.cold,
+        sums.unplanned,
+        sums.edits,
+        sums.overflows,
+        sums.peak,
+        sums.mean(),
+        sums.recall(),
+        sums.referred,
+    )
+}
+
+/// A value that holds a comma or a quote is quoted. What a spreadsheet would take for a formula is not one.
+pub fn field(value: &str) -> String {
+    let value = html::clip(value, html::LONGEST);
+    let value: String = value
+        .chars()
+        .map(|c| if html::is_harmful(c) { '\u{fffd}' } else { c })
+        .collect();
+    let guarded = match value.trim_start().starts_with(['=', '+', '-', '@']) {
+        true => format!("'{value}"),
+        false => value,
+    };
+    if guarded.contains([',', '"']) {
+        format!("\"{}\"", guarded.replace('"', "\"\""))
+    } else {
+        guarded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_column_has_a_value() {
+        assert_eq!(sums(&Sums::default()).split(',').count(), SUMS.split(',').count());
+    }
+
+    #[test]
+    fn a_field_is_neither_two_fields_nor_a_formula() {
+        let told = ["plain", "a,b", "say \"x\"", "=1+1", " @x,y", "a\nb"].map(field);
+        assert_eq!(
+            told,
+            [
+                "plain",
+                "\"a,b\"",
+                "\"say \"\"x\"\"\"",
+                "'=1+1",
+                "\"' @x,y\"",
+                "a\u{fffd}b"
+            ]
+        );
+    }
+}
