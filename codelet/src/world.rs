@@ -33,7 +33,12 @@ pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
         model: name.clone(),
         base_url,
         key: key.map(|(key, _)| Secret::new(key.reveal())),
-        window: settings.window.value.or(file.and_then(|file| file.window)),
+        window: settings
+            .window
+            .value
+            .filter(|_| !settings.window_is_bound)
+            .or(file.and_then(|file| file.window)),
+        most_window: settings.window.value.filter(|_| settings.window_is_bound),
         max_output: file.and_then(|file| file.max_output),
         price: price(settings, name),
         limits: settings.idle_timeout.value.map(|seconds| {
