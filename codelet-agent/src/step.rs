@@ -147,7 +147,10 @@ async fn run_batch(
             biased;
             Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
             finished = running.next() => {
-                let Some((at, elapsed, output, diff)) = finished else { return };
+                let Some((at, elapsed, mut output, diff)) = finished else { return };
+                for notice in output.notices.drain(..) {
+                    listener.on(Event::Notice(notice));
+                }
                 listener.on(Event::ToolFinished {
                     id: calls[at].id.clone(),
                     tool: calls[at].tool.clone(),
