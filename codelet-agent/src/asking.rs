@@ -38,7 +38,8 @@ impl Grant {
         match (self, need) {
             (Grant::Line(line), Need::Run { command }) => line == command,
             (Grant::Look(folder) | Grant::Change(folder), Need::Read { path, .. }) => path.starts_with(folder),
-            (Grant::Change(folder), Need::Change { path, .. }) => path.starts_with(folder),
+            // Who may change a folder's files may not therefore change what git does there.
+            (Grant::Change(folder), Need::Change { path, is_gits, .. }) => path.starts_with(folder) && !is_gits,
             (Grant::Tool(granted), Need::Call { tool, .. }) => granted == tool,
             _ => false,
         }
@@ -186,6 +187,7 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
                 None => vec![Grant::Line(command.clone())],
             },
             Need::Read { path, .. } => vec![Grant::Look(folder(path))],
+            Need::Change { is_gits: true, .. } => Vec::new(),
             Need::Change { path, .. } => vec![Grant::Change(folder(path))],
             Need::Call { tool, .. } => vec![Grant::Tool(tool.clone())],
         };
@@ -298,13 +300,15 @@ mod tests {
     #[test]
     fn a_folder_is_granted_and_nothing_beside_it() {
         let grant = Grant::Change(PathBuf::from("/work/notes"));
-        let change = |path: &str| Need::Change {
+        let change = |path: &str, is_gits| Need::Change {
             path: PathBuf::from(path),
             is_inside: false,
+            is_gits,
             diff: String::new(),
         };
-        assert!(grant.covers(&change("/work/notes/a.md")));
-        assert!(!grant.covers(&change("/work/notes2/a.md")));
+        assert!(grant.covers(&change("/work/notes/a.md", false)));
+        assert!(!grant.covers(&change("/work/notes2/a.md", false)));
+        assert!(!grant.covers(&change("/work/notes/.git/config", true)));
         assert_eq!(folder(Path::new("/passwd")), Path::new("/passwd"));
     }
 }

@@ -78,6 +78,10 @@ impl Gathering<'_> {
 
     fn file(&mut self, path: &Path, whose: &str, within: Option<&Path>, level: usize) {
         let Some(path) = self.world.resolve(path) else { return };
+        // `@src/` in a text names a folder and imports nothing; under the name of a file of instructions it is a mistake.
+        if level > 0 && self.world.is_folder(&path) {
+            return;
+        }
         if let Some(root) = within
             && !path.starts_with(root)
         {
@@ -100,7 +104,7 @@ impl Gathering<'_> {
         let Some((text, size)) = self.world.text(&path, self.left) else {
             let path = path.display();
             self.found.notices.push(format!(
-                "instructions: {path} was not read, it is no text or may not be read"
+                "instructions: {path} was not read, it is no text file or may not be read"
             ));
             return;
         };

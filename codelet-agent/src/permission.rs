@@ -89,10 +89,25 @@ impl Rules {
             (Permission::Read, Need::Change { .. }) => {
                 Some("this session only looks (permission `read`): no file may be changed".to_owned())
             }
-            (Permission::Edit, Need::Change { path, is_inside, .. }) => (!is_inside).then(|| {
-                let path = path.display();
-                format!("{path} is outside the workspace, and changing it needs the permission `all`")
-            }),
+            (
+                Permission::Edit,
+                Need::Change {
+                    path, is_inside: false, ..
+                },
+            ) => Some(format!(
+                "{} is outside the workspace, and changing it needs the permission `all`",
+                path.display()
+            )),
+            (
+                Permission::Edit,
+                Need::Change {
+                    path, is_gits: true, ..
+                },
+            ) => Some(format!(
+                "{} is git's own, which starts what stands there; changing it needs the permission `all`",
+                path.display()
+            )),
+            (Permission::Edit, Need::Change { .. }) => None,
             (Permission::Read, Need::Run { .. }) => {
                 Some("this session only looks (permission `read`): no command may be run".to_owned())
             }
@@ -472,11 +487,19 @@ mod tests {
             Need::Change {
                 path: path.clone(),
                 is_inside: true,
+                is_gits: false,
+                diff: String::new(),
+            },
+            Need::Change {
+                path: path.clone(),
+                is_inside: false,
+                is_gits: false,
                 diff: String::new(),
             },
             Need::Change {
                 path,
-                is_inside: false,
+                is_inside: true,
+                is_gits: true,
                 diff: String::new(),
             },
             Need::Run {
@@ -496,13 +519,13 @@ mod tests {
                 .map(|need| if rules.objection(need).is_none() { '+' } else { '-' })
                 .collect()
         };
-        assert_eq!(verdicts(Permission::Read, &["*"]), "+-----");
-        assert_eq!(verdicts(Permission::Read, &["mcp:files__*"]), "+----+");
-        assert_eq!(verdicts(Permission::Edit, &[]), "+-+---");
-        assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+-+-");
-        assert_eq!(verdicts(Permission::Edit, &["*", "mcp:other__*"]), "+-+-+-");
-        assert_eq!(verdicts(Permission::Edit, &["mcp:files__stat"]), "+-+--+");
-        assert_eq!(verdicts(Permission::All, &[]), "++++++");
+        assert_eq!(verdicts(Permission::Read, &["*"]), "+------");
+        assert_eq!(verdicts(Permission::Read, &["mcp:files__*"]), "+-----+");
+        assert_eq!(verdicts(Permission::Edit, &[]), "+-+----");
+        assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+--+-");
+        assert_eq!(verdicts(Permission::Edit, &["*", "mcp:other__*"]), "+-+--+-");
+        assert_eq!(verdicts(Permission::Edit, &["mcp:files__stat"]), "+-+---+");
+        assert_eq!(verdicts(Permission::All, &[]), "+++++++");
     }
 
     #[test]

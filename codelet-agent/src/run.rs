@@ -62,7 +62,7 @@ pub enum Ending {
         /// How often.
         count: u32,
     },
-    /// The model said nothing, or its answer did not end within the output limit, however often it was asked.
+    /// The model said nothing, or its answer did not end, however often it was asked.
     NoAnswer(String),
     /// The provider gave no answer.
     Provider(ModelError),
@@ -106,6 +106,11 @@ pub enum Taken {
 
 /// An answer that ran into the output limit is continued so often.
 const CONTINUATIONS: u32 = 3;
+/// A provider that pauses is asked to go on so often in a row; each pause is billed.
+const PAUSES: u32 = 10;
+/// Refusals as too long in a row, each leading to a smaller request, after which no smaller one is tried. Where the provider
+/// names no limit, the smallest window is reached from a million tokens before.
+const TOO_LONG: u32 = 60;
 /// An empty answer is asked for again so often.
 const EMPTY_TRIES: u32 = 2;
 
@@ -127,6 +132,9 @@ pub struct Run {
     tally: Tally,
     empties: u32,
     continuations: u32,
+    pauses: u32,
+    /// Refusals as too long since the last answer.
+    refusals: u32,
     /// The words of an answer whose end was missing so far.
     begun: String,
     /// A reason that was acted upon already, until something is appended: acting again would come to the same.
@@ -145,6 +153,8 @@ impl Run {
             tally: Tally::default(),
             empties: 0,
             continuations: 0,
+            pauses: 0,
+            refusals: 0,
             begun: String::new(),
             acted: false,
             is_known,
@@ -203,6 +213,7 @@ impl Run {
     pub fn on_reply(&mut self, reply: &Reply) -> Taken {
         self.is_known = true;
         self.retries = Retries::default();
+        self.refusals = 0;
         self.steps += 1;
         let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
         let words = words(&reply.message);
@@ -216,7 +227,7 @@ impl Run {
             return self.appended(!words.trim().is_empty());
         }
         if !calls.is_empty() {
-            (self.empties, self.continuations) = (0, 0);
+            (self.empties, self.continuations, self.pauses) = (0, 0, 0);
             self.begun.clear();
             self.phase = Phase::Tools(calls);
             return self.appended(true);
@@ -225,7 +236,13 @@ impl Run {
             Stop::OutputLimit => self.cut_short(&words),
             Stop::Paused if !reply.message.parts.is_empty() => {
                 self.begun.push_str(&words);
-                self.phase = Phase::Ask;
+                self.pauses += 1;
+                self.phase = if self.pauses > PAUSES {
+                    let why = format!("it paused {} times in a row", self.pauses);
+                    Phase::Over(Ending::NoAnswer(why))
+                } else {
+                    Phase::Ask
+                };
                 self.appended(true)
             }
             _ if words.trim().is_empty() && self.begun.is_empty() => self.empty("its answer was empty"),
@@ -274,6 +291,15 @@ impl Run {
     /// There was no answer. Says whether the conversation was refused as too long, so that it is told so.
     pub fn on_error(&mut self, error: ModelError, jitter: f64) {
         if let ModelError::TooLong { .. } = error {
+            self.refusals += 1;
+            if self.refusals > TOO_LONG {
+                let why = format!(
+                    "the provider refused {} requests in a row as too long, each smaller than the last",
+                    self.refusals
+                );
+                self.phase = Phase::Over(Ending::TooLong(why));
+                return;
+            }
             // The conversation has been told; it decides to compact, or that it cannot.
             self.phase = Phase::Ask;
             self.acted = false;

@@ -149,7 +149,10 @@ async fn run_batch(
             finished = running.next() => {
                 let Some((at, elapsed, came)) = finished else { return };
                 // A call that was interrupted before it was permitted was not made.
-                let Some((output, diff)) = came else { continue };
+                let Some((mut output, diff)) = came else { continue };
+                for notice in output.notices.drain(..) {
+                    listener.on(Event::Notice(notice));
+                }
                 listener.on(Event::ToolFinished {
                     id: calls[at].id.clone(),
                     tool: calls[at].tool.clone(),

@@ -4,8 +4,13 @@ use std::path::{Path, PathBuf};
 
 /// Answers questions about the world; the loop itself opens nothing.
 pub trait Surroundings: Send + Sync {
-    /// The true name of a file, through all links; `None` where there is none.
+    /// The true name of what lies there, through all links; `None` where there is nothing.
     fn resolve(&self, path: &Path) -> Option<PathBuf>;
+
+    /// Whether a folder lies there.
+    fn is_folder(&self, _path: &Path) -> bool {
+        false
+    }
 
     /// The file's text, at most `limit` bytes of it, and the size of the whole; `None` where there is no such file or it
     /// is no text.

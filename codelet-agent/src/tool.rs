@@ -51,6 +51,8 @@ pub enum Need {
         path: PathBuf,
         /// Whether that is inside the workspace.
         is_inside: bool,
+        /// Whether it is git's own: settings, hooks, whatever else git obeys or keeps.
+        is_gits: bool,
         /// What changes, for a person to judge: a unified diff, or empty.
         diff: String,
     },
@@ -94,6 +96,8 @@ pub struct Output {
     pub lost: u64,
     /// Pictures.
     pub images: Vec<Image>,
+    /// What the user should know, whatever the model makes of it.
+    pub notices: Vec<String>,
 }
 
 /// The most of one output that is kept in memory, in bytes.
@@ -107,6 +111,7 @@ impl Output {
             text: text.into(),
             lost: 0,
             images: Vec::new(),
+            notices: Vec::new(),
         }
     }
 

@@ -12,6 +12,7 @@ use codelet_agent::session::{Settings, SummaryBy};
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::policy::Reason;
+use codelet_context::tokens::estimate_message;
 use codelet_testkit::assert_shape;
 use common::{Stage, calls, costing, profile, says, stopped};
 use std::time::Duration;
@@ -300,6 +301,43 @@ async fn a_paused_turn_is_sent_again_with_what_came_so_far() {
         Ending::Answered("Searching. Found.".to_owned())
     );
     assert_eq!(stage.asked(1).last().unwrap().role, Role::Assistant);
+}
+
+#[tokio::test]
+async fn a_turn_that_pauses_for_ever_is_ended() {
+    // Whether it says something each time or not: each pause is billed.
+    for words in ["Searching on. ", " "] {
+        let model = Scripted::by(profile(200_000), move |_| stopped(words, Stop::Paused));
+        let mut stage = Stage::of(model, Settings::default());
+        assert!(matches!(stage.prompt("Search.").await, Ending::NoAnswer(_)));
+        assert_eq!(stage.count(), 11);
+    }
+    // Pauses with work between them are not in a row.
+    let replies = (0..60).map(|step| match step {
+        59 => says("Done."),
+        step if step % 3 == 0 => calls("Look", &[&format!("print {step}")]),
+        _ => stopped("Searching on. ", Stop::Paused),
+    });
+    let mut stage = Stage::scripted(replies);
+    assert!(matches!(stage.prompt("Search.").await, Ending::Answered(_)));
+    assert_eq!(stage.count(), 60);
+}
+
+#[tokio::test]
+async fn a_provider_that_refuses_every_size_is_not_asked_for_ever() {
+    for named in [true, false] {
+        let model = Scripted::by(profile(200_000), move |request| {
+            let tokens: u64 = request.messages.iter().map(|message| estimate_message(message)).sum();
+            Err(ModelError::TooLong {
+                limit: named.then_some(tokens.saturating_sub(1)),
+                said: "too long".to_owned(),
+            })
+        });
+        let mut stage = Stage::of(model, Settings::default());
+        let ending = stage.prompt(&"Read all of this. ".repeat(8_000)).await;
+        assert!(matches!(ending, Ending::TooLong(_)), "{ending:?}");
+        assert!(stage.count() <= 61, "{named}: {}", stage.count());
+    }
 }
 
 #[tokio::test]

@@ -38,6 +38,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
         text: Body::new(text),
         lost,
         images: answer.images,
+        notices: Vec::new(),
     }
 }
 

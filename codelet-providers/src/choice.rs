@@ -30,6 +30,8 @@ pub struct Choice {
     pub key: Option<Secret>,
     /// The window, in tokens, instead of what is known.
     pub window: Option<Tokens>,
+    /// The window is at most this, in tokens, however large it is known to be.
+    pub most_window: Option<Tokens>,
     /// The longest answer, in tokens, instead of what is usual.
     pub max_output: Option<Tokens>,
     /// The price card instead of the one that is known.
@@ -188,7 +190,8 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
         .unwrap_or(match vendor.name {
             "ollama" => window::OLLAMA,
             _ => SAFE_WINDOW,
-        });
+        })
+        .min(choice.most_window.unwrap_or(Tokens::MAX));
     let longest = known.map_or(SAFE_OUTPUT, |known| known.max_output);
     let usual = longest.min(USUAL_OUTPUT).min(window / 4).max(1);
     Profile {

@@ -5,8 +5,8 @@
 use serde_json::Value;
 use std::time::Duration;
 
-/// A longer wait is no wait but a refusal; it is cut to this.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// No longer wait is counted (136 years): it is told as it was asked for, and nobody waits so long.
+const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// What a header of a reply says; names are lower-case.
 pub(crate) trait Headers {
@@ -260,7 +260,8 @@ mod tests {
 
     #[test]
     fn an_endless_wait_is_cut() {
-        assert_eq!(wait(&[("retry-after", "1e300")], json!({}), ""), Some(86_400.0));
+        assert_eq!(wait(&[("retry-after", "1e300")], json!({}), ""), Some(4_294_967_295.0));
+        assert_eq!(wait(&[("retry-after", "99999")], json!({}), ""), Some(99_999.0));
         assert_eq!(wait(&[("retry-after", "NaN")], json!({}), ""), None);
     }
 

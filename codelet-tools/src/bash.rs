@@ -7,6 +7,7 @@ use crate::clean::Cleaner;
 use crate::desk::{Desk, spec};
 use crate::family::Family;
 use crate::files;
+use crate::git::{Obeyed, Repository};
 use crate::process::{self, End, Ended, Program};
 use crate::sandbox::Sandbox;
 use crate::secrets::Hiding;
@@ -236,6 +237,12 @@ fn ran(
 ) -> Option<PipeReader> {
     let timeout = program.timeout;
     let from = program.directory.clone();
+    let is_shut_in = program.sandbox.is_some();
+    let obeyed = || {
+        let repository = Repository::of(desk.paths.root()).filter(|_| is_shut_in);
+        repository.map_or_else(Obeyed::default, |repository| repository.obeyed())
+    };
+    let before = obeyed();
     let mut paper = Paper::new(desk, live);
     let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
         Ok(ended) => ended,
@@ -256,7 +263,24 @@ fn ran(
     desk.go(directory);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
-    let notes = notes(desk, &ended, timeout, &text, moved);
+    let mut notes = notes(desk, &ended, timeout, &text, moved);
+    let changed = obeyed().changed(&before);
+    let mut notices = Vec::new();
+    if let Some(first) = changed.first() {
+        // It cannot be kept from it: it may write in the workspace, and committing is writing there.
+        let (first, more) = (desk.paths.show(first), changed.len() - 1);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        notes.push_str(&format!(
+            "[this changed {first}{more}, which git obeys; the user is told]\n"
+        ));
+        notices.push(format!(
+            "a command in the sandbox changed {first}{more}, which may make git start programs outside of it: have a look before you use git"
+        ));
+    }
     if !text.is_empty() && !text.ends_with('\n') && !notes.is_empty() {
         text.push('\n');
     }
@@ -264,6 +288,7 @@ fn ran(
     let output = Output {
         success,
         lost,
+        notices,
         ..Output::success(text)
     };
     {

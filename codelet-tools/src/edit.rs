@@ -5,6 +5,7 @@ use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files;
+use crate::git;
 use crate::near;
 use crate::path::Place;
 use crate::replace::{self, Refusal, Replaced};
@@ -96,7 +97,12 @@ impl Tool for Edit {
             Some(diff::unified(&self.desk.paths.show(&path), &old, &new))
         });
         let diff = diff.unwrap_or_default();
-        Ok(vec![Need::Change { path, is_inside, diff }])
+        Ok(vec![Need::Change {
+            is_gits: git::is_gits(&path),
+            path,
+            is_inside,
+            diff,
+        }])
     }
 
     fn describe(&self, parameters: &Parameters) -> String {

@@ -138,11 +138,12 @@ fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
 pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
     let name = path.file_name().ok_or("this is a folder")?;
     let folder = folder(path.parent().ok_or("this is a folder")?)?;
-    if let Some(old) = replaced
-        && old.metadata.nlink() > 1
-    {
-        // A new file would leave the other names with the old text.
-        return overwrite(path, bytes, old);
+    if let Some(old) = replaced {
+        writable(path, old)?;
+        // A new file would leave the other names with the old text, and lose what is noted of the old one.
+        if old.metadata.nlink() > 1 || has_notes(path) {
+            return overwrite(path, bytes, old);
+        }
     }
     let draft = format!(".codelet-{:016x}", fastrand::u64(..));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -154,6 +155,12 @@ pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Res
         (Err(Errno::ACCESS | Errno::PERM), Some(old)) => return overwrite(path, bytes, old),
         (Err(error), _) => return Err(reason(&error.into())),
     };
+    if let Some(old) = replaced
+        && !belongs_alike(&file, &old.metadata)
+    {
+        let _ = fs::unlinkat(&folder, draft.as_str(), AtFlags::empty());
+        return overwrite(path, bytes, old);
+    }
     let done = fill(&file, bytes, replaced).and_then(|stamp| {
         match replaced {
             Some(old) => {
@@ -192,17 +199,52 @@ fn place(folder: &OwnedFd, draft: &str, name: &std::ffi::OsStr) -> Result<(), St
 
 fn fill(mut file: &File, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
     let fail = |error: io::Error| reason(&error);
-    if let Some(Standing { metadata: old, .. }) = replaced {
-        let new = file.metadata().map_err(fail)?;
-        if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-            // Only a privileged user can give files away; the others own what they write.
-            let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
-        }
-        file.set_permissions(old.permissions()).map_err(fail)?;
-    }
     file.write_all(bytes).map_err(fail)?;
+    if let Some(old) = replaced {
+        // Writing and giving away take some of them.
+        file.set_permissions(old.metadata.permissions()).map_err(fail)?;
+    }
     file.sync_all().map_err(fail)?;
     Ok(Stamp::of(&file.metadata().map_err(fail)?))
+}
+
+/// Whether the file that stands there may be written to. Replacing it would need no more than its folder, so it is asked.
+fn writable(path: &Path, old: &Standing) -> Result<(), String> {
+    let mode = old.metadata.mode() & 0o7777;
+    // A superuser may write to everything, and is told all the same that somebody wanted it to stay as it is.
+    if old.metadata.permissions().readonly() {
+        return Err(format!("it is write-protected (mode {mode:04o}); nothing was written"));
+    }
+    let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+    match fs::accessat(CWD, path, fs::Access::WRITE_OK, flags) {
+        Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
+            let (why, owner) = (reason(&error.into()), old.metadata.uid());
+            Err(format!(
+                "it may not be written to ({why}; it belongs to user {owner}, mode {mode:04o}); nothing was written"
+            ))
+        }
+        // What cannot be asked is tried.
+        _ => Ok(()),
+    }
+}
+
+/// Makes a draft belong to whom the old file belongs; says whether it does. Only a privileged user can give files away.
+fn belongs_alike(draft: &File, old: &Metadata) -> bool {
+    let owners = |metadata: &Metadata| (metadata.uid(), metadata.gid());
+    draft.metadata().is_ok_and(|new| owners(&new) == owners(old))
+        || std::os::unix::fs::fchown(draft, Some(old.uid()), Some(old.gid())).is_ok()
+}
+
+/// Whether the user has noted something of a file that a new one in its place would not have: access lists, attributes.
+fn has_notes(path: &Path) -> bool {
+    /// Longest list of names that is looked at, in bytes (as Linux has none longer).
+    const NAMES: usize = 64 * 1024;
+    let mut names = vec![0; NAMES];
+    let Ok(length) = fs::llistxattr(path, names.as_mut_slice()) else {
+        return false;
+    };
+    let mut names = names[..length].split(|byte| *byte == 0);
+    names.any(|name| name.starts_with(b"user.") || name.starts_with(b"system.posix_acl"))
 }
 
 fn unchanged(path: &Path, old: &Standing) -> Result<(), String> {
@@ -286,6 +328,48 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o755);
         assert_eq!(names(folder.path()), ["run.sh"]);
+    }
+
+    #[test]
+    fn a_write_protected_file_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+        let old = read(&path).unwrap().unwrap();
+        let why = put(&path, b"new", Some(&old.standing)).unwrap_err();
+        assert!(why.contains("write-protected (mode 0444)"), "{why}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn a_file_keeps_its_owner_special_permissions_and_attributes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a");
+        std::fs::write(&path, "a longer text").unwrap();
+        // Only a superuser can give files away; a group of one's own is another.
+        let owner = std::os::unix::fs::chown(&path, Some(12345), Some(12345))
+            .map_or(path.metadata().unwrap().uid(), |()| 12345);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4751)).unwrap();
+        for attributed in [false, true] {
+            if attributed && fs::setxattr(&path, "user.note", b"kept", fs::XattrFlags::empty()).is_err() {
+                continue;
+            }
+            let old = read(&path).unwrap().unwrap();
+            put(&path, b"new", Some(&old.standing)).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"new");
+            let metadata = path.metadata().unwrap();
+            assert_eq!(metadata.uid(), owner);
+            let mut value = [0; 8];
+            assert_eq!(
+                fs::getxattr(&path, "user.note", value.as_mut_slice()).is_ok(),
+                attributed
+            );
+            if !attributed {
+                assert_eq!(metadata.permissions().mode() & 0o7777, 0o4751);
+            }
+        }
     }
 
     #[test]

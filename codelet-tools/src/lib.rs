@@ -29,6 +29,7 @@ mod diff;
 mod edit;
 mod family;
 mod files;
+mod git;
 mod glob;
 mod grep;
 mod ls;

@@ -1,8 +1,15 @@
 //! The sandbox for commands: they write in the workspace and in temporary folders, and reach no network.
 //!
 //! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets). Both restrict the calling *thread* and
-//! whatever it starts, so a thread of its own enters it and starts the command. What it leaves open:
-//! reading, and named Unix sockets (a Docker or D-Bus socket that the user may use leads out of it).
+//! whatever it starts, so a thread of its own enters it and starts the command. Of the privileges of a superuser (as one
+//! usually is in a container) only those over files and own processes are left. So no command reads the memory or the
+//! environment of a process outside, where keys are.
+//!
+//! What it leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
+//! known keys, and it cannot send anything); named Unix sockets (a Docker or D-Bus socket that the user may use leads
+//! out of it); the settings and hooks of the workspace's own repository, since committing writes beside them (a command that
+//! changes them is told to the user); and, where the kernel has no Landlock, which [`Sandbox::probe`] tells, other
+//! processes of the same user.
 
 use std::path::PathBuf;
 
@@ -63,15 +70,21 @@ impl Sandbox {
     pub(crate) fn enter(&self) -> Sandboxing {
         let files = linux::restrict_files(&self.writable);
         let network = linux::restrict_network();
-        match (files, network) {
-            (Ok(None), Ok(())) => Sandboxing::Full,
-            (Ok(Some(gap)), Ok(())) => Sandboxing::Partial(gap.to_owned()),
-            (Ok(gap), Err(error)) => {
-                let gap = gap.map(|gap| format!("; {gap}")).unwrap_or_default();
-                Sandboxing::Partial(format!("the network is open ({error}){gap}"))
-            }
-            (Err(error), Ok(())) => Sandboxing::Partial(format!("commands can write anywhere ({error})")),
-            (Err(files), Err(network)) => Sandboxing::None(format!("{files}; {network}")),
+        let privileges = linux::restrict_privileges();
+        if let (Err(files), Err(network)) = (&files, &network) {
+            return Sandboxing::None(format!("{files}; {network}"));
+        }
+        let gaps = [
+            files.unwrap_or_else(|error| Some(format!("commands can write anywhere ({error})"))),
+            network.err().map(|error| format!("the network is open ({error})")),
+            privileges
+                .err()
+                .map(|error| format!("commands keep a superuser's privileges ({error})")),
+        ];
+        let gaps: Vec<String> = gaps.into_iter().flatten().collect();
+        match gaps.is_empty() {
+            true => Sandboxing::Full,
+            false => Sandboxing::Partial(gaps.join("; ")),
         }
     }
 
@@ -82,12 +95,21 @@ impl Sandbox {
     }
 }
 
+/// Keeps other processes of the same user, which no sandbox may shut in, from reading this one's memory and environment,
+/// where keys are. Nothing of it can be dumped or traced from here on.
+pub fn conceal_process() {
+    // Where it cannot be done, everything goes on as it would have without.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use landlock::{
         ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
         RulesetStatus, Scope, path_beneath_rules,
     };
+    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
     use seccompiler::{
         SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
     };
@@ -98,7 +120,7 @@ mod linux {
     const NEWEST: ABI = ABI::V6;
 
     /// What the kernel cannot, where that is a gap.
-    pub(super) fn restrict_files(writable: &[PathBuf]) -> Result<Option<&'static str>, String> {
+    pub(super) fn restrict_files(writable: &[PathBuf]) -> Result<Option<String>, String> {
         let changes = AccessFs::from_write(NEWEST);
         let restricted = || {
             Ruleset::default()
@@ -116,13 +138,44 @@ mod linux {
         let LandlockStatus::Available { effective_abi, .. } = status.landlock else {
             return Err("the kernel has no Landlock, or it is switched off".to_owned());
         };
-        Ok(if effective_abi < ABI::V3 {
+        let gap = if effective_abi < ABI::V3 {
             Some("this kernel, older than 6.2, lets commands empty files outside the workspace")
         } else if effective_abi < ABI::V6 {
             Some("this kernel, older than 6.12, lets commands send signals to other programs")
         } else {
             None
-        })
+        };
+        Ok(gap.map(str::to_owned))
+    }
+
+    /// Of the privileges of a superuser, those over files and own processes. With the others a process reads the
+    /// environment of any process, loads programs into the kernel, or writes to disks past all files.
+    pub(super) fn restrict_privileges() -> Result<(), String> {
+        let kept = CapabilitySet::CHOWN
+            | CapabilitySet::DAC_OVERRIDE
+            | CapabilitySet::FOWNER
+            | CapabilitySet::FSETID
+            | CapabilitySet::KILL
+            | CapabilitySet::SETGID
+            | CapabilitySet::SETUID;
+        let restricted = || -> rustix::io::Result<()> {
+            let had = capabilities(None)?;
+            if (had.permitted | had.inheritable).difference(kept).is_empty() {
+                return Ok(());
+            }
+            // With this, no program that is started gets what the thread has not. Landlock and the filter set it too.
+            set_no_new_privs(true)?;
+            set_capabilities(
+                None,
+                CapabilitySets {
+                    effective: had.effective & kept,
+                    permitted: had.permitted & kept,
+                    // None of them is ambient then either.
+                    inheritable: CapabilitySet::empty(),
+                },
+            )
+        };
+        restricted().map_err(|error| error.to_string())
     }
 
     /// No sockets but those between processes of this machine, and no other way to make one.

@@ -1,10 +1,10 @@
 //! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
 
 use crate::files;
-use crate::process::{self, End, Program};
+use crate::git::{Git, Repository};
 use crate::text;
 use codelet_agent::surroundings::{Places, Surroundings};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,8 +12,6 @@ use std::time::{Duration, SystemTime};
 
 /// How long git may take in all. What it has not said by then is left out.
 const TIME: Duration = Duration::from_secs(2);
-/// Bytes of one answer of git that are looked at.
-const ANSWER: usize = 256 * 1024;
 /// Changed files, and commits, that are named.
 const CHANGED: usize = 50;
 const COMMITS: usize = 5;
@@ -33,6 +31,8 @@ pub struct World {
     pub shell: String,
     /// The environment that git gets: without keys.
     pub env: Vec<(OsString, OsString)>,
+    /// Where temporary files go.
+    pub temporary: PathBuf,
     /// Today, as `2026-11-22`. It is asked each time, since sessions outlast days.
     pub today: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -61,7 +61,11 @@ pub fn date_utc(time: SystemTime) -> String {
 
 impl Surroundings for World {
     fn resolve(&self, path: &Path) -> Option<PathBuf> {
-        path.canonicalize().ok().filter(|path| path.is_file())
+        path.canonicalize().ok()
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        path.is_dir()
     }
 
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)> {
@@ -107,24 +111,29 @@ impl Surroundings for World {
     }
 
     fn git_status(&self) -> Option<String> {
-        root(&self.places().directory)?;
-        let deadline = std::time::Instant::now() + TIME;
+        let directory = self.places().directory;
+        let repository = Repository::of(&directory)?;
+        let git = Git::new(&repository, &directory, &self.env, &self.temporary, TIME);
         let ask = |arguments: &[&str]| {
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
-            self.git(arguments, left)
+            let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
+            git.as_ref()?.ask(&arguments)
         };
-        let status = ask(&["status", "--porcelain=v1", "--branch", "--untracked-files=normal", "-z"]);
+        // A submodule would be looked at by another git, which obeys the submodule's settings.
+        let status = ask(&[
+            "status",
+            "--porcelain=v1",
+            "--branch",
+            "--untracked-files=normal",
+            "--ignore-submodules=all",
+            "-z",
+        ]);
         let mut out = match status {
             Some((answer, is_whole)) => state(&answer, is_whole),
-            // The repository may be too large to look through in time; its branch is known at once.
-            None => {
-                let (branch, _) = ask(&["rev-parse", "--abbrev-ref", "HEAD"])
-                    .or_else(|| self.git(&["rev-parse", "--abbrev-ref", "HEAD"], TIME / 4))?;
-                format!(
-                    "branch: {}\nchanged files: not known, git took too long\n",
-                    one_line(branch.trim())
-                )
-            }
+            // The repository may be too large to look through in time, or git is missing; its branch is known at once.
+            None => format!(
+                "branch: {}\nchanged files: not known, git gave no answer\n",
+                one_line(&repository.branch()?)
+            ),
         };
         let count = format!("-{COMMITS}");
         if let Some((log, _)) = ask(&["log", "--no-show-signature", "--format=%h %s", &count])
@@ -139,47 +148,9 @@ impl Surroundings for World {
     }
 }
 
-impl World {
-    /// What git answers, and whether that is all; nothing where it fails or takes too long.
-    fn git(&self, arguments: &[&str], timeout: Duration) -> Option<(String, bool)> {
-        // A look changes nothing, not even git's own notes, and starts nothing that the repository names.
-        let quiet = [
-            "--no-optional-locks",
-            "--no-pager",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-        ];
-        let mut environment = self.env.clone();
-        environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
-        environment.push(("LC_ALL".into(), "C".into()));
-        let program = Program {
-            program: "git".into(),
-            arguments: quiet.iter().chain(arguments).map(OsString::from).collect(),
-            directory: self.directory.clone(),
-            environment,
-            sandbox: None,
-            timeout,
-        };
-        let mut answer = Vec::new();
-        let mut is_whole = true;
-        let ended = process::run(program, None, &mut |bytes| {
-            let room = ANSWER - answer.len();
-            is_whole &= bytes.len() <= room;
-            answer.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        });
-        let is_done = ended.is_ok_and(|ended| ended.end == End::Exited(0));
-        is_done.then(|| (String::from_utf8_lossy(&answer).into_owned(), is_whole))
-    }
-}
-
 /// The repository that a folder belongs to.
 pub fn root(directory: &Path) -> Option<PathBuf> {
-    directory
-        .ancestors()
-        .find(|folder| folder.join(".git").symlink_metadata().is_ok())
-        .map(Path::to_owned)
+    crate::git::root(directory)
 }
 
 /// Branch and changed files, from what `git status --porcelain=v1 --branch -z` says.
@@ -243,6 +214,7 @@ mod tests {
             own: Vec::new(),
             shell: "bash".to_owned(),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            temporary: std::env::temp_dir(),
             today: Arc::new(|| "2026-11-22".to_owned()),
         }
     }
@@ -286,6 +258,151 @@ mod tests {
             "{commits}"
         );
         assert_eq!(world(&base.join("sub")).places().root, base);
+    }
+
+    /// Whatever a repository can name that git would start. Each leaves a file behind when it runs.
+    #[test]
+    fn a_look_at_a_repository_starts_nothing_that_it_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (repo, mark) = (base.join("repo"), base.join("ran"));
+        let inner = repo.join("inner");
+        std::fs::create_dir_all(&inner).unwrap();
+        let run = format!("touch {}; cat", mark.display());
+        for place in [&inner, &repo] {
+            git(place, &["init", "-q"]);
+            std::fs::write(place.join("f.txt"), "one\n").unwrap();
+            git(place, &["add", "."]);
+            git(place, &["commit", "-qm", "first"]);
+        }
+        std::fs::create_dir_all(base.join("hooks")).unwrap();
+        for hook in ["post-index-change", "fsmonitor-watchman", "reference-transaction"] {
+            let path = base.join("hooks").join(hook);
+            std::fs::write(&path, format!("#!/bin/sh\n{run}\n")).unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        std::fs::write(
+            base.join("more"),
+            format!("[filter \"y\"]\n\tclean = {run}\n\trequired = true\n"),
+        )
+        .unwrap();
+        let hooks = base.join("hooks").display().to_string();
+        let more = base.join("more").display().to_string();
+        for place in [&inner, &repo] {
+            for (name, value) in [
+                ("filter.x.clean", run.as_str()),
+                ("filter.x.smudge", &run),
+                ("filter.z.process", &run),
+                ("filter.z.required", "true"),
+                ("diff.x.textconv", &run),
+                ("diff.x.command", &run),
+                ("diff.external", &run),
+                ("core.fsmonitor", &run),
+                ("core.sshCommand", &run),
+                ("core.pager", &run),
+                ("core.askPass", &run),
+                ("core.alternateRefsCommand", &run),
+                ("core.hooksPath", &hooks),
+                ("include.path", &more),
+                ("alias.status", &format!("!{run}")),
+                ("log.showSignature", "true"),
+                ("gpg.program", &run),
+                ("credential.helper", &format!("!{run}")),
+                ("extensions.partialClone", "origin"),
+                ("remote.origin.url", &format!("ext::{run}")),
+                ("remote.origin.promisor", "true"),
+                ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+                ("branch.main.remote", "origin"),
+                ("branch.main.merge", "refs/heads/main"),
+                ("status.submoduleSummary", "true"),
+            ] {
+                git(place, &["config", name, value]);
+            }
+            std::fs::write(
+                place.join(".gitattributes"),
+                "f.txt filter=x diff=x\ng.txt filter=y\nh.txt filter=z\n",
+            )
+            .unwrap();
+            std::fs::write(place.join(".git/info/attributes"), "* filter=x diff=x\n").unwrap();
+            // Of the same size, so that git has to read it.
+            std::fs::write(place.join("f.txt"), "two\n").unwrap();
+        }
+        let told = world(&repo).git_status().unwrap();
+        assert!(
+            told.contains("branch: main") && told.contains("   M f.txt\n") && told.contains(" first\n"),
+            "{told}"
+        );
+        assert!(!mark.exists(), "{told}");
+        assert!(world(&inner).git_status().unwrap().contains("   M f.txt\n"));
+        assert!(!mark.exists());
+        // The same look without care does start one, so the trap is a trap.
+        let _ = Command::new("git").arg("status").current_dir(&repo).output().unwrap();
+        assert!(mark.exists());
+    }
+
+    #[test]
+    fn a_branch_is_compared_with_its_upstream_and_ignored_files_are_not_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (first, second) = (base.join("first"), base.join("second"));
+        std::fs::create_dir(&first).unwrap();
+        git(&first, &["init", "-q"]);
+        git(&first, &["commit", "-qm", "one", "--allow-empty"]);
+        git(&base, &["clone", "-q", "first", "second"]);
+        git(&second, &["commit", "-qm", "two", "--allow-empty"]);
+        std::fs::write(second.join(".git/info/exclude"), "ignored\n").unwrap();
+        for name in ["ignored", "new"] {
+            std::fs::write(second.join(name), "").unwrap();
+        }
+        git(&second, &["pack-refs", "--all"]);
+        let told = world(&second).git_status().unwrap();
+        assert!(
+            told.starts_with("branch: main...origin/main [ahead 1]\nchanged files:\n  ?? new\nlast commits:\n"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn other_working_trees_shallow_clones_and_other_formats_are_told_alike() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let first = base.join("first");
+        std::fs::create_dir(&first).unwrap();
+        git(&first, &["init", "-q", "--object-format=sha256"]);
+        std::fs::write(first.join("a"), "x").unwrap();
+        git(&first, &["add", "."]);
+        git(&first, &["commit", "-qm", "one"]);
+        git(&first, &["commit", "-qm", "two", "--allow-empty"]);
+        git(&first, &["worktree", "add", "-q", "../tree", "-b", "other"]);
+        let url = format!("file://{}", first.display());
+        git(&base, &["clone", "-q", "--depth=1", &url, "shallow"]);
+        git(&base, &["init", "-q", "--separate-git-dir=elsewhere", "apart"]);
+        for (name, branch, commits) in [
+            ("first", "main", 2),
+            ("tree", "other", 2),
+            ("shallow", "main...origin/main", 1),
+        ] {
+            let place = base.join(name);
+            std::fs::write(place.join("a"), "y").unwrap();
+            let told = world(&place).git_status().unwrap();
+            assert!(
+                told.starts_with(&format!("branch: {branch}\nchanged files:\n   M a\n")),
+                "{name}: {told}"
+            );
+            assert_eq!(told.lines().count(), 4 + commits, "{name}: {told}");
+        }
+        let told = world(&base.join("apart")).git_status().unwrap();
+        assert!(told.contains("No commits yet"), "{told}");
+    }
+
+    #[test]
+    fn without_git_the_branch_is_told_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &["init", "-q"]);
+        let mut world = world(folder.path());
+        world.env = vec![("PATH".into(), "/nowhere".into())];
+        let told = world.git_status().unwrap();
+        assert_eq!(told, "branch: main\nchanged files: not known, git gave no answer\n");
     }
 
     #[test]

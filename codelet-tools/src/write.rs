@@ -5,6 +5,7 @@ use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files::{self, Standing};
+use crate::git;
 use crate::path::Place;
 use crate::seen::Look;
 use crate::text::{self, count_lines, counted};
@@ -61,7 +62,12 @@ impl Tool for Write {
             old.as_deref().unwrap_or_default(),
             content,
         );
-        Ok(vec![Need::Change { path, is_inside, diff }])
+        Ok(vec![Need::Change {
+            is_gits: git::is_gits(&path),
+            path,
+            is_inside,
+            diff,
+        }])
     }
 
     fn describe(&self, parameters: &Parameters) -> String {

@@ -43,6 +43,10 @@ fn main() -> ExitCode {
             return if told.use_stderr() { Exit::Usage } else { Exit::Done }.into();
         }
     };
+    if args.command.is_none() {
+        // A session has keys.
+        codelet_tools::sandbox::conceal_process();
+    }
     let done = match args.command {
         Some(Command::Compact(args)) => commands::compact::run(&args).map(|()| Exit::Done),
         Some(Command::Inspect(args)) => commands::inspect::run(&args).map(|()| Exit::Done),

@@ -1,6 +1,8 @@
 //! Settings: from the user's file, the project's file and the command line, each value with where it comes from.
 
-use crate::exit::{Failure, words};
+mod written;
+
+use crate::exit::Failure;
 use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
@@ -11,9 +13,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+pub use written::{LONGEST_WAIT, ModelFile};
+use written::{MOST, Written};
 
-/// The largest settings file that is read, in bytes.
-const MOST: u64 = 1024 * 1024;
 /// The model that is asked where nobody says which.
 pub const MODEL: &str = "anthropic/claude-sonnet-4-5";
 
@@ -82,6 +84,8 @@ pub struct Settings {
     pub max_cost: Set<Option<f64>>,
     /// Another window than the catalogue's, in tokens.
     pub window: Set<Option<u64>>,
+    /// Whether [`window`](Self::window) comes from a project, which may make the model's own one smaller and no larger.
+    pub window_is_bound: bool,
     /// Who writes summaries.
     pub summary: Set<SummaryBy>,
     /// How readily history that was sent is edited to save money.
@@ -131,114 +135,6 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A settings file, as it is written.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    model: Option<String>,
-    base_url: Option<String>,
-    permission: Option<String>,
-    allow: Option<Vec<String>>,
-    max_steps: Option<u32>,
-    max_cost: Option<f64>,
-    window: Option<u64>,
-    summary: Option<String>,
-    economics: Option<String>,
-    prices: Option<PathBuf>,
-    keep_alive: Option<u32>,
-    append_system: Option<String>,
-    patience: Option<u64>,
-    idle_timeout: Option<u64>,
-    #[serde(default)]
-    keys: BTreeMap<String, Key>,
-    #[serde(default)]
-    models: BTreeMap<String, ModelFile>,
-    #[serde(default)]
-    mcp: BTreeMap<String, ServerFile>,
-}
-
-impl Written {
-    /// Numbers that are written well and mean nothing: a limit of `nan` dollars is never reached.
-    fn check(&self) -> Result<(), String> {
-        if self.max_cost.is_some_and(|sum| !sum.is_finite() || sum <= 0.0) {
-            return Err("max_cost: expected a sum in US dollars such as 0.50".to_owned());
-        }
-        for (name, value) in [("max_steps", self.max_steps.map(u64::from)), ("window", self.window)] {
-            if value == Some(0) {
-                return Err(format!("{name}: expected at least 1"));
-            }
-        }
-        for (name, seconds) in [("patience", self.patience), ("idle_timeout", self.idle_timeout)] {
-            if seconds.is_some_and(|seconds| seconds > LONGEST_WAIT) {
-                return Err(format!("{name}: expected at most {LONGEST_WAIT} seconds (a day)"));
-            }
-        }
-        for (name, server) in &self.mcp {
-            server.check(name).map_err(|problem| format!("mcp.{name}: {problem}"))?;
-        }
-        for (name, model) in &self.models {
-            let prices = [
-                ("input", model.input),
-                ("output", model.output),
-                ("cache_read", model.cache_read),
-                ("cache_write", model.cache_write),
-                ("cache_write_1h", model.cache_write_1h),
-            ];
-            let is_none = |price: f64| !price.is_finite() || price < 0.0;
-            if let Some((what, _)) = prices.iter().find(|(_, price)| price.is_some_and(is_none)) {
-                return Err(format!(
-                    "models.{name:?}.{what}: expected US dollars per million tokens, 0 or more"
-                ));
-            }
-            for (what, tokens) in [("window", model.window), ("max_output", model.max_output)] {
-                if tokens == Some(0) {
-                    return Err(format!("models.{name:?}.{what}: expected at least 1"));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The longest time that a setting may name, in seconds; clocks do not count much further than anybody waits.
-pub const LONGEST_WAIT: u64 = 24 * 3600;
-
-/// What a settings file says of a model.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelFile {
-    /// Its limit, in tokens.
-    pub window: Option<u64>,
-    /// The longest answer, in tokens.
-    pub max_output: Option<u64>,
-    /// Whether it takes pictures.
-    pub sees_images: Option<bool>,
-    /// US dollars per million tokens: input.
-    pub input: Option<f64>,
-    /// Output.
-    pub output: Option<f64>,
-    /// Cache reads.
-    pub cache_read: Option<f64>,
-    /// Cache writes, five minutes.
-    pub cache_write: Option<f64>,
-    /// Cache writes, one hour.
-    pub cache_write_1h: Option<f64>,
-}
-
-impl ModelFile {
-    /// The prices, given or not.
-    pub fn rates(&self) -> impl Iterator<Item = Option<f64>> {
-        [
-            self.input,
-            self.output,
-            self.cache_read,
-            self.cache_write,
-            self.cache_write_1h,
-        ]
-        .into_iter()
-    }
-}
-
 /// Where settings files are looked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Places {
@@ -268,6 +164,7 @@ impl Default for Settings {
             max_steps: Set::default(None),
             max_cost: Set::default(None),
             window: Set::default(None),
+            window_is_bound: false,
             summary: Set::default(SummaryBy::default()),
             economics: Set::default(Preset::default()),
             prices: Set::default(Vec::new()),
@@ -296,7 +193,7 @@ impl Settings {
             ..Settings::default()
         };
         if let Some(path) = &places.user
-            && let Some(written) = read(path)?
+            && let Some(written) = written::read(path)?
         {
             let holds_keys = !written.keys.is_empty() || written.mcp.values().any(ServerFile::holds_keys);
             if holds_keys && !is_private(path) {
@@ -308,7 +205,7 @@ impl Settings {
         }
         // A home that is a repository of its own has one file for both.
         if places.user.as_ref() != Some(&places.project)
-            && let Some(written) = read(&places.project)?
+            && let Some(written) = written::read(&places.project)?
         {
             let narrowed = settings.narrow(written, &places.project);
             settings.take(narrowed, &places.project)?;
@@ -322,24 +219,13 @@ impl Settings {
         written.check().map_err(wrong)?;
         self.model.take(written.model, from);
         self.base_url.take(written.base_url.map(Some), from);
-        let permission = written
-            .permission
-            .map(|name| permission(&name))
-            .transpose()
-            .map_err(wrong)?;
-        self.permission.take(permission, from);
+        self.permission.take(written.permission, from);
         self.allow.take(written.allow, from);
         self.max_steps.take(written.max_steps.map(Some), from);
         self.max_cost.take(written.max_cost.map(Some), from);
         self.window.take(written.window.map(Some), from);
-        let summary = written.summary.map(|name| summary(&name)).transpose().map_err(wrong)?;
-        self.summary.take(summary, from);
-        let economics = written
-            .economics
-            .map(|name| economics(&name))
-            .transpose()
-            .map_err(wrong)?;
-        self.economics.take(economics, from);
+        self.summary.take(written.summary, from);
+        self.economics.take(written.economics, from);
         let prices = written.prices.map(|file| prices(path, &file)).transpose()?;
         self.prices.take(prices, from);
         self.keep_alive.take(written.keep_alive, from);
@@ -353,12 +239,13 @@ impl Settings {
     }
 
     /// What a project may decide: it comes from whoever wrote the repository. It can make permissions and limits
-    /// narrower, and nothing may make the user's keys go elsewhere.
+    /// narrower; nothing of it may make the user's keys, words or money go elsewhere or further, or take back what the user says.
     fn narrow(&mut self, mut written: Written, path: &Path) -> Written {
         let mut refused: Vec<&str> = Vec::new();
-        if written.base_url.take().is_some() {
-            refused.push("base_url");
-        }
+        let vendor = |model: &str| model.split_once('/').map(|(vendor, _)| vendor.to_owned());
+        let leaves = |model: &String| self.model.from != From::Default && vendor(model) != vendor(&self.model.value);
+        refuse(&mut written.model, leaves, "model", &mut refused);
+        refuse(&mut written.base_url, |_| true, "base_url", &mut refused);
         if !std::mem::take(&mut written.keys).is_empty() {
             refused.push("keys");
         }
@@ -368,34 +255,46 @@ impl Settings {
         if !std::mem::take(&mut written.mcp).is_empty() {
             refused.push("mcp");
         }
-        if written.allow.take().is_some() {
-            refused.push("allow");
-        }
-        if written.prices.take().is_some() {
-            refused.push("prices");
-        }
-        if written.keep_alive.is_some_and(|most| most > self.keep_alive.value) {
-            written.keep_alive = None;
-            refused.push("keep_alive");
-        }
-        let wider = |name: &String| Permission::from_name(name).is_some_and(|wanted| wanted > self.permission.value);
-        if written.permission.as_ref().is_some_and(wider) {
-            written.permission = None;
-            refused.push("permission");
-        }
+        refuse(&mut written.allow, |_| true, "allow", &mut refused);
+        refuse(&mut written.prices, |_| true, "prices", &mut refused);
+        refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
+        refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);
+        // A model's summary is one more request each time.
+        let asks_more = |by: &SummaryBy| (*by, self.summary.value) == (SummaryBy::Model, SummaryBy::Template);
+        refuse(&mut written.summary, asks_more, "summary", &mut refused);
+        let is_more = |most: &u32| *most > self.keep_alive.value;
+        refuse(&mut written.keep_alive, is_more, "keep_alive", &mut refused);
+        let is_longer = |seconds: &u64| *seconds > self.patience.value;
+        refuse(&mut written.patience, is_longer, "patience", &mut refused);
+        let is_wider = |wanted: &Permission| *wanted > self.permission.value;
+        refuse(&mut written.permission, is_wider, "permission", &mut refused);
         if let (Some(wanted), Some(own)) = (written.max_steps, self.max_steps.value) {
             written.max_steps = Some(wanted.min(own));
         }
         if let (Some(wanted), Some(own)) = (written.max_cost, self.max_cost.value) {
             written.max_cost = Some(wanted.min(own));
         }
+        match (written.window, self.window.value) {
+            (Some(wanted), Some(own)) => written.window = Some(wanted.min(own)),
+            // The model's own window is not known yet.
+            (Some(_), None) => self.window_is_bound = true,
+            (None, _) => {}
+        }
         if !refused.is_empty() {
             let (path, names) = (path.display(), refused.join(", "));
             self.notices.push(format!(
-                "{path}: a project may not set {names} (it could widen what you permit); put that into your own settings"
+                "{path}: a project may not set {names} like this (it could widen what you permit); put that into your own settings"
             ));
         }
         written
+    }
+}
+
+/// Leaves out what a project may not say.
+fn refuse<T>(written: &mut Option<T>, is_wider: impl Fn(&T) -> bool, name: &'static str, refused: &mut Vec<&str>) {
+    if written.as_ref().is_some_and(is_wider) {
+        *written = None;
+        refused.push(name);
     }
 }
 
@@ -439,43 +338,6 @@ fn prices(settings: &Path, file: &Path) -> Result<Vec<PriceCard>, Failure> {
     }
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::io(&path, &error))?;
     price::parse(&text, &path.display().to_string()).map_err(|bad| Failure::Told(bad.to_string()))
-}
-
-fn read(path: &Path) -> Result<Option<Written>, Failure> {
-    let found = match std::fs::metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        // A file where a folder should be.
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
-        Err(error) => return Err(Failure::io(path, &error)),
-    };
-    if !found.is_file() {
-        return Err(Failure::at(path.display(), "expected a file"));
-    }
-    if found.len() > MOST {
-        return Err(Failure::at(path.display(), "too large for settings"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| Failure::at(path.display(), words(&error)))?;
-    let Ok(text) = String::from_utf8(bytes) else {
-        return Err(Failure::at(path.display(), "not UTF-8 text"));
-    };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    toml::from_str(text).map(Some).map_err(|error| {
-        let at = error.span().map_or(String::new(), |span| place(text, span.start));
-        Failure::Told(format!("{}{at}: {}", path.display(), one_line(error.message())))
-    })
-}
-
-/// `:line:column` of an offset, both counted from 1, the column in characters.
-fn place(text: &str, offset: usize) -> String {
-    let before = &text[..text.floor_char_boundary(offset)];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    format!(":{line}:{column}")
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether only its owner may read a file.
@@ -545,8 +407,134 @@ mod tests {
             "{}",
             told(of("model = ", ""))
         );
-        assert!(told(of("", "max_steps = \"many\"")).starts_with("settings.toml:1:13: invalid type"));
-        assert!(told(of("permission = \"root\"", "")).contains("expected read, edit or all"));
+        assert!(told(of("", "max_steps = \"many\"")).starts_with("settings.toml:1:13: "));
+        assert!(
+            told(of("\npermission = \"root\"", ""))
+                .starts_with("settings.toml:2:14: permission \"root\" is not known, expected")
+        );
+    }
+
+    #[test]
+    fn a_project_loosens_nothing_at_all() {
+        // Whatever a project says, in each case with the user's own word beside it.
+        let own = "model = \"ollama/small\"\nmax_steps = 5\nmax_cost = 0.5\nwindow = 8000\npatience = 9\nkeep_alive = 1\nappend_system = \"Never push.\"\nidle_timeout = 7\npermission = \"read\"";
+        let project = "model = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\nsummary = \"model\"\nallow = [\"*\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
+        let (alone, both) = (of(own, "").unwrap(), of(own, project).unwrap());
+        let values = |settings: &Settings| {
+            let Settings {
+                model,
+                base_url,
+                permission,
+                allow,
+                max_steps,
+                max_cost,
+                window,
+                ..
+            } = settings.clone();
+            let Settings {
+                summary,
+                prices,
+                keep_alive,
+                append_system,
+                patience,
+                idle_timeout,
+                ..
+            } = settings.clone();
+            let first = (
+                model.value,
+                base_url.value,
+                permission.value,
+                allow.value,
+                max_steps.value,
+                max_cost.value,
+            );
+            let second = (
+                summary.value,
+                prices.value,
+                keep_alive.value,
+                append_system.value,
+                patience.value,
+            );
+            (first, second, idle_timeout.value, window.value)
+        };
+        assert_eq!(values(&both), values(&alone));
+        assert!(both.keys.is_empty() && both.models.is_empty() && both.mcp.is_empty());
+        // What the user has not said of the model, a project may say, and no more than the model's own window.
+        let settings = of("", "model = \"a/b\"\nwindow = 9000000").unwrap();
+        assert_eq!(settings.model.value, "a/b");
+        assert!(settings.window_is_bound);
+        let settings = of("model = \"a/b\"\nwindow = 8000", "model = \"a/c\"\nwindow = 7000").unwrap();
+        assert_eq!(
+            (settings.model.value.as_str(), settings.window.value),
+            ("a/c", Some(7000))
+        );
+        assert!(!settings.window_is_bound);
+    }
+
+    #[test]
+    fn what_is_expected_is_told_in_plain_words() {
+        for (line, told_of) in [
+            (
+                "max_steps = \"many\"",
+                ":1:13: max_steps: expected a whole number, 1 or more",
+            ),
+            ("max_steps = 0", ":1:13: max_steps: expected a whole number, 1 or more"),
+            (
+                "max_steps = 99999999999",
+                ":1:13: max_steps: expected a whole number, 1 or more, and at most 4294967295",
+            ),
+            ("max_steps = 99999999999999999999999999", ":1:13: "),
+            ("window = -5", ":1:10: window: expected a whole number, 1 or more"),
+            (
+                "max_cost = \"1\"",
+                ":1:12: max_cost: expected a sum in US dollars such as 0.50",
+            ),
+            ("max_cost = nan", ":1:12: max_cost: expected a sum"),
+            (
+                "patience = 1.5",
+                ":1:12: patience: expected seconds, a whole number of at most 86400 (a day)",
+            ),
+            ("keep_alive = true", ":1:14: keep_alive: expected a whole number"),
+            ("model = 5", ":1:9: expected a text in quotes, not the number `5`"),
+            ("allow = \"*\"", ":1:9: expected a list, not the text \"*\""),
+            ("keys = 3", ":1:8: expected a table, not the number `3`"),
+            (
+                "economics = \"cheap\"",
+                ":1:13: economics \"cheap\" is not known, expected faithful",
+            ),
+            (
+                "summary = \"me\"",
+                ":1:11: summary \"me\" is not known, expected template",
+            ),
+            (
+                "[models.\"a/b\"]\ninput = -1",
+                ":2:9: input: expected US dollars per million tokens, 0 or more",
+            ),
+            (
+                "[models.\"a/b\"]\nwindow = 0",
+                ":2:10: window: expected a whole number, 1 or more",
+            ),
+            (
+                "[models.\"a/b\"]\nsees_images = 1",
+                ":2:15: expected true or false, not the number `1`",
+            ),
+        ] {
+            let told = told(of(line, ""));
+            assert!(told.starts_with(&format!("settings.toml{told_of}")), "{line}: {told}");
+            for foreign in [
+                "u32",
+                "u64",
+                "f64",
+                "i128",
+                "i64",
+                "sequence",
+                "a map",
+                "invalid type",
+                "boolean",
+            ] {
+                assert!(!told.contains(foreign), "{line}: {told}");
+            }
+        }
     }
 
     #[cfg(unix)]

@@ -33,7 +33,12 @@ pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
         model: name.clone(),
         base_url,
         key: key.map(|(key, _)| Secret::new(key.reveal())),
-        window: settings.window.value.or(file.and_then(|file| file.window)),
+        window: settings
+            .window
+            .value
+            .filter(|_| !settings.window_is_bound)
+            .or(file.and_then(|file| file.window)),
+        most_window: settings.window.value.filter(|_| settings.window_is_bound),
         max_output: file.and_then(|file| file.max_output),
         price: price(settings, name),
         limits: settings.idle_timeout.value.map(|seconds| {
@@ -179,12 +184,8 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         home: place.home.clone(),
         own: own_folders(place),
         shell: "bash".to_owned(),
-        env: options
-            .env
-            .iter()
-            .filter(|(name, _)| !holds_a_key(name))
-            .cloned()
-            .collect(),
+        env: codelet_tools::environment(&options),
+        temporary: options.temporary.clone(),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     };
     let (tools, reach) = codelet_tools::all_with_reach(&options);
@@ -206,9 +207,4 @@ fn own_folders(place: &Place) -> Vec<PathBuf> {
     let codelet = place.config.as_ref().map(|folder| folder.join("codelet"));
     let shared = place.home.as_ref().map(|home| home.join(".claude"));
     codelet.into_iter().chain(shared).collect()
-}
-
-/// Whether a variable is one of the keys.
-fn holds_a_key(name: &std::ffi::OsStr) -> bool {
-    vendor::vendors().flat_map(|vendor| vendor.keys).any(|key| name == *key)
 }

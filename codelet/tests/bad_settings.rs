@@ -122,18 +122,23 @@ fn a_number_that_means_nothing_is_refused() {
         ("max_cost = nan", "max_cost: "),
         ("max_cost = inf", "max_cost: "),
         ("max_cost = -1.0", "max_cost: "),
+        ("permission = \"root\"", "permission \"root\""),
         ("max_steps = 0", "max_steps: "),
         ("window = 0", "window: "),
-        ("[models.\"ollama/m\"]\ninput = nan", "models.\"ollama/m\".input: "),
-        (
-            "[models.\"ollama/m\"]\nmax_output = 0",
-            "models.\"ollama/m\".max_output: ",
-        ),
+        ("[models.\"ollama/m\"]\ninput = nan", "input: "),
+        ("[models.\"ollama/m\"]\nmax_output = 0", "max_output: "),
     ] {
         bench.settings(&format!("{line}\n"));
         refused(
             &bench.command(&["-p", "x"]).output().unwrap(),
-            &["settings.toml: ", told],
+            &[
+                if line.contains('\n') {
+                    "settings.toml:2:"
+                } else {
+                    "settings.toml:1:"
+                },
+                told,
+            ],
         );
     }
 }

@@ -396,3 +396,77 @@ fn the_demo_needs_nobody_and_compacts_on_its_way() {
     assert_eq!(result["tools"]["Bash"]["failed"], 1, "{}", stderr(&output));
     assert!(result["cost"].as_f64().unwrap() > 0.0);
 }
+
+#[test]
+fn a_demo_that_cannot_run_its_test_says_what_is_missing() {
+    let bench = Bench::new();
+    let output = bench.command(&["demo"]).env("PATH", &bench.work).output().unwrap();
+    common::refused(&output, &["there is no `sh` in $PATH"]);
+    // A shell that cannot do the work: nothing is said to pass then.
+    use std::os::unix::fs::PermissionsExt as _;
+    for program in ["sh", "cat", "dirname", "tail", "od"] {
+        bench.file(program, "#!/bin/false\n");
+        std::fs::set_permissions(bench.work.join(program), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let output = bench.command(&["demo"]).env("PATH", &bench.work).output().unwrap();
+    ended(&output, 1);
+    assert!(stderr(&output).contains("here it did not"), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("pass"), "{}", stdout(&output));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_key_is_not_in_reach_of_a_command() {
+    let bench = Bench::new();
+    let peek = "cat /proc/$PPID/environ | base64; grep -z KEY /proc/$PPID/environ | rev";
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies([Reply::call("Bash", json!({"command": peek})), Reply::text("Nothing.")]),
+    );
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Peek.", "--allow", "*"]);
+    ended(&output, 0);
+    let record = server.record();
+    let results = record.exchanges[1].request.results();
+    let backwards: String = KEY.chars().rev().collect();
+    let (_, text) = results[0];
+    assert!(text.contains("denied") || text.contains("not permitted"), "{text}");
+    assert!(!text.contains(&backwards), "{text}");
+}
+
+#[test]
+fn a_filter_in_a_repositorys_settings_is_not_run() {
+    let bench = Bench::new();
+    let make = "git init -q && echo one > f.txt && git add . && git -c user.name=a -c user.email=b commit -qm one && \
+                echo '* filter=x' > .gitattributes && git config filter.x.clean 'touch PWNED; cat' && echo two > f.txt";
+    let made = std::process::Command::new("sh")
+        .args(["-c", make])
+        .current_dir(&bench.work)
+        .status();
+    assert!(made.unwrap().success());
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Hello.")]));
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "hi", "--permission", "read"]);
+    ended(&output, 0);
+    assert!(!bench.work.join("PWNED").exists());
+    let asked = server.record().exchanges[0].request.json().to_string();
+    assert!(asked.contains(" M f.txt"), "{asked}");
+}
+
+#[test]
+fn a_project_makes_the_window_smaller_and_never_larger() {
+    let capacity = |project: &str| -> u64 {
+        let bench = Bench::new();
+        bench.file(".codelet/settings.toml", project);
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Hello.")]));
+        let base = server.base();
+        let model = "anthropic/claude-sonnet-4-5";
+        let mut command = bench.command(&["-p", "hi", "--model", model, "--base-url", &base]);
+        ended(&command.env("ANTHROPIC_API_KEY", KEY).output().unwrap(), 0);
+        let asked = server.record().exchanges[0].request.json().to_string();
+        let (before, _) = asked.split_once(" tokens of the window").unwrap();
+        before.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    let own = capacity("");
+    assert!(own > 100_000, "{own}");
+    assert_eq!(capacity("window = 9000000"), own);
+    assert!(capacity("window = 20000") < 20_000);
+}

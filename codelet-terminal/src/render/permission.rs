@@ -62,9 +62,17 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 );
                 exactly(command, look, &mut out);
             }
-            Need::Change { path, is_inside, diff } => {
+            Need::Change {
+                path,
+                is_inside,
+                is_gits,
+                diff,
+            } => {
                 titled(&format!("{title} change {}", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
+                if *is_gits {
+                    warning("This is git's own, which may start what stands there.", look, &mut out);
+                }
                 change(diff, look, &mut out);
             }
             Need::Read { path, is_inside } => {

@@ -316,7 +316,12 @@ fn a_change_is_shown_to_whoever_permits_it() {
         .tool("Edit")
         .needs(&Parameters::new(parameters.as_object().unwrap().clone()))
         .unwrap();
-    let [Need::Change { path, is_inside, diff }] = needs.as_slice() else {
+    let [
+        Need::Change {
+            path, is_inside, diff, ..
+        },
+    ] = needs.as_slice()
+    else {
         panic!("{needs:?}")
     };
     assert_eq!(*path, trial.workspace.join("a"));
@@ -362,4 +367,56 @@ fn a_secret_in_a_file_is_not_shown() {
         .needs(&Parameters::new(parameters.as_object().unwrap().clone()))
         .unwrap();
     assert!(!format!("{needs:?}").contains("0123456789"));
+}
+
+#[test]
+fn what_git_obeys_is_not_changed_unless_everything_is_permitted() {
+    let trial = Trial::new(Permission::Edit);
+    trial.write(".git/config", "[core]\n");
+    trial.write("bare/HEAD", "ref: refs/heads/main\n");
+    for folder in ["bare/objects", "bare/refs"] {
+        std::fs::create_dir(trial.workspace.join(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink(".git", trial.workspace.join("innocent")).unwrap();
+    let evil = "[core]\n\tfsmonitor = evil\n";
+    trial.done("Read", json!({"file_path": ".git/config"}));
+    for name in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        "innocent/config",
+        "sub/.git/config",
+        "sub/.Git/hooks/post-checkout",
+        "bare/config",
+    ] {
+        let told = trial.failed("Write", json!({"file_path": name, "content": evil}));
+        assert!(told.contains("is git's own"), "{name}: {told}");
+        assert!(!trial.workspace.join(name).is_file() || name.contains("config"));
+    }
+    let edit = json!({"file_path": ".git/config", "old_string": "[core]", "new_string": evil});
+    assert!(trial.failed("Edit", edit.clone()).contains("is git's own"));
+    assert_eq!(trial.bytes(".git/config"), b"[core]\n");
+    trial.done("Write", json!({"file_path": ".gitattributes", "content": "* text\n"}));
+    let trial = Trial::new(Permission::All);
+    trial.write(".git/config", "[core]\n");
+    trial.done("Edit", edit);
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_not_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let trial = Trial::new(Permission::All);
+    let path = trial.write("kept.txt", "old\n");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+    trial.done("Read", json!({"file_path": "kept.txt"}));
+    for (tool, parameters) in [
+        (
+            "Edit",
+            json!({"file_path": "kept.txt", "old_string": "old", "new_string": "new"}),
+        ),
+        ("Write", json!({"file_path": "kept.txt", "content": "new\n"})),
+    ] {
+        let told = trial.failed(tool, parameters);
+        assert!(told.contains("kept.txt: it is write-protected (mode 0444)"), "{told}");
+    }
+    assert_eq!(trial.bytes("kept.txt"), b"old\n");
 }

@@ -131,3 +131,72 @@ fn who_only_looks_writes_nothing() {
         output.text
     );
 }
+
+#[test]
+fn a_command_reads_no_environment_outside() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    // A superuser's command too; `cat` of itself shows that the way is otherwise open.
+    for of in ["environ", "maps", "mem", "auxv"] {
+        let command = format!("cat /proc/{}/{of} > /dev/null", std::process::id());
+        let told = trial.failed("Bash", json!({"command": command}));
+        assert!(
+            told.contains("ermission denied") || told.contains("not permitted"),
+            "{of}: {told}"
+        );
+    }
+    let told = trial.failed("Bash", json!({"command": "cat /proc/1/environ"}));
+    assert!(told.contains("ermission denied"), "{told}");
+    trial.done("Bash", json!({"command": "cat /proc/$$/environ > /dev/null"}));
+}
+
+#[test]
+fn a_superusers_command_makes_no_device_and_mounts_nothing() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    for command in [
+        "mknod disk b 7 0",
+        "mount -t tmpfs none .",
+        "unshare -m true",
+        "chroot . /bin/true",
+    ] {
+        let told = trial.failed("Bash", json!({"command": command}));
+        assert!(!told.contains("not found"), "{command}: {told}");
+    }
+    assert_eq!(crate::trial::names(&trial.workspace), [] as [&str; 0]);
+    // What the user's files need is left.
+    trial.done("Bash", json!({"command": "touch a && chmod 600 a && chown $(id -u) a"}));
+}
+
+#[test]
+fn who_changes_what_git_obeys_is_told_of() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    let quiet = |command: &str| {
+        let output = trial.call("Bash", json!({"command": command}));
+        assert!(output.success, "{}", output.text);
+        assert_eq!(output.notices, [] as [&str; 0], "{command}");
+    };
+    let init = "git init -q && git config user.name a && git config user.email b";
+    let made = std::process::Command::new("sh")
+        .args(["-c", init])
+        .current_dir(&trial.workspace)
+        .status();
+    assert!(made.unwrap().success());
+    quiet("echo x > a && git add a && git commit -qm first && git status --short");
+    for (command, what) in [
+        ("echo 'touch x' > .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("git config core.fsmonitor evil", ".git/config"),
+    ] {
+        let output = trial.call("Bash", json!({"command": command}));
+        assert!(output.success && output.text.as_str().contains(what), "{}", output.text);
+        assert!(output.notices[0].contains(what), "{:?}", output.notices);
+    }
+    quiet("true");
+}

@@ -7,7 +7,7 @@ use crate::paint::{Ink, Look};
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::world;
-use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request};
+use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request, Stop};
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session};
@@ -59,14 +59,24 @@ const PROMPT: &str = "Some orders come out too low. Find out why, mend it, and m
 const WINDOW: u64 = 16_000;
 /// Lines of the long file.
 const HISTORY: usize = 1_020;
+/// What the recorded calls run.
+const PROGRAMS: [&str; 5] = ["sh", "cat", "dirname", "tail", "od"];
+/// The last line of the task's test where all is well.
+const PASSED: &str = "test result: ok";
 /// Stands in a recorded call for the handle of something that left the window.
 const REMOVED: &str = "$REMOVED";
 
 /// Runs the task in a scratch folder, which is gone afterwards.
 ///
 /// # Errors
-/// When there is no room for a scratch folder.
+/// When there is no room for a scratch folder, or a program is missing that the recorded calls run.
 pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
+    if let Some(missing) = missing() {
+        return Err(Failure::Told(format!(
+            "the demo runs a small test in the shell and needs {}; there is no `{missing}` in $PATH",
+            PROGRAMS.map(|program| format!("`{program}`")).join(", ")
+        )));
+    }
     let scratch = tempfile::Builder::new()
         .prefix("codelet-demo-")
         .tempdir()
@@ -114,6 +124,15 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     let done = once::carry(session, Prompt::from(PROMPT), &runtime, &interrupt, front, &chat, began);
     runtime.shutdown_background();
     done
+}
+
+/// The first program of the recorded calls that is not to be found.
+fn missing() -> Option<&'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = std::env::split_paths(&path).collect();
+    PROGRAMS
+        .into_iter()
+        .find(|program| !folders.iter().any(|folder| folder.join(program).is_file()))
 }
 
 fn lay_out(folder: &Path) -> Result<(), Failure> {
@@ -179,11 +198,28 @@ fn recorded(replies: Vec<Said>) -> Scripted {
             let said = "the recording is at its end".to_owned();
             return Err(ModelError::Refused { said });
         };
+        let is_last = said.calls.is_empty();
         let mut reply = Reply::of(message(number, said, request));
+        if is_last && !has_passed(request) {
+            // The recorded words would be untrue.
+            let said = "the recording ends with a test that passes, and here it did not; see what it printed above";
+            reply = Reply::of(Message::new(Role::Assistant, Vec::new()));
+            reply.stop = Stop::Declined(said.to_owned());
+        }
         reply.billed = billed(request, &before, &reply.message);
         before.clone_from(&request.messages);
         Ok(reply)
     })
+}
+
+/// Whether the last call was of the test, and it passed.
+fn has_passed(request: &Request) -> bool {
+    let last = request
+        .messages
+        .iter()
+        .rev()
+        .find_map(|message| message.tool_results().last());
+    last.is_some_and(|result| result.texts().any(|text| text.body.as_str().contains(PASSED)))
 }
 
 fn message(number: usize, said: Said, request: &Request) -> Message {

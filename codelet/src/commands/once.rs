@@ -179,6 +179,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     settings.max_steps.take(chat.max_steps.map(Some), from);
     settings.max_cost.take(chat.max_cost.map(Some), from);
     settings.window.take(chat.window.map(Some), from);
+    settings.window_is_bound &= chat.window.is_none();
     settings.summary.take(chat.summary, from);
     settings.economics.take(chat.economics, from);
     settings.append_system.take(chat.append_system.clone().map(Some), from);
@@ -250,7 +251,7 @@ pub fn front(form: OutputForm) -> Box<dyn Front> {
 pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let mut notices = settings.notices.clone();
     let profile = model.profile();
-    if profile.is_unknown && settings.window.value.is_none() {
+    if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
         let (name, window) = (&profile.name, codelet_context::cut::grouped(profile.window as usize));
         notices.push(format!(
             "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise), and its price is not known"

@@ -1,0 +1,318 @@
+//! A settings file as it is written: read with bounds, and what is wrong in it told in plain words with its place.
+
+use super::Key;
+use crate::exit::{Failure, words};
+use crate::servers::ServerFile;
+use codelet_agent::permission::Permission;
+use codelet_agent::session::SummaryBy;
+use codelet_context::economics::Preset;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The largest settings file that is read, in bytes.
+pub(super) const MOST: u64 = 1024 * 1024;
+/// The longest time that a setting may name, in seconds; clocks do not count much further than anybody waits.
+pub const LONGEST_WAIT: u64 = 24 * 3600;
+
+/// A settings file, as it is written.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Written {
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    #[serde(deserialize_with = "permission")]
+    pub permission: Option<Permission>,
+    pub allow: Option<Vec<String>>,
+    #[serde(deserialize_with = "max_steps")]
+    pub max_steps: Option<u32>,
+    #[serde(deserialize_with = "max_cost")]
+    pub max_cost: Option<f64>,
+    #[serde(deserialize_with = "window")]
+    pub window: Option<u64>,
+    #[serde(deserialize_with = "summary")]
+    pub summary: Option<SummaryBy>,
+    #[serde(deserialize_with = "economics")]
+    pub economics: Option<Preset>,
+    pub prices: Option<PathBuf>,
+    #[serde(deserialize_with = "keep_alive")]
+    pub keep_alive: Option<u32>,
+    pub append_system: Option<String>,
+    #[serde(deserialize_with = "patience")]
+    pub patience: Option<u64>,
+    #[serde(deserialize_with = "idle_timeout")]
+    pub idle_timeout: Option<u64>,
+    pub keys: BTreeMap<String, Key>,
+    pub models: BTreeMap<String, ModelFile>,
+    pub mcp: BTreeMap<String, ServerFile>,
+}
+
+/// What a settings file says of a model.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelFile {
+    /// Its limit, in tokens.
+    #[serde(deserialize_with = "window")]
+    pub window: Option<u64>,
+    /// The longest answer, in tokens.
+    #[serde(deserialize_with = "max_output")]
+    pub max_output: Option<u64>,
+    /// Whether it takes pictures.
+    pub sees_images: Option<bool>,
+    /// US dollars per million tokens: input.
+    #[serde(deserialize_with = "input")]
+    pub input: Option<f64>,
+    /// Output.
+    #[serde(deserialize_with = "output")]
+    pub output: Option<f64>,
+    /// Cache reads.
+    #[serde(deserialize_with = "cache_read")]
+    pub cache_read: Option<f64>,
+    /// Cache writes, five minutes.
+    #[serde(deserialize_with = "cache_write")]
+    pub cache_write: Option<f64>,
+    /// Cache writes, one hour.
+    #[serde(deserialize_with = "cache_write_1h")]
+    pub cache_write_1h: Option<f64>,
+}
+
+impl ModelFile {
+    /// The prices, given or not.
+    pub fn rates(&self) -> impl Iterator<Item = Option<f64>> {
+        [
+            self.input,
+            self.output,
+            self.cache_read,
+            self.cache_write,
+            self.cache_write_1h,
+        ]
+        .into_iter()
+    }
+}
+
+impl Written {
+    /// What is written well and means nothing.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for (name, server) in &self.mcp {
+            server.check(name).map_err(|problem| format!("mcp.{name}: {problem}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The file at this place; none where there is none.
+///
+/// # Errors
+/// When it cannot be read or is no settings file; the words say where in it.
+pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        // A file where a folder should be.
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => return Err(Failure::io(path, &error)),
+    };
+    if !found.is_file() {
+        return Err(Failure::at(path.display(), "expected a file"));
+    }
+    if found.len() > MOST {
+        return Err(Failure::at(path.display(), "too large for settings"));
+    }
+    let bytes = std::fs::read(path).map_err(|error| Failure::at(path.display(), words(&error)))?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(Failure::at(path.display(), "not UTF-8 text"));
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    toml::from_str(text).map(Some).map_err(|error| {
+        let at = error.span().map_or(String::new(), |span| place(text, span.start));
+        Failure::Told(format!("{}{at}: {}", path.display(), plain(error.message())))
+    })
+}
+
+/// `:line:column` of an offset, both counted from 1, the column in characters.
+fn place(text: &str, offset: usize) -> String {
+    let before = &text[..text.floor_char_boundary(offset)];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!(":{line}:{column}")
+}
+
+/// What the reader says, on one line and in the words of people who write settings: `invalid type: X, expected Y` becomes
+/// `expected Y, not X`.
+fn plain(message: &str) -> String {
+    /// The reader's words, and everybody's.
+    const WORDS: [(&str, &str); 8] = [
+        ("a sequence", "a list"),
+        ("a map", "a table"),
+        ("map", "a table"),
+        ("sequence", "a list"),
+        ("a string", "a text in quotes"),
+        ("path string", "a path in quotes"),
+        ("a boolean", "true or false"),
+        ("struct ", "a table"),
+    ];
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unexpected = line
+        .strip_prefix("invalid type: ")
+        .or(line.strip_prefix("invalid value: "));
+    let Some((what, expected)) = unexpected.and_then(|rest| rest.rsplit_once(", expected ")) else {
+        return line;
+    };
+    let plain = |words: &str| {
+        let known = WORDS
+            .iter()
+            .find(|(word, _)| words == *word || (word.ends_with(' ') && words.starts_with(word)));
+        known.map_or(words.to_owned(), |(_, plain)| (*plain).to_owned())
+    };
+    let what = match what.split_once(' ') {
+        Some(("string", text)) => format!("the text {text}"),
+        Some(("integer" | "float" | "floating", number)) => {
+            let number = number
+                .trim_start_matches("point ")
+                .split(" as ")
+                .next()
+                .unwrap_or_default();
+            format!("the number {number}{}", if number.ends_with('`') { "" } else { "`" })
+        }
+        Some(("boolean", value)) => value.to_owned(),
+        _ => plain(what),
+    };
+    format!("expected {}, not {what}", plain(expected))
+}
+
+/// A number as it is written, whole or not.
+enum Number {
+    Whole(i128),
+    Float(f64),
+}
+
+/// Takes a number, and says in words of its own what is expected where there is none.
+struct Expecting<'a>(&'a dyn fmt::Display);
+
+impl<'de> Visitor<'de> for Expecting<'_> {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
+        Ok(Number::Whole(value.into()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Number, E> {
+        Ok(Number::Whole(value.into()))
+    }
+
+    fn visit_i128<E: Error>(self, value: i128) -> Result<Number, E> {
+        Ok(Number::Whole(value))
+    }
+
+    fn visit_u128<E: Error>(self, value: u128) -> Result<Number, E> {
+        Ok(Number::Whole(value.try_into().unwrap_or(i128::MAX)))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Number, E> {
+        Ok(Number::Float(value))
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Number, E> {
+        Err(E::custom(self.0))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Number, E> {
+        let _ = Unexpected::Bool(value);
+        Err(E::custom(self.0))
+    }
+}
+
+/// A number within bounds; `told` is what is expected.
+fn number<'de, D: Deserializer<'de>, T>(
+    from: D,
+    told: &dyn fmt::Display,
+    take: impl Fn(Number) -> Option<T>,
+) -> Result<Option<T>, D::Error> {
+    let number = from.deserialize_any(Expecting(told))?;
+    take(number).map(Some).ok_or_else(|| D::Error::custom(told))
+}
+
+fn whole<T: TryFrom<i128>>(number: Number, least: i128) -> Option<T> {
+    match number {
+        Number::Whole(number) if number >= least => T::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+/// Readers of whole numbers, by the name of the setting.
+macro_rules! whole_numbers {
+    ($($name:ident: $type:ty, $least:literal;)*) => {$(
+        fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
+            let most = if <$type>::BITS == 32 { format!(", and at most {}", <$type>::MAX) } else { String::new() };
+            let told = format!("{}: expected a whole number, {} or more{most}", stringify!($name), $least);
+            number(from, &told, |number| whole(number, $least))
+        }
+    )*};
+}
+
+whole_numbers! {
+    max_steps: u32, 1;
+    keep_alive: u32, 0;
+    window: u64, 1;
+    max_output: u64, 1;
+}
+
+/// Readers of times in seconds.
+macro_rules! times {
+    ($($name:ident)*) => {$(
+        fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+            let told = concat!(stringify!($name), ": expected seconds, a whole number of at most 86400 (a day)");
+            number(from, &told, |number| whole(number, 0).filter(|seconds| *seconds <= LONGEST_WAIT))
+        }
+    )*};
+}
+
+times! { patience idle_timeout }
+
+fn real(number: Number) -> f64 {
+    match number {
+        Number::Whole(number) => number as f64,
+        Number::Float(number) => number,
+    }
+}
+
+fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let told = "max_cost: expected a sum in US dollars such as 0.50";
+    // A limit of `nan` dollars is never reached.
+    number(from, &told, |number| {
+        Some(real(number)).filter(|sum| sum.is_finite() && *sum > 0.0)
+    })
+}
+
+/// Readers of prices.
+macro_rules! prices {
+    ($($name:ident)*) => {$(
+        fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+            let told = concat!(stringify!($name), ": expected US dollars per million tokens, 0 or more");
+            number(from, &told, |number| Some(real(number)).filter(|price| price.is_finite() && *price >= 0.0))
+        }
+    )*};
+}
+
+prices! { input output cache_read cache_write cache_write_1h }
+
+/// Readers of names.
+macro_rules! names {
+    ($($name:ident: $type:ty;)*) => {$(
+        fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
+            super::$name(&String::deserialize(from)?).map(Some).map_err(D::Error::custom)
+        }
+    )*};
+}
+
+names! {
+    permission: Permission;
+    summary: SummaryBy;
+    economics: Preset;
+}
