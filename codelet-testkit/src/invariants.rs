@@ -326,7 +326,9 @@ fn bodies<'a>(part: &'a Part, into: &mut HashSet<&'a str>) {
             result.output.iter().for_each(|block| bodies(block, into));
             into.extend(result.error.as_ref().map(|error| error.as_str()));
         }
-        Part::Opaque(_) => {}
+        Part::Opaque(opaque) => {
+            into.insert(opaque.json().as_str());
+        }
     }
 }
 

@@ -427,8 +427,6 @@ fn picture(words: Words) -> Part {
 }
 
 fn strange(words: Words) -> Part {
-    Part::Opaque(Opaque {
-        kind: Arc::from("server_tool_use"),
-        value: Arc::new(json!({ "type": "server_tool_use", "id": "srv_1", "input": { "query": words.text() } })),
-    })
+    let value = json!({ "type": "server_tool_use", "id": "srv_1", "input": { "query": words.text() } });
+    Part::Opaque(Opaque::new("server_tool_use", value))
 }
