@@ -39,13 +39,11 @@ pub(super) fn fates(conversation: &Conversation, tools: Tokens, scale: Scale) ->
         })
         .collect();
     let budget = scale.back(conversation.config().target()).saturating_sub(tools);
-    let options = Options {
-        pins: &pinned,
-        notes: &notes,
-        shown: Some(conversation.shown()),
-        archive: Some(conversation.archive()),
-        ..Options::new(Target::Budget(budget))
-    };
+    let mut options = Options::new(Target::Budget(budget));
+    options.pins = &pinned;
+    options.notes = &notes;
+    options.shown = Some(conversation.shown());
+    options.archive = Some(conversation.archive());
     compact_with(conversation.history(), &options).fates
 }
 
