@@ -2,7 +2,6 @@
 
 use crate::body::Body;
 use crate::cut;
-use crate::draft;
 use crate::message::{Message, Origin, Part, Text, ToolResult};
 use crate::recall::Archive;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ pub(crate) const REASON: &str = "economics";
 pub(crate) const UNUSED: &str = "set aside";
 pub(crate) const SUPERSEDED: &str = "superseded by a newer one";
 
-/// The same answer with a marker in place of each text, picture and file of its output. None where that would not make it
+/// The same answer with a marker in place of each text and picture of its output. None where that would not make it
 /// smaller.
 pub(crate) fn masked(result: &ToolResult, tool: &str, why: &str, archive: &mut Archive) -> Option<ToolResult> {
     let mut masked = result.clone();
@@ -29,7 +28,7 @@ pub(crate) fn masked(result: &ToolResult, tool: &str, why: &str, archive: &mut A
                 text.cut = Some(handle);
                 Some(text)
             }
-            Part::Opaque(opaque) if opaque.is_file() => draft::opaque_marker(opaque, why, REASON, archive),
+            Part::Opaque(opaque) if opaque.is_file() => crate::draft::opaque_marker(opaque, why, REASON, archive),
             _ => None,
         };
         if let Some(text) = shown {

@@ -70,6 +70,13 @@ pub(crate) fn file(kind: &str, value: Value) -> Option<Part> {
     Some(part(kind, value))
 }
 
+/// The picture of a screen that an answer consists of.
+pub(crate) fn screen(output: &Value) -> Option<Part> {
+    let is_screen = str_of(output, "type") == Some("computer_screenshot");
+    let url = str_of(output, "image_url").filter(|_| is_screen)?;
+    Some(crate::gather::image_at(url.to_owned()))
+}
+
 fn plain_name(name: &str) -> std::sync::Arc<str> {
     let plain = |c: char| {
         if c.is_control() || matches!(c, '[' | ']') {

@@ -165,6 +165,7 @@ impl<'a> Converter<'a> {
             .iter()
             .flat_map(|part| self.part(part, Role::User, Place::Answer))
             .collect();
+        output.extend(result.extra.get("output").and_then(attachment::screen));
         output.extend(
             result
                 .error
@@ -224,6 +225,9 @@ impl<'a> Converter<'a> {
 
     /// What becomes of a block that only its own vendor knows.
     fn block(&mut self, opaque: &Opaque, role: Role, place: Place) -> Vec<Part> {
+        if let Some(text) = printed(&opaque.value) {
+            return vec![Part::text(text)];
+        }
         let fields = ["text", "refusal"].into_iter();
         let mut words = fields.filter_map(|name| opaque.value.get(name).and_then(Value::as_str));
         if let Some(text) = words.find(|text| !text.trim().is_empty()) {
@@ -283,6 +287,15 @@ impl<'a> Converter<'a> {
                 _ => false,
             }
     }
+}
+
+/// What a command printed, where a block says nothing else.
+fn printed(block: &Value) -> Option<String> {
+    let said = |name: &str| block.get(name).and_then(Value::as_str);
+    let both: Vec<&str> = ["stdout", "stderr"].into_iter().filter_map(said).collect();
+    let both = both.into_iter().filter(|text| !text.trim().is_empty());
+    let text = both.collect::<Vec<_>>().join("\n");
+    (!text.is_empty()).then_some(text)
 }
 
 /// Whether a picture's address is one that others than the vendor that keeps it can fetch.

@@ -241,6 +241,23 @@ fn a_file_in_an_answer_of_a_tool_survives_too() {
 }
 
 #[test]
+fn what_built_in_tools_answered_goes_to_other_vendors() {
+    let request = json!({"input": [
+        {"role": "user", "content": "look"},
+        {"type": "computer_call", "call_id": "a", "action": {"type": "screenshot"}},
+        {"type": "computer_call_output", "call_id": "a", "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64,AAAA"}},
+        {"type": "shell_call", "call_id": "b", "action": {"commands": ["ls"]}},
+        {"type": "shell_call_output", "call_id": "b", "output": [{"stdout": "a.rs", "stderr": "oh", "outcome": {"type": "exit", "exit_code": 0}}]},
+    ]});
+    let written = write_all(&document(&request), Format::Anthropic).unwrap();
+    assert_eq!(written.warnings, []);
+    let out: Value = serde_json::from_str(&written.text).unwrap();
+    let answer = |index: usize| out["messages"][index]["content"][0]["content"].clone();
+    assert_eq!(answer(2)[0]["source"]["data"], "AAAA");
+    assert_eq!(answer(4), "a.rs\noh");
+}
+
+#[test]
 fn files_of_sessions_are_read() {
     let opencode = json!({"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": [
         {"type": "file", "mime": "application/pdf", "filename": "a.pdf", "url": "data:application/pdf;base64,JVBERg=="}]}]});
