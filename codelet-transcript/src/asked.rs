@@ -26,6 +26,14 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
     }
 }
 
+/// What is wrong with a file that cannot be read in the form that was asked for: the form, where it reads in another.
+pub(crate) fn blame(bytes: &[u8], asked: Format, error: ReadError) -> ReadError {
+    match detect(bytes).filter(|found| *found != asked) {
+        Some(found) if record_as(bytes, found).is_ok() => ReadError::OtherForm { asked, found },
+        _ => error,
+    }
+}
+
 fn is_cut(document: &Document) -> bool {
     let cut = |warning: &Warning| matches!(warning, Warning::CutLastLine { .. });
     document.warnings.iter().any(cut)
@@ -57,8 +65,7 @@ mod tests {
                 .filter(|format| format.is_read() && *format != found)
             {
                 match read(file.as_bytes(), Some(asked)) {
-                    // Forms of one JSON document refuse lines, and the other way round, and say where.
-                    Err(error) => assert!(error.to_string().starts_with("line "), "{asked}: {error}"),
+                    Err(error) => assert_eq!(error, ReadError::OtherForm { asked, found }),
                     Ok(document) => {
                         let all = weight(&read(file.as_bytes(), None).unwrap());
                         assert!(weight(&document) * 2 >= all, "{asked} left {document:?}");
@@ -66,7 +73,6 @@ mod tests {
                 }
             }
         }
-        let request = REQUEST.replace('\n', "");
         for asked in [
             Format::Opencode,
             Format::Codex,
@@ -78,7 +84,7 @@ mod tests {
                 asked,
                 found: Format::Anthropic,
             };
-            assert_eq!(read(request.as_bytes(), Some(asked)).unwrap_err(), error);
+            assert_eq!(read(REQUEST.as_bytes(), Some(asked)).unwrap_err(), error);
         }
         for asked in [Format::Codex, Format::Pi, Format::Copilot] {
             let error = ReadError::OtherForm {

@@ -47,8 +47,8 @@ pub enum ReadError {
     /// Nothing in the structure says which form this is.
     #[error("line 1: no known conversation, expected one of the forms that `codelet formats` lists")]
     UnknownFormat,
-    /// Read in the form that was asked for, most of the file says nothing.
-    #[error("line 1: read as {asked}, most of this file says nothing: it looks like {found}, expected --from {found}")]
+    /// In the form that was asked for the file cannot be read, or most of it says nothing.
+    #[error("line 1: this does not read as {asked}: it looks like {found}, expected --from {found}")]
     OtherForm {
         /// The form that was asked for.
         asked: Format,

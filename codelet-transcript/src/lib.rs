@@ -77,7 +77,7 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
 pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
     match format {
         Some(format) => {
-            let recording = record_as(bytes, format)?;
+            let recording = record_as(bytes, format).map_err(|error| asked::blame(bytes, format, error))?;
             asked::check(bytes, format, &recording.document)?;
             Ok(recording)
         }

@@ -538,7 +538,7 @@ fn tokens(text: &str) -> Result<u64, String> {
         value = value.and_then(|value| value.checked_add(u64::from(digit - b'0') * weight));
     }
     match value {
-        Some(0) => Err("nothing fits into 0 tokens".to_owned()),
+        Some(0) => Err("nothing weighs 0 tokens".to_owned()),
         Some(value) => Ok(value),
         None => Err(format!("this is more than anything can weigh; {EXPECTED}")),
     }

@@ -229,7 +229,7 @@ fn how_to_prompt_is_told_to_those_who_seem_to_prompt_and_to_nobody_else() {
 fn a_number_that_cannot_be_is_told_in_words_that_fit_it() {
     refused(
         &run(&["compact", "--window", "0"]),
-        &["--window", "nothing fits into 0 tokens"],
+        &["--window", "nothing weighs 0 tokens"],
     );
     let window = run(&["compact", "--window", "0"]);
     assert!(!stderr(&window).contains("budget"), "{}", stderr(&window));
