@@ -14,7 +14,7 @@ use crate::cut;
 use crate::digest;
 use crate::draft::{self, Class, Draft};
 use crate::history::History;
-use crate::message::{Message, Origin, Part, Role};
+use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::pack::{self, Choice, Task, Use};
 use crate::policy::{CompactionConfig, Pressure};
 use crate::recall::{Archive, Handle};
@@ -622,8 +622,11 @@ impl<'a> Work<'a> {
             }
         }));
         let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
+        // A reply that the vendor goes on with stays the last word.
+        let paused = view.messages.pop_if(|last| last.is_paused());
         view.messages.push(say(Origin::Summary, summary.trim_end().to_owned()));
         view.messages.push(say(Origin::Notice, NOTICE.to_owned()));
+        view.messages.extend(paused);
         strategy::pair(&mut view);
         let size = Size::of(&view.messages);
         let mut warnings = Vec::new();
@@ -874,7 +877,8 @@ fn pinned(messages: &[Arc<Message>], pins: &[usize]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// What always stays: the system prompt, reminders, the user's words, and what a harness put at the head.
+/// What always stays: the system prompt, reminders, the user's words and files, what a harness put at the head, and what
+/// belongs to a part that the vendor keeps.
 fn stands(role: Role, part: &Part, head: bool) -> bool {
     match (role, part) {
         (Role::System, _) => true,
@@ -884,7 +888,10 @@ fn stands(role: Role, part: &Part, head: bool) -> bool {
             Origin::Injected | Origin::Summary => head,
             Origin::Notice => false,
         },
-        (Role::User, Part::Image(_)) => true,
+        (Role::User, Part::Image(_) | Part::Opaque(_)) => true,
+        // Nobody here can say what rests on what the vendor keeps.
+        (Role::User, Part::ToolResult(result)) => result.is_apart,
+        (_, Part::Opaque(opaque)) => opaque.nature == Nature::Reference,
         _ => false,
     }
 }
@@ -904,7 +911,7 @@ fn weigh(message: &Message, output_cap: Tokens) -> Tokens {
     let parts = message.parts.iter().map(|part| match part {
         Part::ToolResult(_) => tokens::estimate_part(part).min(output_cap.max(PART_TOKENS)),
         Part::Thinking(thinking) if !thinking.is_bound() => 0,
-        Part::Text(_) | Part::Image(_) if message.role != Role::Assistant => 0,
+        Part::Text(_) | Part::Image(_) | Part::Opaque(_) if message.role != Role::Assistant => 0,
         _ => tokens::estimate_part(part),
     });
     parts.sum()
@@ -937,7 +944,7 @@ impl std::fmt::Display for Warning {
             ),
             Warning::OverBudget { budget, smallest } => write!(
                 f,
-                "{} tokens cannot hold what must be kept; the smallest possible budget is {}",
+                "a budget of {} cannot hold what must be kept; the smallest possible budget is {}",
                 shown(*budget),
                 shown(*smallest)
             ),

@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::cut;
-use crate::message::{Message, Origin, Parameters, Part, Role, ToolCall};
+use crate::message::{Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall};
 use crate::recall::Archive;
 use crate::tokens::{self, PART_TOKENS, Tokens};
 use serde_json::Value;
@@ -91,8 +91,14 @@ impl Class {
             }),
             Part::Image(_) if role == Role::Assistant => Some(Class::Answers),
             Part::Image(_) => Some(Class::Prompts),
-            // A vendor refuses altered thinking, and nobody knows what is in an unknown block.
-            Part::Thinking(_) | Part::Opaque(_) => None,
+            // What the vendor's own tools do in a reply belongs together, and what others rest on has to come back.
+            Part::Opaque(opaque) => match (role, &opaque.nature) {
+                (Role::Assistant, _) | (_, Nature::Reference | Nature::Pending) => None,
+                (Role::User, _) => Some(Class::Prompts),
+                (Role::System, _) => Some(Class::Standing),
+            },
+            // A vendor refuses altered thinking.
+            Part::Thinking(_) => None,
         }
     }
 }
@@ -164,13 +170,16 @@ fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
                         }
                     }
                     Part::Image(_) => shorten_image(block, cap, archive),
+                    // Blocks of other kinds are the output's own form, and a text among them would break it.
+                    Part::Opaque(opaque) if opaque.is_file() => shorten_opaque(block, cap, archive),
                     _ => {}
                 }
             }
         }
         Part::ToolCall(call) => shorten_call(call, bytes, archive),
         Part::Image(_) => shorten_image(part, cap, archive),
-        Part::Thinking(_) | Part::Opaque(_) => {}
+        Part::Opaque(_) => shorten_opaque(part, cap, archive),
+        Part::Thinking(_) => {}
     }
 }
 
@@ -191,9 +200,33 @@ fn shorten_image(part: &mut Part, cap: Tokens, archive: &mut Archive) {
         return;
     }
     let handle = archive.keep(&image.data, "image", REASON);
-    let mut text = crate::message::Text::new(cut::marker("image", image.data.len(), "removed", &handle), Origin::Own);
+    let mut text = Text::new(cut::marker("image", image.data.len(), "removed", &handle), Origin::Own);
     text.cut = Some(handle);
     *part = Part::Text(text);
+}
+
+/// A block that nobody can cut gives way to its marker, unless that is no shorter.
+fn shorten_opaque(part: &mut Part, cap: Tokens, archive: &mut Archive) {
+    let weight = tokens::estimate_part(part);
+    if let Part::Opaque(opaque) = part
+        && weight > cap
+        && let Some(text) = opaque_marker(opaque, "removed", REASON, archive)
+    {
+        *part = Part::Text(text);
+    }
+}
+
+/// The marker for a block, with the handle that gives its JSON back. None where it would not be lighter than the block.
+pub(crate) fn opaque_marker(opaque: &Opaque, why: &str, reason: &'static str, archive: &mut Archive) -> Option<Text> {
+    let (what, bytes) = (opaque.label(), opaque.json().len());
+    let marker = tokens::estimate_bytes(cut::marker_bound(&what, bytes, why));
+    if marker >= tokens::estimate_opaque(opaque) {
+        return None;
+    }
+    let handle = archive.keep(opaque.json(), &opaque.kind, reason);
+    let mut text = Text::new(cut::marker(&what, bytes, why, &handle), Origin::Own);
+    text.cut = Some(handle);
+    Some(text)
 }
 
 /// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape.
@@ -318,7 +351,7 @@ pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
         .map(|call| call.id.clone())
         .collect();
     for draft in drafts.iter_mut() {
-        let foreign = |part: &Part| matches!(part, Part::ToolResult(result) if !calls.contains(&result.call_id));
+        let foreign = |part: &Part| matches!(part, Part::ToolResult(result) if !result.is_apart && !calls.contains(&result.call_id));
         if draft.message.parts.iter().any(foreign) {
             let kept: Vec<bool> = draft.message.parts.iter().map(|part| !foreign(part)).collect();
             let mut flags = kept.iter();
@@ -350,6 +383,6 @@ pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
                 archive_part(block, tool, archive);
             }
         }
-        Part::Opaque(opaque) => keep(&Body::new(opaque.value.to_string()), &opaque.kind),
+        Part::Opaque(opaque) => keep(opaque.json(), &opaque.kind),
     }
 }

@@ -448,7 +448,7 @@ fn part_label(part: &Part) -> String {
             .map(|text| one_line(text.body.as_str()))
             .find(|line| !line.is_empty())
             .unwrap_or_default(),
-        Part::Opaque(opaque) => opaque.kind.to_string(),
+        Part::Opaque(opaque) => one_line(&opaque.label()),
     }
 }
 

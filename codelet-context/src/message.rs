@@ -89,10 +89,16 @@ impl Message {
         Message::new(Role::User, results.into_iter().map(Part::ToolResult).collect())
     }
 
-    /// Whether the user prompts here: a user message with words of the user's own (an image counts), not only results,
+    /// Whether the user prompts here: a user message with words of the user's own (a picture or a file counts), not only results,
     /// reminders or what a harness put in.
     pub fn is_prompt(&self) -> bool {
         self.role == Role::User && self.parts.iter().any(Part::is_own_words)
+    }
+
+    /// Whether the vendor has paused within this reply, and goes on with it when the conversation comes back.
+    pub fn is_paused(&self) -> bool {
+        let pending = |part: &Part| matches!(part, Part::Opaque(opaque) if opaque.nature == Nature::Pending);
+        self.role == Role::Assistant && self.calls().next().is_none() && self.parts.iter().any(pending)
     }
 
     /// The tool calls, in order.
@@ -144,6 +150,7 @@ impl Part {
         match self {
             Part::Text(text) => text.origin == Origin::Own && !text.body.is_blank(),
             Part::Image(_) => true,
+            Part::Opaque(opaque) => opaque.is_file(),
             _ => false,
         }
     }
@@ -433,6 +440,8 @@ pub struct ToolResult {
     pub bare: bool,
     /// What went wrong, where the tool says so beside its output.
     pub error: Option<Body>,
+    /// The call stands where the vendor keeps it, not among the messages: the answer has none here and is no orphan.
+    pub is_apart: bool,
     /// Unread fields.
     pub extra: Extra,
 }
@@ -446,6 +455,7 @@ impl ToolResult {
             output: vec![Part::text(output)],
             bare: true,
             error: None,
+            is_apart: false,
             extra: Extra::default(),
         }
     }
@@ -459,11 +469,86 @@ impl ToolResult {
     }
 }
 
-/// A block that the engine does not know.
-#[derive(Clone, PartialEq, Debug)]
+/// A block that the engine does not read.
+#[derive(Clone)]
 pub struct Opaque {
     /// The vendor's name of the block.
     pub kind: Arc<str>,
     /// The block as it came.
     pub value: Arc<Value>,
+    /// What may be done with it. Set by whoever made the part.
+    pub nature: Nature,
+    json: Arc<OnceLock<Body>>,
+}
+
+/// What may be done with a block that the engine does not read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Nature {
+    /// Nobody knows. It weighs what its JSON does.
+    #[default]
+    Unknown,
+    /// A file, or what stands for one: a document, sound, film, something found by a search. In a user's message it is
+    /// the user's own words; where there is no room, a marker may take its place.
+    File {
+        /// What people call it, where it has a name.
+        name: Option<Arc<str>>,
+        /// What it weighs in a window, in tokens: the bytes of an encoded file say little.
+        tokens: u64,
+    },
+    /// It names something that the vendor keeps and that other parts rest on, so it always comes back as it is.
+    Reference,
+    /// Something that the vendor itself has begun to do, and goes on with when the conversation comes back: nothing may
+    /// follow the message that ends with it.
+    Pending,
+}
+
+impl Opaque {
+    /// A block of which nothing is known.
+    pub fn new(kind: impl Into<Arc<str>>, value: impl Into<Arc<Value>>) -> Self {
+        Opaque {
+            kind: kind.into(),
+            value: value.into(),
+            nature: Nature::Unknown,
+            json: Arc::default(),
+        }
+    }
+
+    /// The same block, and what may be done with it.
+    pub fn that_is(mut self, nature: Nature) -> Self {
+        self.nature = nature;
+        self
+    }
+
+    /// Whether it is a file.
+    pub fn is_file(&self) -> bool {
+        matches!(self.nature, Nature::File { .. })
+    }
+
+    /// The block as compact JSON, keys in their order: what a handle gives back.
+    pub fn json(&self) -> &Body {
+        self.json.get_or_init(|| Body::new(self.value.to_string()))
+    }
+
+    /// The kind, and the name where it has one: `document report.pdf`.
+    pub fn label(&self) -> String {
+        match &self.nature {
+            Nature::File { name: Some(name), .. } => format!("{} {name}", self.kind),
+            _ => self.kind.to_string(),
+        }
+    }
+}
+
+impl PartialEq for Opaque {
+    fn eq(&self, other: &Self) -> bool {
+        let same = || Arc::ptr_eq(&self.value, &other.value) || self.value == other.value;
+        self.kind == other.kind && self.nature == other.nature && same()
+    }
+}
+
+impl std::fmt::Debug for Opaque {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Opaque");
+        shown.field("kind", &self.kind).field("value", &self.value);
+        shown.field("nature", &self.nature).finish()
+    }
 }

@@ -1,6 +1,6 @@
 //! How much things weigh: estimates, before a provider has counted.
 
-use crate::message::{IMAGE_TOKENS, Message, Part, ToolCall, ToolResult};
+use crate::message::{IMAGE_TOKENS, Message, Nature, Opaque, Part, ToolCall, ToolResult};
 
 /// A number of tokens.
 pub type Tokens = u64;
@@ -30,7 +30,14 @@ pub fn estimate_part(part: &Part) -> Tokens {
         Part::Image(_) => IMAGE_TOKENS + PART_TOKENS,
         Part::ToolCall(call) => estimate_call(call),
         Part::ToolResult(result) => estimate_result(result),
-        Part::Opaque(opaque) => estimate_bytes(opaque.value.to_string().len()) + PART_TOKENS,
+        Part::Opaque(opaque) => estimate_opaque(opaque) + PART_TOKENS,
+    }
+}
+
+pub(crate) fn estimate_opaque(opaque: &Opaque) -> Tokens {
+    match opaque.nature {
+        Nature::File { tokens, .. } => tokens,
+        _ => estimate_bytes(opaque.json().len()),
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) fn masked<'a>(
                 text.cut = Some(handle);
                 Some(text)
             }
+            Part::Opaque(opaque) if opaque.is_file() => crate::draft::opaque_marker(opaque, why, REASON, archive),
             _ => None,
         };
         if let Some(text) = shown {

@@ -249,6 +249,8 @@ impl<'a> Check<'a> {
         // One answer out of order closes all: to search for its call would be quadratic, and one violation is enough.
         if self.open.front() == Some(&&*result.call_id) {
             self.open.pop_front();
+        } else if result.is_apart {
+            // The vendor knows its call.
         } else if self.open.is_empty() {
             self.found(
                 index,
@@ -324,7 +326,7 @@ impl<'a> Check<'a> {
         self.unanswered(end);
         match view.messages.iter().rposition(|message| message.role != Role::System) {
             None => self.found(end, "There is nothing to answer."),
-            Some(last) if view.messages[last].role == Role::Assistant => {
+            Some(last) if view.messages[last].role == Role::Assistant && !view.messages[last].is_paused() => {
                 self.found(last, "The conversation ends with the assistant.");
             }
             Some(_) => {}

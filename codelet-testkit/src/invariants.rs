@@ -274,6 +274,13 @@ fn prompts_survive(messages: &[Message], view: &View) -> Kept {
                 || shown.iter().any(|shown| shown.body.as_str().contains(words));
             ensure(survives, || format!("a prompt is gone: {}", shape::line(message, 200)))?;
         }
+        for part in &message.parts {
+            if let Part::Opaque(file) = part {
+                let stands = view.messages.iter().any(|shown| shown.parts.contains(part));
+                let survives = stands || cut.contains(file.json().as_str());
+                ensure(survives, || format!("a file is gone: {}", shape::line(message, 200)))?;
+            }
+        }
     }
     Ok(())
 }
@@ -326,7 +333,9 @@ fn bodies<'a>(part: &'a Part, into: &mut HashSet<&'a str>) {
             result.output.iter().for_each(|block| bodies(block, into));
             into.extend(result.error.as_ref().map(|error| error.as_str()));
         }
-        Part::Opaque(_) => {}
+        Part::Opaque(opaque) => {
+            into.insert(opaque.json().as_str());
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 use crate::words::Words;
 use codelet_context::body::Body;
 use codelet_context::message::{
-    Action, ActionKind, Extra, Image, Message, Opaque, Origin, Part, ReminderKind, Role, Text, Thinking, ToolCall,
-    ToolResult,
+    Action, ActionKind, Extra, Image, Message, Nature, Opaque, Origin, Part, ReminderKind, Role, Text, Thinking,
+    ToolCall, ToolResult,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -191,7 +191,7 @@ impl Builder {
                 let mut parts = Vec::new();
                 parts.extend(reminder.map(|kind| said(reminder_origin(kind), *words)));
                 parts.push(Part::text(words.text()));
-                parts.extend(image.then(|| picture(*words)));
+                parts.extend(image.then(|| sent_along(*words)));
                 self.push(Role::User, parts);
             }
             Op::Reminder(kind, words) => self.push(Role::User, vec![said(reminder_origin(*kind), *words)]),
@@ -372,7 +372,7 @@ fn answer(id: &Arc<str>, one: &Use) -> ToolResult {
             result.bare = false;
         }
         1 => {
-            result.output.push(picture(one.output));
+            result.output.push(sent_along(one.output));
             result.bare = false;
         }
         2 => {
@@ -412,6 +412,20 @@ fn thinking(seal: Seal, words: Words) -> Part {
     })
 }
 
+/// A picture or a document.
+fn sent_along(words: Words) -> Part {
+    if words.seed % 4 != 1 {
+        return picture(words);
+    }
+    let data = "JVBERi0xLjcK".repeat(1 + words.size / 50);
+    let source = json!({ "type": "base64", "media_type": "application/pdf", "data": data });
+    let value = json!({ "type": "document", "source": source, "title": "shelf.pdf" });
+    Part::Opaque(Opaque::new("document", value).that_is(Nature::File {
+        name: Some(Arc::from("shelf.pdf")),
+        tokens: 3_000,
+    }))
+}
+
 fn picture(words: Words) -> Part {
     let is_url = words.seed.is_multiple_of(3);
     let data = match is_url {
@@ -427,8 +441,6 @@ fn picture(words: Words) -> Part {
 }
 
 fn strange(words: Words) -> Part {
-    Part::Opaque(Opaque {
-        kind: Arc::from("server_tool_use"),
-        value: Arc::new(json!({ "type": "server_tool_use", "id": "srv_1", "input": { "query": words.text() } })),
-    })
+    let value = json!({ "type": "server_tool_use", "id": "srv_1", "input": { "query": words.text() } });
+    Part::Opaque(Opaque::new("server_tool_use", value))
 }

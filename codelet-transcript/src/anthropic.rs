@@ -7,10 +7,10 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments};
-use codelet_context::message::{Extra, Image, Message, Opaque, Parameters, Part, Role, Text, ToolCall, ToolResult};
+use crate::{actions, arguments, attachment};
+use codelet_context::message::{Extra, Image, Message, Nature, Parameters, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::Value;
-use std::sync::Arc;
+use std::collections::HashSet;
 
 /// Reads a request, or a bare list of messages.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
@@ -25,8 +25,34 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             messages.push(message(value, index)?);
         }
         mark_apart(&mut messages);
+        mark_pending(&mut messages);
         Ok(messages)
     })
+}
+
+/// Marks the calls of the vendor's own tools that a paused reply ends with: sent back as the last message, it is gone on
+/// with; with words of the user behind it, it is refused.
+fn mark_pending(messages: &mut [Message]) {
+    let Some(last) = messages.last_mut().filter(|last| last.role == Role::Assistant) else {
+        return;
+    };
+    let answered: HashSet<String> = last
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Opaque(opaque) => Some(opaque.value.get("tool_use_id")?.as_str()?.to_owned()),
+            _ => None,
+        })
+        .collect();
+    for part in &mut last.parts {
+        if let Part::Opaque(opaque) = part
+            && matches!(&*opaque.kind, "server_tool_use" | "mcp_tool_use")
+            && let Some(id) = opaque.value.get("id").and_then(Value::as_str)
+            && !answered.contains(id)
+        {
+            opaque.nature = Nature::Pending;
+        }
+    }
 }
 
 fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
@@ -97,7 +123,7 @@ pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
 /// Reads one content block. One that lacks what its kind needs is passed on untouched.
 pub(crate) fn block(value: Value) -> Part {
     let Value::Object(fields) = value else {
-        return opaque("", value);
+        return attachment::part("", value);
     };
     let mut fields = Fields::new(fields);
     match fields.peek("type").unwrap_or_default() {
@@ -123,16 +149,9 @@ pub(crate) fn block(value: Value) -> Part {
         "tool_result" if fields.has_string("tool_use_id") => result(fields),
         kind => {
             let kind = kind.to_owned();
-            opaque(&kind, fields.untouched())
+            attachment::part(&kind, fields.untouched())
         }
     }
-}
-
-fn opaque(kind: &str, value: Value) -> Part {
-    Part::Opaque(Opaque {
-        kind: Arc::from(kind),
-        value: Arc::new(value),
-    })
 }
 
 fn image(mut fields: Fields) -> Part {
@@ -141,7 +160,7 @@ fn image(mut fields: Fields) -> Part {
     let is_url = match source.and_then(|source| source.get("type")).and_then(Value::as_str) {
         Some("base64") if data("data") && data("media_type") => false,
         Some("url") if data("url") => true,
-        _ => return opaque("image", fields.untouched()),
+        _ => return attachment::part("image", fields.untouched()),
     };
     fields.string("type");
     let mut source = Fields::new(fields.object("source").unwrap_or_default());
@@ -208,6 +227,7 @@ fn result(mut fields: Fields) -> Part {
         output,
         bare,
         error: None,
+        is_apart: false,
         extra: fields.rest(&["type", "tool_use_id", "content", "is_error?"]),
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::extra::{Fields, Kept, was_null, was_taken};
 use crate::node::Node;
+use crate::source;
 use codelet_context::message::Parameters;
 use serde_json::{Map, Value};
 
@@ -29,7 +30,10 @@ fn understand(raw: &str) -> Map<String, Value> {
     if raw.trim().is_empty() {
         return Map::new();
     }
-    serde_json::from_str(raw).unwrap_or_else(|_| Map::from_iter([(INPUT.to_owned(), Value::from(raw))]))
+    match source::parse(raw) {
+        Ok((Value::Object(map), _)) => map,
+        _ => Map::from_iter([(INPUT.to_owned(), Value::from(raw))]),
+    }
 }
 
 /// The arguments to write in the field `name`: those that were kept, as long as they still say what the parameters say.

@@ -3,13 +3,14 @@
 //! Each line is an entry with its own id and its parent's, so a file is a tree: a rewind leaves a branch behind, parallel
 //! calls are answered on branches of their own, and one reply is spread over a line for each of its blocks.
 
+use crate::attachment;
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
-use codelet_context::message::{Extra, Opaque, Origin, Part, Role, Text};
+use codelet_context::message::{Extra, Origin, Part, Role, Text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -556,11 +557,7 @@ fn block(value: Value, origin: Origin) -> Option<Part> {
         }
         _ => {
             fields.insert(String::from("type"), Value::String(kind.clone()));
-            let kind = Arc::from(kind);
-            Some(Part::Opaque(Opaque {
-                kind,
-                value: Arc::new(Value::Object(fields)),
-            }))
+            Some(attachment::part(&kind, Value::Object(fields)))
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Session files (rollouts) of Codex. The response items are what the model saw; events beside them are echoes for display,
 //! but say which words were typed and how a program ended.
 
+use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
-use codelet_context::message::{Message, Opaque, Origin, Part, Role};
+use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::usage::Usage;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -357,11 +358,7 @@ fn completed(item: &Fields) -> Option<bool> {
 }
 
 fn opaque(kind: &str, item: &mut Fields) -> Part {
-    let value = Arc::new(Value::Object(std::mem::take(item)));
-    Part::Opaque(Opaque {
-        kind: Arc::from(kind),
-        value,
-    })
+    attachment::part(kind, Value::Object(std::mem::take(item)))
 }
 
 fn content(value: Value) -> Vec<Part> {
@@ -370,7 +367,9 @@ fn content(value: Value) -> Vec<Part> {
             let text = take::string(&mut item, "text").or_else(|| take::string(&mut item, "refusal"))?;
             gather::text(Origin::Own, text)
         }
-        "input_image" => Some(gather::image_at(take::string(&mut item, "image_url")?)),
+        "input_image" if item.get("image_url").is_some_and(Value::is_string) => {
+            Some(gather::image_at(take::string(&mut item, "image_url")?))
+        }
         kind => {
             let kind = kind.to_owned();
             Some(opaque(&kind, &mut item))

@@ -1,9 +1,11 @@
 //! A conversation of any form made fit for one vendor.
 //!
 //! Ids and names are spelled as the vendor allows, every call gets its answer directly after it, and what only its own
-//! vendor can read (signatures, unread fields, unknown blocks) stays behind.
+//! vendor can read (signatures, unread fields, unknown blocks) stays behind. Files are said in the other vendor's words; a
+//! marker stands for one that has none, and whoever asked is told.
 
-use crate::document::Document;
+use crate::attachment::{self, Place};
+use crate::document::{Document, Warning};
 use crate::envelope;
 use crate::extra::VENDOR;
 use crate::format::Format;
@@ -11,21 +13,24 @@ use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
 };
 use serde_json::{Map, Value};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What an unanswered call gets, since every vendor refuses one without an answer.
 const NO_RESULT: &str = "[no result was recorded]";
+/// What stands before an answer whose call is not in the conversation.
+const APART: &str = "[output of a tool that was called before this conversation:]";
 /// What stands before a conversation that begins with the model.
 const BEGINNING: &str = "[the conversation begins here]";
 
-/// The document as a request to another vendor.
-pub(crate) fn convert(document: &Document, to: Format) -> Document {
+/// The document as a request to another vendor, and what that has no place for.
+pub(crate) fn convert(document: &Document, to: Format) -> (Document, Option<Warning>) {
     let mut converter = Converter {
         from: document.format,
         to,
         ids: Ids::default(),
         results: sort_results(&document.messages),
+        left_out: BTreeMap::new(),
     };
     let mut messages = converter.messages(&document.messages);
     if matches!(to, Format::Anthropic | Format::Gemini) {
@@ -35,12 +40,15 @@ pub(crate) fn convert(document: &Document, to: Format) -> Document {
             messages.insert(first, Message::new(Role::User, vec![beginning]));
         }
     }
-    Document {
+    let kinds: Vec<(String, usize)> = converter.left_out.into_iter().collect();
+    let warning = (!kinds.is_empty()).then_some(Warning::LeftOut { to, kinds });
+    let document = Document {
         format: to,
         messages,
         envelope: envelope::convert(document, to),
         warnings: Vec::new(),
-    }
+    };
+    (document, warning)
 }
 
 /// Where the answers to each id stand: position of the message, and the answer, in order.
@@ -61,6 +69,8 @@ struct Converter<'a> {
     to: Format,
     ids: Ids,
     results: Results<'a>,
+    /// Blocks that the vendor has nothing like, by kind.
+    left_out: BTreeMap<String, usize>,
 }
 
 impl<'a> Converter<'a> {
@@ -80,7 +90,7 @@ impl<'a> Converter<'a> {
                         parts.push(Part::ToolCall(call));
                         answers.push(Part::ToolResult(answer));
                     } else {
-                        parts.extend(self.part(part, Role::Assistant));
+                        parts.extend(self.part(part, Role::Assistant, Place::Words));
                     }
                 }
                 // Two replies in a row are one: a call's answer has to stand directly after it.
@@ -93,10 +103,11 @@ impl<'a> Converter<'a> {
             }
             call_number += message.calls().count();
             let is_system = message.role == Role::System;
+            let place = if is_system { Place::Words } else { Place::Prompt };
             let parts: Vec<Part> = message
                 .parts
                 .iter()
-                .filter_map(|part| self.part(part, message.role))
+                .flat_map(|part| self.part(part, message.role, place))
                 .collect();
             if is_system && out.is_empty() && answers.is_empty() {
                 system.extend(parts);
@@ -148,12 +159,13 @@ impl<'a> Converter<'a> {
         )
     }
 
-    fn result(&self, result: &ToolResult, call_id: Arc<str>) -> ToolResult {
+    fn result(&mut self, result: &ToolResult, call_id: Arc<str>) -> ToolResult {
         let mut output: Vec<Part> = result
             .output
             .iter()
-            .filter_map(|part| self.part(part, Role::User))
+            .flat_map(|part| self.part(part, Role::User, Place::Answer))
             .collect();
+        output.extend(result.extra.get("output").and_then(attachment::screen));
         output.extend(
             result
                 .error
@@ -168,13 +180,14 @@ impl<'a> Converter<'a> {
             output,
             bare,
             error: None,
+            is_apart: false,
             extra: Extra::default(),
         }
     }
 
     /// A part that is no call and no answer.
-    fn part(&self, part: &Part, role: Role) -> Option<Part> {
-        match part {
+    fn part(&mut self, part: &Part, role: Role, place: Place) -> Vec<Part> {
+        let one = match part {
             Part::Text(text) if text.body.is_blank() => None,
             Part::Text(text) => Some(Part::Text(Text {
                 extra: Extra::default(),
@@ -191,15 +204,71 @@ impl<'a> Converter<'a> {
                     ..thinking.clone()
                 })
             }),
+            Part::Image(image) if image.is_url && !is_fetched(image) => Some(self.kept_picture(image)),
             Part::Image(image) if role == Role::User => Some(Part::Image(Image {
                 extra: Extra::default(),
                 ..image.clone()
             })),
             Part::Image(_) => Some(Part::text("[image]")),
-            Part::Opaque(opaque) => told(opaque, role),
+            Part::Opaque(opaque) => return self.block(opaque, role, place),
+            // Its call stays with the vendor that keeps it.
+            Part::ToolResult(result) if result.is_apart => {
+                let output = self.result(result, result.call_id.clone()).output;
+                let note = Part::text(APART);
+                return std::iter::once(note).chain(output).collect();
+            }
             // Answers are found by the call that they belong to; a call that nobody but the model makes is none.
             Part::ToolCall(_) | Part::ToolResult(_) => None,
+        };
+        one.into_iter().collect()
+    }
+
+    /// What becomes of a block that only its own vendor knows.
+    fn block(&mut self, opaque: &Opaque, role: Role, place: Place) -> Vec<Part> {
+        if let Some(text) = printed(&opaque.value) {
+            return vec![Part::text(text)];
         }
+        let fields = ["text", "refusal"].into_iter();
+        let mut words = fields.filter_map(|name| opaque.value.get(name).and_then(Value::as_str));
+        if let Some(text) = words.find(|text| !text.trim().is_empty()) {
+            return vec![Part::text(text)];
+        }
+        if role == Role::Assistant || opaque.kind.is_empty() {
+            self.leave_out(&opaque.kind);
+            return Vec::new();
+        }
+        attachment::convert(opaque, self.from, self.to, place).unwrap_or_else(|marker| {
+            self.leave_out(&opaque.kind);
+            vec![marker]
+        })
+    }
+
+    fn leave_out(&mut self, kind: &str) {
+        // A hostile conversation may call each of its blocks something else.
+        const MOST: usize = 20;
+        let kind = if kind.is_empty() { "block" } else { kind };
+        let kind: String = kind.chars().take(40).collect();
+        let kind = if self.left_out.len() < MOST || self.left_out.contains_key(&kind) {
+            kind
+        } else {
+            "other".to_owned()
+        };
+        *self.left_out.entry(kind).or_default() += 1;
+    }
+
+    fn kept_picture(&mut self, image: &Image) -> Part {
+        self.leave_out("image");
+        let at: String = image
+            .data
+            .as_str()
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(200)
+            .collect();
+        Part::text(format!(
+            "[image at {}, left out: only its own vendor can read it]",
+            at.replace(['[', ']'], "_")
+        ))
     }
 
     /// Whether the vendor made this thinking itself and can check it.
@@ -218,6 +287,21 @@ impl<'a> Converter<'a> {
                 _ => false,
             }
     }
+}
+
+/// What a command printed, where a block says nothing else.
+fn printed(block: &Value) -> Option<String> {
+    let said = |name: &str| block.get(name).and_then(Value::as_str);
+    let both: Vec<&str> = ["stdout", "stderr"].into_iter().filter_map(said).collect();
+    let both = both.into_iter().filter(|text| !text.trim().is_empty());
+    let text = both.collect::<Vec<_>>().join("\n");
+    (!text.is_empty()).then_some(text)
+}
+
+/// Whether a picture's address is one that others than the vendor that keeps it can fetch.
+fn is_fetched(image: &Image) -> bool {
+    let at = image.data.as_str();
+    at.starts_with("data:") || attachment::is_public(at)
 }
 
 /// A message whose content is a plain string where it can be: servers that imitate a vendor may know nothing else.
@@ -250,33 +334,6 @@ fn next_uses(messages: &[Message]) -> Vec<usize> {
     }
     next.reverse();
     next
-}
-
-/// What of an unknown block can be said in words.
-fn told(opaque: &Opaque, role: Role) -> Option<Part> {
-    let text = ["text", "refusal"]
-        .into_iter()
-        .find_map(|name| opaque.value.get(name).and_then(Value::as_str));
-    let nested = || {
-        opaque
-            .value
-            .get("source")
-            .and_then(|source| source.get("data"))
-            .and_then(Value::as_str)
-    };
-    let is_text = || {
-        opaque
-            .value
-            .get("source")
-            .and_then(|source| source.get("type"))
-            .and_then(Value::as_str)
-            == Some("text")
-    };
-    match text.or_else(|| nested().filter(|_| is_text())) {
-        Some(text) if !text.trim().is_empty() => Some(Part::text(text)),
-        _ if role == Role::User && !opaque.kind.is_empty() => Some(Part::text(format!("[{}]", opaque.kind))),
-        _ => None,
-    }
 }
 
 fn summary(thinking: &Thinking) -> Extra {

@@ -1,11 +1,12 @@
 //! Session files of Copilot CLI: a list of events.
 
+use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::take::{self, Fields};
 use crate::{Document, Format, ReadError};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// Reads a session file.
@@ -109,7 +110,7 @@ impl Session {
             success = Some(status == 0);
         }
         let mut output: Vec<Part> = gather::text(Origin::Own, text).into_iter().collect();
-        output.extend(take::objects(&mut result, "binaryResultsForLlm").filter_map(picture));
+        output.extend(take::objects(&mut result, "binaryResultsForLlm").filter_map(file));
         gather::result(id, success, output)
     }
 }
@@ -152,14 +153,22 @@ fn prompt(data: &mut Fields) -> Vec<Part> {
         }
         _ => parts.extend(gather::text(origin, sent.unwrap_or(own))),
     }
-    parts.extend(take::objects(data, "attachments").filter_map(picture));
+    parts.extend(take::objects(data, "attachments").filter_map(file));
     parts
 }
 
-fn picture(mut fields: Fields) -> Option<Part> {
-    let is_image = take::str(&fields, "mimeType").starts_with("image/");
-    let data = take::string(&mut fields, "data").filter(|data| is_image && !data.is_empty())?;
-    Some(gather::image(take::str(&fields, "mimeType"), data))
+/// A picture, or another file whose bytes were sent along.
+fn file(mut fields: Fields) -> Option<Part> {
+    let media = take::str(&fields, "mimeType").to_owned();
+    let data = take::string(&mut fields, "data").filter(|data| !media.is_empty() && !data.is_empty())?;
+    if media.starts_with("image/") {
+        return Some(gather::image(&media, data));
+    }
+    let name = take::value(&mut fields, "displayName");
+    attachment::file(
+        "file",
+        json!({"inlineData": {"mimeType": media, "data": data, "displayName": name}}),
+    )
 }
 
 /// Families of events that hold nothing more than what is read from the others.

@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let expected = "a JSON object with a list of messages";
     let mut source = Source::new(bytes, expected)?;
+    let parsed = source.parse(expected)?;
     let warnings = std::mem::take(&mut source.warnings);
-    let list = match source.parse(expected)? {
+    let list = match parsed {
         Value::Object(mut document) => match document.remove("messages") {
             Some(Value::Array(list)) => list,
             other => {

@@ -87,7 +87,7 @@ fn document(object: Skim) -> Option<Format> {
         has.note(name);
         match name {
             "messages" if value.is_list() => messages = Some(value),
-            "contents" if value.is_list() => return Some(Format::Gemini),
+            "contents" if value.is_list() || value.first() == Some(b'{') => return Some(Format::Gemini),
             "input" if value.is_list() || value.string().is_some() => input = Some(value),
             "trajectory" | "history" if value.is_list() => return Some(Format::SweAgent),
             "model" => model = value.string().unwrap_or_default(),

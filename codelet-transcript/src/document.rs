@@ -33,6 +33,23 @@ pub enum Warning {
         /// The offset of the first one.
         offset: usize,
     },
+    /// Escapes of half a character (`\ud83d`) were replaced: something cut a text in the middle of a character.
+    HalfCharacter {
+        /// The offset of the first one.
+        offset: usize,
+    },
+    /// The vendor keeps a part of the conversation, which is not in the file.
+    KeptByVendor {
+        /// The field or item that says so.
+        by: &'static str,
+    },
+    /// The form it is written in has nothing like some blocks.
+    LeftOut {
+        /// That form.
+        to: Format,
+        /// Kinds of block, and how many of each.
+        kinds: Vec<(String, usize)>,
+    },
     /// An entry of a kind that this version does not know was passed over.
     UnknownEntry {
         /// Counted from 1.
@@ -42,12 +59,33 @@ pub enum Warning {
     },
 }
 
+impl Warning {
+    /// Whether what was read differs from what the file says, so that the two are not interchangeable.
+    pub fn is_altered(&self) -> bool {
+        !matches!(self, Warning::KeptByVendor { .. } | Warning::LeftOut { .. })
+    }
+}
+
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Warning::CutLastLine { line } => write!(f, "line {line} is cut and was left out: still being written?"),
             Warning::InvalidUtf8 { offset } => {
                 write!(f, "bytes that are no UTF-8 were replaced, first at offset {offset}")
+            }
+            Warning::HalfCharacter { offset } => {
+                write!(f, "escapes of half a character were replaced, first at offset {offset}")
+            }
+            Warning::KeptByVendor { by } => write!(
+                f,
+                "the vendor keeps an earlier part of this conversation ({by}), which is not seen here and not compacted"
+            ),
+            Warning::LeftOut { to, kinds } => {
+                write!(f, "left out, since {to} has nothing like it: ")?;
+                for (index, (kind, count)) in kinds.iter().enumerate() {
+                    write!(f, "{}{count} × {kind}", if index > 0 { ", " } else { "" })?;
+                }
+                Ok(())
             }
             Warning::UnknownEntry { line, kind } => {
                 write!(f, "line {line}: an entry of unknown kind {kind:?} was left out")

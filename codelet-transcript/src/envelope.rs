@@ -94,12 +94,22 @@ fn read(document: &Document) -> Common<'_> {
     }
 }
 
+/// The items of a list; one object may stand for a list of one.
+fn each(list: Option<&Value>) -> impl Iterator<Item = &Value> {
+    let (many, one) = match list {
+        Some(Value::Array(items)) => (items.as_slice(), None),
+        Some(Value::Object(_)) => (Default::default(), list),
+        _ => (Default::default(), None),
+    };
+    many.iter().chain(one)
+}
+
 fn tools(list: Option<&Value>) -> Vec<Tool<'_>> {
     let mut tools = Vec::new();
-    for entry in list.and_then(Value::as_array).into_iter().flatten() {
+    for entry in each(list) {
         let declared = entry.get("functionDeclarations").or(entry.get("function_declarations"));
-        match declared.and_then(Value::as_array) {
-            Some(declared) => tools.extend(declared.iter().filter_map(tool)),
+        match declared {
+            Some(declared) => tools.extend(each(Some(declared)).filter_map(tool)),
             None => tools.extend(tool(entry.get("function").unwrap_or(entry))),
         }
     }

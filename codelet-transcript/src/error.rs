@@ -47,6 +47,17 @@ pub enum ReadError {
     /// Nothing in the structure says which form this is.
     #[error("line 1: no known conversation, expected one of the forms that `codelet formats` lists")]
     UnknownFormat,
+    /// In the form that was asked for the file cannot be read, or most of it says nothing.
+    #[error("line 1: this does not read as {asked}: it looks like {found}, expected --from {found}")]
+    OtherForm {
+        /// The form that was asked for.
+        asked: Format,
+        /// The form that the file has.
+        found: Format,
+    },
+    /// Nothing in the file is of the form that was asked for.
+    #[error("line 1: nothing in this file reads as {0}, expected one of the forms that `codelet formats` lists")]
+    NothingFound(Format),
     /// The form is for people and is not read.
     #[error("{0} is written only, expected one of the forms that `codelet formats` lists as read")]
     NotReadable(Format),

@@ -11,8 +11,8 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments};
-use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Text, ToolCall, ToolResult};
+use crate::{actions, arguments, attachment};
+use codelet_context::message::{Image, Message, Parameters, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -44,13 +44,14 @@ fn spelling(kept: Option<&dyn Kept>, names: [&'static str; 2]) -> &'static str {
         .unwrap_or(names[0])
 }
 
-/// Reads a request, or a bare list of contents.
+/// Reads a request, or a bare list of contents. Where a list is expected, one object may stand alone.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     request::read(bytes, Format::Gemini, "contents", |request| {
         let mut messages = Vec::new();
         messages.extend(system(request)?);
         let list = match request.0.get("contents") {
             Some(Value::Array(_)) => request.list("contents").unwrap_or_default(),
+            Some(Value::Object(_)) => one(request, "contents"),
             other => return Err(Misfit::new([Step::Key("contents")], other, "a list of contents")),
         };
         let mut reader = Reader::default();
@@ -60,6 +61,33 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         mark_apart(&mut messages);
         Ok(messages)
     })
+}
+
+/// In the place of a list: one object stood there instead, which the interface takes for a list of one.
+const ALONE: &str = "one";
+
+fn list_or_one(fields: &mut Fields, name: &str) -> Option<Vec<Value>> {
+    match fields.0.get(name)? {
+        Value::Object(_) => Some(one(fields, name)),
+        _ => fields.list(name),
+    }
+}
+
+fn one(fields: &mut Fields, name: &str) -> Vec<Value> {
+    let object = fields.object(name).map(Value::Object);
+    fields.note(name, ALONE);
+    object.into_iter().collect()
+}
+
+/// A list as it was read: one object where that stood alone and still does.
+fn as_read<'a>(kept: Option<&dyn Kept>, name: &str, mut items: Vec<Node<'a>>) -> Node<'a> {
+    match items.pop() {
+        Some(only) if items.is_empty() && note(kept, name) == Some(ALONE) => only,
+        last => {
+            items.extend(last);
+            Node::List(items)
+        }
+    }
 }
 
 fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
@@ -75,7 +103,7 @@ fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
         return Ok(None);
     };
     let mut content = Fields::new(content);
-    let Some(parts) = content.list("parts") else {
+    let Some(parts) = list_or_one(&mut content, "parts") else {
         return Err(Misfit::new(
             [Step::Key(name), Step::Key("parts")],
             content.0.get("parts"),
@@ -120,7 +148,7 @@ impl Reader {
         if matches!(fields.peek("role"), Some("user" | "model")) {
             fields.string("role");
         }
-        let Some(parts) = fields.list("parts") else {
+        let Some(parts) = list_or_one(&mut fields, "parts") else {
             return Err(Misfit::new(at(Some("parts")), fields.0.get("parts"), "a list of parts"));
         };
         if role == Role::Assistant {
@@ -138,10 +166,7 @@ impl Reader {
 
     fn part(&mut self, value: Value) -> Part {
         let Value::Object(fields) = value else {
-            return Part::Opaque(Opaque {
-                kind: Arc::from(""),
-                value: Arc::new(value),
-            });
+            return attachment::part("", value);
         };
         let mut fields = Fields::new(fields);
         let named = |name: Option<&'static str>| {
@@ -160,11 +185,8 @@ impl Reader {
         if let Some(image) = image(&mut fields) {
             return image;
         }
-        let kind = fields.0.keys().next().map_or("", |name| name.as_str());
-        Part::Opaque(Opaque {
-            kind: Arc::from(kind),
-            value: Arc::new(fields.untouched()),
-        })
+        let kind = fields.0.keys().next().map_or("", |name| name.as_str()).to_owned();
+        attachment::part(&kind, fields.untouched())
     }
 
     fn call(&mut self, mut fields: Fields, name: &'static str) -> Part {
@@ -266,6 +288,7 @@ impl Reader {
             output,
             bare: true,
             error: None,
+            is_apart: false,
             extra,
         })
     }
@@ -350,7 +373,8 @@ pub(crate) fn write(document: &Document) -> String {
                 .iter()
                 .filter_map(|part| part_node(part, &tools))
                 .collect();
-            weave(kept_in(envelope, system_name), vec![("parts", Some(Node::List(parts)))])
+            let kept = kept_in(envelope, system_name);
+            weave(kept, vec![("parts", Some(as_read(kept, "parts", parts)))])
         }
     });
     let mut contents = Vec::with_capacity(messages.len());
@@ -376,14 +400,17 @@ pub(crate) fn write(document: &Document) -> String {
             kept,
             vec![
                 ("role", has_role.then(|| Node::str(role))),
-                ("parts", Some(Node::List(parts))),
+                ("parts", Some(as_read(kept, "parts", parts))),
             ],
         ));
     }
     request::write(
         document,
         "contents",
-        vec![(system_name, system), ("contents", Some(Node::List(contents)))],
+        vec![
+            (system_name, system),
+            ("contents", Some(as_read(envelope, "contents", contents))),
+        ],
     )
 }
 

@@ -20,6 +20,8 @@
 pub mod actions;
 mod anthropic;
 mod arguments;
+mod asked;
+mod attachment;
 mod branch;
 mod claude_code;
 mod codex;
@@ -62,7 +64,8 @@ pub use recording::{Billed, Recorded, Recording};
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
 ///
 /// # Errors
-/// When the bytes are no conversation of that form; the error says where and what was expected.
+/// When the bytes are no conversation of that form, or read so say much less than in the form that they have; the error
+/// says where and what was expected.
 pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError> {
     record(bytes, format).map(|recording| recording.document)
 }
@@ -72,10 +75,17 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
 /// # Errors
 /// As for [`read`].
 pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
-    let format = match format {
-        Some(format) => format,
-        None => detect(bytes).ok_or_else(|| source::unknown(bytes))?,
-    };
+    match format {
+        Some(format) => {
+            let recording = record_as(bytes, format).map_err(|error| asked::blame(bytes, format, error))?;
+            asked::check(bytes, format, &recording.document)?;
+            Ok(recording)
+        }
+        None => record_as(bytes, detect(bytes).ok_or_else(|| source::unknown(bytes))?),
+    }
+}
+
+fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let document = match format {
         Format::ClaudeCode => return claude_code::record(bytes),
         Format::Pi => return pi::record(bytes),
@@ -103,17 +113,46 @@ pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadErr
 /// # Errors
 /// When the form is read only.
 pub fn write(document: &Document, format: Format) -> Result<String, WriteError> {
+    write_all(document, format).map(|written| written.text)
+}
+
+/// A conversation as it was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// The text.
+    pub text: String,
+    /// What the form has no place for.
+    pub warnings: Vec<Warning>,
+}
+
+/// Writes a conversation as [`write`] does, and tells what the form has no place for.
+///
+/// # Errors
+/// As for [`write`].
+pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteError> {
     let writer = match format {
         Format::Anthropic => anthropic::write,
         Format::Openai => openai::write,
         Format::Responses => responses::write,
         Format::Gemini => gemini::write,
-        Format::Shape => return Ok(shape::write(&document.messages)),
+        Format::Shape => return Ok(Written::whole(shape::write(&document.messages))),
         other => return Err(WriteError::NotWritable(other)),
     };
     if document.format == format {
-        Ok(writer(document))
-    } else {
-        Ok(writer(&convert::convert(document, format)))
+        return Ok(Written::whole(writer(document)));
+    }
+    let (converted, warning) = convert::convert(document, format);
+    Ok(Written {
+        text: writer(&converted),
+        warnings: warning.into_iter().collect(),
+    })
+}
+
+impl Written {
+    fn whole(text: String) -> Self {
+        Written {
+            text,
+            warnings: Vec::new(),
+        }
     }
 }

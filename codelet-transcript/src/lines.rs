@@ -1,5 +1,6 @@
 //! JSON lines as agents write them: one entry a line, perhaps with a byte order mark, CRLF, a cut end or broken UTF-8.
 
+use crate::source;
 use crate::take::Fields;
 use crate::{ReadError, Warning};
 use serde_json::Value;
@@ -68,13 +69,14 @@ impl<'a> Lines<'a> {
 
     fn entry(&mut self, start: usize, line: &[u8]) -> Result<Option<Entry>, ReadError> {
         let (text, broken) = decode(line);
-        let problem = match serde_json::from_str(&text) {
-            Ok(Value::Object(fields)) => {
+        let problem = match source::parse(&text) {
+            Ok((Value::Object(fields), half)) => {
                 self.note_utf8(broken.map(|offset| start + offset));
+                self.note_half(half.map(|offset| start + offset));
                 let line = self.line;
                 return Ok(Some(Entry { line, fields }));
             }
-            Ok(other) => {
+            Ok((other, _)) => {
                 return Err(ReadError::Unexpected {
                     line: self.line,
                     place: String::from("the entry"),
@@ -97,6 +99,15 @@ impl<'a> Lines<'a> {
             && !self.warnings.iter().any(noted)
         {
             self.warnings.push(Warning::InvalidUtf8 { offset });
+        }
+    }
+
+    fn note_half(&mut self, offset: Option<usize>) {
+        let noted = |warning: &Warning| matches!(warning, Warning::HalfCharacter { .. });
+        if let Some(offset) = offset
+            && !self.warnings.iter().any(noted)
+        {
+            self.warnings.push(Warning::HalfCharacter { offset });
         }
     }
 
@@ -128,12 +139,13 @@ pub(crate) fn whole(bytes: &[u8], expected: &'static str) -> Result<(Fields, Vec
         return Err(ReadError::Empty { expected });
     }
     let (text, broken) = decode(bytes);
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(fields)) => {
+    match source::parse(&text) {
+        Ok((Value::Object(fields), half)) => {
             let broken = broken.map(|offset| Warning::InvalidUtf8 { offset: start + offset });
-            Ok((fields, broken.into_iter().collect()))
+            let half = half.map(|offset| Warning::HalfCharacter { offset: start + offset });
+            Ok((fields, broken.into_iter().chain(half).collect()))
         }
-        Ok(other) => Err(ReadError::Unexpected {
+        Ok((other, _)) => Err(ReadError::Unexpected {
             line: 1,
             place: String::from("the file"),
             found: String::from(kind_of(&other)),

@@ -7,10 +7,9 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments};
-use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, ToolCall, ToolResult};
+use crate::{actions, arguments, attachment};
+use codelet_context::message::{Image, Message, Parameters, Part, Role, ToolCall, ToolResult};
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// The names under which servers return thinking in the open.
 const THINKING: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -98,6 +97,7 @@ impl Reader {
             output,
             bare,
             error: None,
+            is_apart: false,
             extra,
         };
         match self.messages.last_mut() {
@@ -166,10 +166,7 @@ fn content(fields: &mut Fields, place: Vec<Step>) -> Result<(Vec<Part>, bool), M
 
 fn part(value: Value) -> Part {
     let Value::Object(fields) = value else {
-        return Part::Opaque(Opaque {
-            kind: Arc::from(""),
-            value: Arc::new(value),
-        });
+        return attachment::part("", value);
     };
     let mut fields = Fields::new(fields);
     match fields.peek("type").unwrap_or_default() {
@@ -201,11 +198,8 @@ fn part(value: Value) -> Part {
             })
         }
         kind => {
-            let kind = Arc::from(kind);
-            Part::Opaque(Opaque {
-                kind,
-                value: Arc::new(fields.untouched()),
-            })
+            let kind = kind.to_owned();
+            attachment::part(&kind, fields.untouched())
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Exported sessions of OpenCode: messages made of parts, a tool's call and its answer being one part.
 
+use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines;
 use crate::take::{self, Fields};
@@ -93,7 +94,7 @@ impl Session {
                 };
                 gather::text(origin, take::string(&mut part, "text")?)
             }
-            "file" => picture(part),
+            "file" => file(part),
             // What the model is asked in the place of these two.
             "compaction" => Some(Part::text_from(Origin::Injected, "What did we do so far?")),
             "subtask" => gather::text(Origin::Injected, take::string(&mut part, "prompt")?),
@@ -122,7 +123,7 @@ impl Session {
                     said.push(call);
                     results.extend(result);
                 }
-                "file" => said.extend(picture(part)),
+                "file" => said.extend(file(part).filter(|part| matches!(part, Part::Image(_)))),
                 _ => self.note_unknown(kind),
             }
         }
@@ -158,12 +159,17 @@ impl Session {
     }
 }
 
-/// Pictures come as data addresses; a text file's content stands in a synthetic text beside it.
-fn picture(mut part: Fields) -> Option<Part> {
-    let is_image = take::str(&part, "mime").starts_with("image/");
-    take::string(&mut part, "url")
-        .filter(|_| is_image)
-        .map(gather::image_at)
+/// Files come as data addresses; a text file's content, and what a folder holds, stand in a synthetic text beside it.
+fn file(mut part: Fields) -> Option<Part> {
+    let media = take::str(&part, "mime").to_owned();
+    match media.as_str() {
+        "text/plain" | "application/x-directory" => None,
+        image if image.starts_with("image/") => take::string(&mut part, "url").map(gather::image_at),
+        _ => {
+            part.insert(String::from("type"), Value::from("file"));
+            attachment::file("file", Value::Object(part))
+        }
+    }
 }
 
 fn reasoning(mut part: Fields) -> Option<Part> {
@@ -191,7 +197,7 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
         "completed" => {
             let output = take::string(&mut state, "output").and_then(|text| gather::text(Origin::Own, text));
             let mut output: Vec<Part> = output.into_iter().collect();
-            output.extend(take::objects(&mut state, "attachments").filter_map(picture));
+            output.extend(take::objects(&mut state, "attachments").filter_map(file));
             // A program that ended with another status than 0 completed as a tool.
             let success = match state.get("metadata").and_then(|metadata| metadata.get("exit")) {
                 Some(status) => status.as_i64().map(|status| status == 0),

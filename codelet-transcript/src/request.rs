@@ -20,8 +20,9 @@ pub(crate) fn read(
 ) -> Result<Document, ReadError> {
     let expected = "a JSON object or a list of messages";
     let mut source = Source::new(bytes, expected)?;
+    let parsed = source.parse(expected)?;
     let warnings: Vec<Warning> = std::mem::take(&mut source.warnings);
-    let (mut request, is_list) = match source.parse(expected)? {
+    let (mut request, is_list) = match parsed {
         Value::Object(request) => (Fields::new(request), false),
         Value::Array(messages) => (
             Fields(Map::from_iter([(list.to_owned(), Value::Array(messages))])),

@@ -3,7 +3,8 @@
 //! Items of one reply become one message, items that answer calls become one message after it. Written, a message is
 //! taken apart into its items again.
 
-use crate::document::Document;
+use crate::attachment;
+use crate::document::{Document, Warning};
 use crate::error::ReadError;
 use crate::extra::{Fields, LIST, kept, marked, note, text_with, thinking_with, was_null, weave};
 use crate::format::Format;
@@ -12,8 +13,11 @@ use crate::openai::{data_url, split_data_url};
 use crate::request;
 use crate::source::{Misfit, Step};
 use crate::{actions, arguments};
-use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
-use serde_json::{Map, Value};
+use codelet_context::message::{
+    Image, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
+};
+use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// On a text of a reply: the fields of the item that begins with it.
@@ -55,8 +59,50 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         for (index, item) in list.into_iter().enumerate() {
             reader.item(item, index)?;
         }
+        if let Some(by) = kept_by_vendor(request, &reader.messages) {
+            request.note(KEPT, by);
+            mark_calls_elsewhere(&mut reader.messages);
+        }
         Ok(reader.messages)
     })
+    .map(|mut document| {
+        if let Some(Value::String(by)) = document.envelope.shift_remove(KEPT) {
+            let by = MARKS.into_iter().find(|mark| *mark == by);
+            document.warnings.extend(by.map(|by| Warning::KeptByVendor { by }));
+        }
+        document
+    })
+}
+
+/// A note from here to here: what says that the vendor keeps a part of the conversation.
+const KEPT: &str = "codelet.kept";
+/// What may say so.
+const MARKS: [&str; 3] = ["previous_response_id", "conversation", REFERENCE];
+/// The item that stands for one that the vendor keeps.
+const REFERENCE: &str = "item_reference";
+
+/// What says that the vendor keeps a part of the conversation, if so.
+fn kept_by_vendor(request: &Fields, messages: &[Message]) -> Option<&'static str> {
+    let named = |name: &&str| request.0.get(*name).is_some_and(|value| !value.is_null());
+    let refers = |part: &Part| matches!(part, Part::Opaque(opaque) if &*opaque.kind == REFERENCE);
+    MARKS[..2].iter().copied().find(named).or_else(|| {
+        let mut parts = messages.iter().flat_map(|message| &message.parts);
+        parts.any(refers).then_some(REFERENCE)
+    })
+}
+
+/// Marks the answers to calls that are not among the messages: those stand where the vendor keeps them.
+fn mark_calls_elsewhere(messages: &mut [Message]) {
+    let mut calls: HashSet<Arc<str>> = HashSet::new();
+    for message in messages {
+        for part in &mut message.parts {
+            match part {
+                Part::ToolCall(call) => drop(calls.insert(call.id.clone())),
+                Part::ToolResult(result) => result.is_apart = !calls.contains(&result.call_id),
+                _ => {}
+            }
+        }
+    }
 }
 
 #[derive(Default)]
@@ -87,7 +133,7 @@ impl Reader {
             ("message", Some("user" | "system" | "developer")) => self.message(fields, index)?,
             // A reference to an item that the vendor keeps may be nothing but its id.
             ("message", None) if !fields.has_string("type") && fields.has_string("id") => {
-                self.reply(opaque("item_reference", fields));
+                self.reply(opaque(REFERENCE, fields));
             }
             ("message", _) => {
                 let path = [Step::Key("input"), Step::Index(index), Step::Key("role")];
@@ -151,6 +197,7 @@ impl Reader {
             output,
             bare,
             error: None,
+            is_apart: false,
             extra,
         };
         match self.messages.last_mut() {
@@ -239,19 +286,19 @@ impl Reader {
 }
 
 fn opaque(kind: &str, fields: Fields) -> Part {
-    Part::Opaque(Opaque {
-        kind: Arc::from(kind),
-        value: Arc::new(fields.untouched()),
-    })
+    match kind {
+        // What a compaction of the vendor's own left is all that it knows of what was before.
+        REFERENCE | "compaction" | "compaction_summary" => {
+            Part::Opaque(Opaque::new(kind, fields.untouched()).that_is(Nature::Reference))
+        }
+        _ => attachment::part(kind, fields.untouched()),
+    }
 }
 
 /// Reads one part of an item's content; `usual` is the type of words in this place.
 fn part(value: Value, usual: &str) -> Part {
     let Value::Object(fields) = value else {
-        return Part::Opaque(Opaque {
-            kind: Arc::from(""),
-            value: Arc::new(value),
-        });
+        return attachment::part("", value);
     };
     let mut fields = Fields::new(fields);
     match fields.peek("type").unwrap_or_default() {
@@ -386,10 +433,11 @@ pub(crate) fn write(document: &Document) -> String {
         ] if is_text && matches!(parts.as_slice(), [Part::Text(_)]) => parts.iter().find_map(words).map(Node::str),
         messages => {
             let mut items = Vec::with_capacity(messages.len());
+            let kinds = Kinds::of(messages);
             for message in messages {
                 match message.role {
-                    Role::Assistant => reply_items(message, &mut items),
-                    Role::User | Role::System => message_items(message, &mut items),
+                    Role::Assistant => reply_items(message, &kinds, &mut items),
+                    Role::User | Role::System => message_items(message, &kinds, &mut items),
                 }
             }
             Some(Node::List(items))
@@ -409,8 +457,51 @@ fn words(part: &Part) -> Option<&str> {
     }
 }
 
-fn message_items<'a>(message: &'a Message, items: &mut Vec<Node<'a>>) {
-    items.extend(message.tool_results().map(result_node));
+/// The calls of other kinds than functions: their answers have kinds of their own.
+#[derive(Default)]
+struct Kinds<'a> {
+    calls: HashMap<&'a str, &'a str>,
+    /// Calls whose answer would have to be a picture of a screen that nobody took.
+    blind: HashSet<&'a str>,
+}
+
+impl<'a> Kinds<'a> {
+    fn of(messages: &'a [Message]) -> Self {
+        let mut kinds = Kinds::default();
+        for call in messages.iter().flat_map(Message::calls) {
+            if let Some(kind) = note(kept(&call.extra), "type") {
+                kinds.calls.insert(&call.id, kind);
+                if kind == SCREEN_CALL {
+                    kinds.blind.insert(&call.id);
+                }
+            }
+        }
+        for result in messages.iter().flat_map(Message::tool_results) {
+            if !is_made(result) {
+                kinds.blind.remove(&*result.call_id);
+            }
+        }
+        kinds
+    }
+}
+
+/// The call that is answered by a picture of the screen.
+const SCREEN_CALL: &str = "computer_call";
+
+/// Whether an answer was made after reading: one that was read has a type, and for calls of other kinds than functions it
+/// is among the kept fields.
+fn is_made(result: &ToolResult) -> bool {
+    note(kept(&result.extra), "type").is_none()
+}
+
+fn message_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<Node<'a>>) {
+    let seen = message
+        .tool_results()
+        .filter(|result| !kinds.blind.contains(&*result.call_id));
+    items.extend(seen.map(|result| match kinds.calls.get(&*result.call_id) {
+        Some(kind) if is_made(result) => made_answer(result, kind),
+        _ => result_node(result),
+    }));
     let others: Vec<&Part> = message
         .parts
         .iter()
@@ -437,12 +528,52 @@ fn message_items<'a>(message: &'a Message, items: &mut Vec<Node<'a>>) {
     ));
 }
 
-fn reply_items<'a>(message: &'a Message, items: &mut Vec<Node<'a>>) {
+/// The answer that was made for a call of another kind than a function, in the shape that its kind has.
+fn made_answer<'a>(result: &'a ToolResult, call_kind: &str) -> Node<'a> {
+    let texts = result.texts().map(|text| text.body.as_str());
+    let words = texts.chain(result.error.as_ref().map(|error| error.as_str()));
+    let words = words.collect::<Vec<_>>().join("\n");
+    let done = result.success == Some(true);
+    let (kind, fields) = match call_kind {
+        "custom_tool_call" => ("custom_tool_call_output", json!({"output": words})),
+        "local_shell_call" => ("local_shell_call_output", json!({"output": words})),
+        "shell_call" => {
+            let outcome = match done {
+                true => json!({"type": "exit", "exit_code": 0}),
+                false => json!({"type": "timeout"}),
+            };
+            let (stdout, stderr) = if done {
+                (words.as_str(), "")
+            } else {
+                ("", words.as_str())
+            };
+            let output = json!([{"stdout": stdout, "stderr": stderr, "outcome": outcome}]);
+            ("shell_call_output", json!({"output": output}))
+        }
+        "apply_patch_call" => {
+            let status = if done { "completed" } else { "failed" };
+            ("apply_patch_call_output", json!({"status": status, "output": words}))
+        }
+        _ => return result_node(result),
+    };
+    let mut made = vec![("type", Node::str(kind)), ("call_id", Node::str(&result.call_id))];
+    for name in ["status", "output"] {
+        made.extend(fields.get(name).map(|value| (name, Node::from(value.clone()))));
+    }
+    Node::Object(made)
+}
+
+fn reply_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<Node<'a>>) {
+    let first = items.len();
+    // Thinking without the call that it led to is refused.
+    let mut thoughts = 0;
+    let mut is_left_out = false;
     let mut parts = message.parts.iter().peekable();
     while let Some(part) = parts.next() {
+        let before = items.len();
         match part {
-            Part::Text(first) => {
-                let mut texts = vec![first];
+            Part::Text(text) => {
+                let mut texts = vec![text];
                 while let Some(Part::Text(next)) = parts.peek()
                     && next.extra.get(JOINED).is_some()
                 {
@@ -451,12 +582,23 @@ fn reply_items<'a>(message: &'a Message, items: &mut Vec<Node<'a>>) {
                 }
                 items.push(spoken_node(&texts));
             }
-            Part::Thinking(thinking) => items.push(reasoning_node(thinking)),
+            Part::Thinking(thinking) => {
+                items.push(reasoning_node(thinking));
+                thoughts += 1;
+                continue;
+            }
+            Part::ToolCall(call) if kinds.blind.contains(&*call.id) => is_left_out = true,
             Part::ToolCall(call) => items.push(call_node(call)),
             Part::Opaque(opaque) => items.push(Node::Json(&opaque.value)),
             // No vendor lets a model speak in pictures or answer calls.
             Part::Image(_) | Part::ToolResult(_) => {}
         }
+        if items.len() > before {
+            thoughts = 0;
+        }
+    }
+    if is_left_out {
+        items.truncate((items.len() - thoughts).max(first));
     }
 }
 

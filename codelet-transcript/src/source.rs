@@ -85,9 +85,13 @@ impl<'a> Source<'a> {
         Ok(Source { text, warnings })
     }
 
-    /// The whole text as one JSON value.
-    pub(crate) fn parse(&self, expected: &'static str) -> Result<Value, ReadError> {
-        serde_json::from_str(&self.text).map_err(|error| {
+    /// The whole text as one JSON value, with a warning where half characters were replaced.
+    pub(crate) fn parse(&mut self, expected: &'static str) -> Result<Value, ReadError> {
+        let parsed = parse(&self.text);
+        if let Ok((_, Some(offset))) = &parsed {
+            self.warnings.push(Warning::HalfCharacter { offset: *offset });
+        }
+        parsed.map(|(value, _)| value).map_err(|error| {
             let text = error.to_string();
             let problem = text.split(" at line ").next().unwrap_or(&text);
             let problem = match problem.strip_prefix("EOF while parsing") {
@@ -139,13 +143,105 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Reads JSON in which a text may have been cut in the middle of a character, as programs do that count in UTF-16: half a
+/// character is written as an escape that stands for nothing (`\ud83d`). Says where the first one stood.
+///
+/// # Errors
+/// When it is not JSON for another reason.
+pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Error> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok((value, None)),
+        Err(error) => match whole_characters(text) {
+            Some((mended, offset)) => Ok((serde_json::from_str(&mended)?, Some(offset))),
+            None => Err(error),
+        },
+    }
+}
+
+/// The text with every escape of half a character replaced, at the same length, and the offset of the first; `None` where
+/// there is none.
+fn whole_characters(text: &str) -> Option<(String, usize)> {
+    let bytes = text.as_bytes();
+    let unit = |at: usize| {
+        let digits = bytes.get(at..)?.strip_prefix(b"\\u")?.get(..4)?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut mended = String::new();
+    let mut first = None;
+    let (mut from, mut at) = (0, 0);
+    while let Some(next) = bytes[at..].iter().position(|byte| *byte == b'\\') {
+        at += next;
+        let length = match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                first.get_or_insert(at);
+                mended.push_str(&text[from..at]);
+                mended.push_str("\\ufffd");
+                from = at + 6;
+                6
+            }
+            _ => 2,
+        };
+        at = (at + length).min(bytes.len());
+    }
+    let first = first?;
+    mended.push_str(&text[from..]);
+    Some((mended, first))
+}
+
 /// Why the form of a file is unknown: it is empty, binary or broken JSON, or else JSON of another kind.
 pub(crate) fn unknown(bytes: &[u8]) -> ReadError {
     let expected = "a JSON object or a list";
-    match Source::new(bytes, expected).and_then(|source| source.parse(expected)) {
+    match Source::new(bytes, expected).and_then(|mut source| source.parse(expected)) {
         // Something follows the first value: not broken, but one value a line.
         Err(ReadError::Json { problem, .. }) if problem == "trailing characters" => ReadError::UnknownFormat,
         Err(error) => error,
         Ok(_) => ReadError::UnknownFormat,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(json: &str, expected: &str) {
+        let (value, offset) = parse(json).unwrap();
+        assert_eq!(value, Value::from(expected), "{json}");
+        assert_eq!(offset.is_some(), expected.contains('\u{fffd}'), "{json}");
+    }
+
+    #[test]
+    fn half_a_character_is_replaced_wherever_it_stands() {
+        check(r#""cut \ud83d""#, "cut \u{fffd}");
+        check(r#""\ud83d cut""#, "\u{fffd} cut");
+        check(r#""\ud83d\u0041""#, "\u{fffd}A");
+        check(r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀");
+        check(r#""\ude00\ud83d\n""#, "\u{fffd}\u{fffd}\n");
+        check(r#""\ud83d\\""#, "\u{fffd}\\");
+        check(r#""\ud83d\ude00""#, "😀");
+        // A backslash of its own, and four letters.
+        check(r#""\\ud83d""#, "\\ud83d");
+    }
+
+    #[test]
+    fn what_is_broken_otherwise_stays_broken() {
+        for broken in [r#""\ud83d"#, r#""\ud8""#, r#"{"a":"\ud83d",}"#, r#""\"#] {
+            assert!(parse(broken).is_err(), "{broken}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_in_units_of_utf_16_is_read_as_others_read_it(units in prop::collection::vec(prop_oneof![any::<u16>(), 0xd7fe_u16..0xe002, 0x20_u16..0x7f], 0..30)) {
+            let json: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            let (value, _) = parse(&format!("\"{json}\"")).unwrap();
+            prop_assert_eq!(value, Value::from(String::from_utf16_lossy(&units)));
+        }
+
+        #[test]
+        fn no_text_makes_it_fall_over(text in "[\\\\u dD8cf0\"é{}]{0,40}") {
+            let _ = parse(&text);
+        }
     }
 }

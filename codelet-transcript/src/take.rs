@@ -1,5 +1,6 @@
 //! Taking fields out of parsed JSON without copying what they hold.
 
+use crate::source;
 use serde_json::{Map, Value};
 
 /// The fields of a JSON object.
@@ -59,8 +60,8 @@ pub(crate) fn parameters(value: Value) -> Fields {
         Value::Object(fields) => return fields,
         Value::Null => return Fields::new(),
         Value::String(text) if text.trim().is_empty() => return Fields::new(),
-        Value::String(text) => match serde_json::from_str(&text) {
-            Ok(Value::Object(fields)) => return fields,
+        Value::String(text) => match source::parse(&text) {
+            Ok((Value::Object(fields), _)) => return fields,
             _ => Value::String(text),
         },
         other => other,

@@ -1,6 +1,7 @@
 //! Messages in the style of OpenAI's chat, as the agents of the SWE family record them in one JSON document.
 
 use crate::ReadError;
+use crate::attachment;
 use crate::gather;
 use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part};
@@ -20,12 +21,16 @@ pub(crate) fn messages(file: &mut Fields, name: &str) -> Result<impl Iterator<It
     Ok(messages.into_iter())
 }
 
-/// Content as parts: a string, or a list of texts and pictures.
+/// Content as parts: a string, or a list of texts, pictures and files.
 pub(crate) fn content(value: Value, origin: Origin) -> Vec<Part> {
     let part = |value| match value {
         Value::String(text) => gather::text(origin, text),
         Value::Object(mut block) => match take::string(&mut block, "text") {
             Some(text) => gather::text(origin, text),
+            None if !block.contains_key("image_url") => {
+                let kind = take::str(&block, "type").to_owned();
+                attachment::file(&kind, Value::Object(block))
+            }
             None => {
                 let mut url = take::value(&mut block, "image_url");
                 let url = url

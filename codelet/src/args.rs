@@ -35,7 +35,6 @@ gave no answer, 4 the conversation is too long, 130 interrupted.";
 #[derive(Parser, Debug)]
 #[command(name = "codelet", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = AFTER_HELP, subcommand_value_name = "COMMAND", subcommand_help_heading = "Commands")]
-#[command(disable_help_subcommand = true)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Codelet {
     #[command(subcommand)]
@@ -259,7 +258,7 @@ pub struct Compact {
     pub to: Option<Format>,
 
     /// Make it weigh at most this much (40000, 40_000, 40k, 1M)
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, conflicts_with = "window")]
+    #[arg(long, value_name = "TOKENS", value_parser = budget, conflicts_with = "window")]
     pub budget: Option<u64>,
 
     /// Do as a session with a window of this size would: nothing while there is room
@@ -506,6 +505,15 @@ fn dollars(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Reads a budget.
+fn budget(text: &str) -> Result<u64, String> {
+    let is_nothing = |problem: String| match problem.starts_with("nothing") {
+        true => format!("{problem}; the smallest possible budget is told when one is too small"),
+        false => problem,
+    };
+    tokens(text).map_err(is_nothing)
+}
+
 /// Reads `200000`, `200_000`, `200,000`, `200k`, `1M` or `1.5M`.
 fn tokens(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "expected a number of tokens such as 40000, 40_000, 40k or 1M";
@@ -530,7 +538,7 @@ fn tokens(text: &str) -> Result<u64, String> {
         value = value.and_then(|value| value.checked_add(u64::from(digit - b'0') * weight));
     }
     match value {
-        Some(0) => Err("nothing weighs 0 tokens; the smallest possible budget is told when it is too small".to_owned()),
+        Some(0) => Err("nothing weighs 0 tokens".to_owned()),
         Some(value) => Ok(value),
         None => Err(format!("this is more than anything can weigh; {EXPECTED}")),
     }

@@ -19,7 +19,7 @@ mod world;
 
 use args::{Codelet, Command};
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::ContextKind;
 use exit::{Exit, Failure};
 use paint::{Ink, Look};
 use std::io::Write;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             // Help is an error to the parser, but not to the user who asked for it. A closed pipe is none either.
             let _ = told.print();
             // Somebody who begins says what is to be done, without -p or without quotes.
-            if matches!(told.kind(), ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict) {
+            if told.get(ContextKind::InvalidSubcommand).is_some() {
                 let _ = writeln!(
                     std::io::stderr(),
                     "A prompt stands behind -p, in quotes: codelet -p 'make the tests pass'"

@@ -377,3 +377,93 @@ fn the_numbers_of_blank_lines_are_not_quoted() {
         "{quoted}"
     );
 }
+
+/// A long session whose first prompt is this block alone.
+fn session_about(block: Value) -> Value {
+    let mut request = request(40);
+    request["messages"][0]["content"] = Value::from(vec![block]);
+    request
+}
+
+#[test]
+fn a_document_is_kept_or_restored_and_never_lost() {
+    let folder = folder("document");
+    let pdf = |bytes: usize| {
+        let source =
+            serde_json::json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE".repeat(bytes / 4)});
+        serde_json::json!({"type": "document", "source": source, "title": "contract.pdf"})
+    };
+    // 3,000 tokens, and not a quarter of its bytes.
+    let small = session_about(pdf(40_000));
+    let output = run_with(&["compact", "--window", "200k"], small.to_string().as_bytes());
+    ended(&output, 0);
+    assert_eq!(stdout(&output), small.to_string(), "it has room");
+    let removed = folder.join("gone.jsonl");
+    let args = ["compact", "--budget", "2k", "--removed", removed.to_str().unwrap()];
+    let output = run_with(&args, small.to_string().as_bytes());
+    ended(&output, 0);
+    let result = json(stdout(&output));
+    let marker = result["messages"][0]["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(marker.starts_with("[document contract.pdf, 40,"), "{marker}");
+    let restored = run(&["restore", removed.to_str().unwrap(), &marker]);
+    ended(&restored, 0);
+    assert_eq!(json(stdout(&restored)), pdf(40_000));
+}
+
+#[test]
+fn what_another_form_has_no_place_for_is_told() {
+    let sound = serde_json::json!({"contents": [{"role": "user", "parts": [
+        {"text": "listen"}, {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}]}]});
+    let output = run_with(&["compact", "--to", "anthropic"], sound.to_string().as_bytes());
+    ended(&output, 0);
+    assert!(
+        stdout(&output).contains("[inlineData, 3 bytes, left out"),
+        "{}",
+        stdout(&output)
+    );
+    let told = "left out, since anthropic has nothing like it: 1 × inlineData";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    let same = run_with(&["compact"], sound.to_string().as_bytes());
+    assert_eq!(stdout(&same), sound.to_string());
+}
+
+#[test]
+fn a_wrong_form_is_an_error_and_overwrites_nothing() {
+    let folder = folder("wrong_form");
+    let path = file(&folder, "request.json", request_text(12));
+    for form in ["opencode", "codex", "pi", "copilot", "mini-swe-agent"] {
+        let output = run(&["compact", &path, "--from", form, "-o", &path]);
+        ended(&output, 2);
+        assert!(stderr(&output).contains("request.json"), "{}", stderr(&output));
+        assert_eq!(fs::read_to_string(&path).unwrap(), request_text(12), "{form}");
+    }
+    let output = run(&["compact", &path, "--from", "opencode"]);
+    let told = "it looks like anthropic, expected --from anthropic";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    let empty = run_with(&["compact", "--from", "openai"], br#"{"messages":[]}"#);
+    ended(&empty, 0);
+}
+
+#[test]
+fn what_goes_on_elsewhere_is_left_as_it_is_and_told() {
+    let request =
+        r#"{"previous_response_id":"r","input":[{"type":"function_call_output","call_id":"a","output":"done"}]}"#;
+    let output = run_with(&["compact"], request.as_bytes());
+    ended(&output, 0);
+    assert_eq!(stdout(&output), request);
+    assert!(
+        stderr(&output).contains("the vendor keeps an earlier part"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!stderr(&output).contains("mended"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_text_cut_inside_a_character_is_read() {
+    let request = r#"{"max_tokens":1,"messages":[{"role":"user","content":"cut \ud83d"}]}"#;
+    let output = run_with(&["compact"], request.as_bytes());
+    ended(&output, 0);
+    assert_eq!(json(stdout(&output))["messages"][0]["content"], "cut \u{fffd}");
+    assert!(stderr(&output).contains("half a character"), "{}", stderr(&output));
+}

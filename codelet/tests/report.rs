@@ -74,3 +74,17 @@ fn what_cannot_be_done_is_refused() {
     refused(&run(&["report", &recorded, "--policy", "magic"]), &["magic"]);
     assert!(!std::fs::read_to_string(&recorded).unwrap().contains("<!DOCTYPE"));
 }
+
+#[test]
+fn what_is_odd_in_a_recording_is_told() {
+    let folder = folder("report_odd");
+    let odd = request_text(3).replacen("Please", "Pl\\ud83dase", 1);
+    let recorded = file(&folder, "session.json", odd);
+    let output = run(&["report", &recorded]);
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(
+        told.contains("session.json: escapes of half a character were replaced"),
+        "{told}"
+    );
+}

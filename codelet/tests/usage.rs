@@ -14,6 +14,8 @@ fn help_and_version_are_no_errors() {
         &["inspect", "-h"],
         &["restore", "-h"],
         &["formats", "-h"],
+        &["help"],
+        &["help", "compact"],
     ] {
         let output = run(args);
         ended(&output, 0);
@@ -202,4 +204,43 @@ fn a_cut_last_line_of_a_session_file_is_a_warning() {
         stderr(&output)
     );
     assert_eq!(stdout(&output), "user: first\nassistant: second\nuser: third\n");
+}
+
+#[test]
+fn how_to_prompt_is_told_to_those_who_seem_to_prompt_and_to_nobody_else() {
+    const HINT: &str = "A prompt stands behind -p";
+    for prompt in [&["fix", "the", "tests"][..], &["--plain", "compact"]] {
+        let output = run(prompt);
+        ended(&output, 2);
+        assert!(stderr(&output).contains(HINT), "{}", stderr(&output));
+    }
+    for slip in [
+        &["replay", "x", "--json", "--csv"][..],
+        &["compact", "--budget", "1", "--window", "2"],
+        &["compact", "--nonsense"],
+    ] {
+        let output = run(slip);
+        ended(&output, 2);
+        assert!(!stderr(&output).contains(HINT), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_number_that_cannot_be_is_told_in_words_that_fit_it() {
+    refused(
+        &run(&["compact", "--window", "0"]),
+        &["--window", "nothing weighs 0 tokens"],
+    );
+    let window = run(&["compact", "--window", "0"]);
+    assert!(!stderr(&window).contains("budget"), "{}", stderr(&window));
+    refused(
+        &run(&["compact", "--budget", "0"]),
+        &["--budget", "the smallest possible budget"],
+    );
+    let output = run_with(&["compact", "--budget", "1"], request_text(3).as_bytes());
+    assert!(
+        stderr(&output).contains("a budget of 1 cannot hold"),
+        "{}",
+        stderr(&output)
+    );
 }

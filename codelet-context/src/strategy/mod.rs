@@ -223,7 +223,7 @@ fn part_bytes(part: &Part) -> usize {
         Part::ToolResult(result) => {
             result.error.as_ref().map_or(0, Body::len) + result.output.iter().map(part_bytes).sum::<usize>()
         }
-        Part::Opaque(opaque) => opaque.value.to_string().len(),
+        Part::Opaque(opaque) => opaque.json().len(),
     }
 }
 

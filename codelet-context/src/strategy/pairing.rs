@@ -9,12 +9,13 @@
 //!   some vendor refuses.
 //! - Messages of the assistant that follow a call before its answer are parts of one reply which a recorder wrote down
 //!   apart. They become one message, since an answer between them would tear calls from their thinking.
-//! - Where the assistant speaks first or last, a short notice of the user's side is put there.
+//! - An answer whose call stands where the vendor keeps it stays where it is.
+//! - Where the assistant speaks first or last, a short notice of the user's side is put there; not behind a reply that the
+//!   vendor has paused and goes on with.
 //!
 //! Linear in the number of parts. A conversation that is in order is not copied.
 
 use super::{Limits, StrategyCount, bytes, thinking_prune};
-use crate::body::Body;
 use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::recall::Archive;
 use crate::validate::{LONGEST_ID, LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
@@ -75,6 +76,7 @@ fn is_in_order(messages: &[Arc<Message>]) -> bool {
                     open.push_back(&call.id);
                     message.role == Role::Assistant && is_id(&call.id) && is_tool(&call.tool) && ids.insert(&call.id)
                 }
+                Part::ToolResult(result) if result.is_apart => message.role == Role::User && speaks(result),
                 Part::ToolResult(result) => {
                     message.role == Role::User && open.pop_front() == Some(&result.call_id) && speaks(result)
                 }
@@ -88,7 +90,9 @@ fn is_in_order(messages: &[Arc<Message>]) -> bool {
     let talk = || messages.iter().filter(|message| message.role != Role::System);
     open.is_empty()
         && (messages.is_empty() || talk().next().is_some_and(|first| first.role == Role::User))
-        && talk().next_back().is_none_or(|last| last.role == Role::User)
+        && talk()
+            .next_back()
+            .is_none_or(|last| last.role == Role::User || last.is_paused())
 }
 
 /// Whether a result's output can be sent as it is.
@@ -147,7 +151,7 @@ impl Calls {
                             id: call.id.clone(),
                         });
                     }
-                    Part::ToolResult(result) => {
+                    Part::ToolResult(result) if !result.is_apart => {
                         let same = ids.entry(&result.call_id).or_default();
                         same.answer(messages, &mut calls, (index, part), result);
                     }
@@ -327,6 +331,10 @@ impl Mend<'_> {
     fn piece(&mut self, role: Role, place: Place, part: &Part) -> Fate {
         match part {
             Part::ToolCall(call) if role == Role::Assistant => self.call(place, call),
+            Part::ToolResult(result) if result.is_apart && role == Role::User => match self.spoken(result) {
+                Some(result) => Fate::Becomes(Part::ToolResult(result)),
+                None => Fate::Stays,
+            },
             Part::ToolResult(result) => match self.calls.answered_by.get(&place) {
                 Some(&call) if self.stay.contains(&place) => match self.result(call, result) {
                     Some(result) => Fate::Becomes(Part::ToolResult(result)),
@@ -370,22 +378,30 @@ impl Mend<'_> {
 
     /// The result as it can be sent; `None` if it can be sent as it is.
     fn result(&mut self, call: usize, result: &ToolResult) -> Option<ToolResult> {
-        let id = &self.calls.calls[call].id;
-        if *id == result.call_id && speaks(result) {
+        let id = self.calls.calls[call].id.clone();
+        let spoken = self.spoken(result);
+        if *id == *result.call_id {
+            return spoken;
+        }
+        let mut sent = spoken.unwrap_or_else(|| result.clone());
+        sent.call_id = id;
+        Some(sent)
+    }
+
+    /// The result with an output that can be sent; `None` if it has one.
+    fn spoken(&mut self, result: &ToolResult) -> Option<ToolResult> {
+        if speaks(result) {
             return None;
         }
+        self.hits += 1;
         let mut sent = result.clone();
-        sent.call_id = id.clone();
-        if !speaks(result) {
-            self.hits += 1;
-            let (output, blank) = sent.output.into_iter().partition(|part| may_be_output(result, part));
-            sent.output = output;
-            for part in &blank {
-                keep(self.archive, part);
-            }
-            if !speaks(&sent) {
-                sent.output = vec![Part::text_from(Origin::Notice, SILENT)];
-            }
+        let (output, blank) = sent.output.into_iter().partition(|part| may_be_output(result, part));
+        sent.output = output;
+        for part in &blank {
+            keep(self.archive, part);
+        }
+        if !speaks(&sent) {
+            sent.output = vec![Part::text_from(Origin::Notice, SILENT)];
         }
         Some(sent)
     }
@@ -430,7 +446,10 @@ impl Mend<'_> {
             if message.role != Role::User {
                 break;
             }
-            for part in 0..message.parts.len() {
+            for (part, piece) in message.parts.iter().enumerate() {
+                if matches!(piece, Part::ToolResult(result) if result.is_apart) {
+                    continue;
+                }
                 match expected {
                     Some(place) if *place == Some((index, part)) => expected = wanted.next(),
                     Some(_) => return false,
@@ -476,7 +495,7 @@ impl Mend<'_> {
             .out
             .iter()
             .rfind(|message| talk(message))
-            .is_none_or(|last| last.role == Role::Assistant)
+            .is_none_or(|last| last.role == Role::Assistant && !last.is_paused())
         {
             self.hits += 1;
             self.out.push(Arc::new(notice(CLOSING)));
@@ -539,7 +558,7 @@ fn keep(archive: &mut Archive, part: &Part) {
             }
         }
         Part::Opaque(opaque) => {
-            archive.keep(&Body::new(opaque.value.to_string()), "block", NAME);
+            archive.keep(opaque.json(), "block", NAME);
         }
     }
 }

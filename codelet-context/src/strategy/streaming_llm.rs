@@ -8,7 +8,7 @@
 use super::{Limits, StrategyCount, bytes, part_bytes, recent_window, thinking_prune};
 use crate::body::Body;
 use crate::cut::{grouped, plain_name};
-use crate::message::{Message, Origin, Part, Role, Text};
+use crate::message::{Message, Nature, Origin, Part, Role, Text};
 use crate::recall::{Archive, Handle};
 use crate::tokens::{self, Tokens};
 use crate::turn;
@@ -132,7 +132,12 @@ fn removable(message: &Message) -> (usize, Tokens) {
 
 /// What the model said and what tools answered may leave; what the user or a harness said stays.
 fn may_leave(role: Role, part: &Part) -> bool {
-    role == Role::Assistant || (role == Role::User && matches!(part, Part::ToolResult(_)))
+    match part {
+        // What the vendor keeps rests on these.
+        Part::Opaque(opaque) if opaque.nature == Nature::Reference => false,
+        Part::ToolResult(result) => role == Role::Assistant || (role == Role::User && !result.is_apart),
+        _ => role == Role::Assistant,
+    }
 }
 
 fn leaves_whole(message: &Message) -> bool {
@@ -239,7 +244,7 @@ impl Gap {
                 self.line("thinking", &thinking.body, None, "thinking", archive);
             }
             Part::Image(image) => self.line("image", &image.data, None, "image", archive),
-            Part::Opaque(opaque) => self.line("block", &Body::new(opaque.value.to_string()), None, "block", archive),
+            Part::Opaque(opaque) => self.line("block", opaque.json(), None, "block", archive),
             Part::ToolCall(call) => {
                 let tool = listed(&call.tool);
                 let json = call.parameters.json();
@@ -280,8 +285,13 @@ impl Gap {
         match block {
             Part::Image(image) => self.line(&format!("image of {}", listed(tool)), &image.data, None, tool, archive),
             Part::Opaque(opaque) => {
-                let body = Body::new(opaque.value.to_string());
-                self.line(&format!("block of {}", listed(tool)), &body, None, tool, archive);
+                self.line(
+                    &format!("block of {}", listed(tool)),
+                    opaque.json(),
+                    None,
+                    tool,
+                    archive,
+                );
             }
             other => self.note(other, &HashMap::new(), archive),
         }

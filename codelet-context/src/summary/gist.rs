@@ -13,7 +13,7 @@ const BLOCKS: usize = 8;
 /// What the prompts of a turn say first.
 pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<String> {
     let range = range.start.min(messages.len())..range.end.min(messages.len());
-    let prompts = messages[range]
+    let prompts = messages[range.clone()]
         .iter()
         .take_while(|message| message.role != Role::Assistant);
     let texts: Vec<&str> = prompts
@@ -21,7 +21,17 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
         .flat_map(|message| own_texts(message))
         .collect();
     let besides = texts.iter().find_map(|text| gist(behind_blocks(text)));
-    besides.or_else(|| texts.iter().find_map(|text| gist(text)))
+    let said = besides.or_else(|| texts.iter().find_map(|text| gist(text)));
+    said.or_else(|| file(&messages[range.start..]))
+}
+
+/// The file that a prompt without words consists of.
+fn file(messages: &[Arc<Message>]) -> Option<String> {
+    let first = messages.first().filter(|message| message.is_prompt())?;
+    first.parts.iter().find_map(|part| match part {
+        Part::Opaque(opaque) if opaque.is_file() => Some(opaque.label()),
+        _ => None,
+    })
 }
 
 /// What a text says behind the blocks in tags that some recorders put before the user's words.

@@ -2,7 +2,8 @@
 #![allow(dead_code)]
 
 use codelet_context::message::{
-    Action, ActionKind, Extra, Image, Message, Opaque, Origin, Part, ReminderKind, Role, Thinking, ToolCall, ToolResult,
+    Action, ActionKind, Extra, Image, Message, Nature, Opaque, Origin, Part, ReminderKind, Role, Thinking, ToolCall,
+    ToolResult,
 };
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
@@ -176,10 +177,16 @@ fn image() -> impl Strategy<Value = Part> {
 }
 
 fn opaque() -> impl Strategy<Value = Part> {
-    (0..3u8).prop_map(|i| {
-        Part::Opaque(Opaque {
-            kind: "block".into(),
-            value: Arc::new(json!({"type": "block", "n": i})),
+    (0..4u8).prop_map(|i| {
+        let block = Opaque::new("block", json!({"type": "block", "n": i}));
+        Part::Opaque(match i {
+            0 => block,
+            1 => block.that_is(Nature::Reference),
+            2 => block.that_is(Nature::Pending),
+            _ => block.that_is(Nature::File {
+                name: Some("shelf.pdf".into()),
+                tokens: 700,
+            }),
         })
     })
 }
@@ -201,14 +208,18 @@ fn call() -> impl Strategy<Value = Part> {
 fn tool_result() -> impl Strategy<Value = Part> {
     let block = prop_oneof![6 => text().prop_map(Part::text), 1 => image(), 1 => opaque(), 1 => call()];
     let output = prop::collection::vec(block, 0..3);
-    (id(), output, prop::option::of(any::<bool>()), any::<bool>()).prop_map(|(id, output, success, bare)| {
-        Part::ToolResult(ToolResult {
-            output,
-            success,
-            bare,
-            ..ToolResult::new(id, None, "")
-        })
-    })
+    let apart = prop::bool::weighted(0.1);
+    (id(), output, prop::option::of(any::<bool>()), any::<bool>(), apart).prop_map(
+        |(id, output, success, bare, is_apart)| {
+            Part::ToolResult(ToolResult {
+                output,
+                success,
+                bare,
+                is_apart,
+                ..ToolResult::new(id, None, "")
+            })
+        },
+    )
 }
 
 fn words() -> impl Strategy<Value = Part> {

@@ -1,8 +1,9 @@
 //! Shape lines to messages.
 
 use super::{INTERRUPTED, REMINDERS, call, text};
+use crate::attachment;
 use codelet_context::body::Body;
-use codelet_context::message::{Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolResult};
+use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
 use std::sync::Arc;
 
 /// What is wrong with a shape.
@@ -181,8 +182,7 @@ fn nothing(id: &str, success: Option<bool>) -> Part {
 
 fn opaque(kind: &str, words: &str) -> Option<Part> {
     let value = serde_json::from_str(words).ok()?;
-    let (kind, value) = (Arc::from(kind), Arc::new(value));
-    Some(Part::Opaque(Opaque { kind, value }))
+    Some(attachment::part(kind, value))
 }
 
 fn image(words: &str) -> Part {

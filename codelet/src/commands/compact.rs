@@ -16,7 +16,7 @@ use codelet_context::notice::smaller;
 use codelet_context::recall::Archive;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
-use codelet_transcript::{Document, Format};
+use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -53,8 +53,8 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     let to = args.to.or(own).unwrap_or(Format::Anthropic);
     let Input { name, bytes } = input;
     // What is left as it is, is given back byte for byte; else the text need not stay beside what was read from it.
-    let original =
-        (to == format && document.warnings.is_empty() && !bytes.starts_with(BYTE_ORDER_MARK)).then_some(bytes);
+    let is_plain = !bytes.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
+    let original = (to == format && is_plain).then_some(bytes);
 
     progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
     let began = Instant::now();
@@ -62,8 +62,14 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     let target = target(args);
     let done = compact(&history, target);
     let elapsed = began.elapsed();
+    let odd = std::mem::take(&mut document.warnings);
+    let written = match original.filter(|_| shows_all(&history, &done)) {
+        Some(bytes) => Outcome::Original(bytes),
+        None => Outcome::Written(written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?),
+    };
     let told = done.warnings.iter().map(|warning| words(warning, &history));
-    let warnings = told_warnings(&name, &document.warnings, told);
+    let left_out = written.warnings().iter().map(DocumentWarning::to_string);
+    let warnings = told_warnings(&name, &odd, told.chain(left_out));
     drop(progress);
 
     // The result comes last: it may replace the input, which must not be lost if anything else fails.
@@ -75,12 +81,9 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         place.write(|out| writeln!(out, "{report:#}"))?;
     }
     if let Some(place) = &places.result {
-        match original.filter(|_| shows_all(&history, &done)) {
-            Some(bytes) => place.write(|out| out.write_all(&bytes))?,
-            None => {
-                let text = written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?;
-                place.write(|out| write_text(&text, out))?;
-            }
+        match &written {
+            Outcome::Original(bytes) => place.write(|out| out.write_all(bytes))?,
+            Outcome::Written(written) => place.write(|out| write_text(&written.text, out))?,
         }
     }
     if args.explain {
@@ -103,7 +106,7 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         let _ = writeln!(io::stderr(), "{}", look.ink(Ink::Dim, hint));
     }
     // What is left is given back by the end of the process, faster than piece by piece.
-    std::mem::forget((history, done));
+    std::mem::forget((history, done, written));
     Ok(())
 }
 
@@ -222,15 +225,32 @@ fn what_was_wrong(history: &History) -> String {
     shown.collect()
 }
 
+/// What the result is.
+enum Outcome {
+    /// The input, byte for byte.
+    Original(Vec<u8>),
+    Written(Written),
+}
+
+impl Outcome {
+    /// What the form of the result has no place for.
+    fn warnings(&self) -> &[DocumentWarning] {
+        match self {
+            Outcome::Original(_) => &[],
+            Outcome::Written(written) => &written.warnings,
+        }
+    }
+}
+
 /// The document with what is left of its messages. Messages share their texts with the history, so this copies little.
-fn written(mut document: Document, done: &Compaction, to: Format) -> Result<String, codelet_transcript::WriteError> {
+fn written(mut document: Document, done: &Compaction, to: Format) -> Result<Written, codelet_transcript::WriteError> {
     document.messages = done
         .view
         .messages
         .iter()
         .map(|message| Message::clone(message))
         .collect();
-    codelet_transcript::write(&document, to)
+    codelet_transcript::write_all(&document, to)
 }
 
 fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::args::Report;
 use crate::commands::replay::{card, policies};
-use crate::commands::warn;
+use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
 use crate::input::Input;
 use crate::output::Output;
@@ -47,7 +47,8 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     }
     output.check()?;
     let progress = Progress::start("reading");
-    let (session, format) = read(args.files.first().map(|file| &**file), args)?;
+    let mut odd = Vec::new();
+    let (session, format) = read(args.files.first().map(|file| &**file), args, &mut odd)?;
     let settings = settings(args, &session)?;
     let mut policies = policies(&args.policies);
     if args.policies.is_empty() && !session.requests.is_empty() {
@@ -69,7 +70,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
         let mut all = vec![Played::new(&session, format.to_owned(), &policies, &settings)];
         for file in &args.files[1..] {
             progress.tell(&format!("playing {}", clean(&file.display().to_string())));
-            match read(Some(file), args) {
+            match read(Some(file), args, &mut odd) {
                 Ok((other, _)) if other.requests.is_empty() => {
                     skipped.push(clean(&format!("skipped {}: holds no reply of a model", file.display())));
                 }
@@ -90,6 +91,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     let text = page(&report);
     drop(progress);
     output.write(|out| out.write_all(text.as_bytes()))?;
+    warn(&Look::stderr(), &odd);
     warn(&Look::stderr(), &skipped);
     if let Output::File(path) = &output
         && std::io::stderr().is_terminal()
@@ -99,8 +101,8 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The session in a file, or on standard input, with the name of its form.
-fn read(file: Option<&Path>, args: &Report) -> Result<(Session, &'static str), Failure> {
+/// The session in a file, or on standard input, with the name of its form. What is odd in it is added to the warnings.
+fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Result<(Session, &'static str), Failure> {
     let input = Input::read(file)?;
     let recording =
         codelet_transcript::record(&input.bytes, args.from.0).map_err(|error| Failure::at(&input.name, error))?;
@@ -109,6 +111,8 @@ fn read(file: Option<&Path>, args: &Report) -> Result<(Session, &'static str), F
         None => "standard input".to_owned(),
     };
     let format = recording.document.format.name();
+    let none = std::iter::empty::<&str>();
+    warnings.extend(told_warnings(&input.name, &recording.document.warnings, none));
     drop(input);
     Ok((Session::new(name, recording), format))
 }

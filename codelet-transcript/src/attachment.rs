@@ -1,0 +1,532 @@
+//! Files within a conversation (documents, sound, film, what a search has found), in each vendor's words.
+//!
+//! Inside a conversation a file is a block that nobody alters. What is understood of it here says what it weighs, and how
+//! another vendor writes it.
+
+use crate::format::Format;
+use codelet_context::message::{Extra, IMAGE_TOKENS, Image, Nature, Opaque, Part};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// What a page of a document weighs, in tokens: Anthropic names 1,500 to 3,000 for its text, Gemini 258.
+const PAGE_TOKENS: u64 = 3_000;
+/// Bytes of a file that make a page: a page of text takes some 20,000, a scanned one some 300,000.
+const PAGE_BYTES: u64 = 100_000;
+/// Pages that are read at most: Anthropic takes 100 in a request.
+const MOST_PAGES: u64 = 100;
+/// What a thousand bytes of sound or film weigh, in tokens. Gemini: 32 tokens for a second of sound, which takes some
+/// 16,000 bytes, and some 300 for one of film, which takes some 200,000.
+const MEDIA_TOKENS: u64 = 2;
+
+/// Characters of an address that a marker shows.
+const ADDRESS: usize = 200;
+/// Characters of a name that a marker shows.
+const NAME: usize = 64;
+
+/// Where a file is to stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// In a message of the user.
+    Prompt,
+    /// In the answer of a tool.
+    Answer,
+    /// Where nothing but words may stand.
+    Words,
+}
+
+/// What is understood of a block that holds a file.
+#[derive(Debug)]
+struct File<'a> {
+    /// For example `application/pdf`; empty where nobody says.
+    media: Cow<'a, str>,
+    name: Option<&'a str>,
+    held: Held<'a>,
+}
+
+/// How a block holds its file.
+#[derive(Debug)]
+enum Held<'a> {
+    Base64(&'a str),
+    Text(&'a str),
+    /// Texts and pictures, and where they were found.
+    Blocks(&'a [Value], Option<&'a str>),
+    Address(&'a str),
+    /// Kept by the vendor, under this name.
+    Kept(&'a str),
+}
+
+/// A block that is not read further: a file, or nobody knows what.
+pub(crate) fn part(kind: &str, value: Value) -> Part {
+    let nature = understand(&value).map(|file| Nature::File {
+        name: file.name.filter(|name| !name.trim().is_empty()).map(plain_name),
+        tokens: file.weight(),
+    });
+    Part::Opaque(Opaque::new(kind, value).that_is(nature.unwrap_or_default()))
+}
+
+/// The same, where only files are of use.
+pub(crate) fn file(kind: &str, value: Value) -> Option<Part> {
+    understand(&value)?;
+    Some(part(kind, value))
+}
+
+/// The picture of a screen that an answer consists of.
+pub(crate) fn screen(output: &Value) -> Option<Part> {
+    let is_screen = str_of(output, "type") == Some("computer_screenshot");
+    let url = str_of(output, "image_url").filter(|_| is_screen)?;
+    Some(crate::gather::image_at(url.to_owned()))
+}
+
+fn plain_name(name: &str) -> std::sync::Arc<str> {
+    let plain = |c: char| {
+        if c.is_control() || matches!(c, '[' | ']') {
+            '_'
+        } else {
+            c
+        }
+    };
+    name.trim().chars().take(NAME).map(plain).collect::<String>().into()
+}
+
+fn understand(value: &Value) -> Option<File<'_>> {
+    match str_of(value, "type") {
+        Some("document" | "image") => anthropic(value),
+        Some("search_result") => Some(File {
+            media: Cow::Borrowed(""),
+            name: str_of(value, "title"),
+            held: Held::Blocks(value.get("content")?.as_array()?, str_of(value, "source")),
+        }),
+        Some("container_upload") => Some(File::kept("", None, str_of(value, "file_id")?)),
+        Some("input_audio") => {
+            let audio = value.get("input_audio")?;
+            Some(File {
+                media: Cow::Owned(format!("audio/{}", str_of(audio, "format")?)),
+                name: None,
+                held: Held::Base64(str_of(audio, "data")?),
+            })
+        }
+        Some("input_image") => Some(File::kept("image/*", None, str_of(value, "file_id")?)),
+        Some("file") => match value.get("file") {
+            Some(file) => openai(file),
+            // An agent's own note of a file that was sent along.
+            None => Some(File {
+                name: str_of(value, "filename"),
+                ..addressed(str_of(value, "url")?, str_of(value, "mime")?)
+            }),
+        },
+        Some("input_file") => openai(value),
+        Some(_) => None,
+        None => gemini(value),
+    }
+}
+
+fn str_of<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str()
+}
+
+fn anthropic(value: &Value) -> Option<File<'_>> {
+    let source = value.get("source")?;
+    let is_image = str_of(value, "type") == Some("image");
+    let media = str_of(source, "media_type").unwrap_or(if is_image { "image/*" } else { "" });
+    let held = match str_of(source, "type")? {
+        "base64" => Held::Base64(str_of(source, "data")?),
+        "text" => Held::Text(str_of(source, "data")?),
+        "url" => Held::Address(str_of(source, "url")?),
+        "file" => Held::Kept(str_of(source, "file_id")?),
+        "content" => match source.get("content")? {
+            Value::String(text) => Held::Text(text),
+            content => Held::Blocks(content.as_array()?, None),
+        },
+        _ => return None,
+    };
+    // What is at an address is a PDF: no other documents are fetched.
+    let is_fetched = matches!(held, Held::Address(_)) && !is_image;
+    Some(File {
+        media: Cow::Borrowed(if is_fetched { PDF } else { media }),
+        name: str_of(value, "title"),
+        held,
+    })
+}
+
+fn openai(file: &Value) -> Option<File<'_>> {
+    let name = str_of(file, "filename");
+    if let Some(data) = str_of(file, "file_data") {
+        let of_name = if name.is_none_or(is_pdf) { PDF } else { "" };
+        return Some(File {
+            name,
+            ..addressed(data, of_name)
+        })
+        .map(|file| match file.held {
+            // Data without a head that says what it is.
+            Held::Address(data) => File {
+                held: Held::Base64(data),
+                ..file
+            },
+            _ => file,
+        });
+    }
+    if let Some(url) = str_of(file, "file_url") {
+        let media = if is_pdf(url) { PDF } else { "" };
+        return Some(File {
+            name,
+            ..addressed(url, media)
+        });
+    }
+    Some(File::kept("", name, str_of(file, "file_id")?))
+}
+
+fn gemini(value: &Value) -> Option<File<'_>> {
+    let either = |value: &'_ Value, names: [&'static str; 2]| names.into_iter().find(|name| value.get(name).is_some());
+    let media_of = |inner| either(inner, ["mimeType", "mime_type"]).and_then(|name| str_of(inner, name));
+    if let Some(name) = either(value, ["inlineData", "inline_data"]) {
+        let inner = value.get(name)?;
+        return Some(File {
+            media: Cow::Borrowed(media_of(inner).unwrap_or_default()),
+            name: str_of(inner, "displayName"),
+            held: Held::Base64(str_of(inner, "data")?),
+        });
+    }
+    let inner = value.get(either(value, ["fileData", "file_data"])?)?;
+    let address = str_of(inner, either(inner, ["fileUri", "file_uri"])?)?;
+    Some(File {
+        media: Cow::Borrowed(media_of(inner).unwrap_or_default()),
+        name: str_of(inner, "displayName"),
+        held: if is_public(address) {
+            Held::Address(address)
+        } else {
+            Held::Kept(address)
+        },
+    })
+}
+
+/// What an address leads to; it may hold the file itself.
+fn addressed<'a>(address: &'a str, media: &'a str) -> File<'a> {
+    let within = address.strip_prefix("data:").and_then(|rest| rest.split_once(','));
+    let within = within.and_then(|(head, data)| Some((head.strip_suffix(";base64")?, data)));
+    match within {
+        Some((head, data)) => File {
+            media: Cow::Borrowed(
+                head.split(';')
+                    .next()
+                    .filter(|media| !media.is_empty())
+                    .unwrap_or(media),
+            ),
+            name: None,
+            held: Held::Base64(data),
+        },
+        None => File {
+            media: Cow::Borrowed(media),
+            name: None,
+            held: Held::Address(address),
+        },
+    }
+}
+
+/// Whether others than the vendor that keeps it can fetch what is at an address.
+pub(crate) fn is_public(address: &str) -> bool {
+    let host = address
+        .strip_prefix("https://")
+        .or_else(|| address.strip_prefix("http://"));
+    host.is_some_and(|host| !host.starts_with("generativelanguage.googleapis.com/"))
+}
+
+const PDF: &str = "application/pdf";
+
+fn is_pdf(name: &str) -> bool {
+    let path = name.split(['?', '#']).next().unwrap_or_default();
+    path.len() >= 4 && path.as_bytes()[path.len() - 4..].eq_ignore_ascii_case(b".pdf")
+}
+
+impl<'a> File<'a> {
+    fn kept(media: &'a str, name: Option<&'a str>, id: &'a str) -> Self {
+        File {
+            media: Cow::Borrowed(media),
+            name,
+            held: Held::Kept(id),
+        }
+    }
+
+    fn is(&self, family: &str) -> bool {
+        self.media.starts_with(family)
+    }
+
+    fn is_text(&self) -> bool {
+        self.is("text/") || self.media == "application/json"
+    }
+
+    /// What it takes of a window, in tokens.
+    fn weight(&self) -> u64 {
+        let of_text = |bytes: usize| (bytes as u64).div_ceil(4);
+        match self.held {
+            Held::Text(text) => of_text(text.len()),
+            Held::Blocks(blocks, _) => blocks
+                .iter()
+                .map(|block| match str_of(block, "text") {
+                    Some(text) => of_text(text.len()),
+                    None => IMAGE_TOKENS,
+                })
+                .sum(),
+            _ if self.is("image/") => IMAGE_TOKENS,
+            Held::Base64(data) => {
+                let bytes = data.len() as u64 / 4 * 3;
+                match () {
+                    () if self.is_text() => bytes.div_ceil(4),
+                    () if self.is("audio/") || self.is("video/") => (bytes * MEDIA_TOKENS).div_ceil(1_000),
+                    () => bytes.div_ceil(PAGE_BYTES).clamp(1, MOST_PAGES) * PAGE_TOKENS,
+                }
+            }
+            // Nobody here knows how long it is.
+            Held::Address(_) | Held::Kept(_) => PAGE_TOKENS,
+        }
+    }
+
+    /// Texts, where it is nothing but words and pictures.
+    fn told(&self) -> Option<Vec<Part>> {
+        let titled = |text: &str| match self.name.map(str::trim).filter(|name| !name.is_empty()) {
+            Some(name) => Part::text(format!("{}:\n\n{text}", plain_name(name))),
+            None => Part::text(text),
+        };
+        match &self.held {
+            Held::Text(text) if text.trim().is_empty() => None,
+            Held::Text(text) => Some(vec![titled(text)]),
+            Held::Base64(data) if self.is_text() => {
+                let text = String::from_utf8(decoded(data)?).ok()?;
+                (!text.trim().is_empty()).then(|| vec![titled(&text)])
+            }
+            Held::Blocks(blocks, source) => {
+                let head = [self.name, *source]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                let mut parts = Vec::with_capacity(blocks.len() + 1);
+                if !head.trim().is_empty() {
+                    parts.push(Part::text(format!("{}:", head.trim())));
+                }
+                for block in *blocks {
+                    match crate::anthropic::block(block.clone()) {
+                        Part::Text(text) if text.body.is_blank() => {}
+                        Part::Text(text) => parts.push(Part::text(text.body)),
+                        Part::Image(image) => parts.push(Part::Image(Image {
+                            extra: Extra::default(),
+                            ..image
+                        })),
+                        _ => return None,
+                    }
+                }
+                Some(parts)
+            }
+            _ => None,
+        }
+    }
+
+    /// The block in another vendor's words, where that has any.
+    fn written(&self, from: Format, to: Format, place: Place) -> Option<Part> {
+        if place == Place::Words {
+            return None;
+        }
+        let is_openai = |format| matches!(format, Format::Openai | Format::Responses | Format::Codex);
+        let data_url = |data: &str| format!("data:{};base64,{data}", self.media);
+        let file_name = || self.name.unwrap_or("document.pdf");
+        let (kind, value) = match (&self.held, to) {
+            (Held::Base64(data), _) if self.is("image/") => {
+                return Some(crate::gather::image(&self.media, (*data).to_owned()));
+            }
+            (Held::Address(url), _) if self.is("image/") && is_public(url) => {
+                return Some(crate::gather::image_at((*url).to_owned()));
+            }
+            (Held::Base64(data), Format::Anthropic) if self.media == PDF => {
+                let source = json!({"type": "base64", "media_type": PDF, "data": data});
+                ("document", json!({"type": "document", "source": source}))
+            }
+            (Held::Address(url), Format::Anthropic) if is_public(url) && (self.media == PDF || is_pdf(url)) => {
+                let source = json!({"type": "url", "url": url});
+                ("document", json!({"type": "document", "source": source}))
+            }
+            (Held::Base64(data), Format::Responses) if self.media == PDF => (
+                "input_file",
+                json!({"type": "input_file", "filename": file_name(), "file_data": data_url(data)}),
+            ),
+            (Held::Address(url), Format::Responses) if is_public(url) => {
+                ("input_file", json!({"type": "input_file", "file_url": url}))
+            }
+            (Held::Kept(id), Format::Responses) if is_openai(from) => {
+                ("input_file", json!({"type": "input_file", "file_id": id}))
+            }
+            (Held::Base64(data), Format::Gemini) if self.media.contains('/') => (
+                "inlineData",
+                json!({"inlineData": {"mimeType": self.media, "data": data}}),
+            ),
+            (Held::Address(url), Format::Gemini) if is_public(url) && self.media.contains('/') => (
+                "fileData",
+                json!({"fileData": {"mimeType": self.media, "fileUri": url}}),
+            ),
+            // A chat's answers are words.
+            (_, Format::Openai) if place == Place::Answer => return None,
+            (Held::Base64(data), Format::Openai) if self.media == PDF => {
+                let file = json!({"filename": file_name(), "file_data": data_url(data)});
+                ("file", json!({"type": "file", "file": file}))
+            }
+            (Held::Base64(data), Format::Openai) if self.is("audio/") => {
+                let format = match self.media.strip_prefix("audio/").unwrap_or_default() {
+                    "wav" | "x-wav" | "wave" => "wav",
+                    "mp3" | "mpeg" => "mp3",
+                    _ => return None,
+                };
+                let audio = json!({"data": data, "format": format});
+                ("input_audio", json!({"type": "input_audio", "input_audio": audio}))
+            }
+            (Held::Kept(id), Format::Openai) if is_openai(from) && !self.is("image/") => {
+                ("file", json!({"type": "file", "file": {"file_id": id}}))
+            }
+            _ => return None,
+        };
+        let mut value = value;
+        if let (Some(name), "document", Some(fields)) = (self.name, kind, value.as_object_mut()) {
+            fields.insert("title".to_owned(), Value::from(name));
+        }
+        Some(part(kind, value))
+    }
+}
+
+/// A block of one vendor for another: the same file in its words, or else what can be told of it.
+///
+/// # Errors
+/// The marker that stands for it, where the other has nothing like it.
+pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -> Result<Vec<Part>, Part> {
+    let Some(file) = understand(&opaque.value) else {
+        return Err(marker(&opaque.kind, String::new(), to));
+    };
+    // Sessions of the vendor's own agent, whose blocks are the vendor's.
+    let is_same = match to {
+        Format::Anthropic => matches!(from, Format::ClaudeCode | Format::Corpus),
+        Format::Responses => from == Format::Codex,
+        _ => false,
+    };
+    if is_same && place != Place::Words {
+        return Ok(vec![Part::Opaque(opaque.clone())]);
+    }
+    if let Some(part) = file.written(from, to, place) {
+        return Ok(vec![part]);
+    }
+    if let Some(parts) = file.told() {
+        return Ok(parts);
+    }
+    let about = match file.held {
+        Held::Base64(data) => format!(", {} bytes", codelet_context::cut::grouped(data.len() / 4 * 3)),
+        Held::Address(at) | Held::Kept(at) => {
+            let at: String = at.chars().filter(|c| !c.is_control()).take(ADDRESS).collect();
+            format!(" at {}", at.replace(['[', ']'], "_"))
+        }
+        Held::Text(_) | Held::Blocks(..) => String::new(),
+    };
+    Err(marker(&opaque.label(), about, to))
+}
+
+fn marker(label: &str, about: String, to: Format) -> Part {
+    let label = codelet_context::cut::plain_name(label);
+    Part::text(format!("[{label}{about}, left out: {to} has no place for it]"))
+}
+
+/// The bytes that base64 stands for; none where it is no base64.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut held, mut bits) = (0_u32, 0);
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' | b'\n' | b'\r' => continue,
+            _ => return None,
+        };
+        held = held << 6 | u32::from(value);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+            held &= (1 << bits) - 1;
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tokens(value: Value) -> u64 {
+        let Part::Opaque(opaque) = part("x", value) else {
+            unreachable!()
+        };
+        match opaque.nature {
+            Nature::File { tokens, .. } => tokens,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_document_weighs_by_its_pages_and_sound_by_its_length() {
+        let pdf = |bytes: usize| {
+            let data = "A".repeat(bytes / 3 * 4);
+            json!({"type": "document", "source": {"type": "base64", "media_type": PDF, "data": data}})
+        };
+        assert_eq!(tokens(pdf(3)), 3_000);
+        assert_eq!(tokens(pdf(3_000_000)), 90_000);
+        assert_eq!(tokens(pdf(24_000_000)), 300_000);
+        let sound = json!({"inlineData": {"mimeType": "audio/wav", "data": "A".repeat(40_000)}});
+        assert_eq!(tokens(sound), 60);
+        let text = json!({"type": "document", "source": {"type": "text", "data": "x".repeat(400)}});
+        assert_eq!(tokens(text), 100);
+        assert_eq!(
+            tokens(json!({"type": "image", "source": {"type": "file", "file_id": "f"}})),
+            IMAGE_TOKENS
+        );
+    }
+
+    #[test]
+    fn a_marker_holds_no_line_and_no_bracket_of_a_hostile_file() {
+        let value = json!({"type": "input_file", "file_id": "a]\n[x", "filename": "]\nevil[".repeat(99)});
+        let Part::Opaque(opaque) = part("input_file", value) else {
+            unreachable!()
+        };
+        let Err(Part::Text(text)) = convert(&opaque, Format::Responses, Format::Gemini, Place::Prompt) else {
+            panic!("a vendor's own file is nobody else's");
+        };
+        let words = text.body.as_str();
+        assert!(
+            words.len() < 400 && words.matches(['[', ']', '\n']).count() == 2,
+            "{words}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_block_makes_it_fall_over(kind in "document|image|file|input_file|input_audio|search_result|x", text in "[ -~é]{0,40}", to in 0usize..4) {
+            let inner = json!({"type": text, "data": text, "url": text, "file_id": text, "format": text, "file_data": text, "content": [{"type": "text", "text": text}, text]});
+            let value = json!({"type": kind, "source": inner, "file": inner, "input_audio": inner, "content": inner["content"], "file_url": text});
+            let Part::Opaque(opaque) = part(&kind, value) else { unreachable!() };
+            let to = [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini][to];
+            for place in [Place::Prompt, Place::Answer, Place::Words] {
+                let _ = convert(&opaque, Format::Corpus, to, place);
+            }
+        }
+
+        #[test]
+        fn base64_is_read_as_it_is_written(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+            let mut text = String::new();
+            for three in bytes.chunks(3) {
+                let word = three.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+                for place in 0..4 {
+                    let letter = LETTERS[(word >> (18 - 6 * place) & 63) as usize];
+                    text.push(if place > three.len() { '=' } else { char::from(letter) });
+                }
+            }
+            prop_assert_eq!(decoded(&text), Some(bytes));
+        }
+    }
+}
