@@ -4,13 +4,16 @@
 
 mod common;
 
-use common::{codelet, ended, stderr, stdout};
+use common::agent::Bench;
+use common::codelet;
+use common::pty::{Session as _, Terminal};
 use std::path::Path;
 
 const COMMAND: &str = "codelet compact fixtures/long-session.json --budget 8000 --explain -o /dev/null";
+const SIZE: (u16, u16) = (93, 50);
 /// Of each of the two lists this many lines are shown at its head and at its end.
 const HEAD: usize = 11;
-const TAIL: usize = 8;
+const TAIL: usize = 9;
 
 #[test]
 fn the_readme_shows_what_is_printed() {
@@ -20,13 +23,11 @@ fn the_readme_shows_what_is_printed() {
     let (before, rest) = readme.split_once(&format!("\n{COMMAND}\n```\n\n```text\n")).unwrap();
     let (shown, after) = rest.split_once("\n```\n").unwrap();
     let args: Vec<&str> = COMMAND.split(' ').skip(1).collect();
-    let output = codelet(&args).current_dir(root).output().unwrap();
-    ended(&output, 0);
-    let printed = shortened(&format!(
-        "{}\n\n{}",
-        stdout(&output).trim_end(),
-        stderr(&output).trim_end()
-    ));
+    let mut command = codelet(&args);
+    command.current_dir(root);
+    let mut terminal = Terminal::run(&Bench::new(), command, SIZE);
+    assert_eq!(terminal.end(), 0);
+    let printed = shortened(terminal.text().trim_end());
     if std::env::var_os("CODELET_BLESS").is_some() {
         let text = format!("{before}\n{COMMAND}\n```\n\n```text\n{printed}\n```\n{after}");
         std::fs::write(&file, text).unwrap();
