@@ -469,6 +469,8 @@ impl Front for Live {
             }
             let now = Instant::now();
             if self.due.is_some_and(|due| due <= now) {
+                let acts = self.repl.settle(now);
+                self.act(acts);
                 self.draw(now);
                 continue;
             }

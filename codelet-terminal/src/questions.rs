@@ -82,7 +82,8 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>) -> Vec
         lines.extend(say(look, Role::Dim, "Enter says yes; Esc goes back"));
         return lines;
     }
-    lines.extend(choices(Some(&shortened(&always(question))), look));
+    let pattern = (!question.grants.is_empty()).then(|| shortened(&always(question)));
+    lines.extend(choices(pattern.as_deref(), look));
     if stand.waiting > 0 {
         let more = count(stand.waiting as u64, "more question");
         lines.extend(say(look, Role::Dim, &format!("{more} after this one")));

@@ -178,7 +178,9 @@ impl Repl {
 
     /// Whether the question takes keys now.
     pub fn is_answerable(&self, now: Instant) -> bool {
-        self.editor.is_empty() && self.answerable_from().is_some_and(|from| now >= from)
+        self.editor.is_empty()
+            && self.editor.searching().is_none()
+            && self.answerable_from().is_some_and(|from| now >= from)
     }
 
     /// The answer that Enter would give now.
@@ -199,13 +201,14 @@ impl Repl {
 
     /// Time has passed: a letter that stood alone is the answer. What permits more than this once waits for Enter.
     pub fn settle(&mut self, now: Instant) -> Vec<Act> {
-        let Some(picked) = self.picked else {
-            return Vec::new();
-        };
-        if picked.choice == Choice::Always || now < picked.at + SETTLED || self.question(now).is_none() {
-            return Vec::new();
+        // A question that nobody needs answered any more takes its letter with it.
+        let is_asked = self.question(now).is_some() && self.is_answerable(now);
+        match self.picked {
+            Some(picked) if is_asked && picked.choice != Choice::Always && now >= picked.at + SETTLED => {
+                self.decide(picked.choice)
+            }
+            _ => Vec::new(),
         }
-        self.answer(word(picked.choice))
     }
 
     /// How many questions wait for an answer.
@@ -287,6 +290,8 @@ impl Repl {
             ..
         } = key
         {
+            // What was picked before something else is done was no answer.
+            self.unpick();
             match letter {
                 'c' => return self.cancel(now),
                 'd' if self.editor.is_empty() => return vec![Act::Leave],
@@ -407,16 +412,15 @@ impl Repl {
                 alt: false,
                 ..
             } => {
-                match Choice::of_key(letter)? {
-                    Choice::NoBecause => self.refusing = Some(Refusing { reason: String::new() }),
-                    choice => {
-                        self.picked = Some(Picked {
-                            choice,
-                            letter,
-                            at: now,
-                        })
-                    }
+                let choice = Choice::of_key(letter)?;
+                if choice == Choice::Always && !self.may_always() {
+                    return None;
                 }
+                self.picked = Some(Picked {
+                    choice,
+                    letter,
+                    at: now,
+                });
                 Some(Vec::new())
             }
             _ => None,
@@ -433,7 +437,7 @@ impl Repl {
                 self.picked = None;
                 Some(Vec::new())
             }
-            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.answer(word(picked.choice))),
+            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.decide(picked.choice)),
             Key { code: Code::Enter, .. } => {
                 self.unpick();
                 Some(Vec::new())
@@ -443,7 +447,10 @@ impl Repl {
                 ctrl: false,
                 alt: false,
                 ..
-            } if now >= picked.at + SETTLED && Choice::of_key(letter).is_some() => {
+            } if picked.choice == Choice::Always
+                && now >= picked.at + SETTLED
+                && matches!(Choice::of_key(letter), Some(Choice::Once | Choice::No)) =>
+            {
                 self.picked = None;
                 self.answer_key(key, now)
             }
@@ -452,6 +459,28 @@ impl Repl {
                 None
             }
         }
+    }
+
+    /// What was picked is the answer, or the beginning of one.
+    fn decide(&mut self, choice: Choice) -> Vec<Act> {
+        let word = match choice {
+            Choice::Once => Word::Once,
+            Choice::Always => Word::Always,
+            Choice::No => Word::No(None),
+            Choice::NoBecause => {
+                self.picked = None;
+                self.refusing = Some(Refusing { reason: String::new() });
+                return Vec::new();
+            }
+        };
+        self.answer(word)
+    }
+
+    /// Whether there is anything that always would permit.
+    fn may_always(&self) -> bool {
+        self.questions
+            .front()
+            .is_some_and(|question| !question.grants.is_empty())
     }
 
     /// The letter was the beginning of something written.
@@ -523,14 +552,6 @@ impl Repl {
         };
         self.editor.replace_before(written, &format!("{text} "));
         self.chosen = 0;
-    }
-}
-
-fn word(choice: Choice) -> Word {
-    match choice {
-        Choice::Once => Word::Once,
-        Choice::Always => Word::Always,
-        Choice::No | Choice::NoBecause => Word::No(None),
     }
 }
 
@@ -730,7 +751,9 @@ mod tests {
         }
         let (_, said) = question(|at| {
             at.wait(1_000);
-            at.write("ruse make");
+            at.write("r");
+            at.wait(400);
+            at.write("use make");
             at.code(Code::Enter);
         });
         assert_eq!(said, no("the user said no, and: use make"));
@@ -755,6 +778,7 @@ mod tests {
         assert_eq!(said, None);
         // Somebody who goes on typing writes, however slowly, and so does a paste without brackets.
         for (text, pause, written) in [
+            ("run it", 120, "run it"),
             ("also this", 120, "also this"),
             ("yes, but", 300, "yes, but"),
             ("a\rn", 1, "an"),

@@ -297,6 +297,7 @@ impl<'a> File<'a> {
                 let head = [self.name, *source]
                     .into_iter()
                     .flatten()
+                    .map(plain_name)
                     .collect::<Vec<_>>()
                     .join(", ");
                 let mut parts = Vec::with_capacity(blocks.len() + 1);

@@ -170,7 +170,7 @@ impl ServerFile {
                 url: url.as_ref().map_or(String::new(), |url| url.reveal().to_owned()),
                 headers: expanded(&self.headers)?,
                 authorities: match &self.ca {
-                    Some(ca) => certificates(&directory.join(ca))?,
+                    Some(ca) => certificates(Path::new(ca))?,
                     None => String::new(),
                 },
             },
@@ -188,6 +188,16 @@ impl ServerFile {
 /// The text of a file of certificates.
 fn certificates(path: &Path) -> Result<String, String> {
     let wrong = |why: String| format!("ca: {}: {why}", clean(&path.display().to_string()));
+    // Beginning anywhere else, it would name a file of whichever repository the session is in.
+    if !path.is_absolute() {
+        return Err(wrong("expected a path from the root on".to_owned()));
+    }
+    // A pipe would be waited for.
+    match path.metadata() {
+        Ok(found) if !found.is_file() => return Err(wrong("is no file".to_owned())),
+        Ok(_) => {}
+        Err(error) => return Err(wrong(words(&error))),
+    }
     let file = File::open(path).map_err(|error| wrong(words(&error)))?;
     let mut text = String::new();
     let read = file.take(MOST_CERTIFICATES).read_to_string(&mut text);
@@ -348,7 +358,7 @@ mod tests {
                 file("url = \"https://x\"\nheaders = { Authorization = \"Bearer ${NONE}\" }"),
             ),
             ("b".to_owned(), file("command = \"x\"\nenabled = false")),
-            ("c".to_owned(), file("url = \"https://x\"\nca = \"no/such.pem\"")),
+            ("c".to_owned(), file("url = \"https://x\"\nca = \"/no/such.pem\"")),
         ];
         let named = named(&files.into(), Path::new("/"), &[], &variables);
         assert!(named.servers.is_empty());

@@ -2,6 +2,7 @@
 
 use super::Conversation;
 use crate::body::Body;
+use crate::candidates::Candidates;
 use crate::compact::{self, Options, Size, Target, Warning};
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Part, Role};
@@ -367,6 +368,7 @@ impl Conversation {
             }
         }
         self.edits[snapshot.edit].is_undone = true;
+        self.candidates = Candidates::default();
         self.resize(Size::of(&self.view.messages));
         let same = common(&old, &self.view.messages);
         self.economy
