@@ -53,8 +53,31 @@ pub(crate) struct Bash {
     shell: PathBuf,
     /// Its own temporary folder, made when it is first needed.
     own: Mutex<Option<Arc<TempDir>>>,
+    left: Arc<Left>,
+}
+
+/// What outlasts a command.
+#[derive(Default)]
+struct Left {
     /// What may still run.
-    left: Arc<Mutex<Vec<Family>>>,
+    families: Mutex<Vec<Family>>,
+    /// What git obeys, as it stood when it was last looked at; nothing before the first command in the sandbox.
+    obeyed: Mutex<Option<Obeyed>>,
+}
+
+impl Left {
+    /// What git obeys and what has changed since the last look. Without a sandbox nothing is new to anybody; one who was
+    /// shut in before may still be at work.
+    fn look(&self, desk: &Desk, is_shut_in: bool) -> Vec<PathBuf> {
+        let mut last = self.obeyed.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_none() && !is_shut_in {
+            return Vec::new();
+        }
+        let now = Repository::of(desk.paths.root()).map_or_else(Obeyed::default, |repository| repository.obeyed());
+        let changed = last.as_ref().map(|last| now.changed(last)).unwrap_or_default();
+        *last = Some(now);
+        changed
+    }
 }
 
 impl Bash {
@@ -143,7 +166,13 @@ impl Bash {
 
 impl Drop for Bash {
     fn drop(&mut self) {
-        for family in self.left.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for family in self
+            .left
+            .families
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain(..)
+        {
             family.end(Duration::from_millis(50), || {});
         }
     }
@@ -232,27 +261,31 @@ fn ran(
     stop: &PipeReader,
     live: Live,
     note: &Path,
-    left: &Mutex<Vec<Family>>,
+    left: &Left,
     answer: oneshot::Sender<Output>,
 ) -> Option<PipeReader> {
     let timeout = program.timeout;
     let from = program.directory.clone();
     let is_shut_in = program.sandbox.is_some();
-    let obeyed = || {
-        let repository = Repository::of(desk.paths.root()).filter(|_| is_shut_in);
-        repository.map_or_else(Obeyed::default, |repository| repository.obeyed())
-    };
-    let before = obeyed();
+    // A job that an earlier command left may have been at it.
+    let between = named(desk, &left.look(desk, is_shut_in));
+    let mut notices: Vec<String> = between.iter().map(|what| format!(
+        "{what} changed between two commands, by a job that one of them left or by somebody else; it may make git start programs outside of the sandbox: have a look before you use git"
+    )).collect();
     let mut paper = Paper::new(desk, live);
     let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
         Ok(ended) => ended,
         Err(error) => {
             // Nobody may be waiting any more.
-            let _ = answer.send(Output::failure(format!(
+            let told = format!(
                 "the shell cannot be started in {}: {}",
                 from.display(),
                 files::reason(&error)
-            )));
+            );
+            let _ = answer.send(Output {
+                notices,
+                ..Output::failure(told)
+            });
             return None;
         }
     };
@@ -264,21 +297,19 @@ fn ran(
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
     let mut notes = notes(desk, &ended, timeout, &text, moved);
-    let changed = obeyed().changed(&before);
-    let mut notices = Vec::new();
-    if let Some(first) = changed.first() {
-        // It cannot be kept from it: it may write in the workspace, and committing is writing there.
-        let (first, more) = (desk.paths.show(first), changed.len() - 1);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
+    let during = left.look(desk, is_shut_in);
+    if let Some(what) = between {
         notes.push_str(&format!(
-            "[this changed {first}{more}, which git obeys; the user is told]\n"
+            "[{what}, which git obeys, changed before this command began; the user is told]\n"
+        ));
+    }
+    // It cannot be kept from it: it may write in the workspace, and committing is writing there.
+    if let Some(what) = named(desk, &during).filter(|_| is_shut_in) {
+        notes.push_str(&format!(
+            "[{what}, which git obeys, changed while this ran; the user is told]\n"
         ));
         notices.push(format!(
-            "a command in the sandbox changed {first}{more}, which may make git start programs outside of it: have a look before you use git"
+            "a command in the sandbox changed {what}, which may make git start programs outside of it: have a look before you use git"
         ));
     }
     if !text.is_empty() && !text.ends_with('\n') && !notes.is_empty() {
@@ -292,17 +323,26 @@ fn ran(
         ..Output::success(text)
     };
     {
-        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|family| {
+        let mut families = left.families.lock().unwrap_or_else(PoisonError::into_inner);
+        families.retain(|family| {
             family.bury();
             !family.members().is_empty()
         });
         if !ended.left.is_empty() {
-            left.push(ended.family);
+            families.push(ended.family);
         }
     }
     let _ = answer.send(output);
     ended.open
+}
+
+/// The first of some files, and how many more there are.
+fn named(desk: &Desk, paths: &[PathBuf]) -> Option<String> {
+    let first = desk.paths.show(paths.first()?);
+    Some(match paths.len() - 1 {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    })
 }
 
 /// How it ended, in brackets; nothing for a quick success that has printed something.

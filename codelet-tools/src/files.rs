@@ -3,7 +3,7 @@
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -131,10 +131,12 @@ fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
 }
 
 /// Puts a file of these bytes at a resolved path: the whole of it, or nothing. Folders above are created. `replaced` is
-/// what stands there now; its permissions and owner are kept.
+/// what stands there now; its permissions and owner are kept. Where a new file could not keep what is noted of the old one,
+/// it is written in place: then whoever reads it meanwhile, or stops the machine, may find a part.
 ///
 /// # Errors
-/// Says why, and the old file stands. Also when it is no longer the one that is to be replaced.
+/// Says why, and the old file stands, or its text again where it was written in place; if even that fails, it says so. Also
+/// when it is no longer the one that is to be replaced.
 pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
     let name = path.file_name().ok_or("this is a folder")?;
     let folder = folder(path.parent().ok_or("this is a folder")?)?;
@@ -215,8 +217,13 @@ fn writable(path: &Path, old: &Standing) -> Result<(), String> {
     if old.metadata.permissions().readonly() {
         return Err(format!("it is write-protected (mode {mode:04o}); nothing was written"));
     }
-    let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-    match fs::accessat(CWD, path, fs::Access::WRITE_OK, flags) {
+    let ask = |flags| fs::accessat(CWD, path, fs::Access::WRITE_OK, flags);
+    let answer = match ask(AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW) {
+        // So a container may answer that knows no call as new as the one that takes flags (Linux 5.8).
+        Err(Errno::PERM) => ask(AtFlags::empty()),
+        answer => answer,
+    };
+    match answer {
         Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
             let (why, owner) = (reason(&error.into()), old.metadata.uid());
             Err(format!(
@@ -256,20 +263,34 @@ fn unchanged(path: &Path, old: &Standing) -> Result<(), String> {
     }
 }
 
-/// Writes into the file that is there.
+/// Writes into the file that is there; if that fails, puts its old text back.
 fn overwrite(path: &Path, bytes: &[u8], old: &Standing) -> Result<Stamp, String> {
     let fail = |error: io::Error| reason(&error);
-    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let mut file = File::from(open_plainly(path, flags, Mode::empty()).map_err(fail)?);
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(open_plainly(path, flags, Mode::empty()).map_err(fail)?);
     let now = file.metadata().map_err(fail)?;
     regular(&now)?;
     if Stamp::of(&now) != old.stamp {
         return Err("the file was changed by somebody else just now; Read it again".to_owned());
     }
-    file.write_all(bytes).map_err(fail)?;
-    file.set_len(bytes.len() as u64).map_err(fail)?;
-    file.sync_all().map_err(fail)?;
+    let mut before = Vec::new();
+    (&file).read_to_end(&mut before).map_err(fail)?;
+    rewrite(&file, bytes).map_err(|error| match rewrite(&file, &before) {
+        Ok(()) => format!("{}; the old text stands", reason(&error)),
+        Err(again) => format!(
+            "{}, and the old text could not be put back ({}): the file is damaged",
+            reason(&error),
+            reason(&again)
+        ),
+    })?;
     Ok(Stamp::of(&file.metadata().map_err(fail)?))
+}
+
+fn rewrite(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.rewind()?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()
 }
 
 /// Opens a folder at a resolved path, and creates what of it is missing.
@@ -370,6 +391,66 @@ mod tests {
                 assert_eq!(metadata.permissions().mode() & 0o7777, 0o4751);
             }
         }
+    }
+
+    /// Does something on a thread on which the kernel refuses a call with this argument.
+    #[cfg(target_os = "linux")]
+    fn without<T: Send>(call: i64, argument: Option<(u8, u64)>, errno: i32, act: impl FnOnce() -> T + Send) -> T {
+        use seccompiler::{
+            BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+        };
+        let condition =
+            |(number, value)| SeccompCondition::new(number, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, value).unwrap();
+        let rules = argument.map(|argument| SeccompRule::new(vec![condition(argument)]).unwrap());
+        let refused = SeccompAction::Errno(errno as u32);
+        let arch = std::env::consts::ARCH.try_into().unwrap();
+        let rules = [(call, rules.into_iter().collect())].into();
+        let filter: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)
+            .unwrap()
+            .try_into()
+            .unwrap();
+        let acting = move || {
+            seccompiler::apply_filter(&filter).unwrap();
+            act()
+        };
+        std::thread::scope(|scope| scope.spawn(acting).join().unwrap())
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_container_that_knows_no_newer_calls_keeps_nobody_from_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a");
+        std::fs::write(&path, "old").unwrap();
+        let old = read(&path).unwrap().unwrap();
+        let done = without(libc::SYS_faccessat2, None, libc::EPERM, || {
+            put(&path, b"new", Some(&old.standing))
+        });
+        assert!(done.is_ok(), "{done:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_write_in_place_that_fails_on_the_way_leaves_the_old_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let path = base.join("a");
+        std::fs::write(&path, "a longer text").unwrap();
+        // Of a file with two names neither is replaced.
+        std::fs::hard_link(&path, base.join("b")).unwrap();
+        let old = read(&path).unwrap().unwrap();
+        // When its length is set, the new text has been written.
+        let why = without(libc::SYS_ftruncate, Some((1, 3)), libc::EIO, || {
+            put(&path, b"new", Some(&old.standing)).unwrap_err()
+        });
+        assert!(why.ends_with("the old text stands"), "{why}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"a longer text");
+        let old = read(&path).unwrap().unwrap();
+        let why = without(libc::SYS_ftruncate, None, libc::EIO, || {
+            put(&path, b"new", Some(&old.standing)).unwrap_err()
+        });
+        assert!(why.ends_with("the file is damaged"), "{why}");
     }
 
     #[test]

@@ -21,12 +21,14 @@ use tempfile::TempDir;
 const ANSWER: usize = 256 * 1024;
 /// Longest file that points to another one, in bytes.
 const POINTER: u64 = 8192;
-/// Entries of a folder of git's that are looked at, and values of its settings that are taken over.
-const ENTRIES: usize = 256;
+/// Entries of a folder of git's that are looked at, folders in which submodules are looked for, and values of git's
+/// settings that are taken over.
+const ENTRIES: usize = 1024;
+const FOLDERS: usize = 1024;
 const VALUES: usize = 64;
 /// The repository's settings that are taken over where their values are harmless: how its files are compared, and where a
 /// branch's upstream is.
-const TAKEN: &str = r"^(core\.(filemode|ignorecase|symlinks|autocrlf|eol)|extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
+const TAKEN: &str = r"^(core\.(filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode)|extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
 /// The user's own settings that are taken over.
 const OWN: &str = r"^core\.(autocrlf|eol|excludesfile)$";
 
@@ -39,13 +41,17 @@ pub(crate) fn root(directory: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a resolved path is git's own: below a folder, or a file, named `.git`, or in a folder that git would take for a
-/// repository by what is in it.
+/// repository by what is in it, or would once this path is there too.
 pub(crate) fn is_gits(path: &Path) -> bool {
     // Some file systems do not tell letters' cases apart.
     let is_named = |name: &OsStr| name.eq_ignore_ascii_case(".git");
     let is_repository = |folder: &Path| {
-        let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
-        has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+        // Otherwise a repository could be put together file by file, its settings first.
+        let own = path.strip_prefix(folder).ok().and_then(|below| below.iter().next());
+        let is_own = |name: &str| own.is_some_and(|own| own.eq_ignore_ascii_case(name));
+        let has = |name: &str| is_own(name) || folder.join(name).symlink_metadata().is_ok();
+        let is_begun = (is_own("HEAD") || is_own("commondir")) && has("config");
+        is_begun || has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
     };
     path.iter().any(is_named) || path.ancestors().skip(1).any(is_repository)
 }
@@ -72,11 +78,13 @@ impl Repository {
         Some(Repository { root, own, common })
     }
 
-    /// The branch that is checked out, as `HEAD` says; the commit where there is none.
+    /// The branch that is checked out, as `HEAD` says; the commit where there is none. Nothing where `HEAD` does not say.
     pub(crate) fn branch(&self) -> Option<String> {
         let head = text(&self.own.join("HEAD"))?;
         let head = head.trim();
         match head.strip_prefix("ref:") {
+            // Where references are in tables, so is this one; what stands here is for older versions of git.
+            Some(name) if name.trim() == "refs/heads/.invalid" => None,
             Some(name) => Some(name.trim().trim_start_matches("refs/heads/").to_owned()),
             None => (head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit()))
                 .then(|| format!("HEAD (no branch) at {}", &head[..12])),
@@ -85,40 +93,80 @@ impl Repository {
 
     /// The files that make git start programs, as they stand: its settings and hooks, also those of submodules.
     pub(crate) fn obeyed(&self) -> Obeyed {
-        let mut files = BTreeMap::new();
-        let modules = entries(&self.common.join("modules"));
-        for folder in [self.own.clone(), self.common.clone()].into_iter().chain(modules) {
-            // A template's samples are not run.
-            let hooks = entries(&folder.join("hooks"));
-            let hooks = hooks
-                .into_iter()
-                .filter(|path| path.extension() != Some(OsStr::new("sample")));
-            let settings = ["config", "config.worktree"].map(|name| folder.join(name));
-            for path in settings.into_iter().chain(hooks) {
-                if let Ok(metadata) = path.symlink_metadata() {
-                    files.insert(path, Stamp::of(&metadata));
-                }
+        let mut obeyed = Obeyed::default();
+        obeyed.note_repository(&self.own);
+        obeyed.note_repository(&self.common);
+        let mut waiting = vec![self.own.join("modules"), self.common.join("modules")];
+        let mut count = 0;
+        // A submodule's name, so its folder too, may have many parts.
+        while let Some(folder) = waiting.pop() {
+            let inner = if folder.join("HEAD").symlink_metadata().is_ok() {
+                obeyed.note_repository(&folder);
+                vec![folder.join("modules")]
+            } else {
+                obeyed.within(&folder, |path| path.is_dir())
+            };
+            count += inner.len();
+            if count > FOLDERS {
+                // At least it is told that there came to be so many.
+                obeyed.note(folder);
+                break;
             }
+            waiting.extend(inner);
         }
         let pointer = self.root.join(".git");
-        if let Ok(metadata) = pointer.symlink_metadata()
-            && !metadata.is_dir()
-        {
-            files.insert(pointer, Stamp::of(&metadata));
+        if !pointer.is_dir() {
+            obeyed.note(pointer);
         }
-        Obeyed(files)
+        obeyed
     }
 }
 
-/// Files that git obeys, as they stood.
+/// Files that git obeys, as they stood: what is there, and what it leads to where it is a link.
 #[derive(Default)]
-pub(crate) struct Obeyed(BTreeMap<PathBuf, Stamp>);
+pub(crate) struct Obeyed(BTreeMap<PathBuf, (Stamp, Option<Stamp>)>);
 
 impl Obeyed {
-    /// Those that were put there or changed since.
+    /// Those that were put there, changed or taken away since.
     pub(crate) fn changed(&self, since: &Obeyed) -> Vec<PathBuf> {
-        let is_new = |(path, stamp): &(&PathBuf, &Stamp)| since.0.get(*path) != Some(*stamp);
-        self.0.iter().filter(is_new).map(|(path, _)| path.clone()).collect()
+        let is_new = |(path, stamps): &(&PathBuf, &_)| since.0.get(*path) != Some(*stamps);
+        let is_gone = |(path, _): &(&PathBuf, &_)| !self.0.contains_key(*path);
+        let new = self.0.iter().filter(is_new);
+        new.chain(since.0.iter().filter(is_gone))
+            .map(|(path, _)| path.clone())
+            .collect()
+    }
+
+    fn note_repository(&mut self, folder: &Path) {
+        self.note(folder.join("config"));
+        self.note(folder.join("config.worktree"));
+        // A template's samples are not run.
+        let hooks = self.within(&folder.join("hooks"), |path| {
+            path.extension() != Some(OsStr::new("sample"))
+        });
+        for hook in hooks {
+            self.note(hook);
+        }
+    }
+
+    fn note(&mut self, path: PathBuf) {
+        if let Ok(metadata) = path.symlink_metadata() {
+            // A folder changes with each file that is put into it.
+            let target = path.metadata().ok().filter(|target| !target.is_dir());
+            let target = target.map(|target| Stamp::of(&target));
+            self.0.insert(path, (Stamp::of(&metadata), target));
+        }
+    }
+
+    /// What is in a folder. If that is more than is looked at, the folder itself is noted: somebody may hide things in it.
+    fn within(&mut self, folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        let mut count = 0;
+        let all = entries(folder).inspect(|_| count += 1);
+        let meant = all.filter(|path| is_meant(path)).collect();
+        if count == ENTRIES {
+            self.note(folder.to_owned());
+        }
+        meant
     }
 }
 
@@ -204,9 +252,18 @@ impl Git {
             values.extend(self::values(&self.ask(&of_repository).unwrap_or_default().0));
         }
         // A branch's settings are those of the one that is checked out; there may be thousands of others.
-        let branch = repository.branch().unwrap_or_default();
-        let [remote, merge] = ["remote", "merge"].map(|what| format!("branch.{branch}.{what}"));
-        values.retain(|(name, _)| !name.starts_with("branch.") || *name == remote || *name == merge);
+        let branch = repository.branch();
+        let of_branch = branch.map(|branch| ["remote", "merge"].map(|what| format!("branch.{branch}.{what}")));
+        let rank = |name: &str| match &of_branch {
+            _ if name.starts_with("remote.") => Some(1),
+            _ if !name.starts_with("branch.") => Some(0),
+            Some(names) => names.iter().any(|own| own == name).then_some(0),
+            // Which one it is, only git knows.
+            None => Some(2),
+        };
+        values.retain(|(name, _)| rank(name).is_some());
+        // There is an end to what is taken over.
+        values.sort_by_key(|(name, _)| rank(name));
         let format: Vec<String> = values
             .extract_if(.., |(name, _)| name.starts_with("extensions."))
             .filter(|(_, value)| ["sha1", "sha256", "files", "reftable"].contains(&value.as_str()))
@@ -237,7 +294,9 @@ fn search(environment: &[(OsString, OsString)], root: &Path) -> Vec<PathBuf> {
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value);
     std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute() && !folder.starts_with(root))
+        .filter(|folder| folder.is_absolute())
+        // The root has no links in it; a way to it may.
+        .filter(|folder| folder.canonicalize().is_ok_and(|folder| !folder.starts_with(root)))
         .collect()
 }
 
@@ -258,17 +317,15 @@ fn scratch(repository: &Repository, temporary: &Path) -> io::Result<TempDir> {
         "info/exclude",
         "info/sparse-checkout",
     ];
-    let mut linked: Vec<(PathBuf, &Path)> = common
+    let mut linked: Vec<(PathBuf, PathBuf)> = common
         .iter()
-        .map(|name| (repository.common.join(name), Path::new(*name)))
+        .map(|name| (repository.common.join(name), PathBuf::from(name)))
         .collect();
     // An index may be split in two.
-    let own = entries(&repository.own);
-    let shared = own.iter().filter_map(|path| Some((path, path.file_name()?)));
+    let own = entries(&repository.own).filter_map(|path| Some((path.clone(), path.file_name()?.to_owned())));
     linked.extend(
-        shared
-            .filter(|(_, name)| name.as_encoded_bytes().starts_with(b"sharedindex."))
-            .map(|(path, name)| (path.clone(), Path::new(name))),
+        own.filter(|(_, name)| name.as_encoded_bytes().starts_with(b"sharedindex."))
+            .map(|(path, name)| (path, PathBuf::from(name))),
     );
     for (target, name) in linked {
         // What is linked is canonical: a relative path would begin at the scratch folder.
@@ -335,12 +392,9 @@ fn text(path: &Path) -> Option<String> {
 }
 
 /// What is in a folder, as far as it is looked at.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
-    entries
-        .take(ENTRIES)
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect()
+    entries.take(ENTRIES).filter_map(|entry| Some(entry.ok()?.path()))
 }
 
 #[cfg(test)]
@@ -372,9 +426,130 @@ mod tests {
     }
 
     #[test]
+    fn no_order_of_files_puts_a_repository_together() {
+        fn orders(names: &[&'static str]) -> Vec<Vec<&'static str>> {
+            if names.is_empty() {
+                return vec![Vec::new()];
+            }
+            let with = |first: &'static str| {
+                let others: Vec<_> = names.iter().copied().filter(|name| *name != first).collect();
+                orders(&others)
+                    .into_iter()
+                    .map(move |order| [vec![first], order].concat())
+            };
+            names.iter().flat_map(|first| with(first)).collect()
+        }
+        for names in [
+            ["HEAD", "config", "objects/a", "refs/a"].as_slice(),
+            &["HEAD", "config", "commondir"],
+        ] {
+            for order in orders(names) {
+                let folder = tempfile::tempdir().unwrap();
+                let base = folder.path().canonicalize().unwrap();
+                let is_refused = order.iter().any(|name| {
+                    let path = base.join(name);
+                    if is_gits(&path) {
+                        return true;
+                    }
+                    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    std::fs::write(path, "").unwrap();
+                    false
+                });
+                assert!(is_refused, "{order:?}");
+            }
+        }
+    }
+
+    #[test]
     fn no_git_of_the_repository_itself_is_started() {
-        let environment = [("PATH".into(), "bin:.:/repo/bin:/usr/bin:".into())];
-        assert_eq!(search(&environment, Path::new("/repo")), [Path::new("/usr/bin")]);
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (root, bin, way) = (base.join("repo"), base.join("bin"), base.join("way"));
+        for made in [&root.join("bin"), &bin] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        std::os::unix::fs::symlink(&root, &way).unwrap();
+        let folders = [root.join("bin"), way.join("bin"), root.join("../repo/bin"), bin.clone()]
+            .map(|path| path.display().to_string());
+        let [plain, linked, around, other] = &folders;
+        let path = format!("bin:.:{plain}:{linked}:{around}:/nowhere:{other}:");
+        assert_eq!(search(&[("PATH".into(), path.into())], &root), [bin]);
+    }
+
+    #[test]
+    fn a_change_behind_a_link_and_in_a_submodule_of_any_name_is_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let git = base.join(".git");
+        for inner in ["hooks", "modules/one/hooks", "modules/libs/far/two/modules/three"] {
+            std::fs::create_dir_all(git.join(inner)).unwrap();
+        }
+        let repositories = [
+            "",
+            "modules/one",
+            "modules/libs/far/two",
+            "modules/libs/far/two/modules/three",
+        ];
+        for inner in repositories {
+            std::fs::write(git.join(inner).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+            std::fs::write(git.join(inner).join("config"), "[core]\n").unwrap();
+        }
+        std::fs::write(base.join("tool"), "true\n").unwrap();
+        std::os::unix::fs::symlink("../../tool", git.join("hooks/pre-commit")).unwrap();
+        let obeyed = || Repository::of(&base).unwrap().obeyed();
+        let mut last = obeyed();
+        let mut changed = || {
+            let now = obeyed();
+            let changed = now.changed(&last);
+            last = now;
+            changed
+        };
+        assert_eq!(changed(), [] as [PathBuf; 0]);
+        std::fs::write(base.join("tool"), "evil\n").unwrap();
+        assert_eq!(changed(), [git.join("hooks/pre-commit")]);
+        for inner in repositories {
+            std::fs::write(git.join(inner).join("config"), "[core]\n\tfsmonitor = evil\n").unwrap();
+            assert_eq!(changed(), [git.join(inner).join("config")]);
+        }
+        std::fs::write(git.join("modules/one/hooks/update"), "evil\n").unwrap();
+        assert_eq!(changed(), [git.join("modules/one/hooks/update")]);
+        // What is hidden is told, too.
+        std::fs::write(git.join("modules/libs/HEAD"), "").unwrap();
+        assert!(changed().contains(&git.join("modules/libs/far/two/config")));
+        for number in 0..ENTRIES {
+            std::fs::write(git.join(format!("hooks/{number}.sample")), "").unwrap();
+        }
+        assert!(changed().contains(&git.join("hooks")));
+    }
+
+    #[test]
+    fn the_settings_of_files_and_of_the_branch_are_taken_over_before_all_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let git = base.join(".git");
+        std::fs::create_dir(&git).unwrap();
+        let remotes = (0..2 * VALUES).map(|number| format!("[remote \"r{number}\"]\n\tfetch = x\n"));
+        let others = (0..2 * VALUES).map(|number| format!("[branch \"b{number}\"]\n\tremote = x\n"));
+        let settings: String = remotes.chain(others).collect();
+        let last = "[branch \"main\"]\n\tremote = up\n[core]\n\tprecomposeUnicode = true\n";
+        std::fs::write(git.join("config"), settings + last).unwrap();
+        let environment = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+        let taken = |head: &str| -> Vec<OsString> {
+            std::fs::write(git.join("HEAD"), head).unwrap();
+            let repository = Repository::of(&base).unwrap();
+            let time = Duration::from_secs(30);
+            let git = Git::new(&repository, &base, &environment, &std::env::temp_dir(), time).unwrap();
+            let is_key = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_KEY_");
+            let keys = git.environment.iter().filter(|(name, _)| is_key(name));
+            keys.map(|(_, key)| key.clone()).collect()
+        };
+        let of_main = taken("ref: refs/heads/main\n");
+        assert_eq!(of_main.len(), VALUES);
+        assert_eq!(of_main[..2], ["branch.main.remote", "core.precomposeunicode"]);
+        assert!(!of_main.contains(&"branch.b0.remote".into()));
+        let of_unknown = taken("ref: refs/heads/.invalid\n");
+        assert_eq!(of_unknown.len(), VALUES);
+        assert_eq!(of_unknown[0], "core.precomposeunicode");
     }
 
     #[test]
@@ -391,7 +566,7 @@ mod tests {
             branch(&"0a".repeat(20)).as_deref(),
             Some("HEAD (no branch) at 0a0a0a0a0a0a")
         );
-        for head in ["", "ä", "zzz", "0a0a"] {
+        for head in ["", "ä", "zzz", "0a0a", "ref: refs/heads/.invalid\n"] {
             assert_eq!(branch(head), None, "{head}");
         }
     }

@@ -7,9 +7,14 @@
 //!
 //! What it leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
 //! known keys, and it cannot send anything); named Unix sockets (a Docker or D-Bus socket that the user may use leads
-//! out of it); the settings and hooks of the workspace's own repository, since committing writes beside them (a command that
-//! changes them is told to the user); and, where the kernel has no Landlock, which [`Sandbox::probe`] tells, other
+//! out of it); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
+//! them is told to the user when the command ends, or, if a job did it that a command left, at the next one; what the last
+//! job of a session changes is not told); and, where the kernel has no Landlock, which [`Sandbox::probe`] tells, other
 //! processes of the same user.
+//!
+//! What git starts because of other files is not watched either: hooks in a folder that `core.hooksPath` names, settings in
+//! a file that `include.path` names, repositories elsewhere in the workspace, and programs of the workspace that settings or
+//! hooks call. They are the workspace's, like a build script.
 
 use std::path::PathBuf;
 

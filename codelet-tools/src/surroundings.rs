@@ -219,6 +219,9 @@ mod tests {
         }
     }
 
+    /// Whoever runs the tests has settings of their own.
+    const ALONE: [(&str, &str); 2] = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
+
     fn git(folder: &Path, arguments: &[&str]) {
         let identity = [
             "-c",
@@ -231,6 +234,7 @@ mod tests {
         let done = Command::new("git")
             .args(identity)
             .args(arguments)
+            .envs(ALONE)
             .current_dir(folder)
             .output()
             .unwrap();
@@ -336,7 +340,12 @@ mod tests {
         assert!(world(&inner).git_status().unwrap().contains("   M f.txt\n"));
         assert!(!mark.exists());
         // The same look without care does start one, so the trap is a trap.
-        let _ = Command::new("git").arg("status").current_dir(&repo).output().unwrap();
+        let look = Command::new("git")
+            .arg("status")
+            .envs(ALONE)
+            .current_dir(&repo)
+            .output();
+        assert!(look.is_ok());
         assert!(mark.exists());
     }
 
@@ -393,6 +402,31 @@ mod tests {
         }
         let told = world(&base.join("apart")).git_status().unwrap();
         assert!(told.contains("No commits yet"), "{told}");
+    }
+
+    #[test]
+    fn where_references_are_in_tables_the_branch_and_its_upstream_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (first, second) = (base.join("first"), base.join("second"));
+        std::fs::create_dir(&first).unwrap();
+        let init = Command::new("git")
+            .args(["init", "-q", "-b", "main", "--ref-format=reftable"])
+            .envs(ALONE)
+            .current_dir(&first)
+            .output();
+        // Git has them since 2.45.
+        if !init.unwrap().status.success() {
+            return;
+        }
+        git(&first, &["commit", "-qm", "one", "--allow-empty"]);
+        git(&base, &["clone", "-q", "--ref-format=reftable", "first", "second"]);
+        git(&second, &["commit", "-qm", "two", "--allow-empty"]);
+        let told = world(&second).git_status().unwrap();
+        assert!(told.starts_with("branch: main...origin/main [ahead 1]\n"), "{told}");
+        let mut world = world(&second);
+        world.env = vec![("PATH".into(), "/nowhere".into())];
+        assert_eq!(world.git_status(), None);
     }
 
     #[test]

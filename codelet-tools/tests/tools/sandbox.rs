@@ -172,23 +172,59 @@ fn a_superusers_command_makes_no_device_and_mounts_nothing() {
     trial.done("Bash", json!({"command": "touch a && chmod 600 a && chown $(id -u) a"}));
 }
 
+/// A session in a repository; whoever runs the tests has settings of their own.
+fn repository() -> Trial {
+    let alone = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
+    let trial = Trial::with(Permission::Edit, |options| {
+        options
+            .env
+            .extend(alone.map(|(name, value)| (name.into(), value.into())));
+    });
+    let made = std::process::Command::new("sh")
+        .args(["-c", "git init -q && git config user.name a && git config user.email b"])
+        .envs(alone)
+        .current_dir(&trial.workspace)
+        .status();
+    assert!(made.unwrap().success());
+    trial
+}
+
+#[test]
+fn a_job_that_changes_what_git_obeys_after_its_command_is_told_of_at_the_next_one() {
+    if !is_there() {
+        return;
+    }
+    let trial = repository();
+    let hook = ".git/hooks/pre-commit";
+    let job = format!("mkfifo go done; (read x < go; echo evil > {hook}; echo x > done) > /dev/null 2>&1 &");
+    let output = trial.call("Bash", json!({"command": job}));
+    assert!(output.success && output.notices.is_empty(), "{}", output.text);
+    // Each waits for the other side.
+    std::fs::write(trial.workspace.join("go"), "x\n").unwrap();
+    std::fs::read(trial.workspace.join("done")).unwrap();
+    let output = trial.call("Bash", json!({"command": "true"}));
+    assert!(output.text.as_str().contains(hook), "{}", output.text);
+    let [notice] = output.notices.as_slice() else {
+        panic!("{:?}", output.notices);
+    };
+    assert!(
+        notice.starts_with(&format!("{hook} changed between two commands")),
+        "{notice}"
+    );
+    assert_eq!(trial.call("Bash", json!({"command": "true"})).notices, [] as [&str; 0]);
+}
+
 #[test]
 fn who_changes_what_git_obeys_is_told_of() {
     if !is_there() {
         return;
     }
-    let trial = Trial::new(Permission::Edit);
+    let trial = repository();
     let quiet = |command: &str| {
         let output = trial.call("Bash", json!({"command": command}));
         assert!(output.success, "{}", output.text);
         assert_eq!(output.notices, [] as [&str; 0], "{command}");
     };
-    let init = "git init -q && git config user.name a && git config user.email b";
-    let made = std::process::Command::new("sh")
-        .args(["-c", init])
-        .current_dir(&trial.workspace)
-        .status();
-    assert!(made.unwrap().success());
     quiet("echo x > a && git add a && git commit -qm first && git status --short");
     for (command, what) in [
         ("echo 'touch x' > .git/hooks/pre-commit", ".git/hooks/pre-commit"),
