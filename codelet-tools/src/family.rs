@@ -115,10 +115,14 @@ mod linux {
     use std::fs::File;
     use std::io::Read;
     use std::sync::{Mutex, PoisonError};
+    use std::time::Duration;
 
     /// Longest environment that is searched for the mark, in bytes (the most that Linux lets a program start with is
     /// larger, but the mark stands first).
     const ENVIRONMENT: u64 = 256 * 1024;
+    /// How often a process without an environment is looked at again, and after what time.
+    const LOOKS_AGAIN: usize = 3;
+    const PAUSE: Duration = Duration::from_millis(3);
 
     impl Family {
         /// Of a leader that was just started with this mark, and not waited for.
@@ -182,7 +186,21 @@ mod linux {
         }
 
         fn has_mark(&self, process: &Process, (own, session): (i32, i32)) -> bool {
-            let environment = environment(process.pid);
+            let may_be_orphan = process.parent == own && process.session != session;
+            let mut environment = environment(process.pid);
+            // A process has no environment for a moment while it becomes another program, and when it ends.
+            for _ in 0..LOOKS_AGAIN {
+                if !may_be_orphan || !environment.is_empty() {
+                    break;
+                }
+                std::thread::sleep(PAUSE);
+                match read_process(process.pid) {
+                    Some(now) if now.is_alive && now.started == process.started => {
+                        environment = self::environment(process.pid);
+                    }
+                    _ => return false,
+                }
+            }
             let mut marks = environment
                 .split(|&byte| byte == 0)
                 .filter(|variable| {
@@ -195,7 +213,7 @@ mod linux {
                 return marks.any(|mark| mark == self.mark);
             }
             // Whoever has thrown the mark away, left the session and lost its parent came here as an orphan.
-            process.parent == own && process.session != session && !is_copy_of_self(process.pid)
+            may_be_orphan && !is_copy_of_self(process.pid)
         }
     }
 

@@ -180,6 +180,8 @@ impl Workspace {
                 "anthropic/bench",
             ])
             .args(["--window", window, "--base-url", base.as_str()])
+            // Nothing is set aside for its price, so that requests grow until the window is full.
+            .args(["--economics", "off"])
             .current_dir(&self.work)
             .env_clear()
             .env("HOME", &self.home)
