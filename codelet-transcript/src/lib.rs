@@ -125,10 +125,10 @@ pub struct Written {
     pub warnings: Vec<Warning>,
 }
 
-/// Writes a conversation as [`write`] does, and tells what the form has no place for.
+/// Writes a conversation as [`write()`] does, and tells what the form has no place for.
 ///
 /// # Errors
-/// As for [`write`].
+/// As for [`write()`].
 pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteError> {
     let writer = match format {
         Format::Anthropic => anthropic::write,
