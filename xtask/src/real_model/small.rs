@@ -63,7 +63,8 @@ fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, S
         if server.health() == Some(200) {
             continue;
         }
-        let ran = agent.run(&server, CHAT, PROMPT, &[], None, LIMIT)?;
+        // With a window given, nothing is asked of the server before the prompt.
+        let ran = agent.run(&server, CHAT, PROMPT, &["--window", WINDOW], None, LIMIT)?;
         let causes = ran.of("waiting").filter_map(|line| line["cause"].as_str());
         let was_busy = causes.filter(|cause| cause.contains("503")).count() > 0;
         if !was_busy && ran.has_answered() {
