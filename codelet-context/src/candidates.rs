@@ -108,25 +108,19 @@ fn bucket(worth: f32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::{self, tests::run};
+    use crate::digest::{
+        self,
+        tests::{run, with_task},
+    };
     use crate::history::History;
-    use crate::pack::{self, Choice, Task, Use};
+    use crate::pack::{self, Choice, Task};
     use proptest::prelude::*;
 
     fn chosen(history: &History, bytes: usize, candidates: Option<&Candidates>) -> Choice {
-        let index = history.index();
-        let units = digest::units(index, history.messages(), |_| None);
-        let task = Task {
-            index,
-            uses: &vec![Use::Choose; index.blocks.len()],
-            shown: &[],
-            unit_of: &units.of_block,
-            units: &units.units,
-            bytes,
-            focus: None,
-            candidates,
-        };
-        pack::choose(&task, |taken| digest::render(index, &units, taken)).1
+        with_task(history, bytes, |task, units| {
+            let task = Task { candidates, ..task };
+            pack::choose(&task, |taken| digest::render(task.index, units, taken)).1
+        })
     }
 
     fn count(history: &History, candidates: &Candidates) -> usize {

@@ -24,7 +24,8 @@ pub(crate) struct Units {
 }
 
 const LIST_HEADER: &str = "[ran]\n";
-const GAP: &str = "…\n";
+/// The mark where lines are left out, with its line break.
+pub(crate) const GAP: &str = "…\n";
 /// No quoted line may contain the name of a reminder's tag.
 const TAG: &str = "system-reminder";
 /// Longest name of a file in a header, in bytes.
@@ -235,19 +236,28 @@ pub(crate) mod tests {
 
     /// What is quoted of a history in at most so many bytes; the `shown` lines stand in the view.
     pub(crate) fn quoted(history: &History, shown: &[u32], bytes: usize) -> String {
+        with_task(history, bytes, |task, units| {
+            let task = Task { shown, ..task };
+            pack::choose(&task, |taken| render(task.index, units, taken)).0
+        })
+    }
+
+    /// Hands on the task of choosing among all lines of a history, with its units.
+    pub(crate) fn with_task<T>(history: &History, bytes: usize, then: impl FnOnce(Task<'_>, &Units) -> T) -> T {
         let index = history.index();
         let units = units(index, history.messages(), |_| None);
+        let uses = vec![Use::Choose; index.blocks.len()];
         let task = Task {
             index,
-            uses: &vec![Use::Choose; index.blocks.len()],
-            shown,
+            uses: &uses,
+            shown: &[],
             unit_of: &units.of_block,
             units: &units.units,
             bytes,
             focus: None,
             candidates: None,
         };
-        pack::choose(&task, |taken| render(index, &units, taken)).0
+        then(task, &units)
     }
 
     /// What is written where exactly the lines are taken that `is_taken` says.

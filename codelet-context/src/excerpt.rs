@@ -6,14 +6,13 @@
 
 use crate::body::Body;
 use crate::candidates::Candidates;
+use crate::digest::GAP;
 use crate::index::{Block, BlockKind, Index};
 use crate::items::ItemKind;
 use crate::{relevance, value};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
-/// The mark where lines are left out, with its line break.
-const GAP: &str = "…\n";
 /// A line is charged so many more bytes than it has: scattered lines are hard to read.
 const LONELY_BYTES: f32 = 16.0;
 

@@ -67,6 +67,9 @@ const PLURAL: usize = 5;
 /// to the number of words.
 pub(crate) fn weigh(index: &Index, words: &str, factors: &mut [f32]) {
     let words = wanted(words);
+    if words.is_empty() {
+        return;
+    }
     let mut lines: Vec<Vec<u32>> = vec![Vec::new(); words.len()];
     let mut files: Vec<HashSet<u64>> = vec![HashSet::new(); words.len()];
     for block in &index.blocks {
@@ -155,29 +158,20 @@ mod tests {
     use super::*;
     use crate::digest::{
         self,
-        tests::{call, run},
+        tests::{call, run, with_task},
     };
     use crate::history::History;
     use crate::message::{Action, ActionKind};
-    use crate::pack::{self, Task, Use};
+    use crate::pack::{self, Task};
     use proptest::prelude::*;
     use serde_json::json;
 
     /// What is quoted in room for about one of the outputs.
     fn quoted(history: &History, focus: Option<&str>) -> String {
-        let index = history.index();
-        let units = digest::units(index, history.messages(), |_| None);
-        let task = Task {
-            index,
-            uses: &vec![Use::Choose; index.blocks.len()],
-            shown: &[],
-            unit_of: &units.of_block,
-            units: &units.units,
-            bytes: 210,
-            focus,
-            candidates: None,
-        };
-        pack::choose(&task, |taken| digest::render(index, &units, taken)).0
+        with_task(history, 210, |task, units| {
+            let task = Task { focus, ..task };
+            pack::choose(&task, |taken| digest::render(task.index, units, taken)).0
+        })
     }
 
     /// The oldest of many outputs is about walnuts.

@@ -515,8 +515,7 @@ impl<'a> Packer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest;
-    use crate::digest::tests::{call, quoted, run};
+    use crate::digest::tests::{call, quoted, run, with_task};
     use crate::history::History;
     use crate::items::ItemKind;
     use crate::message::{Action, ActionKind};
@@ -572,25 +571,14 @@ mod tests {
             edit(&mut history, &format!("src/{number}.rs"), &text, DONE);
         }
         let index = history.index();
-        let units = digest::units(index, history.messages(), |_| None);
-        let task = Task {
-            index,
-            uses: &vec![Use::Choose; index.blocks.len()],
-            shown: &[],
-            unit_of: &units.of_block,
-            units: &units.units,
-            bytes: 100,
-            focus: None,
-            candidates: None,
-        };
-        let packer = Packer::new(&task);
+        let factors_of = with_task(&history, 100, |task, _| Packer::new(&task).factors);
         let changes = index.blocks.iter().filter(|block| block.change);
         let factors: Vec<f32> = changes
-            .map(|block| packer.factors[block.lines.end as usize - 1] / CALL_FACTOR)
+            .map(|block| factors_of[block.lines.end as usize - 1] / CALL_FACTOR)
             .collect();
         assert_eq!(factors, [1.0, 1.0, 2.0, 2.0, 2.0]);
         let command = index.blocks.iter().rev().find(|block| block.text.as_str() == "./look");
-        let factor = command.map(|block| packer.factors[block.lines.start as usize]);
+        let factor = command.map(|block| factors_of[block.lines.start as usize]);
         assert_eq!(factor, Some(CALL_FACTOR), "a command is no change");
     }
 
@@ -651,22 +639,10 @@ mod tests {
             }
             run(&mut history, "cat src/one.rs", "let walnut_count = 7;");
             let index = history.index();
-            let units = digest::units(index, history.messages(), |_| None);
-            let uses = vec![Use::Choose; index.blocks.len()];
-            let task = Task {
-                index,
-                uses: &uses,
-                shown: &[],
-                unit_of: &units.of_block,
-                units: &units.units,
-                bytes: 100,
-                focus: None,
-                candidates: None,
-            };
             let look = index.blocks.iter().rev().find(|block| block.look);
             let line = look.map_or(0, |block| block.lines.start);
             assert!(line > 0, "the command is a look");
-            Packer::new(&task).factors[line as usize]
+            with_task(&history, 100, |task, _| Packer::new(&task).factors[line as usize])
         };
         assert!(factor(true) < factor(false));
     }
