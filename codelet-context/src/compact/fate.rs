@@ -1,0 +1,81 @@
+//! What became of each message, and why, for a person.
+
+use super::{Fate, FateKind};
+use crate::cut;
+use crate::draft::Draft;
+use crate::history::History;
+use crate::message::{Message, Part, Role};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What becomes of each message of a history when these drafts and lines of it are shown.
+pub fn fates(history: &History, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {
+    let index = history.index();
+    let mut lines = vec![0_usize; history.messages().len()];
+    for block in &index.blocks {
+        let count = block.lines.clone().filter(|&line| taken[line as usize]).count();
+        lines[block.message as usize] += count;
+    }
+    let mut shown = drafts.iter().peekable();
+    let messages = history.messages().iter().enumerate();
+    messages
+        .map(|(at, message)| {
+            let quoted = match lines[at] {
+                0 => String::from("in the summary only"),
+                1 => String::from("1 line quoted"),
+                count => format!("{} lines quoted", cut::grouped(count)),
+            };
+            match shown.next_if(|draft| draft.source == at) {
+                Some(draft)
+                    if draft.message.parts.len() == message.parts.len() && draft.message.parts.iter().all(is_whole) =>
+                {
+                    let why = match message.role {
+                        Role::System => "system prompt",
+                        Role::User if message.is_prompt() => "the user's words",
+                        _ => "recent",
+                    };
+                    Fate {
+                        kind: FateKind::Kept,
+                        why: why.to_owned(),
+                    }
+                }
+                Some(_) => Fate {
+                    kind: FateKind::Shortened,
+                    why: if lines[at] > 0 { quoted } else { String::from("cut") },
+                },
+                None if lines[at] > 0 => Fate {
+                    kind: FateKind::Excerpted,
+                    why: quoted,
+                },
+                None => Fate {
+                    kind: FateKind::Summarised,
+                    why: quoted,
+                },
+            }
+        })
+        .collect()
+}
+
+/// The fates of the messages as they were before mending.
+pub fn fates_before(history: &History, valid: &History, fates: Vec<Fate>) -> Vec<Fate> {
+    let places = valid.messages().iter().map(Arc::as_ptr).zip(fates);
+    let known: HashMap<*const Message, Fate> = places.collect();
+    let fate = |message: &Arc<Message>| {
+        let mended = || Fate {
+            kind: FateKind::Shortened,
+            why: String::from("mended: it was not valid"),
+        };
+        known.get(&Arc::as_ptr(message)).cloned().unwrap_or_else(mended)
+    };
+    history.messages().iter().map(fate).collect()
+}
+
+/// Whether a part of the view says all that it said in the history.
+pub fn is_whole(part: &Part) -> bool {
+    match part {
+        Part::Text(text) => text.cut.is_none(),
+        Part::ToolCall(call) => call.cut.is_none(),
+        Part::ToolResult(result) => result.output.iter().all(is_whole),
+        _ => true,
+    }
+}

@@ -1,0 +1,158 @@
+//! What a compaction came to: the view, how much smaller it is, what became of each message, and what the user should know.
+
+use crate::anchor::Anchor;
+use crate::candidates::Candidates;
+use crate::cut;
+use crate::message::Message;
+use crate::strategy::{self, StrategyStats};
+use crate::summary_request::Failure;
+use crate::tokens::{self, Tokens};
+use crate::view::View;
+use std::sync::Arc;
+
+/// How much there is of a conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    /// Messages.
+    pub messages: usize,
+    /// Tokens, estimated.
+    pub tokens: Tokens,
+    /// Bytes of text, names and parameters.
+    pub bytes: u64,
+}
+
+/// How many turns there are, and what became of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TurnCount {
+    /// All turns.
+    pub total: usize,
+    /// Turns kept as messages, at least in part.
+    pub kept: usize,
+    /// Turns of which only prompts and lines of the summary are left.
+    pub summarised: usize,
+}
+
+/// What became of one message of the history.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fate {
+    /// What was done.
+    pub kind: FateKind,
+    /// Why, in a few words for a person.
+    pub why: String,
+}
+
+/// The things that can become of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum FateKind {
+    /// It stands as it was.
+    Kept,
+    /// It stands, with cuts or pointers in it.
+    Shortened,
+    /// Lines of it stand in the summary.
+    Excerpted,
+    /// It is told of in the summary only.
+    Summarised,
+}
+
+/// Something the user should know about a compaction that did not go as far as it should.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The conversation became less than 60 % smaller.
+    SmallSaving {
+        /// Tokens before.
+        before: Tokens,
+        /// Tokens after.
+        after: Tokens,
+    },
+    /// The budget is smaller than what must be kept.
+    OverBudget {
+        /// Tokens asked for.
+        budget: Tokens,
+        /// The least that is possible.
+        smallest: Tokens,
+    },
+    /// The conversation is still close to the occupancy at which the next compaction is due.
+    StillClose {
+        /// Tokens after.
+        after: Tokens,
+        /// The occupancy that triggers a compaction.
+        trigger: Tokens,
+    },
+    /// The summary is the template's, because the model's is none.
+    NotWritten(Failure),
+    /// The conversation was not valid, and was mended on the way (orphans, duplicate ids and the like).
+    Mended {
+        /// How many places.
+        places: u64,
+    },
+}
+
+/// What a compaction came to.
+#[derive(Clone, Debug)]
+pub struct Compaction {
+    /// What would be sent now, and what was removed.
+    pub view: View,
+    /// Whether anything was done.
+    pub changed: bool,
+    /// Before.
+    pub before: Size,
+    /// After, on the same basis.
+    pub after: Size,
+    /// The turns.
+    pub turns: TurnCount,
+    /// The anchor that the kept part begins with.
+    pub anchor: Option<Anchor>,
+    /// What the strategies did.
+    pub strategies: StrategyStats,
+    /// What became of each message of the history.
+    pub fates: Vec<Fate>,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+    /// Which lines the next compaction of this history should look at; unless it said so itself, all.
+    pub(crate) candidates: Option<Candidates>,
+}
+
+impl Size {
+    /// How much there is in these messages, estimated.
+    pub fn of(messages: &[Arc<Message>]) -> Self {
+        Size {
+            messages: messages.len(),
+            tokens: messages.iter().map(|message| tokens::estimate_message(message)).sum(),
+            bytes: messages.iter().map(|message| strategy::bytes(message) as u64).sum(),
+        }
+    }
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = |number: u64| cut::grouped(number as usize);
+        match self {
+            Warning::SmallSaving { before, after } => write!(
+                f,
+                "only {} → {} tokens: less than 60% smaller",
+                shown(*before),
+                shown(*after)
+            ),
+            Warning::OverBudget { budget, smallest } => write!(
+                f,
+                "a budget of {} cannot hold what must be kept; the smallest possible budget is {}",
+                shown(*budget),
+                shown(*smallest)
+            ),
+            Warning::StillClose { after, trigger } => write!(
+                f,
+                "{} tokens are left and {} trigger the next compaction: it is not far",
+                shown(*after),
+                shown(*trigger)
+            ),
+            Warning::NotWritten(failure) => write!(f, "{failure}; the summary is made without a model"),
+            Warning::Mended { places: 1 } => write!(f, "the conversation was not valid in 1 place and was mended"),
+            Warning::Mended { places } => write!(
+                f,
+                "the conversation was not valid in {} places and was mended",
+                shown(*places)
+            ),
+        }
+    }
+}

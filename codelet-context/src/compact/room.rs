@@ -1,0 +1,97 @@
+//! How what is kept as messages is made to fit its part of the budget.
+
+use super::{NOTICE, SUMMARY_HEAD};
+use crate::draft::{self, Class, Draft};
+use crate::message::{Message, Part, Role};
+use crate::recall::Archive;
+use crate::strategy::pairing;
+use crate::tokens::{self, PART_TOKENS, Tokens};
+
+/// The share of a budget that the kept steps may take; the rest is for prompts and the summary, where a token says more.
+pub const KEPT_SHARE: f64 = 0.15;
+/// The share of a budget that one output among the kept steps may take before it is shortened.
+pub const OUTPUT_SHARE: f64 = 0.05;
+/// The share of a budget that the parameters of the kept calls may take before they are shortened.
+const CALLS_SHARE: f64 = 0.2;
+/// The share of a budget that prompts may take before the longest of them are shortened.
+const PROMPTS_SHARE: f64 = 0.2;
+/// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
+/// they are cut only where they would leave too little room for anything else.
+const STANDING_SHARE: f64 = 0.5;
+
+/// Shortens what is too long for its share of the budget.
+pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
+    let whole: Tokens = drafts.iter().map(Draft::estimate).sum();
+    if whole.saturating_add(overhead(drafts)) <= share(budget, KEPT_SHARE + PROMPTS_SHARE) {
+        return;
+    }
+    // What is pinned is shortened only where nothing else helps.
+    let free = |drafts: &mut [Draft], class, cap, archive: &mut Archive| {
+        draft::shorten(drafts.iter_mut().filter(|draft| !draft.pinned), class, cap, archive);
+    };
+    free(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
+    for (class, part) in [
+        (Class::Calls, CALLS_SHARE),
+        (Class::Standing, STANDING_SHARE),
+        (Class::Prompts, PROMPTS_SHARE),
+    ] {
+        let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
+        free(drafts, class, cap, archive);
+    }
+}
+
+/// Shortens further until everything fits: outputs first, what stands always late, prompts last. Whether it does.
+pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
+    // What is pinned is shortened when the rest is as short as it can be, and still before prompts.
+    let free = Class::ALL[..3].iter().map(|&class| (class, false));
+    for (class, pinned) in free.chain(Class::ALL.map(|class| (class, true))) {
+        let may = |draft: &&mut Draft| pinned || !draft.pinned;
+        // Markers have a size of their own, so the first cap may not suffice.
+        for tighter in 0..4 {
+            let whole: Tokens = drafts.iter().map(Draft::estimate).sum();
+            if whole <= room {
+                return true;
+            }
+            let weights = draft::weights(drafts.iter().filter(|draft| pinned || !draft.pinned), class);
+            let excess = (whole - room) << tighter;
+            let left = weights.iter().sum::<Tokens>().saturating_sub(excess);
+            let cap = draft::fair_cap(weights, left);
+            draft::shorten(drafts.iter_mut().filter(may), class, cap, archive);
+        }
+        draft::shorten(drafts.iter_mut().filter(may), class, 0, archive);
+    }
+    drafts.iter().map(Draft::estimate).sum::<Tokens>() <= room
+}
+
+/// Tokens of the summary's frame and of the notices.
+pub fn overhead(drafts: &[Draft]) -> Tokens {
+    let first = drafts.iter().find(|draft| draft.message.role != Role::System);
+    // A view that begins with an answer is given an opening by `pairing`.
+    let opening = if first.is_none_or(|draft| draft.message.role == Role::User) {
+        ""
+    } else {
+        pairing::OPENING
+    };
+    let texts = [SUMMARY_HEAD, NOTICE, opening];
+    texts
+        .iter()
+        .filter(|text| !text.is_empty())
+        .map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS)
+        .sum()
+}
+
+/// What keeping a message takes once its outputs are shortened. Prompts stand anyway.
+pub fn weigh(message: &Message, output_cap: Tokens) -> Tokens {
+    let parts = message.parts.iter().map(|part| match part {
+        Part::ToolResult(_) => tokens::estimate_part(part).min(output_cap.max(PART_TOKENS)),
+        Part::Thinking(thinking) if !thinking.is_bound() => 0,
+        Part::Text(_) | Part::Image(_) | Part::Opaque(_) if message.role != Role::Assistant => 0,
+        _ => tokens::estimate_part(part),
+    });
+    parts.sum()
+}
+
+/// A share of a budget, rounded down.
+pub fn share(budget: Tokens, part: f64) -> Tokens {
+    (budget as f64 * part) as Tokens
+}
