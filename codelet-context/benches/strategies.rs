@@ -62,6 +62,7 @@ fn conversation() -> View {
             body: "I should look at this first.".into(),
             signature: Some("c2lnbmF0dXJl".into()),
             redacted: None,
+            is_wanted_back: false,
             extra: Default::default(),
         };
         messages.push(Message::new(

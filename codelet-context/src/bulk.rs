@@ -182,8 +182,10 @@ impl Bulk {
             tool: asked.as_ref().map_or_else(|| "tool".into(), |asked| asked.tool.clone()),
         });
         self.by_place.insert(place, number);
-        self.by_call.insert(result.call_id.clone(), number);
-        if saves > 0 {
+        if self.by_call.insert(result.call_id.clone(), number).is_some() {
+            // An id that is used again says no longer which answer is meant.
+            self.items[number as usize].state = State::Exempt;
+        } else if saves > 0 {
             self.waiting.push(Reverse((self.position + shelter.tokens, number)));
         }
         for text in result.texts().filter(|text| text.body.len() >= 256) {

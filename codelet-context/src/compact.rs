@@ -15,13 +15,16 @@ mod room;
 pub use result::{Compaction, Fate, FateKind, Size, TurnCount, Warning};
 
 use crate::anchor::Anchor;
+use crate::body::Body;
 use crate::candidates::Candidates;
+use crate::cut;
 use crate::digest;
 use crate::draft::{self, Class, Draft};
 use crate::history::History;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::pack::{self, Choice, Task, Use};
 use crate::policy::{CompactionConfig, Pressure};
+use crate::posing;
 use crate::recall::{Archive, Handle};
 use crate::reminder;
 use crate::select::{self, Kept};
@@ -86,6 +89,8 @@ const FACTS_BYTES: usize = 8_000;
 /// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
 const DIGEST_SHARE: f64 = 0.1;
 const DIGEST_BYTES: usize = 24_000;
+/// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
+const SENTENCE: usize = 300;
 /// Less than this share saved is worth a warning.
 const MODEST_SAVING: f64 = 0.6;
 
@@ -427,10 +432,12 @@ impl<'a> Work<'a> {
                 digest.min(DIGEST_BYTES) + FACTS_BYTES
             }
         };
-        let mut facts = self.tell(kept.start, bytes.saturating_sub(1), budget);
+        let pinned = self.pinned_texts(bytes / 2);
+        let mut facts = self.tell(kept.start, bytes.saturating_sub(pinned.len() + 1), budget);
         if !facts.is_empty() {
             facts.push('\n');
         }
+        facts.push_str(&pinned);
         let room = bytes.saturating_sub(facts.len() + DIGEST_HEAD.len());
         let left = self.left_of_cuts(&drafts);
         let (digest, Choice { taken, candidates }) = self.digest(&uses, &left, room);
@@ -489,15 +496,19 @@ impl<'a> Work<'a> {
 
     /// The facts that the summary begins with.
     fn tell(&self, start: usize, bytes: usize, budget: Option<Tokens>) -> String {
+        let facts = self.history.facts();
+        // The list has room of its own beside the other facts, since all that is left to do is to be told.
+        let listed = summary::todo_bytes(&facts).min(bytes / 4);
         let most = match budget {
-            Some(budget) => ((room::share(budget, FACTS_SHARE) * 4) as usize)
-                .min(FACTS_BYTES)
-                .min(bytes),
-            None => FACTS_BYTES,
+            Some(budget) => {
+                let most = (room::share(budget, FACTS_SHARE) * 4) as usize;
+                most.min(FACTS_BYTES).saturating_add(listed).min(bytes)
+            }
+            None => FACTS_BYTES + listed,
         };
+        let (_, notes) = self.notes();
         if let Some(written) = self.options.written {
-            // The model was not told what is pinned, so the engine says it.
-            let mut text = summary::tell_pins(self.options.notes, most);
+            let mut text = summary::tell_what_stands(&notes, &facts, most);
             if !text.is_empty() {
                 text.push('\n');
             }
@@ -505,16 +516,50 @@ impl<'a> Work<'a> {
             text.push_str(written[..end].trim_end());
             return text;
         }
-        let facts = self.history.facts();
         let story = Story {
             messages: self.history.messages(),
             turns: &self.turns,
             until: start,
             facts: &facts,
             anchors: &self.anchors,
-            pins: self.options.notes,
+            pins: &notes,
         };
         summary::tell(&story, most)
+    }
+
+    /// The pinned texts: those that are shown as they stand, and those that are a sentence among the facts.
+    fn notes(&self) -> (Vec<&'a str>, Vec<&'a str>) {
+        let is_long = |note: &&str| note.len() > SENTENCE || note.trim_end().contains('\n');
+        self.options.notes.iter().copied().partition(is_long)
+    }
+
+    /// The long ones of the pinned texts in at most `bytes`: whole, or without the middle, under the handle of the whole.
+    fn pinned_texts(&mut self, bytes: usize) -> String {
+        let (long, _) = self.notes();
+        let mut text = String::new();
+        for (number, note) in long.iter().enumerate() {
+            let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);
+            let header = format!("[pinned {handle}]\n");
+            let lines: Vec<_> = note.lines().filter_map(posing::quotable).collect();
+            // Each line may get a space in front, and the mark in the middle is one more.
+            let frame = header.len() + lines.len() + digest::GAP.len() + 2;
+            let room = (bytes.saturating_sub(text.len()) / (long.len() - number)).saturating_sub(frame);
+            let shown = lines.join("\n");
+            let (head, tail) = match shown.len() <= room {
+                true => (shown.as_str(), ""),
+                false => cut::ends(&shown, room / 2, room / 2).unwrap_or_default(),
+            };
+            if head.is_empty() && tail.is_empty() {
+                continue;
+            }
+            text.push_str(&header);
+            head.lines().for_each(|line| digest::push_line(&mut text, line));
+            if head.len() < shown.len() {
+                text.push_str(digest::GAP);
+            }
+            tail.lines().for_each(|line| digest::push_line(&mut text, line));
+        }
+        text
     }
 
     /// Which blocks are shown, and which may give lines to the digest.

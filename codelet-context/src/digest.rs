@@ -26,8 +26,6 @@ pub(crate) struct Units {
 const LIST_HEADER: &str = "[ran]\n";
 /// The mark where lines are left out, with its line break.
 pub(crate) const GAP: &str = "…\n";
-/// No quoted line may contain the name of a reminder's tag.
-const TAG: &str = "system-reminder";
 /// Longest name of a file in a header, in bytes.
 const LONGEST_NAME: usize = 80;
 
@@ -138,8 +136,11 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
     let mut text = String::new();
     let mut shown: Vec<(u32, u32)> = Vec::new();
     for (number, block) in index.blocks.iter().enumerate() {
-        if block.subject && taken[block.lines.start as usize] {
-            push_line(&mut text, index.text_of(block, block.lines.start as usize));
+        if block.subject
+            && taken[block.lines.start as usize]
+            && let Some(path) = posing::quotable(index.text_of(block, block.lines.start as usize))
+        {
+            push_line(&mut text, &path);
         }
         if body(block).any(|line| taken[line as usize]) {
             shown.push((units.of_block[number], number as u32));
@@ -166,20 +167,16 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
         let mut gap = false;
         let is_said = |line: &u32| !listing || units.units[owner as usize].is_command(*line);
         for line in body(block).filter(is_said) {
-            let quoted = if taken[line as usize] {
-                index.text_of(block, line as usize)
-            } else {
-                TAG
-            };
-            if quoted.contains(TAG) {
+            let quoted = taken[line as usize].then(|| index.text_of(block, line as usize));
+            let Some(quoted) = quoted.and_then(posing::quotable) else {
                 gap = true;
                 continue;
-            }
+            };
             if gap {
                 text.push_str(GAP);
                 gap = false;
             }
-            push_line(&mut text, quoted);
+            push_line(&mut text, &quoted);
         }
     }
     text
@@ -190,7 +187,8 @@ fn body(block: &Block) -> Range<u32> {
     block.lines.start + u32::from(block.subject)..block.lines.end
 }
 
-fn push_line(text: &mut String, line: &str) {
+/// A quoted line, told from the engine's own.
+pub(crate) fn push_line(text: &mut String, line: &str) {
     if posing::poses(line.as_bytes()) {
         text.push(' ');
     }

@@ -4,6 +4,7 @@ use crate::body::Body;
 use crate::cut;
 use crate::message::{Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall};
 use crate::recall::Archive;
+use crate::strategy::thinking_prune;
 use crate::tokens::{self, PART_TOKENS, Tokens};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -151,8 +152,14 @@ fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
     let bytes = (cap.saturating_sub(PART_TOKENS) as usize).saturating_mul(4);
     match part {
         Part::Text(text) => {
-            if text.cut.is_none()
-                && let Some((body, handle)) = cut_text(&text.body, bytes, "text", archive)
+            // What was cut before is cut anew from the whole.
+            let whole = match &text.cut {
+                None => Some(text.body.clone()),
+                Some(handle) => archive.get(handle.as_str()).map(|removed| removed.body.clone()),
+            };
+            if let Some(whole) = whole
+                && let Some((body, handle)) = cut_text(&whole, bytes, "text", archive)
+                && body.len() < text.body.len()
             {
                 text.body = body;
                 text.cut = Some(handle);
@@ -322,12 +329,15 @@ fn visit_strings<'a>(value: &'a Value, depth: usize, see: &mut impl FnMut(&'a st
 pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive) -> (u64, u64) {
     let (mut hits, mut bytes) = (0, 0);
     for draft in drafts.iter_mut() {
+        let goes = |part: &Part| matches!(part, Part::Thinking(thinking) if !thinking.is_needed_in(&draft.message));
+        let goes: Vec<bool> = draft.message.parts.iter().map(goes).collect();
+        let mut goes = goes.into_iter();
         let mut left = Vec::new();
         let mut sources = draft.parts.iter();
         draft.message.parts.retain(|part| {
             let source = sources.next();
-            if let Part::Thinking(thinking) = part
-                && !thinking.is_bound()
+            if goes.next() == Some(true)
+                && let Part::Thinking(thinking) = part
             {
                 archive.keep(&thinking.body, "thinking", REASON);
                 hits += 1;
@@ -372,7 +382,7 @@ pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
     };
     match part {
         Part::Text(text) => keep(&text.body, if tool.is_empty() { "text" } else { tool }),
-        Part::Thinking(thinking) => keep(&thinking.body, "thinking"),
+        Part::Thinking(thinking) => thinking_prune::keep(archive, thinking, REASON),
         Part::Image(image) => keep(&image.data, "image"),
         Part::ToolCall(call) => keep(call.parameters.json(), &call.tool),
         Part::ToolResult(result) => {

@@ -152,6 +152,11 @@ impl Economy {
         (self.next, self.plan) = (None, None);
     }
 
+    /// Whether it reckons with a window of this size.
+    pub fn is_for(&self, window: Tokens) -> bool {
+        self.window == window
+    }
+
     pub fn breaks(&self) -> &[Break] {
         &self.breaks
     }
@@ -269,6 +274,11 @@ impl Economy {
 
     pub fn bulk(&self) -> &Bulk {
         &self.bulk
+    }
+
+    /// The cut that was planned came to nothing.
+    pub fn give_up_cut(&mut self) {
+        (self.next, self.plan, self.moves) = (None, None, 0);
     }
 
     /// An output of the view was replaced by a marker.

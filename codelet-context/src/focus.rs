@@ -1,5 +1,6 @@
 //! What the user asks a compaction to attend to: lines with these words, lines beside them, and files named by them.
 
+use crate::exact;
 use crate::index::Index;
 use std::collections::HashSet;
 
@@ -124,7 +125,7 @@ fn rarity(lines: usize, of: usize) -> f32 {
     if lines <= FEW {
         return 1.0;
     }
-    ((of as f32 / lines as f32).ln() / RARE.ln()).clamp(0.0, 1.0)
+    (exact::log2(of as f32 / lines as f32) / exact::log2(RARE)).clamp(0.0, 1.0)
 }
 
 /// The words to look for, in lower case, each once.

@@ -220,6 +220,9 @@ pub struct Thinking {
     pub signature: Option<Arc<str>>,
     /// Encrypted thinking that only the vendor can read.
     pub redacted: Option<Arc<str>>,
+    /// It came in the open, in a form in which some vendors want it back beside the calls that it led to, in every later
+    /// request; nobody checks the words. (DeepSeek's "thinking mode, tool calls": a request without it is refused.)
+    pub is_wanted_back: bool,
     /// Unread fields.
     pub extra: Extra,
 }
@@ -228,6 +231,11 @@ impl Thinking {
     /// Whether the vendor checks this block when it comes back, so that it may not be altered.
     pub fn is_bound(&self) -> bool {
         self.signature.as_ref().is_some_and(|s| !s.is_empty()) || self.redacted.is_some()
+    }
+
+    /// Whether it has to stay as long as the message that it stands in: a vendor checks it, or wants it back with the calls.
+    pub(crate) fn is_needed_in(&self, message: &Message) -> bool {
+        self.is_bound() || self.is_wanted_back && message.calls().next().is_some()
     }
 }
 
@@ -388,6 +396,8 @@ pub enum ActionKind {
     Search,
     /// Keeps the list of what is to be done.
     Todo,
+    /// Asks the user something, or for approval of a plan; the answer is the user's.
+    Ask,
     /// Anything else.
     #[default]
     Other,

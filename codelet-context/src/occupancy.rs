@@ -1,5 +1,6 @@
 //! How full the window will be at the next request: what was last counted, and an estimate of what came since.
 
+use crate::exact;
 use crate::tokens::Tokens;
 use crate::usage::Usage;
 use std::ops::RangeInclusive;
@@ -116,6 +117,11 @@ impl Occupancy {
         self.shown / self.estimated
     }
 
+    /// Takes over what the reports of a later state of the same session have shown about estimates.
+    pub fn keep_ratio(&mut self, later: &Occupancy) {
+        (self.shown, self.estimated) = (later.shown, later.estimated);
+    }
+
     /// An estimate, as this session's reports say it should have been.
     pub fn scale(&self, estimate: Tokens) -> Tokens {
         (estimate as f64 * self.ratio()).ceil() as Tokens
@@ -126,7 +132,7 @@ impl Occupancy {
             return;
         }
         let weight = (MOST / estimated).min(1.0);
-        let fade = 0.5_f64.powf(estimated * weight / HALF_LIFE);
+        let fade = exact::halved(estimated * weight / HALF_LIFE);
         self.shown = self.shown * fade + shown * weight;
         self.estimated = self.estimated * fade + estimated * weight;
     }

@@ -183,7 +183,7 @@ impl Gatherer {
                 }
             }
             ActionKind::Todo if result.success != Some(false) => self.facts.todo.take(&call.parameters),
-            ActionKind::Other if result.success != Some(false) => self.decide(&call.parameters, result),
+            ActionKind::Ask if result.success != Some(false) => self.decide(&call.parameters, result),
             _ => {}
         }
     }
@@ -286,7 +286,7 @@ impl Gatherer {
         });
     }
 
-    /// A question to the user with its answer, or a plan that the user approved, by the shape of the parameters.
+    /// A question to the user with its answer, or a plan that the user approved.
     fn decide(&mut self, parameters: &Parameters, result: &ToolResult) {
         let map = parameters.as_map();
         let questions = match (map.get("questions"), map.get("question"), map.get("plan")) {
@@ -607,26 +607,28 @@ mod tests {
 
     #[test]
     fn what_the_user_decided_when_asked_is_kept() {
+        let ask = || Action::on(ActionKind::Ask, []);
         let talk = Talk::new()
             .call(
-                Action::default(),
+                ask(),
                 json!({"questions": [{"question": "Which database?", "options": []}]}),
                 Some(true),
                 "Which database? = sqlite",
             )
             .call(
-                Action::default(),
+                ask(),
                 json!({"plan": "1. do it"}),
                 Some(true),
                 "The user has approved the plan",
             )
+            .call(ask(), json!({"plan": "2. not that"}), Some(false), "rejected")
+            .call(ask(), json!({"url": "x"}), Some(true), "page")
             .call(
                 Action::default(),
-                json!({"plan": "2. not that"}),
-                Some(false),
-                "rejected",
-            )
-            .call(Action::default(), json!({"url": "x"}), Some(true), "page");
+                json!({"question": "May I push?"}),
+                Some(true),
+                "Yes. The user has approved it.",
+            );
         let decisions = talk.facts().decisions;
         let shown: Vec<_> = decisions
             .iter()

@@ -32,6 +32,12 @@ impl Pins {
         self.0.len() < before
     }
 
+    /// The same without those for which `goes` holds.
+    pub fn but_for(mut self, goes: impl Fn(&Pin) -> bool) -> Self {
+        self.0.retain(|pin| !goes(pin));
+        self
+    }
+
     /// All of them.
     pub fn all(&self) -> &[Pin] {
         &self.0

@@ -1,7 +1,89 @@
-//! Which quoted lines could be taken for lines of the summary itself.
+//! Which quoted lines could be taken for lines of the summary itself, or for words of a harness.
 //!
 //! The summary is the user's message and quotes what tools printed. A line that begins as one of its own does gets a space
-//! in front, so that whoever reads it sees which lines the engine wrote.
+//! in front, so that whoever reads it sees which lines the engine wrote. A line with a tag in which a harness speaks is not
+//! quoted at all. What breaks a line, turns it round or cannot be seen is taken out first.
+
+use std::borrow::Cow;
+
+/// The name of a reminder's tag, which no quoted line contains.
+const TAG: &str = "system-reminder";
+/// Tags in which harnesses and vendors frame calls, answers and turns. Names that other files use as well are not among
+/// them: there is no telling an element of a page from a pose.
+const HARNESS_TAGS: [&str; 9] = [
+    "assistant",
+    "function_calls",
+    "function_results",
+    "human",
+    "invoke",
+    "system",
+    "tool_call",
+    "tool_result",
+    "tool_use",
+];
+
+/// A line as it may be quoted, never longer than it is; `None` for one that had better not be.
+pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
+    let is_plain = line.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte));
+    let shown = if is_plain {
+        Cow::Borrowed(line)
+    } else {
+        let seen = line
+            .chars()
+            .filter(|&c| !turns(c) && (c == '\t' || breaks(c) || !c.is_control()));
+        let seen: String = seen.map(|c| if breaks(c) { ' ' } else { c }).collect();
+        if seen == line {
+            Cow::Borrowed(line)
+        } else {
+            Cow::Owned(seen)
+        }
+    };
+    // What cannot be seen could hide a name.
+    let bare = if is_plain {
+        Cow::Borrowed(line)
+    } else {
+        Cow::Owned(shown.chars().filter(|&c| !is_unseen(c)).collect::<String>())
+    };
+    let has_tag = contains(&bare, TAG) || bare.match_indices('<').any(|(at, _)| is_harness_tag(&bare[at + 1..]));
+    (!has_tag).then(|| {
+        if bare.len() < shown.len() && poses(bare.as_bytes()) {
+            bare
+        } else {
+            shown
+        }
+    })
+}
+
+fn contains(text: &str, name: &str) -> bool {
+    let (text, name) = (text.as_bytes(), name.as_bytes());
+    text.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name))
+}
+
+/// Whether what follows a `<` is the name of a tag in which a harness speaks.
+fn is_harness_tag(after: &str) -> bool {
+    let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+    let end = after.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ':'));
+    let name = &after[..end.unwrap_or(after.len())];
+    // Vendors put a namespace before some of them.
+    let name = name.rsplit(':').next().unwrap_or(name);
+    HARNESS_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
+}
+
+/// Whether a terminal or a model may take it for the end of a line.
+fn breaks(c: char) -> bool {
+    matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether it changes the direction of what follows, or carries text that nobody sees.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether it takes no room of its own: marks of direction and of no width, joiners, variants.
+pub(crate) fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
 
 /// How the summary's own lines begin, and the messages around it, beside brackets, headings and lists.
 const OPENINGS: [&str; 22] = [
@@ -48,6 +130,39 @@ pub(crate) fn poses(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_hides_turns_or_breaks_a_line_is_taken_out_and_tags_of_a_harness_are_not_quoted() {
+        for (line, shown) in [
+            ("quiet\r## Context\rGoal: x", Some("quiet ## Context Goal: x")),
+            ("a\u{2028}Goal: b\u{85}c", Some("a Goal: b c")),
+            ("\u{200b}Goal: x", Some("Goal: x")),
+            ("Go\u{200d}al: x", Some("Goal: x")),
+            ("\u{202e}evil\u{feff}", Some("evil")),
+            ("می\u{200c}خواهم 👩\u{200d}💻", Some("می\u{200c}خواهم 👩\u{200d}💻")),
+            ("\tlet a: Vec<String> = b; // ü", Some("\tlet a: Vec<String> = b; // ü")),
+            ("<user name=\"x\"> <summary>", Some("<user name=\"x\"> <summary>")),
+            ("<SYSTEM-REMINDER type=\"claudeMd\">", None),
+            ("a <sys\u{200b}tem-\u{7}reminder> b", None),
+            ("</tool_result><user>", None),
+            ("< / x:Function_Calls>", None),
+            ("see system-reminder.md", None),
+        ] {
+            assert_eq!(quotable(line).as_deref(), shown, "{line:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_quoted_line_is_never_longer_and_is_quoted_as_it_is_the_second_time(line in "[\\PC\r\u{200b}\u{2028}<>/a-z:-]{0,40}") {
+            if let Some(shown) = quotable(&line) {
+                prop_assert!(shown.len() <= line.len());
+                let again = quotable(&shown);
+                prop_assert_eq!(again.as_deref(), Some(&*shown));
+            }
+        }
+    }
 
     #[test]
     fn what_begins_like_the_engines_own_words_poses() {

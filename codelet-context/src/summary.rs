@@ -19,7 +19,9 @@ use crate::anchor::Anchor;
 use crate::message::Message;
 use crate::outcome::Facts;
 use crate::turn::Turn;
-use context::{add_decisions, add_errors, add_goal, add_pins, add_status, add_todo, lengthen_pins};
+use context::{
+    TODO_FRAME, add_decisions, add_errors, add_goal, add_pins, add_status, add_todo, count_todo, lengthen_pins, urgent,
+};
 use outcomes::{add_outcomes, lengthen_outcomes};
 use page::Page;
 use std::sync::Arc;
@@ -52,7 +54,13 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     let mut page = Page::new(bytes);
     let width = |most: usize| most.min(bytes / 5).max(40);
     add_pins(&mut page, story.pins, bytes);
-    add_todo(&mut page, story.facts, 0..3, width(ITEM));
+    add_todo(
+        &mut page,
+        story.facts,
+        0..urgent(story.facts, bytes, width(ITEM)),
+        width(ITEM),
+    );
+    count_todo(&mut page, story.facts);
     add_errors(&mut page, story.facts, true, 1, 2, width(COMMAND));
     add_status(&mut page, story.facts, width(COMMAND));
     add_decisions(&mut page, story.facts, 2, width(ITEM));
@@ -68,17 +76,30 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     add_errors(&mut page, story.facts, true, usize::MAX, usize::MAX, width(COMMAND));
     add_errors(&mut page, story.facts, false, 3, 2, width(COMMAND));
     add_todo(&mut page, story.facts, 12..usize::MAX, width(ITEM));
+    count_todo(&mut page, story.facts);
     lengthen_outcomes(&mut page, longer);
     lengthen_pins(&mut page, story.pins);
     page.write()
 }
 
-/// What the user pinned, and nothing else, in at most `bytes` bytes.
-pub(crate) fn tell_pins(pins: &[&str], bytes: usize) -> String {
+/// What goes with a summary that a model has written, which was told none of it or may have left it out: what the user
+/// pinned, what is left to do, and how the checks stand. At most `bytes` bytes.
+pub(crate) fn tell_what_stands(pins: &[&str], facts: &Facts, bytes: usize) -> String {
     let mut page = Page::new(bytes);
     add_pins(&mut page, pins, bytes);
+    count_todo(&mut page, facts);
+    add_todo(&mut page, facts, 0..usize::MAX, ITEM.min(bytes / 5).max(40));
+    count_todo(&mut page, facts);
+    add_errors(&mut page, facts, true, 3, 2, COMMAND);
+    add_status(&mut page, facts, COMMAND);
     lengthen_pins(&mut page, pins);
     page.write()
+}
+
+/// What the open items of the list take in a summary, in bytes.
+pub(crate) fn todo_bytes(facts: &Facts) -> usize {
+    let open = facts.todo.items().filter(|item| item.state.is_open());
+    open.map(|item| TODO_FRAME + item.text.len().min(ITEM)).sum()
 }
 
 #[cfg(test)]
@@ -121,7 +142,7 @@ mod tests {
             } else if let Some((question, answer)) = line.strip_prefix("ask ").and_then(|rest| rest.split_once(" => "))
             {
                 parameters = json!({"question": question});
-                (Action::default(), true, answer)
+                (Action::on(ActionKind::Ask, []), true, answer)
             } else {
                 messages.push(Arc::new(Message::assistant(line)));
                 continue;

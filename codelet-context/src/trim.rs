@@ -4,7 +4,7 @@
 use crate::body::Body;
 use crate::cut;
 use crate::message::{Message, Origin, Part, Text, ToolResult};
-use crate::recall::Archive;
+use crate::recall::{Archive, Handle};
 use std::sync::Arc;
 
 /// The name under which a light edit archives what it removes.
@@ -47,6 +47,26 @@ pub(crate) fn masked<'a>(
         }
     }
     is_smaller.then_some(masked)
+}
+
+/// Whether the markers of a mask stand for what this answer says, be it whole or cut.
+pub(crate) fn is_mask_of(mask: &ToolResult, result: &ToolResult, archive: &Archive) -> bool {
+    let stands_for = |handle: &Handle, block: &Part| match block {
+        Part::Text(text) if text.cut.as_ref() == Some(handle) => true,
+        Part::Text(text) => archive
+            .get(handle.as_str())
+            .is_some_and(|whole| whole.body == text.body),
+        Part::Image(image) => archive
+            .get(handle.as_str())
+            .is_some_and(|whole| whole.body == image.data),
+        Part::Opaque(opaque) => archive
+            .get(handle.as_str())
+            .is_some_and(|whole| whole.body == *opaque.json()),
+        _ => false,
+    };
+    let handles = mask.texts().filter_map(|text| text.cut.as_ref());
+    let mut handles = handles.map(|handle| result.output.iter().any(|block| stands_for(handle, block)));
+    handles.all(|is_there| is_there)
 }
 
 /// A marker with lines of the text behind it, where there are any, the text is whole, and that is shorter.

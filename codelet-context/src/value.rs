@@ -5,6 +5,7 @@
 //! matter, and they are coarse: halving or doubling any of them changes recall by about a point.
 
 use crate::candidates::Candidates;
+use crate::exact;
 use crate::index::{Index, NONE};
 use crate::items::{Item, ItemKind, KINDS};
 
@@ -37,12 +38,12 @@ const ANSWERED: ByKind = [0.9, 0.4, 0.04];
 const ALSO_ANSWERED: f32 = 1.6;
 /// In the user's words.
 const PROMPTED: ByKind = [0.7, 1.5, 0.6];
-/// How the value grows with the number of calls and of results that have the thing.
-const CALLS_EXPONENT: f32 = 0.45;
-const RESULTS_EXPONENT: f32 = 0.4;
+/// How the value grows with the number of calls and of results that have the thing: as powers, in 64ths.
+const CALLS_EXPONENT: u32 = 29;
+const RESULTS_EXPONENT: u32 = 26;
 /// The value falls with the distance `d` in tokens as `(1 + d / 1000)^-0.25`.
 const DISTANCE: f32 = 1_000.0;
-const DISTANCE_EXPONENT: f32 = -0.25;
+const DISTANCE_EXPONENT: u32 = exact::PARTS / 4;
 /// A name in more than this share of the messages is known anyway. Short conversations have no such names.
 const FREQUENT: f32 = 0.3;
 const FREQUENT_FROM: u32 = 10;
@@ -172,10 +173,10 @@ impl Curves {
         let distance = (0..=STEPS)
             .map(|step| {
                 let root = step as f32 * longest / STEPS as f32;
-                (1.0 + root * root / DISTANCE).powf(DISTANCE_EXPONENT)
+                1.0 / exact::power(1.0 + root * root / DISTANCE, DISTANCE_EXPONENT)
             })
             .collect();
-        let power = |exponent: f32| std::array::from_fn(|count| (count.max(1) as f32).powf(exponent));
+        let power = |exponent| std::array::from_fn(|count| exact::power(count.max(1) as f32, exponent));
         Curves {
             calls: power(CALLS_EXPONENT),
             results: power(RESULTS_EXPONENT),

@@ -5,6 +5,7 @@ mod common;
 
 use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Refusal, Report, Signals};
+use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Message, Origin, Part, ReminderKind, Role, Text};
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
@@ -434,7 +435,49 @@ fn a_provider_that_refuses_again_and_again_ends_in_an_error() {
             last = conversation.state("a model", 0).current;
         };
         assert!(matches!(error, Refusal::Stuck(_)), "{error}");
+        conversation.configure(CompactionConfig::new(1_000_000));
+        assert_eq!(
+            conversation.decide(Signals::default()),
+            None,
+            "a model with a larger window mends it"
+        );
+        assert!(conversation.compact(Reason::Asked).is_ok());
     }
+}
+
+#[test]
+fn going_back_to_before_a_prompt_keeps_what_the_user_and_the_provider_have_settled_since() {
+    let mut conversation = conversation(40, 4_000, 20_000);
+    let earlier = conversation.clone();
+    conversation.append(Message::user("And the writer."));
+    conversation.pin(Pin::Text("never touch the release branch".into()));
+    conversation.pin(Pin::Message(conversation.history().messages().len() - 1));
+    conversation.attend_to(Some("release"));
+    let dear = Economics {
+        preset: Preset::Off,
+        ..Economics::default()
+    };
+    conversation.set_economics(dear.clone());
+    conversation.configure(CompactionConfig::new(30_000));
+    conversation.compact(Reason::Asked).unwrap();
+    let handle = conversation.archive().iter().next().unwrap().0.to_string();
+    let limit = |conversation: &Conversation| conversation.state("a model", 0).capacity;
+    let settled = limit(&conversation);
+    conversation.restore(earlier.clone());
+    assert_eq!(conversation.view().messages, earlier.view().messages);
+    assert_eq!(
+        conversation.pins(),
+        [Pin::Text("never touch the release branch".into())],
+        "the message is gone"
+    );
+    assert_eq!(conversation.economics(), &dear);
+    assert_eq!(limit(&conversation), settled);
+    let removal = conversation.why(&handle).unwrap();
+    let (number, edit) = removal.edit.unwrap();
+    assert!(number == 1 && edit.reason == Reason::Asked && edit.is_undone);
+    conversation.compact(Reason::Asked).unwrap();
+    assert!(summary(&conversation).contains("never touch the release branch"));
+    assert!(!conversation.edits().last().unwrap().is_undone);
 }
 
 #[test]

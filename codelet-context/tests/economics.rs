@@ -321,6 +321,42 @@ fn an_expired_cache_is_made_use_of_and_a_warm_one_left_alone() {
 }
 
 #[test]
+fn an_output_under_an_id_that_is_used_again_is_never_taken_for_the_other() {
+    let mut conversation = Conversation::new(CompactionConfig::new(400_000), 0);
+    conversation.append(Message::user("Look at everything."));
+    // Some servers begin anew with each reply.
+    for number in 0..80 {
+        conversation.append(says(vec![run("call_0", &format!("./look {number}"))]));
+        conversation.append(answers(vec![result("call_0", output(number, 4_000))]));
+    }
+    if let Some(reason) = conversation.decide(COLD) {
+        conversation.compact(reason).unwrap();
+    }
+    conversation.compact_to(60_000, Reason::Asked).unwrap();
+    let whole = conversation.history().messages().to_vec();
+    for message in &conversation.view().messages {
+        for (place, text) in message.tool_results().flat_map(|result| result.texts()).enumerate() {
+            let Some(handle) = &text.cut else { continue };
+            let behind = conversation.recall(handle.as_str(), None).unwrap();
+            // What is left of it is a piece of what its handle gives back.
+            for line in text
+                .body
+                .as_str()
+                .lines()
+                .filter(|line| !line.contains(handle.as_str()) && !line.starts_with('…'))
+            {
+                assert!(behind.contains(line), "{place}: {line}");
+            }
+            assert!(whole.iter().any(|message| {
+                message
+                    .tool_results()
+                    .any(|result| result.texts().any(|text| text.body.as_str() == behind))
+            }));
+        }
+    }
+}
+
+#[test]
 fn what_was_set_aside_can_be_read_back_and_put_back() {
     let mut conversation = stale(80);
     let before = conversation.view().messages.clone();

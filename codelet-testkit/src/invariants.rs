@@ -93,6 +93,7 @@ fn compacted(messages: &[Message], target: Target) -> Result<Compaction, String>
     budget_is_kept_or_the_warning_is_true(&history, target, &done)?;
     prompts_survive(messages, &done.view)?;
     handles_restore(messages, &done.view)?;
+    nothing_is_lost(messages, &done.view)?;
     let again = compact(&self::history(messages), target);
     ensure(again.view == done.view, || {
         "the same input gave another result".to_owned()
@@ -275,11 +276,14 @@ fn prompts_survive(messages: &[Message], view: &View) -> Kept {
             ensure(survives, || format!("a prompt is gone: {}", shape::line(message, 200)))?;
         }
         for part in &message.parts {
-            if let Part::Opaque(file) = part {
-                let stands = view.messages.iter().any(|shown| shown.parts.contains(part));
-                let survives = stands || cut.contains(file.json().as_str());
-                ensure(survives, || format!("a file is gone: {}", shape::line(message, 200)))?;
-            }
+            let file = match part {
+                Part::Opaque(file) => file.json(),
+                Part::Image(image) => &image.data,
+                _ => continue,
+            };
+            let stands = view.messages.iter().any(|shown| shown.parts.contains(part));
+            let survives = stands || cut.contains(file.as_str());
+            ensure(survives, || format!("a file is gone: {}", shape::line(message, 200)))?;
         }
     }
     Ok(())
@@ -290,6 +294,31 @@ fn own_texts(message: &Message) -> impl Iterator<Item = &codelet_context::messag
         Part::Text(text) if text.origin == Origin::Own => Some(text),
         _ => None,
     })
+}
+
+/// Every text, call, picture, thinking and file stands in the view as it was, or can be read back.
+fn nothing_is_lost(messages: &[Message], view: &View) -> Kept {
+    let mut there = HashSet::new();
+    for part in view.messages.iter().flat_map(|message| &message.parts) {
+        bodies(part, &mut there);
+    }
+    there.extend(view.archive.iter().map(|(_, removed)| removed.body.as_str()));
+    for message in messages {
+        let mut said = HashSet::new();
+        message.parts.iter().for_each(|part| bodies(part, &mut said));
+        // Blanks say nothing, and no vendor takes them.
+        let lost = said
+            .into_iter()
+            .find(|text| !text.trim().is_empty() && !there.contains(text));
+        if let Some(lost) = lost {
+            let start: String = lost.chars().take(200).collect();
+            return Err(format!(
+                "neither shown nor kept: {start:?} of {}",
+                shape::line(message, 200)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Each handle beside a shown part restores bytes that the conversation had.
@@ -322,6 +351,7 @@ fn bodies<'a>(part: &'a Part, into: &mut HashSet<&'a str>) {
         }
         Part::Thinking(thinking) => {
             into.insert(thinking.body.as_str());
+            into.extend(thinking.redacted.as_deref());
         }
         Part::Image(image) => {
             into.insert(image.data.as_str());

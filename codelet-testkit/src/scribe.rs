@@ -62,6 +62,7 @@ impl Scribe {
                 format!("ErUBCkYIBhgCIkD{:08x}testkit==", self.calls).as_str(),
             )),
             redacted: None,
+            is_wanted_back: false,
             extra: Extra::default(),
         }));
     }

@@ -241,6 +241,7 @@ fn very_many_tiny_messages() {
                 body: format!("t{n}").into(),
                 signature: Some("s".into()),
                 redacted: None,
+                is_wanted_back: false,
                 extra: Extra::default(),
             };
             Message::new(Role::Assistant, vec![Part::Thinking(thinking)])

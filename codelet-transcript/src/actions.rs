@@ -18,6 +18,8 @@ enum Does {
     Command,
     Search,
     Todo,
+    /// Asks the user. Only under the name as it stands: a tool server's tool of that name asks somebody else.
+    Ask,
     /// Something that the engine has no notion of, whatever its parameters look like.
     Other,
 }
@@ -55,6 +57,10 @@ const TOOLS: &[(&str, Does)] = &[
     ("slashcommand", Does::Other),
     ("recall", Does::Other),
     ("download", Does::Other),
+    ("askuserquestion", Does::Ask),
+    ("exitplanmode", Does::Ask),
+    ("exit_plan_mode", Does::Ask),
+    ("question", Does::Ask),
     // Codex
     ("exec_command", Does::Command),
     ("shell", Does::Command),
@@ -70,6 +76,7 @@ const TOOLS: &[(&str, Does)] = &[
     ("read_file", Does::Read),
     ("list_dir", Does::Search),
     ("grep_files", Does::Search),
+    ("request_user_input", Does::Ask),
     // OpenCode, Crush
     ("patch", Does::Change),
     ("view", Does::Read),
@@ -95,6 +102,7 @@ const TOOLS: &[(&str, Does)] = &[
     ("search_file_content", Does::Search),
     ("list_directory", Does::Search),
     ("write_todos", Does::Todo),
+    ("ask_user", Does::Ask),
     ("todo_write", Does::Todo),
     // Cursor
     ("edit_file", Does::Change),
@@ -123,6 +131,7 @@ const TOOLS: &[(&str, Does)] = &[
     ("search_files", Does::Search),
     ("list_code_definition_names", Does::Search),
     ("update_todo_list", Does::Todo),
+    ("ask_followup_question", Does::Ask),
     // Aider, Amp
     ("replace_lines", Does::Change),
     ("undo_edit", Does::Change),
@@ -250,6 +259,10 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
             kind: ActionKind::Todo,
             ..Action::default()
         },
+        Some(Does::Ask) => Action {
+            kind: ActionKind::Ask,
+            ..Action::default()
+        },
         Some(Does::Other) => Action::default(),
         None => by_shape(parameters),
     }
@@ -272,6 +285,7 @@ fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
         Does::Command => command(parameters).is_some(),
         Does::Search => has_any(parameters, &["pattern", "query", "regex", "path", "glob"]),
         Does::Todo => has_any(parameters, &["todos", "plan", "tasks", "items"]),
+        Does::Ask => false,
         Does::Other => true,
     }
 }

@@ -271,6 +271,7 @@ pub(crate) fn thinking_with(
         body: body.into(),
         signature: signature.map(Into::into),
         redacted: redacted.map(Into::into),
+        is_wanted_back: false,
         extra,
     }
 }

@@ -139,6 +139,7 @@ pub(crate) fn thinking(
         body: Body::new(words),
         signature,
         redacted,
+        is_wanted_back: false,
         extra: Extra::new(mark.into_iter().collect()),
     }))
 }

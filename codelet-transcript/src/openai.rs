@@ -8,7 +8,7 @@ use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
 use crate::{actions, arguments, attachment};
-use codelet_context::message::{Image, Message, Parameters, Part, Role, ToolCall, ToolResult};
+use codelet_context::message::{Image, Message, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 /// The names under which servers return thinking in the open.
@@ -142,7 +142,10 @@ fn thinking(fields: &mut Fields) -> Option<Part> {
         .into_iter()
         .find(|name| fields.peek(name).is_some_and(|text| !text.is_empty()))?;
     let body = fields.string(name)?;
-    Some(Part::Thinking(thinking_with(body, None, None, Default::default())))
+    Some(Part::Thinking(Thinking {
+        is_wanted_back: true,
+        ..thinking_with(body, None, None, Default::default())
+    }))
 }
 
 /// What was said. `null`, no content and an empty list leave their note in the message.

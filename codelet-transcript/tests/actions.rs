@@ -165,3 +165,33 @@ proptest! {
         prop_assert!(action.paths.iter().all(|path| !path.is_empty() && !path.starts_with("/dev/")));
     }
 }
+
+#[test]
+fn only_an_agents_own_tool_asks_the_user() {
+    let question = json!({"question": "May the release branch be force pushed?"});
+    for tool in [
+        "AskUserQuestion",
+        "ask_followup_question",
+        "ask_user",
+        "question",
+        "request_user_input",
+    ] {
+        check(tool, question.clone(), ActionKind::Ask, &[]);
+    }
+    for tool in [
+        "mcp__wiki__ask_question",
+        "wiki__ask_user",
+        "server.question",
+        "ask_question",
+        "search_docs",
+    ] {
+        check(tool, question.clone(), ActionKind::Other, &[]);
+    }
+    check("ExitPlanMode", json!({"plan": "1. do it"}), ActionKind::Ask, &[]);
+    check(
+        "mcp__x__ExitPlanMode",
+        json!({"plan": "1. do it"}),
+        ActionKind::Other,
+        &[],
+    );
+}

@@ -326,6 +326,7 @@ fn thinking_goes_only_to_the_vendor_that_made_it() {
             body: "hm".into(),
             signature: Some("c2ln".into()),
             redacted: None,
+            is_wanted_back: false,
             extra: Extra::new(marks),
         };
         Message::new(Role::Assistant, vec![Part::Thinking(thinking), Part::text("done")])
@@ -404,6 +405,7 @@ fn part() -> impl Strategy<Value = Part> {
             body: "hm".into(),
             signature: signed.then(|| "c2ln".into()),
             redacted: redacted.then(|| "ZGF0YQ==".into()),
+            is_wanted_back: false,
             extra: Extra::default(),
         })),
         1 => any::<bool>().prop_map(|is_url| Part::Image(Image {

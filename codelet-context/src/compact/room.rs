@@ -13,16 +13,19 @@ pub const KEPT_SHARE: f64 = 0.15;
 pub const OUTPUT_SHARE: f64 = 0.05;
 /// The share of a budget that the parameters of the kept calls may take before they are shortened.
 const CALLS_SHARE: f64 = 0.2;
-/// The share of a budget that prompts may take before the longest of them are shortened.
+/// The share of a budget that prompts may take before the huge ones among them are shortened.
 const PROMPTS_SHARE: f64 = 0.2;
+/// A prompt of fewer tokens is not huge: it is shortened only where not even prompts would fit otherwise.
+const HUGE_PROMPT: Tokens = 500;
+/// Cut down to fewer tokens than this, a prompt is hardly more than its marker: then the oldest ones give way to theirs.
+const LEAST_PROMPT: Tokens = 60;
 /// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
 /// they are cut only where they would leave too little room for anything else.
 const STANDING_SHARE: f64 = 0.5;
 
 /// Shortens what is too long for its share of the budget.
 pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
-    let whole: Tokens = drafts.iter().map(Draft::estimate).sum();
-    if whole.saturating_add(overhead(drafts)) <= share(budget, KEPT_SHARE + PROMPTS_SHARE) {
+    if whole(drafts).saturating_add(overhead(drafts)) <= share(budget, KEPT_SHARE + PROMPTS_SHARE) {
         return;
     }
     // What is pinned is shortened only where nothing else helps.
@@ -36,7 +39,8 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
         (Class::Prompts, PROMPTS_SHARE),
     ] {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
-        free(drafts, class, cap, archive);
+        let least = if class == Class::Prompts { HUGE_PROMPT } else { 0 };
+        free(drafts, class, cap.max(least), archive);
     }
 }
 
@@ -44,23 +48,64 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
 pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
     // What is pinned is shortened when the rest is as short as it can be, and still before prompts.
     let free = Class::ALL[..3].iter().map(|&class| (class, false));
-    for (class, pinned) in free.chain(Class::ALL.map(|class| (class, true))) {
+    for (class, pinned) in free.chain(Class::ALL[..4].iter().map(|&class| (class, true))) {
         let may = |draft: &&mut Draft| pinned || !draft.pinned;
         // Markers have a size of their own, so the first cap may not suffice.
         for tighter in 0..4 {
-            let whole: Tokens = drafts.iter().map(Draft::estimate).sum();
-            if whole <= room {
+            let all = whole(drafts);
+            if all <= room {
                 return true;
             }
             let weights = draft::weights(drafts.iter().filter(|draft| pinned || !draft.pinned), class);
-            let excess = (whole - room) << tighter;
+            let excess = (all - room) << tighter;
             let left = weights.iter().sum::<Tokens>().saturating_sub(excess);
             let cap = draft::fair_cap(weights, left);
             draft::shorten(drafts.iter_mut().filter(may), class, cap, archive);
         }
         draft::shorten(drafts.iter_mut().filter(may), class, 0, archive);
     }
-    drafts.iter().map(Draft::estimate).sum::<Tokens>() <= room
+    squeeze_prompts(drafts, room, archive)
+}
+
+/// Shortens prompts until everything fits: the long ones as far as something of them is left, then the oldest give way to
+/// markers, then the one that the session began with, and last the newest, which is what is being worked on. Whether it fits.
+fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
+    let weight = |draft: &Draft| draft::weights([draft], Class::Prompts).iter().sum::<Tokens>();
+    let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| weight(&drafts[at]) > 0).collect();
+    let newest = order.pop();
+    if !order.is_empty() {
+        order.rotate_left(1);
+    }
+    order.extend(newest);
+    order.sort_by_key(|&at| drafts[at].pinned);
+    let all = whole(drafts);
+    if all <= room {
+        return true;
+    }
+    let spared = newest
+        .filter(|&at| weight(&drafts[at]) <= HUGE_PROMPT)
+        .map(|at| drafts[at].source);
+    let may = |draft: &&Draft| Some(draft.source) != spared;
+    let weights = draft::weights(drafts.iter().filter(may), Class::Prompts);
+    let left = weights.iter().sum::<Tokens>().saturating_sub(all - room);
+    let cap = draft::fair_cap(weights, left).max(LEAST_PROMPT);
+    let others = drafts.iter_mut().filter(|draft| Some(draft.source) != spared);
+    draft::shorten(others, Class::Prompts, cap, archive);
+    let mut all = whole(drafts);
+    for at in order {
+        if all <= room {
+            break;
+        }
+        let draft = &mut drafts[at];
+        all -= draft.estimate();
+        draft::shorten([&mut *draft], Class::Prompts, 0, archive);
+        all += draft.estimate();
+    }
+    all <= room
+}
+
+fn whole(drafts: &[Draft]) -> Tokens {
+    drafts.iter().map(Draft::estimate).sum()
 }
 
 /// Tokens of the summary's frame and of the notices.
@@ -84,7 +129,7 @@ pub fn overhead(drafts: &[Draft]) -> Tokens {
 pub fn weigh(message: &Message, output_cap: Tokens) -> Tokens {
     let parts = message.parts.iter().map(|part| match part {
         Part::ToolResult(_) => tokens::estimate_part(part).min(output_cap.max(PART_TOKENS)),
-        Part::Thinking(thinking) if !thinking.is_bound() => 0,
+        Part::Thinking(thinking) if !thinking.is_needed_in(message) => 0,
         Part::Text(_) | Part::Image(_) | Part::Opaque(_) if message.role != Role::Assistant => 0,
         _ => tokens::estimate_part(part),
     });

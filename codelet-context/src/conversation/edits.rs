@@ -7,6 +7,7 @@ use crate::compact::{self, Options, Size, Target, Warning};
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Part, Role};
 use crate::notice::Notice;
+use crate::pin::Pin;
 use crate::policy::{Progress, Reason, Stuck};
 use crate::reminder;
 use crate::strategy::{self, Limits, thinking_prune};
@@ -287,6 +288,11 @@ impl Conversation {
             .zip(old)
             .filter(|(at, old)| !Arc::ptr_eq(&self.view.messages[*at], old))
             .collect();
+        if changed.is_empty() {
+            // Nothing could be put aside after all: the prefix stands, and the cut is not tried again.
+            self.economy.give_up_cut();
+            return Ok(Notice::trimmed(0, before, before, false));
+        }
         for (at, old) in &changed {
             let new = &self.view.messages[*at];
             self.shown.tokens =
@@ -298,21 +304,18 @@ impl Conversation {
         let removed = self.economy.trimmed(reason, &cut, &self.view.messages);
         self.occupancy.removed(removed);
         self.tracker.rebuilt(self.occupancy.next_request());
-        let is_changed = !changed.is_empty();
-        if is_changed {
-            self.snapshots.push(Snapshot {
-                before: Before::Messages(changed),
-                edit: number,
-            });
-            self.edits.push(Edit {
-                reason,
-                at: self.history.messages().len(),
-                before,
-                after,
-                is_undone: false,
-            });
-        }
-        Ok(Notice::trimmed(masked, before, after, is_changed))
+        self.snapshots.push(Snapshot {
+            before: Before::Messages(changed),
+            edit: number,
+        });
+        self.edits.push(Edit {
+            reason,
+            at: self.history.messages().len(),
+            before,
+            after,
+            is_undone: false,
+        });
+        Ok(Notice::trimmed(masked, before, after, true))
     }
 
     /// What was removed once stays removed in a view that was built anew.
@@ -328,6 +331,10 @@ impl Conversation {
                 let Some(mask) = self.masks.get(&result.call_id) else {
                     continue;
                 };
+                // Some agents use an id again.
+                if !trim::is_mask_of(mask, result, &view.archive) {
+                    continue;
+                }
                 if tokens::estimate_result(mask) < tokens::estimate_result(result) {
                     view.messages[at] = trim::replaced(&view.messages[at], part, mask.clone());
                 }
@@ -377,14 +384,34 @@ impl Conversation {
         true
     }
 
-    /// Goes back to how this conversation was when `earlier` was cloned from it. What was billed since stays billed, what
-    /// a provider has taught of its limit stays learned, and everything that was ever removed can still be read back.
+    /// Goes back to how this conversation was when `earlier` was cloned from it. What was said goes; what the user and
+    /// the provider have settled since stays: pins, the focus, the model with its prices, the bill, the limit and the
+    /// ratio that reports have shown. Everything that was ever removed can still be read back.
     pub fn restore(&mut self, earlier: Conversation) {
         let later = std::mem::replace(self, earlier);
         self.tracker.keep_bill(&later.tracker);
         self.economy.keep_breaks(&later.economy);
         self.config = later.config;
+        let economics = later.economy.economics();
+        if economics != self.economy.economics() || !self.economy.is_for(self.config.window()) {
+            self.set_economics(economics.clone());
+        }
+        let said = self.history.messages().len();
+        self.pins = later
+            .pins
+            .but_for(|pin| matches!(pin, Pin::Message(index) if *index >= said));
+        self.focus = later.focus;
+        self.occupancy.keep_ratio(&later.occupancy);
         self.view.archive.merge(&later.view.archive);
+        // Edits since then are on record, and count as taken back.
+        let since = later.edits.into_iter().skip(self.edits.len());
+        self.edits.extend(since.map(|edit| Edit {
+            is_undone: true,
+            ..edit
+        }));
+        for (handle, number) in later.removed_by {
+            self.removed_by.entry(handle).or_insert(number);
+        }
     }
 
     /// Every edit point so far, oldest first.
@@ -412,6 +439,8 @@ impl Conversation {
     pub(super) fn begin_attempts_anew(&mut self) {
         self.guard.reset();
         self.stuck = None;
+        self.refusals = 0;
+        self.is_refused = false;
     }
 
     /// The calls of the last step that may still be answered. Once the user has said something, they cannot.

@@ -8,6 +8,7 @@
 //!   that this vendor wants it back.
 //! - Encrypted thinking, or thinking that has an id, can be tied to the items after it: one vendor refuses a call whose
 //!   reasoning is missing. A message that has any keeps all of its thinking; half of it would be an alteration.
+//! - Thinking in the open beside calls, where vendors of its form want it back ([`Thinking::is_wanted_back`]), stays with them.
 
 use super::{Limits, StrategyCount, part_bytes};
 use crate::body::Body;
@@ -36,7 +37,9 @@ pub fn drop_thinking_of_finished_turns(view: &mut View, limits: &Limits) -> Stra
 pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limits, count: &mut StrategyCount) {
     for index in range {
         let message = &view.messages[index];
-        let stays = |it: &Thinking| is_tied(it) || (limits.bound_thinking && it.is_bound());
+        let has_calls = message.calls().next().is_some();
+        let stays =
+            |it: &Thinking| is_tied(it) || it.is_wanted_back && has_calls || (limits.bound_thinking && it.is_bound());
         if thinking(message).next().is_none()
             || thinking(message).any(stays)
             || !message.parts.iter().any(says_something_else)
@@ -59,7 +62,7 @@ pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limit
 }
 
 /// Keeps what a dropped thinking said.
-pub(super) fn keep(archive: &mut Archive, thinking: &Thinking, reason: &'static str) {
+pub(crate) fn keep(archive: &mut Archive, thinking: &Thinking, reason: &'static str) {
     if !thinking.body.is_empty() {
         archive.keep(&thinking.body, "thinking", reason);
     }

@@ -10,6 +10,9 @@ use crate::turn::Turn;
 use crate::verdict::Verdict;
 use std::ops::Range;
 
+/// What stands around an item of the list, at most.
+pub(super) const TODO_FRAME: usize = "To do, under way: \n".len();
+
 /// Pins take half of the room, shared equally; a pin that needs less leaves its rest to the next.
 pub(super) fn add_pins(page: &mut Page, pins: &[&str], bytes: usize) {
     let mut room = bytes / 2;
@@ -38,6 +41,35 @@ pub(super) fn lengthen_pins(page: &mut Page, pins: &[&str]) {
 
 fn pin_line(pin: &str, most: usize) -> String {
     format!("Pinned: {}", harmless(pin, most))
+}
+
+/// How many of the open items of the list go before other facts: as many as take half of the room, and three at least.
+pub(super) fn urgent(facts: &Facts, bytes: usize, width: usize) -> usize {
+    let mut room = bytes / 2;
+    let open = facts.todo.items().filter(|item| item.state.is_open());
+    let fitting = open.take_while(|item| {
+        let taken = TODO_FRAME + item.text.len().min(width);
+        let fits = taken <= room;
+        room = room.saturating_sub(taken);
+        fits
+    });
+    fitting.count().max(3)
+}
+
+/// Says how many open items of the list found no room so far. Called early, so that there is room for it, and again at the
+/// end, when the number is known.
+pub(super) fn count_todo(page: &mut Page, facts: &Facts) {
+    let place = (Topic::Todo, usize::MAX - 1, 0);
+    page.remove(place);
+    let open = facts.todo.items().filter(|item| item.state.is_open()).count();
+    let told = page
+        .lines
+        .keys()
+        .filter(|(topic, number, _)| *topic == Topic::Todo && *number < open);
+    let left = open - told.count();
+    if left > 0 {
+        page.add(place, format!("To do, and not listed here: {left} more"));
+    }
 }
 
 pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, width: usize) {

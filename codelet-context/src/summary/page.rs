@@ -63,6 +63,13 @@ impl Page {
         }
     }
 
+    /// Takes a line back, with its room.
+    pub(super) fn remove(&mut self, place: Place) {
+        if let Some(line) = self.lines.remove(&place) {
+            self.room += line.len() + 1;
+        }
+    }
+
     pub(super) fn write(self) -> String {
         let mut out = String::new();
         let mut section = "";

@@ -1,5 +1,7 @@
 //! Quotations on one line, which can be taken for nothing else.
 
+use crate::posing::is_unseen;
+
 /// A command between backticks, without the folder that it is run in; a long one without its middle.
 pub(super) fn shown_command(command: &str, most: usize) -> String {
     let mut line = command.trim();
@@ -75,11 +77,6 @@ fn one_line(text: &str, most: usize) -> (String, bool) {
         }
     }
     (out, false)
-}
-
-fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether a `<` with this behind it and that before it opens a tag that a harness could have written.

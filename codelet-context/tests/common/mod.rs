@@ -40,6 +40,7 @@ pub fn thinks(words: &str, signature: Option<&str>) -> Part {
         body: words.into(),
         signature: signature.map(Arc::from),
         redacted: None,
+        is_wanted_back: false,
         extra: Extra::default(),
     })
 }
@@ -154,12 +155,14 @@ fn thinking() -> impl Strategy<Value = Part> {
         text(),
         prop::option::of(Just("c2ln")),
         prop::option::weighted(0.2, Just("ZW5j")),
+        any::<bool>(),
     )
-        .prop_map(|(body, signature, redacted)| {
+        .prop_map(|(body, signature, redacted, is_wanted_back)| {
             Part::Thinking(Thinking {
                 body: body.into(),
                 signature: signature.map(Arc::from),
                 redacted: redacted.map(Arc::from),
+                is_wanted_back,
                 extra: Extra::default(),
             })
         })

@@ -165,6 +165,7 @@ fn thinking(words: &str, signature: Option<&str>, redacted: Option<&str>) -> Par
         body: Body::from(words),
         signature: signature.map(Arc::from),
         redacted: redacted.map(Arc::from),
+        is_wanted_back: false,
         extra: Extra::default(),
     })
 }

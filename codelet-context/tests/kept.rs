@@ -1,0 +1,268 @@
+//! What stays whatever the budget: the user's words, what is pinned, what is left to do, and thinking that belongs to calls.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use codelet_context::compact::{Compaction, Options, Target, compact, compact_with};
+use codelet_context::history::History;
+use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Thinking, ToolCall};
+use codelet_context::strategy::apply_all;
+use codelet_context::tokens::estimate_message;
+use codelet_context::view::View;
+use common::{answers, result, run, says, thinks};
+use serde_json::{Map, json};
+
+fn output(seed: usize, lines: usize) -> String {
+    let line = |line: usize| {
+        let number = (seed * 7_919 + line * 104_729) % 999_983;
+        format!("src/part_{number}.rs:{line}: let field_{number} = load({line});\n")
+    };
+    (0..lines).map(line).collect()
+}
+
+fn step(number: usize, lines: usize) -> [Message; 2] {
+    let id = format!("c{number}");
+    let call = says(vec![run(&id, &format!("./look {number}"))]);
+    [call, answers(vec![result(&id, output(number, lines))])]
+}
+
+fn prompt(number: usize) -> String {
+    format!(
+        "Prompt {number}: {}",
+        "please mind the umlauts in the names, too. ".repeat(7)
+    )
+}
+
+/// So many turns of one step, each prompt about 80 tokens long.
+fn chat(turns: usize) -> History {
+    let turn = |number| std::iter::once(Message::user(prompt(number))).chain(step(number, 60));
+    (0..turns).flat_map(turn).collect()
+}
+
+fn own_words(done: &Compaction) -> Vec<&str> {
+    let parts = done.view.messages.iter().filter(|message| message.role == Role::User);
+    let texts = parts.flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn summary(done: &Compaction) -> &str {
+    let parts = done.view.messages.iter().flat_map(|message| &message.parts);
+    let mut texts = parts.filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.next().unwrap()
+}
+
+#[test]
+fn prompts_that_fit_into_the_budget_stay_verbatim_however_many_they_are() {
+    let history = chat(120);
+    for budget in [14_000, 20_000, 40_000] {
+        let done = compact(&history, Target::Budget(budget));
+        assert!(done.after.tokens <= budget);
+        let whole = own_words(&done)
+            .into_iter()
+            .filter(|words| words.starts_with("Prompt "));
+        let said: Vec<String> = (0..120).map(prompt).collect();
+        assert_eq!(whole.collect::<Vec<_>>(), said, "at {budget}");
+    }
+}
+
+#[test]
+fn where_not_all_prompts_fit_the_oldest_give_way_and_the_newest_last() {
+    let history = chat(120);
+    let done = compact(&history, Target::Budget(6_000));
+    assert!(done.after.tokens <= 6_000, "{} tokens", done.after.tokens);
+    let whole: Vec<bool> = own_words(&done)
+        .iter()
+        .map(|words| words.starts_with("Prompt "))
+        .collect();
+    assert_eq!(whole.len(), 120);
+    assert!(whole[0], "what the session began with");
+    assert!(!whole[1] && whole[119]);
+    let first = whole.iter().skip(1).position(|whole| *whole).unwrap();
+    assert!(
+        whole[1 + first..].iter().all(|whole| *whole),
+        "from some prompt on all are whole"
+    );
+    assert!(first < 80, "no more give way than have to: {first}");
+}
+
+#[test]
+fn a_huge_prompt_is_cut_and_the_short_ones_beside_it_are_not() {
+    let mut messages: Vec<Message> = vec![Message::user(format!("Read this.\n{}", output(1, 2_000)))];
+    messages.extend(step(1, 100));
+    messages.push(Message::user("And now the tests."));
+    messages.extend(step(2, 100));
+    let history: History = messages.into_iter().collect();
+    for budget in [1_200, 3_000, 9_000] {
+        let done = compact(&history, Target::Budget(budget));
+        assert!(done.after.tokens <= budget, "{} for {budget}", done.after.tokens);
+        let words = own_words(&done);
+        assert!(
+            words[0].starts_with("Read this.") && words[0].contains("recall"),
+            "{}",
+            words[0]
+        );
+        assert_eq!(words[1], "And now the tests.");
+    }
+}
+
+/// A call with thinking in the open before it, as vendors of the Chat form send it.
+fn thought(number: usize, is_wanted_back: bool) -> [Message; 2] {
+    let [call, answer] = step(number, 40);
+    let mut parts = vec![Part::Thinking(Thinking {
+        body: format!("I had better look at number {number}.").as_str().into(),
+        signature: None,
+        redacted: None,
+        is_wanted_back,
+        extra: Default::default(),
+    })];
+    parts.extend(call.parts.iter().cloned());
+    [says(parts), answer]
+}
+
+fn calls_and_thoughts(messages: &[std::sync::Arc<Message>]) -> (usize, usize) {
+    let of = |is: fn(&Part) -> bool| {
+        let with_calls = messages.iter().filter(|message| message.calls().next().is_some());
+        with_calls.filter(|message| message.parts.iter().any(is)).count()
+    };
+    (
+        of(|part| matches!(part, Part::ToolCall(_))),
+        of(|part| matches!(part, Part::Thinking(_))),
+    )
+}
+
+#[test]
+fn thinking_that_a_vendor_wants_back_beside_its_calls_stays_with_them_and_other_open_thinking_goes() {
+    for wanted in [true, false] {
+        let mut messages = vec![Message::user("Look at everything.")];
+        (0..40).for_each(|number| messages.extend(thought(number, wanted)));
+        let history: History = messages.clone().into_iter().collect();
+        let done = compact(&history, Target::Budget(6_000));
+        let (calls, thoughts) = calls_and_thoughts(&done.view.messages);
+        assert!(calls > 0);
+        assert_eq!(thoughts, if wanted { calls } else { 0 });
+        // A finished turn is no different to these vendors.
+        messages.push(Message::assistant("Done."));
+        messages.push(Message::user("Thanks. And the rest?"));
+        let mut view = View::new(messages);
+        apply_all(&mut view);
+        let (calls, thoughts) = calls_and_thoughts(&view.messages);
+        assert_eq!(thoughts, if wanted { calls } else { 0 });
+    }
+}
+
+#[test]
+fn encrypted_thinking_that_leaves_can_be_read_back() {
+    let mut messages = vec![Message::user("Look at everything.")];
+    for number in 0..30 {
+        let [call, answer] = step(number, 60);
+        let secret = format!("c2VjcmV0LW51bWJlci0{number:04}");
+        let mut parts = vec![Part::Thinking(Thinking {
+            body: "".into(),
+            signature: None,
+            redacted: Some(secret.as_str().into()),
+            is_wanted_back: false,
+            extra: Default::default(),
+        })];
+        parts.extend(call.parts.iter().cloned());
+        messages.extend([says(parts), answer]);
+    }
+    let done = compact(&messages.into_iter().collect(), Target::Budget(3_000));
+    let shown = format!("{:?}", done.view.messages);
+    for number in 0..30 {
+        let secret = format!("c2VjcmV0LW51bWJlci0{number:04}");
+        let kept = done
+            .view
+            .archive
+            .iter()
+            .any(|(_, removed)| removed.body.as_str() == secret);
+        assert!(kept || shown.contains(&secret), "number {number}");
+    }
+}
+
+#[test]
+fn a_pinned_file_keeps_its_lines_and_what_does_not_fit_has_a_handle() {
+    let file: String = (0..400)
+        .map(|line| format!("## rule {line}\n\tkeep it {line}\n"))
+        .collect();
+    let notes = ["tabs, not spaces", &file];
+    let mut options = Options::new(Target::Budget(8_000));
+    options.notes = &notes;
+    let done = compact_with(&chat(60), &options);
+    assert!(done.after.tokens <= 8_000);
+    let told = summary(&done);
+    assert!(told.contains("Pinned: tabs, not spaces\n"), "{told}");
+    assert!(
+        told.contains("\n ## rule 0\n\tkeep it 0\n ## rule 1\n"),
+        "told from headings, on lines of their own: {told}"
+    );
+    assert!(
+        told.contains("\tkeep it 399\n"),
+        "the end as well as the beginning: {told}"
+    );
+    let handle = told.split("[pinned ").nth(1).unwrap().split(']').next().unwrap();
+    assert_eq!(done.view.archive.recall(handle, None), Some(file.as_str()));
+    options.target = Target::Budget(30_000);
+    let roomy = compact_with(&chat(160), &options);
+    let told = summary(&roomy);
+    assert!(
+        (0..400).all(|line| told.contains(&format!("\tkeep it {line}\n"))),
+        "whole where there is room"
+    );
+}
+
+#[test]
+fn the_open_list_is_told_whole_and_what_has_no_room_is_counted() {
+    let items = |count: usize| {
+        let items: Vec<_> = (0..count)
+            .map(|item| json!({"content": format!("step {item} of the migration"), "status": "pending"}))
+            .collect();
+        let parameters = Map::from_iter([("todos".to_owned(), items.into())]);
+        let call = ToolCall::new("todo", "Todo", parameters).doing(Action::on(ActionKind::Todo, []));
+        let mut messages = vec![
+            Message::user("Migrate everything."),
+            says(vec![Part::ToolCall(call)]),
+            answers(vec![result("todo", "ok")]),
+        ];
+        (0..60).for_each(|number| messages.extend(step(number, 60)));
+        messages.into_iter().collect::<History>()
+    };
+    for written in [None, Some("The goal is to migrate everything.")] {
+        let mut options = Options::new(Target::Budget(4_000));
+        options.written = written;
+        let done = compact_with(&items(40), &options);
+        let told = summary(&done);
+        assert!(
+            (0..40).all(|item| told.contains(&format!("To do: step {item} of the migration"))),
+            "{told}"
+        );
+        let done = compact_with(&items(190), &options);
+        assert!(done.after.tokens <= 4_000);
+        let told = summary(&done);
+        let listed = told.lines().filter(|line| line.starts_with("To do: ")).count();
+        assert!(
+            listed >= 20 && told.contains(&format!("To do, and not listed here: {} more", 190 - listed)),
+            "{listed}: {told}"
+        );
+    }
+}
+
+#[test]
+fn signed_thinking_of_the_turn_under_way_stays_with_the_steps_that_stay() {
+    let mut messages = vec![Message::user("Look at everything.")];
+    for number in 0..30 {
+        let [call, answer] = step(number, 60);
+        let mut parts = vec![thinks(&format!("number {number}"), Some("c2ln"))];
+        parts.extend(call.parts.iter().cloned());
+        messages.extend([says(parts), answer]);
+    }
+    let weight: u64 = messages.iter().map(estimate_message).sum();
+    let done = compact(&messages.into_iter().collect(), Target::Budget(weight / 4));
+    let (calls, thoughts) = calls_and_thoughts(&done.view.messages);
+    assert!(calls > 0 && calls == thoughts, "{calls} and {thoughts}");
+}
