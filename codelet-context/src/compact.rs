@@ -66,6 +66,8 @@ pub struct Options<'a> {
     pub archive: Option<&'a Archive>,
     /// What the user asks the summary to attend to: lines with these words are quoted before others.
     pub focus: Option<&'a str>,
+    /// What each request holds beside its messages, as an estimate: the definitions of tools take their part of a window.
+    pub overhead: Tokens,
 }
 
 impl Options<'_> {
@@ -79,6 +81,7 @@ impl Options<'_> {
             shown: None,
             archive: None,
             focus: None,
+            overhead: 0,
         }
     }
 }
@@ -126,8 +129,8 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates
         Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
         Target::Budget(budget) => (Some(budget), untouched.after.tokens <= budget),
         Target::Window(window) => (
-            Some(CompactionConfig::new(window).target()),
-            !is_full(window, before.tokens),
+            Some(room_in(window, options.overhead)),
+            !is_full(window, before.tokens.saturating_add(options.overhead)),
         ),
     };
     let mut compaction = if fits {
@@ -171,6 +174,13 @@ fn never_larger(compacted: Compaction, untouched: Compaction, budget: Option<Tok
         warnings: warnings.into_iter().collect(),
         ..untouched
     }
+}
+
+/// What messages may take of a window after a compaction, beside this much. Definitions that fill the window by themselves
+/// leave no room that anybody could keep to; the least is a twentieth.
+fn room_in(window: Tokens, overhead: Tokens) -> Tokens {
+    let target = CompactionConfig::new(window).target();
+    target.saturating_sub(overhead).max(window / 20)
 }
 
 fn is_full(window: Tokens, occupancy: Tokens) -> bool {

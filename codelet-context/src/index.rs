@@ -4,6 +4,7 @@
 //! weighs and chooses.
 
 use crate::body::Body;
+use crate::encoded::is_encoded;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::look;
@@ -295,6 +296,10 @@ impl Index {
         };
         let prefix = prefix.min(bytes.len());
         if shown[prefix..].trim_start().is_empty() {
+            return previous;
+        }
+        // A command is worth knowing whatever it is given.
+        if !self.command && is_encoded(&bytes[prefix..]) {
             return previous;
         }
         let removed = kind == BlockKind::Call && (self.is_removed(start) || self.patch && bytes.first() == Some(&b'-'));

@@ -60,6 +60,7 @@ mod digest;
 mod draft;
 pub mod economics;
 mod economy;
+mod encoded;
 mod exact;
 mod excerpt;
 mod exchange;

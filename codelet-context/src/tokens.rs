@@ -1,6 +1,6 @@
 //! How much things weigh: estimates, before a provider has counted.
 
-use crate::message::{IMAGE_TOKENS, Message, Nature, Opaque, Part, ToolCall, ToolResult};
+use crate::message::{Extra, IMAGE_TOKENS, Message, Nature, Opaque, Part, ToolCall, ToolResult};
 
 /// A number of tokens.
 pub type Tokens = u64;
@@ -13,14 +13,37 @@ pub fn estimate_bytes(bytes: usize) -> Tokens {
     (bytes as Tokens).div_ceil(4)
 }
 
+/// Fields that nobody reads (ids, marks of a cache) weigh nothing until they are longer than this, in bytes: then they are
+/// content under a name that nobody here knows, and go with each request.
+const FEW_BYTES: usize = 1_024;
+
 /// The estimate for a message: that of its parts.
 pub fn estimate_message(message: &Message) -> Tokens {
-    message.parts.iter().map(estimate_part).sum()
+    unread(&message.extra) + message.parts.iter().map(estimate_part).sum::<Tokens>()
+}
+
+/// The estimate for fields that nobody reads.
+fn unread(extra: &Extra) -> Tokens {
+    match extra.bytes() {
+        bytes if bytes > FEW_BYTES => estimate_bytes(bytes),
+        _ => 0,
+    }
 }
 
 /// The estimate for a part: its text, names and parameters included, and [`PART_TOKENS`]. A tool's answer counts each
 /// of its blocks as a part.
 pub fn estimate_part(part: &Part) -> Tokens {
+    let extra = match part {
+        Part::Text(text) => unread(&text.extra),
+        Part::Thinking(thinking) => unread(&thinking.extra),
+        Part::Image(image) => unread(&image.extra),
+        Part::ToolCall(call) => unread(&call.extra),
+        Part::ToolResult(_) | Part::Opaque(_) => 0,
+    };
+    extra + estimate_read(part)
+}
+
+fn estimate_read(part: &Part) -> Tokens {
     match part {
         Part::Text(text) => estimate_bytes(text.body.len()) + PART_TOKENS,
         Part::Thinking(thinking) => {
@@ -49,5 +72,5 @@ fn estimate_call(call: &ToolCall) -> Tokens {
 pub(crate) fn estimate_result(result: &ToolResult) -> Tokens {
     let error = result.error.as_ref().map_or(0, |error| estimate_bytes(error.len()));
     let output: Tokens = result.output.iter().map(estimate_part).sum();
-    error + output.max(PART_TOKENS)
+    unread(&result.extra) + error + output.max(PART_TOKENS)
 }

@@ -467,3 +467,53 @@ fn a_text_cut_inside_a_character_is_read() {
     assert_eq!(json(stdout(&output))["messages"][0]["content"], "cut \u{fffd}");
     assert!(stderr(&output).contains("half a character"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_window_holds_the_definitions_of_tools_too() {
+    let mut with_tools = request(40);
+    let heavy: Vec<Value> = (0..60)
+        .map(|tool| {
+            json(&format!(
+                r#"{{"name": "tool_{tool}", "description": "{}", "input_schema": {{"type": "object"}}}}"#,
+                "explains itself at length. ".repeat(20)
+            ))
+        })
+        .collect();
+    with_tools["tools"] = Value::Array(heavy);
+    let weight = |args: &[&str]| {
+        let output = run_with(
+            &[&["inspect", "--json"], args].concat(),
+            with_tools.to_string().as_bytes(),
+        );
+        json(stdout(&output))["tokens"].as_u64().unwrap()
+    };
+    let window = format!("{}", weight(&[]) * 2);
+    let plain = run_with(&["compact", "--window", &window], request_text(40).as_bytes());
+    assert!(stderr(&plain).contains("Nothing to compact"), "{}", stderr(&plain));
+    let full = run_with(&["compact", "--window", &window], with_tools.to_string().as_bytes());
+    ended(&full, 0);
+    assert!(stderr(&full).contains("Context compacted"), "{}", stderr(&full));
+    let crowded = run_with(&["compact", "--window", "10k"], with_tools.to_string().as_bytes());
+    assert!(
+        stderr(&crowded).contains("the definitions of the tools alone take"),
+        "{}",
+        stderr(&crowded)
+    );
+}
+
+#[test]
+fn fields_that_nobody_reads_weigh_what_they_take() {
+    let details = "thinking in a form of its own. ".repeat(2_000);
+    let message = |role: &str, words: &str| serde_json::json!({"role": role, "content": words});
+    let mut reply = message("assistant", "Done.");
+    reply["reasoning_details"] = serde_json::json!([{"type": "reasoning.text", "text": details}]);
+    let request =
+        serde_json::json!({"model": "m", "messages": [message("user", "Begin."), reply, message("user", "Go on.")]});
+    let output = run_with(
+        &["inspect", "--from", "openai", "--json"],
+        request.to_string().as_bytes(),
+    );
+    ended(&output, 0);
+    let tokens = json(stdout(&output))["tokens"].as_u64().unwrap();
+    assert!(tokens > details.len() as u64 / 4, "{tokens}");
+}

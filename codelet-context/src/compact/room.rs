@@ -15,8 +15,10 @@ pub const OUTPUT_SHARE: f64 = 0.05;
 const CALLS_SHARE: f64 = 0.2;
 /// The share of a budget that prompts may take before the huge ones among them are shortened.
 const PROMPTS_SHARE: f64 = 0.2;
-/// A prompt of fewer tokens is not huge: it is shortened only where not even prompts would fit otherwise.
+/// A prompt of fewer tokens, or of a smaller part of the budget, is not huge: it is shortened only where not even prompts
+/// would fit otherwise.
 const HUGE_PROMPT: Tokens = 500;
+const HUGE_PART: Tokens = 20;
 /// Cut down to fewer tokens than this, a prompt is hardly more than its marker: then the oldest ones give way to theirs.
 const LEAST_PROMPT: Tokens = 60;
 /// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
@@ -39,7 +41,11 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
         (Class::Prompts, PROMPTS_SHARE),
     ] {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
-        let least = if class == Class::Prompts { HUGE_PROMPT } else { 0 };
+        let least = if class == Class::Prompts {
+            HUGE_PROMPT.min(budget / HUGE_PART)
+        } else {
+            0
+        };
         free(drafts, class, cap.max(least), archive);
     }
 }

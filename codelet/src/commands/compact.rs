@@ -1,7 +1,7 @@
 //! `codelet compact`: makes a conversation smaller, and says what it did.
 
 use crate::args::Compact;
-use crate::commands::{told_warnings, warn};
+use crate::commands::{told_warnings, tool_definitions, warn};
 use crate::exit::Failure;
 use crate::explain;
 use crate::input::Input;
@@ -9,11 +9,12 @@ use crate::output::{Output, is_same_file};
 use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
 use crate::report_json;
-use codelet_context::compact::{Compaction, Target, Warning, compact};
+use codelet_context::compact::{Compaction, Options, Target, Warning, compact_with};
 use codelet_context::history::History;
 use codelet_context::message::{Message, Origin, Part};
 use codelet_context::notice::smaller;
 use codelet_context::recall::Archive;
+use codelet_context::tokens::Tokens;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written};
@@ -60,7 +61,12 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     let began = Instant::now();
     let history: History = std::mem::take(&mut document.messages).into_iter().collect();
     let target = target(args);
-    let done = compact(&history, target);
+    let overhead = tool_definitions(&document);
+    let options = Options {
+        overhead,
+        ..Options::new(target)
+    };
+    let done = compact_with(&history, &options);
     let elapsed = began.elapsed();
     let odd = std::mem::take(&mut document.warnings);
     let written = match original.filter(|_| shows_all(&history, &done)) {
@@ -69,7 +75,8 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     };
     let told = done.warnings.iter().map(|warning| words(warning, &history));
     let left_out = written.warnings().iter().map(DocumentWarning::to_string);
-    let warnings = told_warnings(&name, &odd, told.chain(left_out));
+    let crowded = crowded(target, overhead);
+    let warnings = told_warnings(&name, &odd, told.chain(left_out).chain(crowded));
     drop(progress);
 
     // The result comes last: it may replace the input, which must not be lost if anything else fails.
@@ -169,6 +176,15 @@ impl Places {
             removed,
         })
     }
+}
+
+/// Definitions of tools that leave little of a window, which no compaction changes.
+fn crowded(target: Target, overhead: Tokens) -> Option<String> {
+    let Target::Window(window) = target else { return None };
+    (overhead > window / 2).then(|| {
+        let (taken, window) = (number(overhead), number(window));
+        format!("the definitions of the tools alone take {taken} tokens of a window of {window}; fewer tools leave more room")
+    })
 }
 
 fn target(args: &Compact) -> Target {
@@ -329,7 +345,7 @@ mod tests {
 
     #[test]
     fn the_notice_has_the_figures_on_one_line() {
-        let mut done = compact(&History::new(), Target::Select);
+        let mut done = compact_with(&History::new(), &Options::new(Target::Select));
         let look = Look::plain(80);
         let took = Duration::from_micros(3400);
         done.before = Size {

@@ -1,7 +1,7 @@
 //! `codelet inspect`: shows what fills the window.
 
 use crate::args::Inspect;
-use crate::commands::{told_warnings, warn};
+use crate::commands::{told_warnings, tool_definitions, warn};
 use crate::exit::Failure;
 use crate::input::Input;
 use crate::output::Output;
@@ -10,9 +10,9 @@ use crate::progress::Progress;
 use crate::report_json;
 use codelet_context::history::History;
 use codelet_context::inspect::{self, Inspection, Item, Kind, Place, Superseding, TurnShare};
-use codelet_context::tokens::{Tokens, estimate_bytes};
+use codelet_context::tokens::Tokens;
 use codelet_context::turn;
-use codelet_transcript::{Document, Format};
+use codelet_transcript::Format;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -61,12 +61,6 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     warn(&Look::stderr(), &warnings);
     std::mem::forget((history, document));
     Ok(())
-}
-
-/// What the definitions of the tools weigh, which a request carries besides its messages.
-fn tool_definitions(document: &Document) -> Tokens {
-    let tools = document.envelope.get("tools");
-    tools.map_or(0, |tools| estimate_bytes(tools.to_string().len()))
 }
 
 fn view(look: &Look, name: &str, format: Format, found: &Inspection, beside: Tokens) -> String {
