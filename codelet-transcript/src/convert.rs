@@ -9,6 +9,7 @@ use crate::document::{Document, Warning};
 use crate::envelope;
 use crate::extra::VENDOR;
 use crate::format::Format;
+use crate::gemini::answer;
 use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
 };
@@ -160,11 +161,11 @@ impl<'a> Converter<'a> {
     }
 
     fn result(&mut self, result: &ToolResult, call_id: Arc<str>) -> ToolResult {
-        let mut output: Vec<Part> = result
-            .output
-            .iter()
-            .flat_map(|part| self.part(part, Role::User, Place::Answer))
-            .collect();
+        let whole = answer::whole(result);
+        let shown = result.output.iter();
+        let shown = shown.filter(|part| whole.is_none() || !matches!(part, Part::Text(_)));
+        let mut output: Vec<Part> = whole.iter().map(|whole| Part::text(whole.as_str())).collect();
+        output.extend(shown.flat_map(|part| self.part(part, Role::User, Place::Answer)));
         output.extend(result.extra.get("output").and_then(attachment::screen));
         output.extend(
             result
