@@ -6,13 +6,11 @@ use crate::vendor::Wire;
 use codelet_agent::model::{Request, ToolSpec};
 use codelet_context::message::{Message, Part, Role};
 use codelet_context::tokens::Tokens;
-use codelet_transcript::{Document, Format, write};
+use codelet_transcript::{Document, Format, pictures, write};
 use serde_json::{Map, Value, json};
 
 /// What a model that sees no pictures is told instead of one.
 const UNSEEN: &str = "[an image, left out: this model sees none]";
-/// What stands in an answer whose pictures follow it, where a vendor takes none within answers.
-const BELOW: &str = "[an image, shown below]";
 
 /// How much a model is to think.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -135,32 +133,22 @@ impl Settings {
 
     /// Pictures only where they are seen, and within answers only where the vendor takes them there.
     fn pictures(&self, message: &mut Message) {
-        let has_picture = |part: &Part| match part {
-            Part::Image(_) => true,
-            Part::ToolResult(result) => result.output.iter().any(|part| matches!(part, Part::Image(_))),
-            _ => false,
-        };
-        let stays_within = matches!(self.wire, Wire::Anthropic | Wire::Responses);
-        if !message.parts.iter().any(has_picture) || (self.sees_images && stays_within) {
+        if self.sees_images {
+            if !pictures::stand_in_answers(format(self.wire)) {
+                pictures::show_below(message);
+            }
             return;
         }
-        let mut below = Vec::new();
+        let unseen = |part: &mut Part| {
+            if matches!(part, Part::Image(_)) {
+                *part = Part::text(UNSEEN);
+            }
+        };
         for part in &mut message.parts {
             match part {
-                Part::Image(_) if !self.sees_images => *part = Part::text(UNSEEN),
-                Part::ToolResult(result) => {
-                    for inner in &mut result.output {
-                        if matches!(inner, Part::Image(_)) {
-                            let words = if self.sees_images { BELOW } else { UNSEEN };
-                            below.push(std::mem::replace(inner, Part::text(words)));
-                        }
-                    }
-                }
-                _ => {}
+                Part::ToolResult(result) => result.output.iter_mut().for_each(unseen),
+                part => unseen(part),
             }
-        }
-        if self.sees_images {
-            message.parts.extend(below);
         }
     }
 
@@ -412,7 +400,7 @@ mod tests {
     fn a_picture_in_an_answer_is_shown_where_the_vendor_takes_it() {
         let chat = written(&settings(Wire::Chat), picture());
         assert_eq!(chat["messages"][2]["role"], "tool");
-        assert_eq!(chat["messages"][2]["content"][1]["text"], BELOW);
+        assert_eq!(chat["messages"][2]["content"][1]["text"], "[an image, shown below]");
         assert_eq!(chat["messages"][3]["role"], "user");
         assert_eq!(chat["messages"][3]["content"][0]["type"], "image_url");
         let anthropic = written(&settings(Wire::Anthropic), picture());

@@ -10,6 +10,7 @@ use crate::envelope;
 use crate::extra::VENDOR;
 use crate::format::Format;
 use crate::gemini::answer;
+use crate::pictures;
 use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
 };
@@ -115,7 +116,7 @@ impl<'a> Converter<'a> {
                 continue;
             }
             // A message of nothing but answers ends the reply as well: what the model said next, it said knowing them.
-            flush(&mut answers, &mut out);
+            flush(&mut answers, &mut out, self.to);
             if parts.is_empty() {
                 continue;
             }
@@ -127,7 +128,7 @@ impl<'a> Converter<'a> {
             }
             out.push(message);
         }
-        flush(&mut answers, &mut out);
+        flush(&mut answers, &mut out, self.to);
         if !system.is_empty() {
             out.insert(0, fit(Role::System, system));
         }
@@ -315,10 +316,15 @@ fn fit(role: Role, parts: Vec<Part>) -> Message {
 }
 
 /// Puts the answers to the last reply's calls behind it.
-fn flush(answers: &mut Vec<Part>, out: &mut Vec<Message>) {
-    if !answers.is_empty() {
-        out.push(Message::new(Role::User, std::mem::take(answers)));
+fn flush(answers: &mut Vec<Part>, out: &mut Vec<Message>, to: Format) {
+    if answers.is_empty() {
+        return;
     }
+    let mut message = Message::new(Role::User, std::mem::take(answers));
+    if !pictures::stand_in_answers(to) {
+        pictures::show_below(&mut message);
+    }
+    out.push(message);
 }
 
 /// For each call in order: the message in which its id is used by another call next.

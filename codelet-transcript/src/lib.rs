@@ -42,6 +42,7 @@ mod node;
 mod openai;
 mod opencode;
 mod pi;
+pub mod pictures;
 mod recording;
 mod request;
 mod responses;

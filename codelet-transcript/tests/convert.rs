@@ -122,7 +122,11 @@ fn openai(request: &Value) -> Vec<Entry> {
         entries.push(match message["role"].as_str().unwrap() {
             "system" => Entry::System,
             "user" => Entry::User,
-            "tool" => Entry::Results(vec![id(&message["tool_call_id"])]),
+            "tool" => {
+                let parts = message["content"].as_array().into_iter().flatten();
+                assert!(parts.into_iter().all(|part| part["type"] == "text"), "{message}");
+                Entry::Results(vec![id(&message["tool_call_id"])])
+            }
             "assistant" => {
                 let calls = message.get("tool_calls").and_then(Value::as_array);
                 assert!(calls.is_some() || !message["content"].is_null());
@@ -381,6 +385,47 @@ fn an_answer_belongs_to_the_latest_call_with_its_id() {
     check_document(&document);
 }
 
+fn picture(is_url: bool) -> Part {
+    Part::Image(Image {
+        media_type: "image/png".into(),
+        data: "iVBO".into(),
+        is_url,
+        extra: Extra::default(),
+    })
+}
+
+#[test]
+fn a_picture_in_an_answer_is_shown_below_it_where_the_vendor_takes_none_there() {
+    let shot = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}});
+    let request = json!({"max_tokens": 9, "messages": [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "a", "name": "shot", "input": {}},
+            {"type": "tool_use", "id": "b", "name": "shot", "input": {}}]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "here:"}, shot]},
+            {"type": "tool_result", "tool_use_id": "b", "content": [shot]},
+            {"type": "text", "text": "and now?"}]}]});
+    let document = read(request.to_string().as_bytes(), None).unwrap();
+    let to = |format| serde_json::from_str::<Value>(&write(&document, format).unwrap()).unwrap();
+    let chat = &to(Format::Openai)["messages"];
+    let below = "[an image, shown below]";
+    assert_eq!(
+        chat[2]["content"],
+        json!([{"type": "text", "text": "here:"}, {"type": "text", "text": below}])
+    );
+    assert_eq!(chat[3]["content"], below);
+    let url = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}});
+    assert_eq!(chat[4], json!({"role": "user", "content": [url, url]}));
+    assert_eq!(chat[5], json!({"role": "user", "content": "and now?"}));
+    let gemini = &to(Format::Gemini)["contents"][2]["parts"];
+    assert_eq!(gemini[1]["functionResponse"]["response"]["output"], below);
+    assert_eq!(gemini[2]["inlineData"]["data"], "iVBO");
+    let responses = &to(Format::Responses)["input"][3]["output"];
+    assert_eq!(responses[1]["image_url"], "data:image/png;base64,iVBO");
+    check_document(&document);
+}
+
 fn part() -> impl Strategy<Value = Part> {
     let text = prop_oneof![Just(""), Just(" \n"), Just("words"), Just("more words")];
     let id = prop::sample::select(vec![
@@ -397,6 +442,9 @@ fn part() -> impl Strategy<Value = Part> {
         4 => text.prop_map(Part::text),
         1 => Just(Part::text_from(Origin::Summary, "summary")),
         4 => (id.clone(), "[a-z_.]{0,9}").prop_map(|(id, tool)| Part::ToolCall(ToolCall::new(id, tool.as_str(), Map::new()))),
+        4 => (id.clone(), any::<bool>()).prop_map(|(id, is_url)| Part::ToolResult(ToolResult {
+            output: vec![Part::text("shot:"), picture(is_url)], bare: false, ..ToolResult::new(id, None, "")
+        })),
         4 => (id, output, any::<Option<bool>>(), any::<bool>()).prop_map(|(id, output, success, bare)| {
             Part::ToolResult(ToolResult { output, bare, ..ToolResult::new(id, success, "") })
         }),
@@ -406,9 +454,7 @@ fn part() -> impl Strategy<Value = Part> {
             redacted: redacted.then(|| "ZGF0YQ==".into()),
             extra: Extra::default(),
         })),
-        1 => any::<bool>().prop_map(|is_url| Part::Image(Image {
-            media_type: "image/png".into(), data: "iVBO".into(), is_url, extra: Extra::default(),
-        })),
+        1 => any::<bool>().prop_map(picture),
     ]
 }
 
