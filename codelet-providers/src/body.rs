@@ -6,7 +6,7 @@ use crate::vendor::Wire;
 use codelet_agent::model::{Request, ToolSpec};
 use codelet_context::message::{Message, Part, Role};
 use codelet_context::tokens::Tokens;
-use codelet_transcript::{Document, Format, pictures, write};
+use codelet_transcript::{Document, Format, ids, pictures, write};
 use serde_json::{Map, Value, json};
 
 /// What a model that sees no pictures is told instead of one.
@@ -108,6 +108,7 @@ impl Settings {
                 }
             }
             self.pictures(&mut message);
+            ids::spell(&mut message, format(self.wire));
             // A system prompt that is one text would be written as a plain string, which Gemini does not take.
             message.bare &= self.wire != Wire::Gemini;
             if self.carries().is_some() {
@@ -405,6 +406,27 @@ mod tests {
         assert_eq!(chat["messages"][3]["content"][0]["type"], "image_url");
         let anthropic = written(&settings(Wire::Anthropic), picture());
         assert_eq!(anthropic["messages"][2]["content"][0]["content"][1]["type"], "image");
+    }
+
+    #[test]
+    fn an_id_that_another_vendor_gave_is_spelled_for_one_that_refuses_it() {
+        let mut messages = picture();
+        for message in &mut messages {
+            for part in &mut message.parts {
+                match part {
+                    Part::ToolCall(call) => call.id = "functions.Read:0".into(),
+                    Part::ToolResult(result) => result.call_id = "functions.Read:0".into(),
+                    _ => {}
+                }
+            }
+        }
+        let chat = written(&settings(Wire::Chat), messages.clone());
+        assert_eq!(chat["messages"][1]["tool_calls"][0]["id"], "functions.Read:0");
+        assert_eq!(chat["messages"][2]["tool_call_id"], "functions.Read:0");
+        let anthropic = written(&settings(Wire::Anthropic), messages);
+        let id = anthropic["messages"][1]["content"][0]["id"].as_str().unwrap();
+        assert!(id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{id}");
+        assert_eq!(anthropic["messages"][2]["content"][0]["tool_use_id"], id);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::envelope;
 use crate::extra::VENDOR;
 use crate::format::Format;
 use crate::gemini::answer;
+use crate::ids::LONGEST_IN_CHAT;
 use crate::pictures;
 use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
@@ -358,8 +359,6 @@ fn summary(thinking: &Thinking) -> Extra {
 
 /// The longest name of a tool that all vendors take.
 pub(crate) const LONGEST_NAME: usize = 64;
-/// The longest id of a call that OpenAI takes in a chat.
-const LONGEST_ID: usize = 40;
 
 /// A name in the letters that every vendor takes.
 pub(crate) fn spell(name: &Arc<str>, longest: usize) -> Arc<str> {
@@ -382,11 +381,11 @@ struct Ids {
 
 impl Ids {
     fn of(&mut self, id: &Arc<str>) -> Arc<str> {
-        let spelled = spell(id, LONGEST_ID);
+        let spelled = spell(id, LONGEST_IN_CHAT);
         if self.used.insert(spelled.clone()) {
             return spelled;
         }
-        let room = LONGEST_ID - 8;
+        let room = LONGEST_IN_CHAT - 8;
         let stem = &spelled[..spelled.len().min(room)];
         (self.used.len()..)
             .map(|number| Arc::from(format!("{stem}-{number}")))

@@ -36,6 +36,7 @@ mod extra;
 mod format;
 mod gather;
 mod gemini;
+pub mod ids;
 mod lines;
 mod mini_swe_agent;
 mod node;

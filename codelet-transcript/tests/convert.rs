@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult};
-use codelet_transcript::{Document, Format, detect, read, write};
+use codelet_transcript::{Document, Format, detect, ids, read, write};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -532,5 +532,71 @@ fn every_recorded_session_is_known_by_its_structure() {
             "{}",
             path.display()
         );
+    }
+}
+
+fn chat_of_another_maker(id: &str) -> Value {
+    json!({"model": "m", "messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}},
+            {"id": "functions/ls:0", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": id, "content": "one"},
+        {"role": "tool", "tool_call_id": "functions/ls:0", "content": "two"}]})
+}
+
+#[test]
+fn ids_stay_as_their_vendor_gave_them_and_are_spelled_for_one_that_refuses_them() {
+    let request = chat_of_another_maker("functions.ls:0").to_string();
+    let read_as_chat = read(request.as_bytes(), None).unwrap();
+    let mut view = codelet_context::view::View::new(read_as_chat.messages.clone());
+    assert_eq!(codelet_context::strategy::pair(&mut view).hits, 0);
+    assert_eq!(write(&read_as_chat, Format::Openai).unwrap(), request);
+    // As a session does that goes on with another model.
+    for (format, longest) in [(Format::Anthropic, 40), (Format::Openai, 40), (Format::Responses, 64)] {
+        for first in ["functions.ls:0".to_owned(), format!("functions.{}:0", "ls".repeat(40))] {
+            let chat = chat_of_another_maker(&first).to_string();
+            let mut document = Document {
+                format,
+                envelope: Map::new(),
+                ..read(chat.as_bytes(), None).unwrap()
+            };
+            document
+                .messages
+                .iter_mut()
+                .for_each(|message| ids::spell(message, format));
+            let written: Value = serde_json::from_str(&write(&document, format).unwrap()).unwrap();
+            let mut ids = Vec::new();
+            collect_ids(&written, &mut ids);
+            assert!(
+                ids.len() == 4 && ids[0] == ids[2] && ids[1] == ids[3] && ids[0] != ids[1],
+                "{ids:?}"
+            );
+            for id in ids {
+                assert!(id.len() <= longest, "{format}: {id}");
+                assert!(
+                    format != Format::Anthropic || id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)),
+                    "{id}"
+                );
+            }
+        }
+    }
+}
+
+/// The ids of calls, then those of answers.
+fn collect_ids(value: &Value, ids: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(id) if matches!(name.as_str(), "id" | "tool_use_id" | "tool_call_id" | "call_id") => {
+                        ids.push(id.clone());
+                    }
+                    value => collect_ids(value, ids),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
+        _ => {}
     }
 }
