@@ -232,9 +232,16 @@ impl<'a> Converter<'a> {
             return vec![Part::text(text)];
         }
         let fields = ["text", "refusal"].into_iter();
-        let mut words = fields.filter_map(|name| opaque.value.get(name).and_then(Value::as_str));
+        let spoken = opaque.value.get("audio").and_then(|audio| audio.get("transcript"));
+        let said = fields.filter_map(|name| opaque.value.get(name)).chain(spoken);
+        let mut words = said.filter_map(Value::as_str);
         if let Some(text) = words.find(|text| !text.trim().is_empty()) {
             return vec![Part::text(text)];
+        }
+        if role == Role::Assistant && &*opaque.kind == "audio" {
+            // The answer itself, not something done on the way to it.
+            self.leave_out(&opaque.kind);
+            return vec![attachment::marker(&opaque.kind, String::new(), self.to)];
         }
         if role == Role::Assistant || opaque.kind.is_empty() {
             self.leave_out(&opaque.kind);

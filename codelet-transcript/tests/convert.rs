@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult};
-use codelet_transcript::{Document, Format, detect, ids, read, write};
+use codelet_transcript::{Document, Format, Warning, detect, ids, read, write, write_all};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -533,6 +533,55 @@ fn every_recorded_session_is_known_by_its_structure() {
             path.display()
         );
     }
+}
+
+#[test]
+fn a_refusal_and_a_spoken_answer_are_answers() {
+    let audio = json!({"id": "audio_1", "expires_at": 1, "data": "UklG", "transcript": "Spoken words."});
+    let request = json!({"model": "m", "messages": [
+        {"role": "user", "content": "do it"},
+        {"role": "assistant", "content": null, "refusal": "I refuse"},
+        {"role": "user", "content": "say it"},
+        {"role": "assistant", "content": null, "audio": {"id": "audio_0"}},
+        {"role": "user", "content": "again"},
+        {"role": "assistant", "refusal": null, "content": null, "audio": audio},
+        {"role": "user", "content": "thanks"}]});
+    let document = read(request.to_string().as_bytes(), None).unwrap();
+    let mut view = codelet_context::view::View::new(document.messages.clone());
+    assert_eq!(codelet_context::strategy::pair(&mut view).hits, 0);
+    assert_eq!(write(&document, Format::Openai).unwrap(), request.to_string());
+    for to in [Format::Anthropic, Format::Responses, Format::Gemini] {
+        let written = write_all(&document, to).unwrap();
+        let marker = format!("[audio, left out: {to} has no place for it]");
+        for words in ["I refuse", "Spoken words.", &marker] {
+            assert!(written.text.contains(words), "{words}: {}", written.text);
+        }
+        let kinds = vec![("audio".to_owned(), 1)];
+        assert_eq!(written.warnings, [Warning::LeftOut { to, kinds }]);
+    }
+    check_document(&document);
+}
+
+#[test]
+fn the_words_of_a_refusal_that_a_compaction_removes_can_be_read_back() {
+    let mut messages = vec![json!({"role": "user", "content": "do it"})];
+    messages.push(json!({"role": "assistant", "content": null, "refusal": "I refuse for reason 77"}));
+    for turn in 0..12 {
+        messages.push(json!({"role": "user", "content": format!("prompt {turn}")}));
+        messages.push(json!({"role": "assistant", "content": format!("answer {turn} ").repeat(90)}));
+    }
+    messages.push(json!({"role": "user", "content": "go on"}));
+    let document = read(
+        json!({ "messages": messages }).to_string().as_bytes(),
+        Some(Format::Openai),
+    )
+    .unwrap();
+    let history: codelet_context::history::History = document.messages.into_iter().collect();
+    let done = codelet_context::compact::compact(&history, codelet_context::compact::Target::Budget(900));
+    assert!(done.changed);
+    let shown = codelet_transcript::shape::write(done.view.messages.iter().map(|message| &**message));
+    let mut removed = done.view.archive.iter().map(|(_, removed)| removed.body.as_str());
+    assert!(shown.contains("reason 77") || removed.any(|text| text.contains("reason 77")));
 }
 
 fn chat_of_another_maker(id: &str) -> Value {
