@@ -6,13 +6,11 @@ use crate::vendor::Wire;
 use codelet_agent::model::{Request, ToolSpec};
 use codelet_context::message::{Message, Part, Role};
 use codelet_context::tokens::Tokens;
-use codelet_transcript::{Document, Format, write};
+use codelet_transcript::{Document, Format, ids, pictures, write};
 use serde_json::{Map, Value, json};
 
 /// What a model that sees no pictures is told instead of one.
 const UNSEEN: &str = "[an image, left out: this model sees none]";
-/// What stands in an answer whose pictures follow it, where a vendor takes none within answers.
-const BELOW: &str = "[an image, shown below]";
 
 /// How much a model is to think.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -110,6 +108,7 @@ impl Settings {
                 }
             }
             self.pictures(&mut message);
+            ids::spell(&mut message, format(self.wire));
             // A system prompt that is one text would be written as a plain string, which Gemini does not take.
             message.bare &= self.wire != Wire::Gemini;
             if self.carries().is_some() {
@@ -135,32 +134,22 @@ impl Settings {
 
     /// Pictures only where they are seen, and within answers only where the vendor takes them there.
     fn pictures(&self, message: &mut Message) {
-        let has_picture = |part: &Part| match part {
-            Part::Image(_) => true,
-            Part::ToolResult(result) => result.output.iter().any(|part| matches!(part, Part::Image(_))),
-            _ => false,
-        };
-        let stays_within = matches!(self.wire, Wire::Anthropic | Wire::Responses);
-        if !message.parts.iter().any(has_picture) || (self.sees_images && stays_within) {
+        if self.sees_images {
+            if !pictures::stand_in_answers(format(self.wire)) {
+                pictures::show_below(message);
+            }
             return;
         }
-        let mut below = Vec::new();
+        let unseen = |part: &mut Part| {
+            if matches!(part, Part::Image(_)) {
+                *part = Part::text(UNSEEN);
+            }
+        };
         for part in &mut message.parts {
             match part {
-                Part::Image(_) if !self.sees_images => *part = Part::text(UNSEEN),
-                Part::ToolResult(result) => {
-                    for inner in &mut result.output {
-                        if matches!(inner, Part::Image(_)) {
-                            let words = if self.sees_images { BELOW } else { UNSEEN };
-                            below.push(std::mem::replace(inner, Part::text(words)));
-                        }
-                    }
-                }
-                _ => {}
+                Part::ToolResult(result) => result.output.iter_mut().for_each(unseen),
+                part => unseen(part),
             }
-        }
-        if self.sees_images {
-            message.parts.extend(below);
         }
     }
 
@@ -412,11 +401,32 @@ mod tests {
     fn a_picture_in_an_answer_is_shown_where_the_vendor_takes_it() {
         let chat = written(&settings(Wire::Chat), picture());
         assert_eq!(chat["messages"][2]["role"], "tool");
-        assert_eq!(chat["messages"][2]["content"][1]["text"], BELOW);
+        assert_eq!(chat["messages"][2]["content"][1]["text"], "[an image, shown below]");
         assert_eq!(chat["messages"][3]["role"], "user");
         assert_eq!(chat["messages"][3]["content"][0]["type"], "image_url");
         let anthropic = written(&settings(Wire::Anthropic), picture());
         assert_eq!(anthropic["messages"][2]["content"][0]["content"][1]["type"], "image");
+    }
+
+    #[test]
+    fn an_id_that_another_vendor_gave_is_spelled_for_one_that_refuses_it() {
+        let mut messages = picture();
+        for message in &mut messages {
+            for part in &mut message.parts {
+                match part {
+                    Part::ToolCall(call) => call.id = "functions.Read:0".into(),
+                    Part::ToolResult(result) => result.call_id = "functions.Read:0".into(),
+                    _ => {}
+                }
+            }
+        }
+        let chat = written(&settings(Wire::Chat), messages.clone());
+        assert_eq!(chat["messages"][1]["tool_calls"][0]["id"], "functions.Read:0");
+        assert_eq!(chat["messages"][2]["tool_call_id"], "functions.Read:0");
+        let anthropic = written(&settings(Wire::Anthropic), messages);
+        let id = anthropic["messages"][1]["content"][0]["id"].as_str().unwrap();
+        assert!(id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{id}");
+        assert_eq!(anthropic["messages"][2]["content"][0]["tool_use_id"], id);
     }
 
     #[test]

@@ -424,7 +424,8 @@ pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -
     Err(marker(&opaque.label(), about, to))
 }
 
-fn marker(label: &str, about: String, to: Format) -> Part {
+/// What stands for a block that the other vendor has no place for.
+pub(crate) fn marker(label: &str, about: String, to: Format) -> Part {
     let label = codelet_context::cut::plain_name(label);
     Part::text(format!("[{label}{about}, left out: {to} has no place for it]"))
 }

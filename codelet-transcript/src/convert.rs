@@ -9,6 +9,9 @@ use crate::document::{Document, Warning};
 use crate::envelope;
 use crate::extra::VENDOR;
 use crate::format::Format;
+use crate::gemini::answer;
+use crate::ids::LONGEST_IN_CHAT;
+use crate::pictures;
 use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
 };
@@ -114,7 +117,7 @@ impl<'a> Converter<'a> {
                 continue;
             }
             // A message of nothing but answers ends the reply as well: what the model said next, it said knowing them.
-            flush(&mut answers, &mut out);
+            flush(&mut answers, &mut out, self.to);
             if parts.is_empty() {
                 continue;
             }
@@ -126,7 +129,7 @@ impl<'a> Converter<'a> {
             }
             out.push(message);
         }
-        flush(&mut answers, &mut out);
+        flush(&mut answers, &mut out, self.to);
         if !system.is_empty() {
             out.insert(0, fit(Role::System, system));
         }
@@ -160,11 +163,11 @@ impl<'a> Converter<'a> {
     }
 
     fn result(&mut self, result: &ToolResult, call_id: Arc<str>) -> ToolResult {
-        let mut output: Vec<Part> = result
-            .output
-            .iter()
-            .flat_map(|part| self.part(part, Role::User, Place::Answer))
-            .collect();
+        let whole = answer::whole(result);
+        let shown = result.output.iter();
+        let shown = shown.filter(|part| whole.is_none() || !matches!(part, Part::Text(_)));
+        let mut output: Vec<Part> = whole.iter().map(|whole| Part::text(whole.as_str())).collect();
+        output.extend(shown.flat_map(|part| self.part(part, Role::User, Place::Answer)));
         output.extend(result.extra.get("output").and_then(attachment::screen));
         output.extend(
             result
@@ -229,9 +232,16 @@ impl<'a> Converter<'a> {
             return vec![Part::text(text)];
         }
         let fields = ["text", "refusal"].into_iter();
-        let mut words = fields.filter_map(|name| opaque.value.get(name).and_then(Value::as_str));
+        let spoken = opaque.value.get("audio").and_then(|audio| audio.get("transcript"));
+        let said = fields.filter_map(|name| opaque.value.get(name)).chain(spoken);
+        let mut words = said.filter_map(Value::as_str);
         if let Some(text) = words.find(|text| !text.trim().is_empty()) {
             return vec![Part::text(text)];
+        }
+        if role == Role::Assistant && &*opaque.kind == "audio" {
+            // The answer itself, not something done on the way to it.
+            self.leave_out(&opaque.kind);
+            return vec![attachment::marker(&opaque.kind, String::new(), self.to)];
         }
         if role == Role::Assistant || opaque.kind.is_empty() {
             self.leave_out(&opaque.kind);
@@ -314,10 +324,15 @@ fn fit(role: Role, parts: Vec<Part>) -> Message {
 }
 
 /// Puts the answers to the last reply's calls behind it.
-fn flush(answers: &mut Vec<Part>, out: &mut Vec<Message>) {
-    if !answers.is_empty() {
-        out.push(Message::new(Role::User, std::mem::take(answers)));
+fn flush(answers: &mut Vec<Part>, out: &mut Vec<Message>, to: Format) {
+    if answers.is_empty() {
+        return;
     }
+    let mut message = Message::new(Role::User, std::mem::take(answers));
+    if !pictures::stand_in_answers(to) {
+        pictures::show_below(&mut message);
+    }
+    out.push(message);
 }
 
 /// For each call in order: the message in which its id is used by another call next.
@@ -351,8 +366,6 @@ fn summary(thinking: &Thinking) -> Extra {
 
 /// The longest name of a tool that all vendors take.
 pub(crate) const LONGEST_NAME: usize = 64;
-/// The longest id of a call that OpenAI takes in a chat.
-const LONGEST_ID: usize = 40;
 
 /// A name in the letters that every vendor takes.
 pub(crate) fn spell(name: &Arc<str>, longest: usize) -> Arc<str> {
@@ -375,11 +388,11 @@ struct Ids {
 
 impl Ids {
     fn of(&mut self, id: &Arc<str>) -> Arc<str> {
-        let spelled = spell(id, LONGEST_ID);
+        let spelled = spell(id, LONGEST_IN_CHAT);
         if self.used.insert(spelled.clone()) {
             return spelled;
         }
-        let room = LONGEST_ID - 8;
+        let room = LONGEST_IN_CHAT - 8;
         let stem = &spelled[..spelled.len().min(room)];
         (self.used.len()..)
             .map(|number| Arc::from(format!("{stem}-{number}")))

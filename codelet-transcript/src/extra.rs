@@ -177,7 +177,7 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
     let mut made: Vec<(&str, Option<Node>, bool)> = made.into_iter().map(|(name, node)| (name, node, false)).collect();
     let mut fields = Vec::new();
     for (name, value) in kept.fields() {
-        if name.starts_with(MARK) {
+        if is_note(name) {
             continue;
         }
         match made.iter_mut().find(|(own, ..)| own == name) {
@@ -204,7 +204,7 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
 
 /// The kept fields of a part or message, or `None` where there are none but marks: it is then written in the usual order.
 pub(crate) fn kept(extra: &Extra) -> Option<&dyn Kept> {
-    if extra.iter().all(|(name, _)| name.starts_with(MARK)) {
+    if extra.iter().all(|(name, _)| is_note(name)) {
         None
     } else {
         Some(extra)
@@ -217,6 +217,11 @@ pub(crate) fn kept_in<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a 
         Value::Object(fields) => Some(fields),
         _ => None,
     }
+}
+
+/// Whether a name is that of a mark, which is never written out.
+pub(crate) fn is_note(name: &str) -> bool {
+    name.starts_with(MARK)
 }
 
 /// Whether a field was `null` in the source.

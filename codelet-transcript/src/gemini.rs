@@ -2,6 +2,8 @@
 //!
 //! Gemini knows calls by order and name; ids are rare. Calls without one get one here, which is not written back.
 
+pub(crate) mod answer;
+
 use crate::document::Document;
 use crate::error::ReadError;
 use crate::extra::{
@@ -16,12 +18,6 @@ use codelet_context::message::{Image, Message, Parameters, Part, Role, Text, Too
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-
-/// On an answer: the field of the response that holds the text shown, or nothing when the text is the whole response.
-const SHOWN: &str = "codelet.shown";
-
-/// Fields of a response that hold its text, the likeliest first.
-const TEXTS: [&str; 7] = ["output", "result", "error", "content", "llmContent", "stdout", "text"];
 
 /// The two spellings of a field that the interface takes.
 const SYSTEM: [&str; 2] = ["systemInstruction", "system_instruction"];
@@ -168,7 +164,7 @@ impl Reader {
         let Value::Object(fields) = value else {
             return attachment::part("", value);
         };
-        let mut fields = Fields::new(fields);
+        let fields = Fields::new(fields);
         let named = |name: Option<&'static str>| {
             let name = name?;
             fields.0.get(name)?.get("name")?.as_str().map(|_| name)
@@ -182,11 +178,7 @@ impl Reader {
         if let Some(name) = named(spelled(&fields.0, RESPONSE)) {
             return self.response(fields, name);
         }
-        if let Some(image) = image(&mut fields) {
-            return image;
-        }
-        let kind = fields.0.keys().next().map_or("", |name| name.as_str()).to_owned();
-        attachment::part(&kind, fields.untouched())
+        file(fields)
     }
 
     fn call(&mut self, mut fields: Fields, name: &'static str) -> Part {
@@ -253,33 +245,28 @@ impl Reader {
         let mut success = None;
         let mut shown = None;
         if let Some(response) = inner.object("response") {
-            let mut response = Fields::new(response);
-            success = status(&response.0);
-            let text = TEXTS.into_iter().find(|name| response.has_string(name));
-            let (text, rest) = match text {
-                Some(text) => {
-                    let usual = if success == Some(false) { "error" } else { "output" };
-                    shown = (text != usual || response.0.len() > 1).then_some(text);
-                    (response.string(text).unwrap_or_default(), response.0)
-                }
-                None => {
-                    shown = Some("");
-                    (response.untouched().to_string(), Map::new())
-                }
-            };
-            output.push(Part::text(text));
-            if shown.is_some_and(|shown| !shown.is_empty()) {
-                inner.note("response", rest);
+            let answer = answer::read(response);
+            (success, shown, output) = (answer.success, answer.shown, answer.output);
+            if let Some(kept) = answer.kept {
+                inner.note("response", kept);
             }
         }
-        for value in inner.list("parts").unwrap_or_default() {
-            output.push(self.part(value));
-        }
+        // Words among these would be no field of the response, so nothing but pictures is read.
+        output.extend(
+            inner
+                .list("parts")
+                .unwrap_or_default()
+                .into_iter()
+                .map(|value| match value {
+                    Value::Object(fields) => file(Fields::new(fields)),
+                    value => attachment::part("", value),
+                }),
+        );
         if bears_none || !is_usual(&inner.0, &["name", "response"]) {
             fields.note(name, inner.0);
         }
         if let Some(shown) = shown {
-            fields.note(SHOWN, shown);
+            fields.note(answer::SHOWN, shown);
         }
         let extra = fields.rest(&["functionResponse"]);
         Part::ToolResult(ToolResult {
@@ -292,20 +279,6 @@ impl Reader {
             extra,
         })
     }
-}
-
-/// What a response says of its own success: an error, or an exit status.
-fn status(response: &Map<String, Value>) -> Option<bool> {
-    if response
-        .get("error")
-        .is_some_and(|error| !error.is_null() && error.as_str() != Some(""))
-    {
-        return Some(false);
-    }
-    let code = ["exitCode", "exit_code"]
-        .into_iter()
-        .find_map(|name| response.get(name)?.as_i64())?;
-    Some(code == 0)
 }
 
 fn own_id(inner: &mut Fields) -> Option<String> {
@@ -323,6 +296,15 @@ fn words(mut fields: Fields) -> Part {
     }
     let body = fields.string("text").unwrap_or_default();
     Part::Text(text_with(body, fields.rest(&["text"])))
+}
+
+/// A picture, or whatever else it is.
+fn file(mut fields: Fields) -> Part {
+    if let Some(image) = image(&mut fields) {
+        return image;
+    }
+    let kind = fields.0.keys().next().map_or("", |name| name.as_str()).to_owned();
+    attachment::part(&kind, fields.untouched())
 }
 
 fn image(fields: &mut Fields) -> Option<Part> {
@@ -473,6 +455,12 @@ fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Optio
     }
 }
 
+/// What was kept of the object that a function answered with.
+fn kept_response(result: &ToolResult) -> Option<&dyn Kept> {
+    let kept = kept(&result.extra);
+    kept_in(kept_in(kept, spelling(kept, RESPONSE)), "response")
+}
+
 fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a ToolCall>) -> Node<'a> {
     let kept = kept(&result.extra);
     let name = spelling(kept, RESPONSE);
@@ -486,31 +474,14 @@ fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a ToolCall
         .as_ref()
         .filter(|error| !error.is_blank())
         .map(|error| error.as_str());
-    let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).chain(error).collect();
     let others: Vec<Node> = result
         .output
         .iter()
         .filter(|part| !matches!(part, Part::Text(_)))
         .filter_map(|part| part_node(part, tools))
         .collect();
-    let text: Node = match texts.as_slice() {
-        [one] => Node::str(one),
-        many => many.join("\n").into(),
-    };
-    let usual = if result.success == Some(false) {
-        "error"
-    } else {
-        "output"
-    };
-    let response = match result.extra.get(SHOWN).and_then(Value::as_str) {
-        // The text is the whole response, unless it was cut since.
-        Some("") => match texts.as_slice() {
-            [json] if serde_json::from_str::<Map<String, Value>>(json).is_ok() => Node::Raw(json),
-            _ => Node::Object(vec![(usual, text)]),
-        },
-        Some(shown) => weave(kept_in(inner, "response"), vec![(shown, Some(text))]),
-        None => Node::Object(vec![(usual, text)]),
-    };
+    let response = answer::write(result, kept_in(inner, "response"), error);
+    let says = result.texts().next().is_some() || error.is_some();
     // A response that is no object was not taken.
     let was_taken = inner.is_none_or(|inner| match inner.field("response") {
         Some(Value::Null) => !was_null(Some(inner), "response"),
@@ -523,7 +494,7 @@ fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a ToolCall
         _ => id_field(inner, &result.call_id),
     };
     fields.push(("name", Some(Node::str(tool))));
-    fields.push(("response", (was_taken || !texts.is_empty()).then_some(response)));
+    fields.push(("response", (was_taken || says).then_some(response)));
     let has_parts = !others.is_empty() || inner.is_some_and(|inner| inner.field("parts").is_some());
     fields.push(("parts", has_parts.then_some(Node::List(others))));
     weave(kept, vec![(name, Some(weave(inner, fields)))])

@@ -2,13 +2,15 @@
 
 use crate::document::Document;
 use crate::error::ReadError;
-use crate::extra::{Fields, Kept, is_usual, kept, kept_in, note, text_with, thinking_with, was_null, was_taken, weave};
+use crate::extra::{
+    Fields, Kept, is_usual, kept, kept_in, marked, note, text_with, thinking_with, was_null, was_taken, weave,
+};
 use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
 use crate::{actions, arguments, attachment};
-use codelet_context::message::{Image, Message, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
+use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 /// The names under which servers return thinking in the open.
@@ -68,6 +70,8 @@ impl Reader {
         let (content, bare) = content(&mut fields, at(Some("content")))?;
         parts.extend(content);
         if role == Role::Assistant {
+            parts.extend(refusal(&mut fields));
+            parts.extend(sound(&mut fields));
             self.calls(&mut fields, &mut parts);
         }
         let extra = fields.rest(&["role", "content", "tool_calls?"]);
@@ -146,6 +150,30 @@ fn thinking(fields: &mut Fields) -> Option<Part> {
         is_wanted_back: true,
         ..thinking_with(body, None, None, Default::default())
     }))
+}
+
+/// On a text: it is the message's refusal, which stands beside its content.
+const REFUSAL: &str = "codelet.refusal";
+
+fn refusal(fields: &mut Fields) -> Option<Part> {
+    fields.peek("refusal").filter(|words| !words.trim().is_empty())?;
+    let words = fields.string("refusal")?;
+    Some(Part::Text(text_with(words, marked(Default::default(), REFUSAL, true))))
+}
+
+/// A spoken answer, which stands beside the content: a block that is its field.
+fn sound(fields: &mut Fields) -> Option<Part> {
+    let audio = fields.object(AUDIO)?;
+    let block = Map::from_iter([(AUDIO.to_owned(), Value::Object(audio))]);
+    Some(Part::Opaque(Opaque::new(AUDIO, Value::Object(block))))
+}
+
+const AUDIO: &str = "audio";
+
+/// The spoken answer that a block is; one among the parts of a content has a type.
+fn spoken(opaque: &Opaque) -> Option<&Value> {
+    let is_field = &*opaque.kind == AUDIO && opaque.value.get("type").is_none();
+    opaque.value.get(AUDIO).filter(|_| is_field)
 }
 
 /// What was said. `null`, no content and an empty list leave their note in the message.
@@ -304,8 +332,16 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
     let mut content = Vec::new();
     let mut calls = Vec::new();
     let mut legacy = None;
+    let mut refusal = None;
+    let mut audio = None;
     for part in parts {
         match part {
+            Part::Text(text) if message.role == Role::Assistant && text.extra.get(REFUSAL).is_some() => {
+                refusal = Some(Node::str(text.body.as_str()));
+            }
+            Part::Opaque(opaque) if message.role == Role::Assistant && spoken(opaque).is_some() => {
+                audio = spoken(opaque).map(Node::Json);
+            }
             Part::Thinking(thinking) => thoughts.push(thinking.body.as_str()),
             Part::ToolCall(call) => match call.extra.get("function_call") {
                 Some(Value::Object(function)) => legacy = Some(legacy_node(call, function)),
@@ -314,8 +350,8 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
             other => content.push(other),
         }
     }
-    let has_calls = !calls.is_empty() || legacy.is_some();
-    let content = content_node(kept, &content, message.bare, has_calls);
+    let says_more = !calls.is_empty() || legacy.is_some() || refusal.is_some() || audio.is_some();
+    let content = content_node(kept, &content, message.bare, says_more);
     let mut fields = vec![("role", Some(Node::str(role))), ("content", content)];
     if message.role == Role::Assistant {
         let place = |name: &&str| kept.is_some_and(|kept| kept.field(name).is_some_and(Value::is_null));
@@ -329,6 +365,8 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
             many => Some(many.join("\n\n").into()),
         };
         fields.push((name, thinking));
+        fields.push(("refusal", refusal));
+        fields.push((AUDIO, audio));
         // A list that is no list of calls (an empty one) was not taken.
         let odd = kept
             .and_then(|kept| kept.field("tool_calls"))
@@ -349,7 +387,7 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
     weave(kept, fields)
 }
 
-fn content_node<'a>(kept: Option<&'a dyn Kept>, parts: &[&'a Part], bare: bool, has_calls: bool) -> Option<Node<'a>> {
+fn content_node<'a>(kept: Option<&'a dyn Kept>, parts: &[&'a Part], bare: bool, says_more: bool) -> Option<Node<'a>> {
     match parts {
         [] if bare => Some(Node::str("")),
         [Part::Text(text)] if bare => Some(Node::str(text.body.as_str())),
@@ -357,7 +395,7 @@ fn content_node<'a>(kept: Option<&'a dyn Kept>, parts: &[&'a Part], bare: bool, 
             Some(kept) if kept.field("content").is_none() => None,
             Some(kept) if was_null(Some(kept), "content") => Some(Value::Null.into()),
             Some(_) => Some(Node::List(Vec::new())),
-            None if has_calls => Some(Value::Null.into()),
+            None if says_more => Some(Value::Null.into()),
             None => Some(Node::List(Vec::new())),
         },
         parts => Some(Node::List(parts.iter().map(|part| part_node(part)).collect())),

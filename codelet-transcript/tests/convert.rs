@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult};
-use codelet_transcript::{Document, Format, detect, read, write};
+use codelet_transcript::{Document, Format, Warning, detect, ids, read, write, write_all};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -122,7 +122,11 @@ fn openai(request: &Value) -> Vec<Entry> {
         entries.push(match message["role"].as_str().unwrap() {
             "system" => Entry::System,
             "user" => Entry::User,
-            "tool" => Entry::Results(vec![id(&message["tool_call_id"])]),
+            "tool" => {
+                let parts = message["content"].as_array().into_iter().flatten();
+                assert!(parts.into_iter().all(|part| part["type"] == "text"), "{message}");
+                Entry::Results(vec![id(&message["tool_call_id"])])
+            }
             "assistant" => {
                 let calls = message.get("tool_calls").and_then(Value::as_array);
                 assert!(calls.is_some() || !message["content"].is_null());
@@ -382,6 +386,47 @@ fn an_answer_belongs_to_the_latest_call_with_its_id() {
     check_document(&document);
 }
 
+fn picture(is_url: bool) -> Part {
+    Part::Image(Image {
+        media_type: "image/png".into(),
+        data: "iVBO".into(),
+        is_url,
+        extra: Extra::default(),
+    })
+}
+
+#[test]
+fn a_picture_in_an_answer_is_shown_below_it_where_the_vendor_takes_none_there() {
+    let shot = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}});
+    let request = json!({"max_tokens": 9, "messages": [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "a", "name": "shot", "input": {}},
+            {"type": "tool_use", "id": "b", "name": "shot", "input": {}}]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "here:"}, shot]},
+            {"type": "tool_result", "tool_use_id": "b", "content": [shot]},
+            {"type": "text", "text": "and now?"}]}]});
+    let document = read(request.to_string().as_bytes(), None).unwrap();
+    let to = |format| serde_json::from_str::<Value>(&write(&document, format).unwrap()).unwrap();
+    let chat = &to(Format::Openai)["messages"];
+    let below = "[an image, shown below]";
+    assert_eq!(
+        chat[2]["content"],
+        json!([{"type": "text", "text": "here:"}, {"type": "text", "text": below}])
+    );
+    assert_eq!(chat[3]["content"], below);
+    let url = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}});
+    assert_eq!(chat[4], json!({"role": "user", "content": [url, url]}));
+    assert_eq!(chat[5], json!({"role": "user", "content": "and now?"}));
+    let gemini = &to(Format::Gemini)["contents"][2]["parts"];
+    assert_eq!(gemini[1]["functionResponse"]["response"]["output"], below);
+    assert_eq!(gemini[2]["inlineData"]["data"], "iVBO");
+    let responses = &to(Format::Responses)["input"][3]["output"];
+    assert_eq!(responses[1]["image_url"], "data:image/png;base64,iVBO");
+    check_document(&document);
+}
+
 fn part() -> impl Strategy<Value = Part> {
     let text = prop_oneof![Just(""), Just(" \n"), Just("words"), Just("more words")];
     let id = prop::sample::select(vec![
@@ -398,6 +443,9 @@ fn part() -> impl Strategy<Value = Part> {
         4 => text.prop_map(Part::text),
         1 => Just(Part::text_from(Origin::Summary, "summary")),
         4 => (id.clone(), "[a-z_.]{0,9}").prop_map(|(id, tool)| Part::ToolCall(ToolCall::new(id, tool.as_str(), Map::new()))),
+        4 => (id.clone(), any::<bool>()).prop_map(|(id, is_url)| Part::ToolResult(ToolResult {
+            output: vec![Part::text("shot:"), picture(is_url)], bare: false, ..ToolResult::new(id, None, "")
+        })),
         4 => (id, output, any::<Option<bool>>(), any::<bool>()).prop_map(|(id, output, success, bare)| {
             Part::ToolResult(ToolResult { output, bare, ..ToolResult::new(id, success, "") })
         }),
@@ -408,9 +456,7 @@ fn part() -> impl Strategy<Value = Part> {
             is_wanted_back: false,
             extra: Extra::default(),
         })),
-        1 => any::<bool>().prop_map(|is_url| Part::Image(Image {
-            media_type: "image/png".into(), data: "iVBO".into(), is_url, extra: Extra::default(),
-        })),
+        1 => any::<bool>().prop_map(picture),
     ]
 }
 
@@ -488,5 +534,120 @@ fn every_recorded_session_is_known_by_its_structure() {
             "{}",
             path.display()
         );
+    }
+}
+
+#[test]
+fn a_refusal_and_a_spoken_answer_are_answers() {
+    let audio = json!({"id": "audio_1", "expires_at": 1, "data": "UklG", "transcript": "Spoken words."});
+    let request = json!({"model": "m", "messages": [
+        {"role": "user", "content": "do it"},
+        {"role": "assistant", "content": null, "refusal": "I refuse"},
+        {"role": "user", "content": "say it"},
+        {"role": "assistant", "content": null, "audio": {"id": "audio_0"}},
+        {"role": "user", "content": "again"},
+        {"role": "assistant", "refusal": null, "content": null, "audio": audio},
+        {"role": "user", "content": "thanks"}]});
+    let document = read(request.to_string().as_bytes(), None).unwrap();
+    let mut view = codelet_context::view::View::new(document.messages.clone());
+    assert_eq!(codelet_context::strategy::pair(&mut view).hits, 0);
+    assert_eq!(write(&document, Format::Openai).unwrap(), request.to_string());
+    for to in [Format::Anthropic, Format::Responses, Format::Gemini] {
+        let written = write_all(&document, to).unwrap();
+        let marker = format!("[audio, left out: {to} has no place for it]");
+        for words in ["I refuse", "Spoken words.", &marker] {
+            assert!(written.text.contains(words), "{words}: {}", written.text);
+        }
+        let kinds = vec![("audio".to_owned(), 1)];
+        assert_eq!(written.warnings, [Warning::LeftOut { to, kinds }]);
+    }
+    check_document(&document);
+}
+
+#[test]
+fn the_words_of_a_refusal_that_a_compaction_removes_can_be_read_back() {
+    let mut messages = vec![json!({"role": "user", "content": "do it"})];
+    messages.push(json!({"role": "assistant", "content": null, "refusal": "I refuse for reason 77"}));
+    for turn in 0..12 {
+        messages.push(json!({"role": "user", "content": format!("prompt {turn}")}));
+        messages.push(json!({"role": "assistant", "content": format!("answer {turn} ").repeat(90)}));
+    }
+    messages.push(json!({"role": "user", "content": "go on"}));
+    let document = read(
+        json!({ "messages": messages }).to_string().as_bytes(),
+        Some(Format::Openai),
+    )
+    .unwrap();
+    let history: codelet_context::history::History = document.messages.into_iter().collect();
+    let done = codelet_context::compact::compact(&history, codelet_context::compact::Target::Budget(900));
+    assert!(done.changed);
+    let shown = codelet_transcript::shape::write(done.view.messages.iter().map(|message| &**message));
+    let mut removed = done.view.archive.iter().map(|(_, removed)| removed.body.as_str());
+    assert!(shown.contains("reason 77") || removed.any(|text| text.contains("reason 77")));
+}
+
+fn chat_of_another_maker(id: &str) -> Value {
+    json!({"model": "m", "messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}},
+            {"id": "functions/ls:0", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": id, "content": "one"},
+        {"role": "tool", "tool_call_id": "functions/ls:0", "content": "two"}]})
+}
+
+#[test]
+fn ids_stay_as_their_vendor_gave_them_and_are_spelled_for_one_that_refuses_them() {
+    let request = chat_of_another_maker("functions.ls:0").to_string();
+    let read_as_chat = read(request.as_bytes(), None).unwrap();
+    let mut view = codelet_context::view::View::new(read_as_chat.messages.clone());
+    assert_eq!(codelet_context::strategy::pair(&mut view).hits, 0);
+    assert_eq!(write(&read_as_chat, Format::Openai).unwrap(), request);
+    // As a session does that goes on with another model.
+    for (format, longest) in [(Format::Anthropic, 40), (Format::Openai, 40), (Format::Responses, 64)] {
+        for first in ["functions.ls:0".to_owned(), format!("functions.{}:0", "ls".repeat(40))] {
+            let chat = chat_of_another_maker(&first).to_string();
+            let mut document = Document {
+                format,
+                envelope: Map::new(),
+                ..read(chat.as_bytes(), None).unwrap()
+            };
+            document
+                .messages
+                .iter_mut()
+                .for_each(|message| ids::spell(message, format));
+            let written: Value = serde_json::from_str(&write(&document, format).unwrap()).unwrap();
+            let mut ids = Vec::new();
+            collect_ids(&written, &mut ids);
+            assert!(
+                ids.len() == 4 && ids[0] == ids[2] && ids[1] == ids[3] && ids[0] != ids[1],
+                "{ids:?}"
+            );
+            for id in ids {
+                assert!(id.len() <= longest, "{format}: {id}");
+                assert!(
+                    format != Format::Anthropic || id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)),
+                    "{id}"
+                );
+            }
+        }
+    }
+}
+
+/// The ids of calls, then those of answers.
+fn collect_ids(value: &Value, ids: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(id) if matches!(name.as_str(), "id" | "tool_use_id" | "tool_call_id" | "call_id") => {
+                        ids.push(id.clone());
+                    }
+                    value => collect_ids(value, ids),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
+        _ => {}
     }
 }

@@ -5,8 +5,8 @@
 //! - A result answers the nearest open call before it with its id; one that comes before its call goes to the first call
 //!   after it that is still open. Of several answers the first that says something counts.
 //! - A call without an answer gets `[interrupted]`, as a failure. Results without a call go into the archive.
-//! - An id that was used before, or that some vendor refuses, is replaced by one made from it; so is a tool's name that
-//!   some vendor refuses.
+//! - An id that was used before, is blank or longer than any vendor's, is replaced by one made from it; so is a tool's name
+//!   that some vendor refuses. How an id is spelled to a vendor is its writer's to decide.
 //! - Messages of the assistant that follow a call before its answer are parts of one reply which a recorder wrote down
 //!   apart. They become one message, since an answer between them would tear calls from their thinking.
 //! - An answer whose call stands where the vendor keeps it stays where it is.
@@ -18,13 +18,16 @@
 use super::{Limits, StrategyCount, bytes, thinking_prune};
 use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::recall::Archive;
-use crate::validate::{LONGEST_ID, LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
+use crate::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
 use crate::view::View;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// The name in reports.
 pub const NAME: &str = "pairing";
+
+/// Characters of an id that stay in one made from it, so that every vendor takes it with a number of any length.
+const STEM: usize = 20;
 
 /// What answers a call that was never answered.
 pub const INTERRUPTED: &str = "[interrupted]";
@@ -173,7 +176,7 @@ impl Calls {
             first,
             answered_by,
         };
-        calls.name();
+        calls.name(messages);
         calls
     }
 
@@ -182,17 +185,23 @@ impl Calls {
         self.first[message]..self.first[message + 1]
     }
 
-    /// Gives a name of its own to each call whose id is taken, or refused by some vendor.
-    fn name(&mut self) {
-        let original: HashSet<Arc<str>> = self.calls.iter().map(|call| call.id.clone()).collect();
+    /// Gives a name of its own to each call whose id is taken, or is none.
+    fn name(&mut self, messages: &[Arc<Message>]) {
+        let mut original: HashSet<Arc<str>> = self.calls.iter().map(|call| call.id.clone()).collect();
+        // An answer whose call the vendor keeps is not to be taken for that of a call here.
+        let results = messages.iter().flat_map(|message| message.tool_results());
+        original.extend(
+            results
+                .filter(|result| result.is_apart)
+                .map(|result| result.call_id.clone()),
+        );
         let mut used: HashSet<Arc<str>> = HashSet::with_capacity(self.calls.len());
         let mut numbers: HashMap<String, usize> = HashMap::new();
         for call in &mut self.calls {
             if is_id(&call.id) && used.insert(call.id.clone()) {
                 continue;
             }
-            // Room for a number of any length.
-            let stem = plain(&call.id, LONGEST_ID - 20, "call");
+            let stem = plain(&call.id, STEM, "call");
             let number = numbers.entry(stem.clone()).or_insert(1);
             call.id = loop {
                 *number += 1;

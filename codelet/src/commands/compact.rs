@@ -260,12 +260,12 @@ impl Outcome {
 
 /// The document with what is left of its messages. Messages share their texts with the history, so this copies little.
 fn written(mut document: Document, done: &Compaction, to: Format) -> Result<Written, codelet_transcript::WriteError> {
-    document.messages = done
-        .view
-        .messages
-        .iter()
-        .map(|message| Message::clone(message))
-        .collect();
+    let shown = done.view.messages.iter().map(|message| {
+        let mut message = Message::clone(message);
+        codelet_transcript::ids::spell(&mut message, to);
+        message
+    });
+    document.messages = shown.collect();
     codelet_transcript::write_all(&document, to)
 }
 

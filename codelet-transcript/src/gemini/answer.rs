@@ -1,0 +1,211 @@
+//! The object that a function answers with: its fields as blocks of an output, and an object again.
+//!
+//! Gemini names two fields of it, `output` and `error`, and takes any. What is words becomes a text of its own, so that it
+//! is read, cut and restored line by line like any output; the other fields are one text of JSON behind them. Nothing is
+//! shown of fields that are empty: they stay beside the answer.
+
+use crate::extra::{Fields, Kept, is_note, marked, text_with, was_null};
+use crate::node::Node;
+use codelet_context::message::{Extra, Part, Text, ToolResult};
+use serde_json::{Map, Value};
+
+/// On an answer: the field that holds its first text, or nothing when that text is the whole object.
+pub(super) const SHOWN: &str = "codelet.shown";
+/// On a text: the field that it is of; for the other fields together, the first of them.
+const FIELD: &str = "codelet.field";
+/// On a text: it is the JSON of the fields that are no texts of their own.
+const OTHERS: &str = "codelet.others";
+
+/// Fields that hold what a tool has to say, the likeliest first.
+const TEXTS: [&str; 7] = ["output", "result", "error", "content", "llmContent", "stdout", "text"];
+
+/// An object that was read.
+pub(super) struct Answer {
+    /// What it says of its own success: an error, or an exit status.
+    pub success: Option<bool>,
+    pub output: Vec<Part>,
+    /// The note for [`SHOWN`]; none where the object has the usual field alone.
+    pub shown: Option<&'static str>,
+    /// The fields, without those that became texts.
+    pub kept: Option<Map<String, Value>>,
+}
+
+/// The field that an answer has if it has but one.
+fn usual(success: Option<bool>) -> &'static str {
+    match success {
+        Some(false) => "error",
+        _ => "output",
+    }
+}
+
+/// Reads an object.
+pub(super) fn read(response: Map<String, Value>) -> Answer {
+    let success = status(&response);
+    let mut fields = Fields::new(response);
+    let is_said = |name: &&str| {
+        let text = fields.peek(name);
+        text.is_some_and(|text| !text.trim().is_empty() || fields.0.len() == 1)
+    };
+    let Some(first) = TEXTS.into_iter().find(is_said) else {
+        return Answer {
+            success,
+            output: vec![Part::text(fields.untouched().to_string())],
+            shown: Some(""),
+            kept: None,
+        };
+    };
+    if fields.0.len() == 1 && first == usual(success) {
+        let text = fields.string(first).unwrap_or_default();
+        return Answer {
+            success,
+            output: vec![Part::text(text)],
+            shown: None,
+            kept: None,
+        };
+    }
+    let names: Vec<String> = fields.0.keys().filter(|name| *name != first).cloned().collect();
+    let mut texts = vec![(first.to_owned(), fields.string(first).unwrap_or_default())];
+    for name in names {
+        if fields.peek(&name).is_some_and(|text| is_text(&name, text)) {
+            let text = fields.string(&name).unwrap_or_default();
+            texts.push((name, text));
+        }
+    }
+    let others = others(&fields.0);
+    let is_alone = texts.len() == 1 && others.is_empty();
+    let mut output: Vec<Part> = texts
+        .into_iter()
+        .map(|(name, text)| match is_alone {
+            true => Part::text(text),
+            false => Part::Text(of_field(text, &name)),
+        })
+        .collect();
+    if let Some(name) = others.keys().next().cloned() {
+        for name in others.keys() {
+            fields.note(name, Value::Null);
+        }
+        let json = serde_json::to_string(&others).expect("every key is a string");
+        let text = of_field(json, &name);
+        output.push(Part::Text(Text {
+            extra: marked(text.extra.clone(), OTHERS, true),
+            ..text
+        }));
+    }
+    Answer {
+        success,
+        output,
+        shown: Some(first),
+        kept: Some(fields.0),
+    }
+}
+
+/// Whether a field is words that stand for themselves. A name or a number of one line says nothing without its field.
+fn is_text(name: &str, text: &str) -> bool {
+    !text.trim().is_empty() && (TEXTS.contains(&name) || name == "stderr" || text.contains('\n'))
+}
+
+/// The fields that say something and were not taken.
+fn others(fields: &Map<String, Value>) -> Map<String, Value> {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    let fields = fields.iter().filter(|(name, value)| !is_note(name) && says(value));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn of_field(text: String, name: &str) -> Text {
+    text_with(text, marked(Extra::default(), FIELD, name))
+}
+
+fn status(response: &Map<String, Value>) -> Option<bool> {
+    if response
+        .get("error")
+        .is_some_and(|error| !error.is_null() && error.as_str() != Some(""))
+    {
+        return Some(false);
+    }
+    let code = ["exitCode", "exit_code"]
+        .into_iter()
+        .find_map(|name| response.get(name)?.as_i64())?;
+    Some(code == 0)
+}
+
+/// The object again, with what became of its texts; `kept` is what was kept of it, `also` is said behind its first text.
+pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also: Option<&'a str>) -> Node<'a> {
+    let usual = usual(result.success);
+    let Some(first) = result.extra.get(SHOWN).and_then(Value::as_str) else {
+        return Node::Object(vec![(usual, joined(result, also))]);
+    };
+    if first.is_empty() {
+        // The text is the whole object, unless it was cut since.
+        let mut texts = result.texts();
+        return match (texts.next(), texts.next(), also) {
+            (Some(only), None, None) if serde_json::from_str::<Map<String, Value>>(only.body.as_str()).is_ok() => {
+                Node::Raw(only.body.as_str())
+            }
+            _ => Node::Object(vec![(usual, joined(result, also))]),
+        };
+    }
+    let mut words: Vec<&str> = Vec::new();
+    let mut texts: Vec<(&str, &str)> = Vec::new();
+    let mut others: Option<&Text> = None;
+    for text in result.texts() {
+        match field(text) {
+            _ if text.extra.get(OTHERS).is_some() => others = Some(text),
+            Some(name) if name != first => texts.push((name, text.body.as_str())),
+            // A marker that stands for the whole answer is of no field.
+            _ => words.push(text.body.as_str()),
+        }
+    }
+    words.extend(also);
+    let mut words = match words.as_slice() {
+        [] => None,
+        [one] => Some(Node::str(one)),
+        many => Some(many.join("\n").into()),
+    };
+    let mut values = others.and_then(|text| serde_json::from_str::<Map<String, Value>>(text.body.as_str()).ok());
+    // Cut, it is no JSON any more, and stands in the place of the first.
+    let cut = others.filter(|_| values.is_none());
+    let mut object = Vec::new();
+    for (name, value) in kept.into_iter().flat_map(Kept::fields) {
+        let node = if is_note(name) {
+            None
+        } else if !value.is_null() || was_null(kept, name) {
+            Some(Node::Json(value))
+        } else if name == first {
+            words.take()
+        } else if let Some((_, text)) = texts.iter().find(|(own, _)| own == name) {
+            Some(Node::str(text))
+        } else if let Some(value) = values.as_mut().and_then(|values| values.remove(name)) {
+            Some(value.into())
+        } else {
+            cut.filter(|text| field(text) == Some(name))
+                .map(|text| Node::str(text.body.as_str()))
+        };
+        object.extend(node.map(|node| (name.as_str(), node)));
+    }
+    object.extend(words.map(|words| (first, words)));
+    Node::Object(object)
+}
+
+fn field(text: &Text) -> Option<&str> {
+    text.extra.get(FIELD)?.as_str()
+}
+
+/// The whole text of an answer whose fields are several texts: without their names they would say less.
+pub(crate) fn whole(result: &ToolResult) -> Option<String> {
+    let is_split = result.texts().any(|text| field(text).is_some());
+    is_split.then(|| write(result, super::kept_response(result), None).to_json())
+}
+
+fn joined<'a>(result: &'a ToolResult, also: Option<&'a str>) -> Node<'a> {
+    let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).chain(also).collect();
+    match texts.as_slice() {
+        [one] => Node::str(one),
+        many => many.join("\n").into(),
+    }
+}
