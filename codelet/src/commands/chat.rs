@@ -106,7 +106,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     session.watched_by(Box::new(page.clone()));
     let reach = Reach {
         connect: connect(settings.clone()),
-        export: Box::new(move |file: &str, session: &Session| export(file, session, &page)),
+        export: Arc::new(move |file: &str, session: &Session| export(file, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
         shell,
         permit: Box::new(move |permission| reach_of_tools.permit(permission)),
