@@ -294,7 +294,16 @@ impl<F: Front> Chat<F> {
                 diff: "".into(),
             });
         });
-        ran.await;
+        let was_interrupted = ran.await.was_interrupted;
+        self.interrupted(was_interrupted);
+    }
+
+    /// Whoever interrupts something that is no run of the model stops what was said behind it too.
+    fn interrupted(&mut self, was_interrupted: bool) {
+        if was_interrupted {
+            self.front.give_back();
+            self.ending = Some(Ending::Interrupted);
+        }
     }
 
     async fn command(&mut self, name: Name, arguments: &str) {
@@ -330,9 +339,8 @@ impl<F: Front> Chat<F> {
             // A refusal is told to the listener.
             let _ = session.compact(instructions, interrupt, listener).await;
         });
-        if compacted.await.was_interrupted {
-            self.front.give_back();
-        }
+        let was_interrupted = compacted.await.was_interrupted;
+        self.interrupted(was_interrupted);
     }
 
     fn undo(&mut self) {
@@ -427,7 +435,8 @@ impl<F: Front> Chat<F> {
                 model = connecting => model,
             }
         });
-        match found.await.done {
+        let found = found.await;
+        match found.done {
             Some(Ok(model)) => {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
@@ -440,6 +449,7 @@ impl<F: Front> Chat<F> {
             Some(Err(why)) => self.say(Role::Error, &why),
             None => {}
         }
+        self.interrupted(found.was_interrupted);
     }
 
     fn say(&mut self, role: Role, text: &str) {

@@ -22,6 +22,7 @@ mod complete;
 mod editor;
 mod front;
 pub mod keys;
+mod lines;
 mod live;
 mod plain;
 mod questions;

@@ -103,7 +103,11 @@ fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
     terminal.see("ready");
     terminal.say("/export whole.json");
     terminal.wait("whole.json;");
-    assert!(last_words(&bench, "whole.json").to_string().contains("Half of an answer."));
+    assert!(
+        last_words(&bench, "whole.json")
+            .to_string()
+            .contains("Half of an answer.")
+    );
 
     terminal.say("Run it.");
     terminal.wait("began");
