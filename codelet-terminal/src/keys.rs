@@ -278,7 +278,8 @@ fn simple(bytes: &[u8]) -> Found {
         0x7f | 0x08 => Key::plain(Code::Backspace),
         0 => Key::ctrl(' '),
         0x01..=0x1a => Key::ctrl(char::from(first - 1 + b'a')),
-        0x1c..=0x1f => Key::ctrl(char::from(first - 0x1c + b'4')),
+        0x1c => Key::ctrl('\\'),
+        0x1d..=0x1f => Key::ctrl(char::from(first - 0x1c + b'4')),
         _ => return character(bytes),
     };
     Found::Key(key, 1)

@@ -81,6 +81,7 @@ struct Signals {
     go_on: Signal,
     interrupt: Signal,
     terminate: Signal,
+    quit: Signal,
     hang_up: Signal,
 }
 
@@ -92,6 +93,7 @@ impl Live {
             go_on: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            quit: signal(SignalKind::quit())?,
             hang_up: signal(SignalKind::hangup())?,
         };
         let tty = Tty::open()?;
@@ -312,6 +314,7 @@ impl Live {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
                 Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
                 Act::Leave => self.wishes.push_back(Wish::Leave),
+                Act::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
@@ -437,6 +440,7 @@ enum Came {
     GoOn,
     Interrupt,
     Terminate,
+    Quit,
     HangUp,
     Escape,
     Pasted,
@@ -479,6 +483,7 @@ impl Front for Live {
                 input = self.tty.input() => Came::Input(input),
                 _ = self.signals.hang_up.recv() => Came::HangUp,
                 _ = self.signals.terminate.recv() => Came::Terminate,
+                _ = self.signals.quit.recv() => Came::Quit,
                 _ = self.signals.interrupt.recv() => Came::Interrupt,
                 _ = self.signals.size.recv() => Came::Size,
                 _ = self.signals.go_on.recv() => Came::GoOn,
@@ -494,7 +499,8 @@ impl Front for Live {
                 Came::Input(Input::HungUp) | Came::HangUp => return Wish::Gone(HUNG_UP),
                 Came::Terminate => return Wish::Gone(TERMINATED),
                 // While an editor has the terminal, its keys are not ours.
-                Came::Interrupt if self.edited.is_some() => {}
+                Came::Interrupt | Came::Quit if self.edited.is_some() => {}
+                Came::Quit => return Wish::Gone(QUIT),
                 Came::Interrupt => {
                     self.typed(Typed::Key(Key::ctrl('c')), now);
                     self.change(true);
@@ -622,5 +628,6 @@ impl Front for Live {
 }
 
 /// What a shell reports of a process that ended by these signals.
-const HUNG_UP: u8 = 129;
-const TERMINATED: u8 = 143;
+pub(crate) const HUNG_UP: u8 = 129;
+pub(crate) const QUIT: u8 = 131;
+pub(crate) const TERMINATED: u8 = 143;

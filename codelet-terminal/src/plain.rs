@@ -5,6 +5,7 @@ use crate::chat::only_looks;
 use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::lines::Lines;
+use crate::live::{HUNG_UP, QUIT, TERMINATED};
 use crate::questions;
 use crate::render::Renderer;
 use crate::render::clean::clean;
@@ -44,7 +45,7 @@ pub(crate) struct Plain {
     doing: Doing,
     renderer: Renderer,
     began: Instant,
-    signals: [Signal; 3],
+    signals: [Signal; 4],
     interrupted: Option<Instant>,
     is_prompted: bool,
     is_closed: bool,
@@ -72,6 +73,7 @@ impl Plain {
                 signal(SignalKind::interrupt())?,
                 signal(SignalKind::terminate())?,
                 signal(SignalKind::hangup())?,
+                signal(SignalKind::quit())?,
             ],
             interrupted: None,
             is_prompted: false,
@@ -214,11 +216,12 @@ impl Front for Plain {
             if self.is_typed && self.doing == Doing::Nothing && !std::mem::replace(&mut self.is_prompted, true) {
                 self.write("> ");
             }
-            let [interrupt, terminate, hang_up] = &mut self.signals;
+            let [interrupt, terminate, hang_up, quit] = &mut self.signals;
             let came = tokio::select! {
                 biased;
-                _ = hang_up.recv() => Came::Gone(129),
-                _ = terminate.recv() => Came::Gone(143),
+                _ = hang_up.recv() => Came::Gone(HUNG_UP),
+                _ = terminate.recv() => Came::Gone(TERMINATED),
+                _ = quit.recv() => Came::Gone(QUIT),
                 _ = interrupt.recv() => Came::Interrupt,
                 line = self.lines.next(), if !self.is_over => Came::Line(line),
             };
