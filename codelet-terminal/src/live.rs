@@ -2,7 +2,7 @@
 
 use crate::answers;
 use crate::front::{Doing, Front, Standing, Wish};
-use crate::keys::{self, Key, Keys, Typed};
+use crate::keys::{self, Key, Keys, Open, Typed};
 use crate::questions::{self, Stand};
 use crate::render::Renderer;
 use crate::render::clean::clean;
@@ -27,8 +27,10 @@ use tokio::time::sleep_until;
 const FRAME: Duration = Duration::from_millis(33);
 /// Between two positions of the spinner.
 const TICK: Duration = Duration::from_millis(100);
-/// So long after an Esc the rest of a sequence may still come.
+/// An Esc that nothing follows for so long is the key: somebody waits for what it does.
 const ESCAPE: Duration = Duration::from_millis(25);
+/// So long the rest of a sequence may still come over a slow line, also behind an Esc that was taken for the key.
+const SLOW: Duration = Duration::from_secs(1);
 /// Between two pieces of a paste that a terminal puts no brackets around.
 const PIECES: Duration = Duration::from_millis(40);
 /// Queued texts that are shown.
@@ -41,6 +43,8 @@ pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 pub struct Outfit {
     /// How things look; the width is found out.
     pub look: Look,
+    /// The terminal's name in `TERM`.
+    pub terminal: String,
     /// The names of files.
     pub files: Files,
     /// The user's editor.
@@ -64,6 +68,8 @@ pub(crate) struct Live {
     due: Option<Instant>,
     drawn: Instant,
     escape: Option<Instant>,
+    /// When something that may have gone on was taken for what it was.
+    settled: Option<Instant>,
     /// Keys of a paste without brackets, and when it is over if nothing follows.
     burst: Vec<Typed>,
     over: Option<Instant>,
@@ -96,7 +102,7 @@ impl Live {
             quit: signal(SignalKind::quit())?,
             hang_up: signal(SignalKind::hangup())?,
         };
-        let tty = Tty::open()?;
+        let tty = Tty::open(&outfit.terminal)?;
         let size = Tty::size();
         let look = look_at(outfit.look, size);
         Ok(Live {
@@ -113,6 +119,7 @@ impl Live {
             due: Some(Instant::now()),
             drawn: Instant::now(),
             escape: None,
+            settled: None,
             burst: Vec::new(),
             over: None,
             signals,
@@ -280,12 +287,14 @@ impl Live {
     }
 
     fn take(&mut self, bytes: &[u8], now: Instant) {
-        let mut typed = self.keys.take(bytes);
-        if self.keys.is_waiting() {
-            self.escape = Some(now + ESCAPE);
-        } else {
-            self.escape = None;
+        if self.settled.take().is_none_or(|settled| now > settled + SLOW) {
+            self.keys.close();
         }
+        let mut typed = self.keys.take(bytes);
+        self.escape = self.keys.open().map(|open| match open {
+            Open::Key => now + ESCAPE,
+            Open::Sequence => now + SLOW,
+        });
         if self.over.is_some() || keys::is_burst(&typed) {
             self.burst.append(&mut typed);
             self.over = Some(now + PIECES);
@@ -524,6 +533,7 @@ impl Front for Live {
                 Came::Pasted => self.pasted(now),
                 Came::Escape => {
                     self.escape = None;
+                    self.settled = Some(now);
                     for typed in self.keys.settle() {
                         self.typed(typed, now);
                     }

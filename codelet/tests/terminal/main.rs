@@ -9,6 +9,7 @@ mod endings;
 mod interrupts;
 mod meanwhile;
 mod pipes;
+mod slow;
 mod turns;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};

@@ -50,6 +50,7 @@ fn a_session_that_breaks_down() {
         };
         let outfit = Outfit {
             look: Look::new(80, Styles::Colour, Background::Dark),
+            terminal: "xterm".to_owned(),
             files: Arc::new(Vec::new),
             edit: edit(),
         };
