@@ -22,6 +22,7 @@ mod complete;
 mod editor;
 mod front;
 pub mod keys;
+mod layout;
 mod lines;
 mod live;
 mod plain;

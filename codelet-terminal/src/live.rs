@@ -3,18 +3,17 @@
 use crate::answers;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::keys::{self, Key, Keys, Open, Typed};
-use crate::questions::{self, Stand};
+use crate::layout;
+use crate::questions;
 use crate::render::Renderer;
-use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
-use crate::render::wrap::{clip, clip_line, columns};
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
 use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use std::io::{self, Stdout};
 use std::path::Path;
 use std::sync::Arc;
@@ -33,8 +32,8 @@ const ESCAPE: Duration = Duration::from_millis(25);
 const SLOW: Duration = Duration::from_secs(1);
 /// Between two pieces of a paste that a terminal puts no brackets around.
 const PIECES: Duration = Duration::from_millis(40);
-/// Queued texts that are shown.
-const QUEUED: usize = 3;
+/// In a smaller window, in columns and rows, not all of a question can stay in sight.
+const ROOMY: (u16, u16) = (60, 12);
 
 /// Lets somebody write a text elsewhere; takes what was written so far and gives back what was made of it.
 pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
@@ -145,13 +144,15 @@ impl Live {
         self.drawn = now;
         let is_asked = self.repl.question(now).is_some();
         self.renderer.set_asked(is_asked, self.since(now));
+        self.renderer.set_queued(self.repl.queued().count());
         if let Some(mut unfolding) = self.unfolding.take()
             && let Some(lines) = unfolding.next_lines(&self.outfit.look)
         {
             self.finished.extend(lines);
             self.unfolding = Some(unfolding);
         }
-        let frame = self.frame(now);
+        let (look, size, since) = (self.outfit.look, self.screen.size(), self.since(now));
+        let frame = layout::frame(&mut self.repl, &self.renderer, &look, size, now, since);
         let finished = std::mem::take(&mut self.finished);
         if self.screen.draw(&finished, frame).is_err() {
             self.is_gone = true;
@@ -172,118 +173,6 @@ impl Live {
     /// Whether something really happens, so that the clock runs.
     fn is_moving(&self) -> bool {
         self.repl.doing != Doing::Nothing && self.repl.waiting() == 0
-    }
-
-    fn frame(&mut self, now: Instant) -> Frame {
-        let look = self.outfit.look;
-        let (width, height) = self.screen.size();
-        let width = usize::from(width.saturating_sub(1)).max(2);
-        let height = usize::from(height);
-        let mut below: Vec<Line<'static>> = Vec::new();
-
-        let (candidates, chosen) = self.repl.candidates();
-        let from = chosen.saturating_sub(crate::complete::SHOWN - 1);
-        for (at, candidate) in candidates.iter().enumerate().skip(from).take(crate::complete::SHOWN) {
-            let is_chosen = at == chosen;
-            let role = if is_chosen { Role::Accent } else { Role::Text };
-            let mark = if is_chosen { "> " } else { "  " };
-            let text = Span::styled(format!("{mark}{}", clean(&candidate.text, 4)), look.style(role));
-            let help = Span::styled(format!("  {}", candidate.help), look.style(Role::Dim));
-            below.push(clip_line(Line::from(vec![text, help]), width));
-        }
-        below.push(clip_line(self.status(now), width));
-
-        let mut rows: Vec<Line<'static>> = Vec::new();
-        let is_answerable = self.repl.is_answerable(now);
-        let waiting = self.repl.waiting_questions();
-        let refusing = self.repl.refusing().map(str::to_owned);
-        let is_writing = !self.repl.editor.is_empty();
-        let picked = self.repl.picked(now);
-        let mut asked = Vec::new();
-        if let Some(question) = self.repl.question(now) {
-            let stand = Stand {
-                is_answerable,
-                is_writing,
-                picked,
-                refusing: refusing.as_deref(),
-                waiting,
-            };
-            asked = questions::options(&look, question, stand);
-        }
-        let queued: Vec<&str> = self.repl.queued().collect();
-        let mut queue = Vec::new();
-        for text in queued.iter().take(QUEUED) {
-            let first = text.lines().next().unwrap_or_default();
-            let more = if text.contains('\n') {
-                look.pick(" …", " ...")
-            } else {
-                ""
-            };
-            let when = answers::queued(text);
-            let room = width.saturating_sub(columns(when));
-            let line = clip(&format!("queued: {}{more}", clean(first, 4)), room) + when;
-            queue.push(Line::from(Span::styled(clip(&line, width), look.style(Role::Dim))));
-        }
-        if queued.len() > QUEUED {
-            let more = format!("queued: {} more", queued.len() - QUEUED);
-            queue.push(Line::from(Span::styled(more, look.style(Role::Dim))));
-        }
-
-        let label = match self.repl.editor.searching() {
-            Some(words) => format!("find {}: ", clean(words, 4)),
-            None => look.pick("› ", "> ").to_owned(),
-        };
-        let label = clip(&label, width / 2);
-        let indent = columns(&label);
-        let (written, (row, column)) = self.repl.editor.rows(width - indent.min(width - 2));
-        let most = (height / 2).max(1);
-        let first = (row + 1).saturating_sub(most);
-        let shown = written.len().min(first + most);
-        let mut input: Vec<Line<'static>> = Vec::new();
-        for (at, text) in written[first..shown].iter().enumerate() {
-            let before = if at + first == 0 {
-                Span::styled(label.clone(), look.style(Role::Prompt))
-            } else {
-                Span::raw(" ".repeat(indent))
-            };
-            input.push(Line::from(vec![before, Span::raw(clean(text, 4).into_owned())]));
-        }
-
-        // What is asked and written comes first; the newest of what streams gets the room that is left.
-        let rest = asked.len() + queue.len() + input.len() + below.len() + 2;
-        let room = height.saturating_sub(rest).max(1);
-        rows.extend(self.renderer.live(room, self.since(now)));
-        if !asked.is_empty() {
-            let over = asked
-                .len()
-                .saturating_sub(height.saturating_sub(input.len() + below.len() + 2).max(3));
-            if over > 0 {
-                // What is decided upon stands at the end; the whole was printed above.
-                asked.drain(..over);
-            }
-            rows.extend(asked);
-        }
-        rows.push(Line::default());
-        rows.extend(queue);
-        let cursor_row = rows.len() + row - first;
-        rows.extend(input);
-        rows.extend(below);
-        let cursor = (
-            u16::try_from(cursor_row).unwrap_or(u16::MAX),
-            u16::try_from(indent + column).unwrap_or(u16::MAX),
-        );
-        Frame {
-            rows,
-            cursor: refusing.is_none().then_some(cursor),
-        }
-    }
-
-    fn status(&self, now: Instant) -> Line<'static> {
-        let look = self.outfit.look;
-        if let Some(hint) = self.repl.hint {
-            return Line::from(Span::styled(hint.to_owned(), look.style(Role::Warning)));
-        }
-        self.renderer.status(self.since(now))
     }
 
     fn take(&mut self, bytes: &[u8], now: Instant) {
@@ -557,7 +446,11 @@ impl Front for Live {
 
     fn ask(&mut self, question: Question, directory: &Path) {
         // The whole is printed once, however long it is; what is decided upon stays below.
-        let lines = questions::body(&self.outfit.look, &question, directory);
+        let mut lines = questions::body(&self.outfit.look, &question, directory);
+        let (width, height) = self.screen.size();
+        if width < ROOMY.0 || height < ROOMY.1 {
+            lines.extend(questions::extent(&self.outfit.look, &question));
+        }
         self.print(lines);
         self.repl.ask(question);
     }
@@ -609,14 +502,11 @@ impl Front for Live {
 
     fn queue(&mut self, said: String) {
         self.repl.queue(said);
-        self.renderer.set_queued(self.repl.queued().count());
         self.change(true);
     }
 
     fn unqueue(&mut self) -> Option<String> {
-        let said = self.repl.unqueue();
-        self.renderer.set_queued(self.repl.queued().count());
-        said
+        self.repl.unqueue()
     }
 
     fn give_back(&mut self) {
@@ -625,7 +515,6 @@ impl Front for Live {
             let lines = answers::say(&self.outfit.look, Role::Warning, &format!("not done: {said}"));
             self.finished.extend(lines);
         }
-        self.renderer.set_queued(0);
         self.change(true);
     }
 

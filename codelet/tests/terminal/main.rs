@@ -10,6 +10,7 @@ mod interrupts;
 mod meanwhile;
 mod pipes;
 mod slow;
+mod small;
 mod turns;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
