@@ -15,7 +15,7 @@ use crate::surroundings::Surroundings;
 use crate::tool::{Call, Live, Output, Tool};
 use codelet_context::conversation::{Conversation, Refusal};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text};
+use codelet_context::message::{Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text, ToolResult};
 use codelet_context::notice::Notice;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price;
@@ -31,6 +31,9 @@ pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 const MOST_OUTPUT: Tokens = 32_000;
 /// An answer takes at most one part in so many of the window, so that a small one holds a conversation too.
 const OUTPUT_SHARE: Tokens = 4;
+
+/// Stands in the place of a result while its tool runs, for whoever looks at the conversation then.
+const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
 
 /// How a session works.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -236,12 +239,34 @@ impl Session {
         compaction::compact_as_asked(self, instructions, interrupt, listener).await
     }
 
-    /// What [`compact`](Self::compact) with the template's summary would come to; nothing is changed.
+    /// Everything that was said, fit to be sent to a model: calls whose tools run at this moment are answered with a word
+    /// about that.
+    pub fn said(&self) -> Vec<Arc<Message>> {
+        let mut said = self.conversation.history().messages().to_vec();
+        said.extend(self.answers_in_place().map(Arc::new));
+        said
+    }
+
+    /// Answers in the place of those that the last step's calls will have; none if they have them.
+    fn answers_in_place(&self) -> Option<Message> {
+        let last = self.conversation.history().messages().last()?;
+        let open = last.parts.iter().filter_map(|part| match part {
+            Part::ToolCall(call) => Some(ToolResult::new(call.id.clone(), None, NO_RESULT_YET)),
+            _ => None,
+        });
+        let open: Vec<ToolResult> = open.collect();
+        (!open.is_empty()).then(|| Message::results(open))
+    }
+
+    /// What [`compact`](Self::compact) with the template's summary would come to as things stand; nothing is changed.
     ///
     /// # Errors
     /// As for [`Conversation::compact`].
     pub fn compact_dry(&self, instructions: Option<&str>) -> Result<Notice, Refusal> {
         let mut tried = self.conversation.clone();
+        if let Some(answers) = self.answers_in_place() {
+            tried.append(answers);
+        }
         compaction::instruct(&mut tried, instructions);
         tried.compact(Reason::Asked)
     }

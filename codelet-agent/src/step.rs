@@ -134,7 +134,7 @@ async fn run_batch(
                 live,
                 interrupt.clone(),
             )
-            .map(move |came| (at, began.elapsed(), came))
+            .map(move |came| (at, began, came))
         })
         .collect();
     let grace = async {
@@ -147,9 +147,11 @@ async fn run_batch(
             biased;
             Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
             finished = running.next() => {
-                let Some((at, elapsed, came)) = finished else { return };
+                let Some((at, began, came)) = finished else { return };
                 // A call that was interrupted before it was permitted was not made.
-                let Some((mut output, diff)) = came else { continue };
+                let Some(made) = came else { continue };
+                let elapsed = began.elapsed().saturating_sub(made.waited);
+                let Made { mut output, diff, .. } = made;
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));
                 }
@@ -170,8 +172,27 @@ async fn run_batch(
     }
 }
 
-/// One call, from the question whether it may be made to its answer, with the diff of what it changed. None if the user
-/// interrupted before anybody had permitted it.
+/// A call that has its answer.
+struct Made {
+    output: Output,
+    /// What it changed.
+    diff: Arc<str>,
+    /// How long it waited to be permitted: that is a person's time, not the tool's.
+    waited: Duration,
+}
+
+impl Made {
+    fn refused(why: String, waited: Duration) -> Self {
+        Made {
+            output: Output::failure(why),
+            diff: Arc::from(""),
+            waited,
+        }
+    }
+}
+
+/// One call, from the question whether it may be made to its answer. None if the user interrupted before anybody had
+/// permitted it.
 async fn call_one(
     parts: &Parts,
     conversation: &Conversation,
@@ -179,8 +200,8 @@ async fn call_one(
     is_broken: bool,
     live: Live,
     interrupt: Interrupt,
-) -> Option<(Output, Arc<str>)> {
-    let refused = |why: String| Some((Output::failure(why), Arc::from("")));
+) -> Option<Made> {
+    let refused = |why: String| Some(Made::refused(why, Duration::ZERO));
     let Some(tool) = find(parts, &call.tool) else {
         let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
         let (name, names) = (codelet_context::cut::plain_name(&call.tool), names.join(", "));
@@ -203,13 +224,15 @@ async fn call_one(
         description: &description,
         needs: &needs,
     };
+    let began = Instant::now();
     let verdict = tokio::select! {
         biased;
         verdict = parts.gate.judge(asked) => verdict,
         () = interrupt.thrown() => return None,
     };
+    let waited = began.elapsed();
     if let Verdict::No(why) = verdict {
-        return refused(format!("Refused: {why}."));
+        return Some(Made::refused(format!("Refused: {why}."), waited));
     }
     let call = Call {
         parameters: &call.parameters,
@@ -220,9 +243,14 @@ async fn call_one(
     // A tool that panics must neither take the session with it nor leave its call open.
     let made = future::lazy(|_| tool.call(call)).then(|made| made);
     match AssertUnwindSafe(made).catch_unwind().await {
-        Ok(output) if output.success => Some((output, diff_of(&needs))),
-        Ok(output) => Some((output, Arc::from(""))),
-        Err(panic) => refused(format!("The tool broke down: {}.", panic_words(&*panic))),
+        Ok(output) => {
+            let diff = if output.success { diff_of(&needs) } else { Arc::from("") };
+            Some(Made { output, diff, waited })
+        }
+        Err(panic) => Some(Made::refused(
+            format!("The tool broke down: {}.", panic_words(&*panic)),
+            waited,
+        )),
     }
 }
 

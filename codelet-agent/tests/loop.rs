@@ -6,6 +6,7 @@ mod common;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Reply, Stop};
+use codelet_agent::permission::{Asked, Gate, Verdict};
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Settings, SummaryBy};
@@ -15,6 +16,8 @@ use codelet_context::policy::Reason;
 use codelet_context::tokens::estimate_message;
 use codelet_testkit::assert_shape;
 use common::{Stage, calls, costing, profile, says, stopped};
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn shape(stage: &Stage, number: usize, expected: &str) {
@@ -126,6 +129,34 @@ async fn an_interrupted_call_gets_an_answer_and_finished_ones_keep_theirs() {
     assert_eq!(answers[0].as_str(), "quick");
     assert_eq!(answers[1].as_str(), "ended early");
     assert!(stage.session.is_paused());
+}
+
+/// Permits everything, after a minute.
+struct Slow;
+
+impl Gate for Slow {
+    fn judge<'a>(&'a self, _: Asked<'a>) -> BoxFuture<'a, Verdict> {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            Verdict::Yes
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_is_its_own_and_not_that_of_the_person_who_is_asked() {
+    let model = Scripted::new(profile(200_000), [calls("Do", &["it"]), says("Done.")]);
+    let mut stage = Stage::behind(model, Settings::default(), Arc::new(Slow));
+    let mut took = Vec::new();
+    let mut hear = |event: Event| {
+        if let Event::ToolFinished { elapsed, .. } = event {
+            took.push(elapsed);
+        }
+    };
+    let began = tokio::time::Instant::now();
+    stage.session.prompt("Go.".into(), &stage.interrupt, &mut hear).await;
+    assert!(began.elapsed() >= Duration::from_secs(60));
+    assert_eq!(took, [Duration::ZERO]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use crate::render::clean::clean;
 use crate::render::cost;
 use crate::render::figures::{count, number};
 use crate::render::look::{Look, Role};
-use crate::render::wrap::{Breaking, Wrap, columns, fit};
+use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::Permission;
@@ -87,6 +87,23 @@ fn table(look: &Look, rows: &[(String, String)], lines: &mut Vec<Line<'static>>)
     }
 }
 
+/// Lines that are laid out in columns, those broken that a narrow window has no room for.
+fn fitting(look: &Look, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    let mut out = Vec::with_capacity(lines.len());
+    for line in lines {
+        if line_columns(&line) <= look.width {
+            out.push(line);
+            continue;
+        }
+        let mut wrap = Wrap::new(look.width, Breaking::Exact, Vec::new(), vec![Span::raw("  ")]);
+        for span in &line.spans {
+            wrap.push(line.style.patch(span.style), &span.content, &mut out);
+        }
+        wrap.finish(&mut out);
+    }
+    out
+}
+
 fn heading(look: &Look, text: &str) -> Line<'static> {
     Line::from(Span::styled(text.to_owned(), look.style(Role::Strong)))
 }
@@ -123,12 +140,13 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
 /// What the session has cost, and what broke the cache.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let price = session.model().profile().price.as_ref();
-    cost::cost(session.bill(), price, session.conversation().breaks(), look)
+    let lines = cost::cost(session.bill(), price, session.conversation().breaks(), look);
+    fitting(look, lines)
 }
 
 /// The list of what is to be done.
 pub fn todo(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    told::todo(&session.conversation().todo(), look)
+    fitting(look, told::todo(&session.conversation().todo(), look))
 }
 
 /// A handle as somebody may have copied it: bare, or with what stands around it in a marker.
@@ -215,10 +233,11 @@ pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
     if words.is_empty() {
         return unknown_handle(look, words, "why");
     }
-    match handle(session, words) {
+    let lines = match handle(session, words) {
         Some(handle) => told::why(&handle, session.conversation().why(&handle).as_ref(), look),
         None => told::why(words, None, look),
-    }
+    };
+    fitting(look, lines)
 }
 
 /// What is pinned, and what may be.
@@ -258,7 +277,7 @@ pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
         let from = prompts.len().saturating_sub(LISTED);
         table(look, &prompts[from..], &mut lines);
     }
-    lines
+    fitting(look, lines)
 }
 
 fn quote(message: &Message) -> String {
@@ -395,7 +414,8 @@ pub fn answered(question: &Question, word: &Word) -> String {
 /// What fills the window.
 pub fn context(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let tools = context::weight(session.tools());
-    context::context(session.conversation(), &session.model().profile().name, tools, look)
+    let lines = context::context(session.conversation(), &session.model().profile().name, tools, look);
+    fitting(look, lines)
 }
 
 /// What a compaction would come to.
@@ -408,4 +428,85 @@ pub fn dry_run(look: &Look, notice: &Notice) -> Vec<Line<'static>> {
         lines.extend(say(look, Role::Dim, "/compact does it; /undo-compact takes it back."));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::render::look::{Background, Styles};
+    use crate::render::wrap::line_text;
+    use codelet_agent::model::Profile;
+    use codelet_agent::permission::Rules;
+    use codelet_agent::scripted::Scripted;
+    use codelet_agent::session::{Parts, Settings};
+    use codelet_agent::surroundings::Nowhere;
+    use codelet_context::message::{Role as Speaker, ToolCall, ToolResult};
+    use codelet_context::policy::Reason;
+    use std::sync::Arc;
+
+    /// A session in which files with long names were read, and which was compacted.
+    fn session() -> Session {
+        let parts = Parts {
+            model: Box::new(Scripted::new(Profile::unknown("a-vendor/a-model-with-a-long-name"), [])),
+            tools: Vec::new(),
+            gate: Arc::new(Rules::default()),
+            world: Arc::new(Nowhere),
+        };
+        let mut session = Session::new(parts, Settings::default());
+        let conversation = session.conversation_mut();
+        for turn in 0..6 {
+            conversation.append(Message::new(
+                Speaker::User,
+                vec![Part::text(format!(
+                    "Please read the {turn}th file, 日本語 and all, which has a long name."
+                ))],
+            ));
+            let call = ToolCall::new(format!("call_{turn}"), "Read", serde_json::Map::new());
+            conversation.append(Message::new(Speaker::Assistant, vec![Part::ToolCall(call)]));
+            let text = format!("src/a_folder/of_files/file_{turn}.rs: a line of words\n").repeat(400);
+            let result = ToolResult::new(format!("call_{turn}"), Some(true), text.as_str());
+            conversation.append(Message::results(vec![result]));
+        }
+        conversation.pin(Pin::Text(
+            "never use tabs in the comments of a Makefile, whatever it says".to_owned(),
+        ));
+        conversation.compact(Reason::Asked).unwrap();
+        session
+    }
+
+    #[test]
+    fn what_commands_answer_is_never_wider_than_the_window() {
+        let session = session();
+        let handle = session
+            .conversation()
+            .archive()
+            .iter()
+            .next()
+            .unwrap()
+            .0
+            .as_str()
+            .to_owned();
+        let (gate, _questions) = Asking::new(Rules::default());
+        let known: Vec<String> = vec!["anthropic/a-model-with-a-very-long-name-indeed-2026".to_owned()];
+        for width in 16..100 {
+            let look = Look::new(width, Styles::Colour, Background::Dark);
+            let answers = [
+                help(&look),
+                cost(&look, &session),
+                todo(&look, &session),
+                context(&look, &session),
+                recall(&look, &session, &handle),
+                why(&look, &session, &handle),
+                pins(&look, &session),
+                models(&look, &session, &known),
+                permission(&look, &gate),
+                dry_run(&look, &session.compact_dry(None).unwrap()),
+            ];
+            for line in answers.iter().flatten() {
+                assert!(line_columns(line) <= width, "{width}: {:?}", line_text(line));
+            }
+        }
+    }
 }

@@ -31,7 +31,7 @@ const PINNED_FILE: usize = 32 * 1024;
 /// Asks for the model of this name.
 pub type Connect = Box<dyn Fn(String) -> LocalBoxFuture<'static, Result<Box<dyn Model>, String>>>;
 /// Writes a session to a file of this name; says what was written.
-pub type Export = Box<dyn Fn(&str, &Session) -> Result<String, String>>;
+pub type Export = Arc<dyn Fn(&str, &Session) -> Result<String, String> + Send + Sync>;
 /// Reads a file of the workspace, so many bytes at most.
 pub type ReadFile = Box<dyn Fn(&str, usize) -> Result<String, String>>;
 
@@ -294,7 +294,16 @@ impl<F: Front> Chat<F> {
                 diff: "".into(),
             });
         });
-        ran.await;
+        let was_interrupted = ran.await.was_interrupted;
+        self.interrupted(was_interrupted);
+    }
+
+    /// Whoever interrupts something that is no run of the model stops what was said behind it too.
+    fn interrupted(&mut self, was_interrupted: bool) {
+        if was_interrupted {
+            self.front.give_back();
+            self.ending = Some(Ending::Interrupted);
+        }
     }
 
     async fn command(&mut self, name: Name, arguments: &str) {
@@ -303,7 +312,7 @@ impl<F: Front> Chat<F> {
             Name::Exit => self.left = Some(Left::Left),
             Name::Help => self.front.print(answers::help(&look)),
             name if only_looks(name, arguments) => {
-                let lines = looked(name, arguments, &look, &self.session, &self.reach.models);
+                let lines = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
                 self.front.print(lines);
             }
             Name::Compact => self.compact(arguments).await,
@@ -320,43 +329,18 @@ impl<F: Front> Chat<F> {
                 );
             }
             // These only look, whatever stands behind them.
-            Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why => {}
-            Name::Export if arguments.is_empty() => self.say(Role::Warning, "Where to? /export FILE"),
-            Name::Export => match (self.reach.export)(arguments, &self.session) {
-                Ok(told) => self.say(Role::Text, &told),
-                Err(why) => self.say(Role::Error, &why),
-            },
+            Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => {}
         }
     }
 
     async fn compact(&mut self, arguments: &str) {
-        let (is_dry, instructions) = match arguments.strip_prefix("--dry-run") {
-            Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => (true, rest.trim()),
-            _ => match arguments.strip_suffix("--dry-run") {
-                Some(rest) if rest.is_empty() || rest.ends_with(char::is_whitespace) => (true, rest.trim()),
-                _ => (false, arguments),
-            },
-        };
-        let instructions = Some(instructions).filter(|words| !words.is_empty());
-        if is_dry {
-            let began = Instant::now();
-            match self.session.compact_dry(instructions) {
-                Ok(notice) => {
-                    let look = self.front.look();
-                    let lines = answers::dry_run(&look, &notice.took(began.elapsed()));
-                    self.front.print(lines);
-                }
-                Err(refusal) => self.say(Role::Error, &refusal.to_string()),
-            }
-            return;
-        }
+        let instructions = Some(arguments).filter(|words| !words.is_empty());
         let compacted = self.run(Doing::Compaction, async |session, interrupt, listener| {
             // A refusal is told to the listener.
             let _ = session.compact(instructions, interrupt, listener).await;
         });
-        if compacted.await.was_interrupted {
-            self.front.give_back();
-        }
+        let was_interrupted = compacted.await.was_interrupted;
+        self.interrupted(was_interrupted);
     }
 
     fn undo(&mut self) {
@@ -451,7 +435,8 @@ impl<F: Front> Chat<F> {
                 model = connecting => model,
             }
         });
-        match found.await.done {
+        let found = found.await;
+        match found.done {
             Some(Ok(model)) => {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
@@ -464,6 +449,7 @@ impl<F: Front> Chat<F> {
             Some(Err(why)) => self.say(Role::Error, &why),
             None => {}
         }
+        self.interrupted(found.was_interrupted);
     }
 
     fn say(&mut self, role: Role, text: &str) {
@@ -548,11 +534,14 @@ impl<F: Front> Meanwhile<'_, F> {
                     self.front.print(lines);
                 }
                 Said::Command(Name::Permission, arguments) => permission(&arguments, self.reach, self.front),
+                // What a compaction would come to is not known while another one is under way.
+                Said::Command(Name::Compact, _) if self.doing == Doing::Compaction => self.queue(said, interrupt),
                 Said::Command(name, arguments) if only_looks(name, &arguments) => {
-                    let (look, known, show) = (self.front.look(), self.reach.models.clone(), self.show.clone());
+                    let looking = Looking::from(&self.front.look(), self.reach, self.doing);
+                    let show = self.show.clone();
                     self.glances.ask(move |session| {
                         // Whoever has left meanwhile sees nothing.
-                        let _ = show.send(looked(name, &arguments, &look, session, &known));
+                        let _ = show.send(looking.at(session, name, &arguments));
                     });
                 }
                 _ => self.queue(said, interrupt),
@@ -577,23 +566,83 @@ impl<F: Front> Meanwhile<'_, F> {
 /// Whether a command only looks at the session, so that it can be done while something runs.
 pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
     match name {
-        Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why => true,
+        Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => true,
         Name::Model | Name::Pin => arguments.is_empty(),
+        Name::Compact => dry_run(arguments).is_some(),
         _ => false,
     }
 }
 
-/// What such a command shows.
-fn looked(name: Name, arguments: &str, look: &Look, session: &Session, known: &[String]) -> Vec<Line<'static>> {
-    match name {
-        Name::Context => answers::context(look, session),
-        Name::Cost => answers::cost(look, session),
-        Name::Todo => answers::todo(look, session),
-        Name::Recall => answers::recall(look, session, arguments),
-        Name::Why => answers::why(look, session, arguments),
-        Name::Model => answers::models(look, session, known),
-        Name::Pin => answers::pins(look, session),
-        _ => Vec::new(),
+/// The instructions of a compaction that is only to be tried; none if it is to be done.
+fn dry_run(arguments: &str) -> Option<&str> {
+    const FLAG: &str = "--dry-run";
+    let before = arguments
+        .strip_prefix(FLAG)
+        .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+    let behind = arguments
+        .strip_suffix(FLAG)
+        .filter(|rest| rest.is_empty() || rest.ends_with(char::is_whitespace));
+    before.or(behind).map(str::trim)
+}
+
+/// What commands that only look need beside the session.
+struct Looking {
+    look: Look,
+    models: Vec<String>,
+    export: Export,
+    /// Something goes on that will add to the conversation.
+    is_under_way: bool,
+}
+
+impl Looking {
+    fn from(look: &Look, reach: &Reach, doing: Doing) -> Self {
+        Looking {
+            look: *look,
+            models: reach.models.clone(),
+            export: Arc::clone(&reach.export),
+            is_under_way: matches!(doing, Doing::Run | Doing::Shell),
+        }
+    }
+
+    /// What such a command shows.
+    fn at(&self, session: &Session, name: Name, arguments: &str) -> Vec<Line<'static>> {
+        let look = &self.look;
+        match name {
+            Name::Context => answers::context(look, session),
+            Name::Cost => answers::cost(look, session),
+            Name::Todo => answers::todo(look, session),
+            Name::Recall => answers::recall(look, session, arguments),
+            Name::Why => answers::why(look, session, arguments),
+            Name::Model => answers::models(look, session, &self.models),
+            Name::Pin => answers::pins(look, session),
+            Name::Export => self.exported(session, arguments),
+            Name::Compact => self.tried(session, dry_run(arguments).unwrap_or_default()),
+            _ => Vec::new(),
+        }
+    }
+
+    fn exported(&self, session: &Session, file: &str) -> Vec<Line<'static>> {
+        if file.is_empty() {
+            return answers::say(&self.look, Role::Warning, "Where to? /export FILE");
+        }
+        let mut lines = match (self.export)(file, session) {
+            Ok(told) => answers::say(&self.look, Role::Text, &told),
+            Err(why) => return answers::say(&self.look, Role::Error, &why),
+        };
+        if self.is_under_way {
+            let told = "It ends where things stand now; what is under way is not in it.";
+            lines.extend(answers::say(&self.look, Role::Text, told));
+        }
+        lines
+    }
+
+    fn tried(&self, session: &Session, instructions: &str) -> Vec<Line<'static>> {
+        let began = Instant::now();
+        let instructions = Some(instructions).filter(|words| !words.is_empty());
+        match session.compact_dry(instructions) {
+            Ok(notice) => answers::dry_run(&self.look, &notice.took(began.elapsed())),
+            Err(refusal) => answers::say(&self.look, Role::Error, &refusal.to_string()),
+        }
     }
 }
 

@@ -92,13 +92,26 @@ pub enum Typed {
 pub const LONGEST_PASTE: usize = 16 * 1024 * 1024;
 /// The longest escape sequence; a longer one is none, and is dropped.
 const LONGEST_SEQUENCE: usize = 64;
+/// The longest text that a terminal answers somebody with.
+const LONGEST_STRING: usize = 4 * 1024;
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
+
+/// What has come and may go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// An Esc, or Esc and a letter: a key, or the beginning of a sequence. Somebody waits for what the key does.
+    Key,
+    /// A sequence that is no key yet. A slow line may take its time.
+    Sequence,
+}
 
 /// Takes bytes as they come, in whatever pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     pending: Vec<u8>,
+    /// An Esc was taken for the key, and what it may have begun has not come yet.
+    may_have_begun: bool,
     /// The paste so far, while one goes on.
     paste: Option<Vec<u8>>,
 }
@@ -108,6 +121,9 @@ impl Keys {
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
         let mut typed = Vec::new();
         let mut bytes = [mem::take(&mut self.pending).as_slice(), bytes].concat();
+        if mem::take(&mut self.may_have_begun) && is_rest(&bytes) {
+            bytes.insert(0, 0x1b);
+        }
         let mut rest = &mut bytes[..];
         while !rest.is_empty() {
             let used = if self.paste.is_some() {
@@ -134,20 +150,34 @@ impl Keys {
         typed
     }
 
-    /// Whether an Esc has come that may be the beginning of a sequence. If nothing follows soon, it is the key.
-    pub fn is_waiting(&self) -> bool {
-        self.paste.is_none() && self.pending.first() == Some(&0x1b)
+    /// What has come and may go on. If nothing follows in time, [`settle`](Self::settle) makes of it what it is alone.
+    pub fn open(&self) -> Option<Open> {
+        if self.paste.is_some() || self.pending.first() != Some(&0x1b) {
+            return None;
+        }
+        Some(match self.pending.as_slice() {
+            [_] | [_, b']' | b'P' | b'_'] => Open::Key,
+            _ => Open::Sequence,
+        })
+    }
+
+    /// What comes from here on does not belong to an Esc that came long ago.
+    pub fn close(&mut self) {
+        self.may_have_begun = false;
     }
 
     /// Nothing has followed: what came is taken as it is.
     pub fn settle(&mut self) -> Vec<Typed> {
-        if !self.is_waiting() {
+        if self.open().is_none() {
             return Vec::new();
         }
         let pending = mem::take(&mut self.pending);
         let esc = Key::plain(Code::Esc);
         match &pending[1..] {
-            [] => vec![Typed::Key(esc)],
+            [] => {
+                self.may_have_begun = true;
+                vec![Typed::Key(esc)]
+            }
             [0x1b, ..] => vec![Typed::Key(esc), Typed::Key(esc)],
             // Alt with a bracket or an O, which begin sequences too.
             [byte] => vec![Typed::Key(Key {
@@ -241,6 +271,16 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     None
 }
 
+/// Whether this is what a slow line has cut off behind an Esc: nobody types it at once.
+fn is_rest(bytes: &[u8]) -> bool {
+    let whole = [&[0x1b], bytes].concat();
+    match (bytes.first(), one(&whole)) {
+        (Some(b'[' | b'O'), Found::Key(..)) => true,
+        (Some(b'['), Found::Nothing(used)) => used > 3,
+        _ => whole.starts_with(PASTE_BEGINS),
+    }
+}
+
 enum Found {
     Key(Key, usize),
     /// So many bytes mean nothing.
@@ -251,9 +291,13 @@ enum Found {
 /// The first key of these bytes, of which there is at least one.
 fn one(bytes: &[u8]) -> Found {
     match bytes {
-        [0x1b] | [0x1b, b'[' | b'O'] => Found::Incomplete,
+        [0x1b] | [0x1b, b'[' | b'O' | b']' | b'P' | b'_'] => Found::Incomplete,
         [0x1b, 0x1b, ..] => Found::Key(Key::plain(Code::Esc), 1),
         [0x1b, b'[', ..] => control(bytes),
+        // What a terminal answers to whoever was here before: colours, its name, what it can do.
+        [0x1b, b']', b'0'..=b'9', ..]
+        | [0x1b, b'P', b'0'..=b'9' | b'>' | b'!' | b'$' | b'+', ..]
+        | [0x1b, b'_', b'G', ..] => string(bytes),
         [0x1b, b'O', last, ..] => match named(*last) {
             Some(code) => Found::Key(Key::plain(code), 3),
             None => Found::Nothing(3),
@@ -278,7 +322,8 @@ fn simple(bytes: &[u8]) -> Found {
         0x7f | 0x08 => Key::plain(Code::Backspace),
         0 => Key::ctrl(' '),
         0x01..=0x1a => Key::ctrl(char::from(first - 1 + b'a')),
-        0x1c..=0x1f => Key::ctrl(char::from(first - 0x1c + b'4')),
+        0x1c => Key::ctrl('\\'),
+        0x1d..=0x1f => Key::ctrl(char::from(first - 0x1c + b'4')),
         _ => return character(bytes),
     };
     Found::Key(key, 1)
@@ -302,22 +347,48 @@ fn character(bytes: &[u8]) -> Found {
     }
 }
 
+/// A text that a terminal sends, up to its end.
+fn string(bytes: &[u8]) -> Found {
+    let ends = |byte: &u8| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b);
+    match bytes[1..].iter().position(ends) {
+        Some(end) if bytes[1 + end] != 0x1b => Found::Nothing(end + 2),
+        Some(end) => match bytes.get(end + 2) {
+            None => Found::Incomplete,
+            Some(b'\\') => Found::Nothing(end + 3),
+            // It broke off, and something else begins.
+            Some(_) => Found::Nothing(end + 1),
+        },
+        None if bytes.len() > LONGEST_STRING => Found::Nothing(bytes.len()),
+        None => Found::Incomplete,
+    }
+}
+
 /// A sequence that begins with `ESC [`.
 fn control(bytes: &[u8]) -> Found {
-    // The keys of the Linux console.
-    if let [_, _, b'[', last, ..] = bytes {
-        let _ = last;
-        return Found::Nothing(4);
+    match bytes {
+        // The keys of the Linux console, and a mouse that somebody has left switched on.
+        [_, _, b'[', _, ..] => return Found::Nothing(4),
+        [_, _, b'M', _, _, _, ..] => return Found::Nothing(6),
+        [_, _, b'[' | b'M', ..] => return Found::Incomplete,
+        _ => {}
     }
-    let Some(end) = bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
+    let Some(end) = bytes[2..].iter().position(|byte| !(0x20..=0x3f).contains(byte)) else {
         return if bytes.len() > LONGEST_SEQUENCE {
             Found::Nothing(bytes.len())
         } else {
             Found::Incomplete
         };
     };
+    // It broke off, and something else begins.
+    if !(0x40..=0x7e).contains(&bytes[2 + end]) {
+        return Found::Nothing(2 + end);
+    }
     let used = end + 3;
     let parameters = std::str::from_utf8(&bytes[2..2 + end]).unwrap_or_default();
+    // An answer to somebody, or a mouse: no key is sent so.
+    if parameters.starts_with(['<', '=', '>', '?']) {
+        return Found::Nothing(used);
+    }
     let mut numbers = parameters
         .split(';')
         .map(|number| number.split(':').next().and_then(|number| number.parse::<u32>().ok()));
@@ -333,6 +404,7 @@ fn control(bytes: &[u8]) -> Found {
         // What xterm sends for a key with modifiers that has no sequence of its own.
         (b'~', Some(27)) => third.and_then(unicode),
         (b'~', Some(number)) => numbered(number).map(Key::plain),
+        (b'M', _) => None,
         (last, _) => named(last).map(Key::plain),
     };
     match key {
@@ -437,6 +509,79 @@ mod tests {
     }
 
     #[test]
+    fn what_a_terminal_answers_somebody_is_never_typed() {
+        for answer in [
+            // Where the cursor stands, what it is, what it can do.
+            "\x1b[24;80R",
+            "\x1b[?62;1;4c",
+            "\x1b[>41;354;0c",
+            "\x1b[?1u",
+            "\x1b[?2026;2$y",
+            "\x1b[8;24;80t",
+            // Its colours, with either end, and its name.
+            "\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\",
+            "\x1b]10;rgb:ffff/ffff/ffff\x07",
+            "\x1bP>|XTerm(354)\x1b\\",
+            "\x1bP1+r544e=787465726d\x1b\\",
+            "\x1b_Gi=31;OK\x1b\\",
+            // A mouse and a focus that somebody has left switched on.
+            "\x1b[<0;10;10M\x1b[<0;10;10m",
+            "\x1b[M !!",
+            "\x1b[32;10;10M",
+            "\x1b[I\x1b[O",
+        ] {
+            assert_eq!(keys(answer.as_bytes()), [], "{answer:?}");
+            // Nor in any pieces, nor what is typed right behind it.
+            for cut in 2..answer.len() {
+                let mut pieces = Keys::default();
+                let mut typed = pieces.take(&answer.as_bytes()[..cut]);
+                typed.extend(pieces.take(&answer.as_bytes()[cut..]));
+                typed.extend(pieces.take(b"x"));
+                assert_eq!(typed, [Typed::Key(Key::plain(Code::Char('x')))], "{answer:?} at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_slow_line_cuts_off_behind_an_esc_is_not_typed() {
+        for (rest, then) in [("[A", Some(Code::Up)), ("OB", Some(Code::Down)), ("[?62;4c", None)] {
+            let mut keys = Keys::default();
+            keys.take(b"\x1b");
+            assert_eq!(keys.open(), Some(Open::Key));
+            assert_eq!(keys.settle(), [Typed::Key(Key::plain(Code::Esc))]);
+            let expected: Vec<Typed> = then.into_iter().map(|code| Typed::Key(Key::plain(code))).collect();
+            assert_eq!(keys.take(rest.as_bytes()), expected);
+        }
+        let mut keys = Keys::default();
+        keys.take(b"\x1b");
+        keys.settle();
+        assert_eq!(keys.take(b"[200~a\rb\x1b[201~"), [Typed::Paste("a\nb".to_owned())]);
+        // What somebody types is theirs, also a bracket.
+        for typed in ["[", "[x", "[]", "O", "Ok", "["] {
+            keys.take(b"\x1b");
+            keys.settle();
+            let expected: Vec<Typed> = typed.chars().map(|c| Typed::Key(Key::plain(Code::Char(c)))).collect();
+            assert_eq!(keys.take(typed.as_bytes()), expected, "{typed}");
+        }
+        keys.take(b"\x1b");
+        keys.settle();
+        keys.close();
+        assert_eq!(keys.take(b"[A").len(), 2);
+    }
+
+    #[test]
+    fn a_sequence_that_breaks_off_takes_nothing_with_it() {
+        assert_eq!(keys(b"\x1b[1\x1b[A"), [Typed::Key(Key::plain(Code::Up))]);
+        assert_eq!(keys(b"\x1b[12\r"), [Typed::Key(Key::plain(Code::Enter))]);
+        assert_eq!(keys(b"\x1b]11;rgb\x1b[B"), [Typed::Key(Key::plain(Code::Down))]);
+        // The same letters with Alt alone are keys.
+        for letter in ["]", "P", "_"] {
+            let typed = keys(format!("\x1b{letter}").as_bytes());
+            assert!(matches!(typed.as_slice(), [Typed::Key(key)] if key.alt), "{letter}");
+        }
+    }
+
+    #[test]
     fn a_paste_is_one_thing_whatever_is_in_it() {
         let typed = keys(b"x\x1b[200~two\r\nlines\x1b[A\x03\r\x1b[201~y");
         let paste = Typed::Paste("two\nlines\x1b[A\u{3}\n".to_owned());
@@ -481,7 +626,7 @@ mod tests {
             typed.extend(pieces.take(&bytes[cut..]));
             let mut whole = Keys::default();
             prop_assert_eq!(whole.take(&bytes), typed);
-            prop_assert!(whole.pending.len() <= LONGEST_SEQUENCE);
+            prop_assert!(whole.pending.len() <= LONGEST_STRING);
         }
 
         #[test]

@@ -22,6 +22,8 @@ mod complete;
 mod editor;
 mod front;
 pub mod keys;
+mod layout;
+mod lines;
 mod live;
 mod plain;
 mod questions;

@@ -2,19 +2,18 @@
 
 use crate::answers;
 use crate::front::{Doing, Front, Standing, Wish};
-use crate::keys::{self, Key, Keys, Typed};
-use crate::questions::{self, Stand};
+use crate::keys::{self, Key, Keys, Open, Typed};
+use crate::layout;
+use crate::questions;
 use crate::render::Renderer;
-use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
-use crate::render::wrap::{clip, clip_line, columns};
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
 use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use std::io::{self, Stdout};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,12 +26,14 @@ use tokio::time::sleep_until;
 const FRAME: Duration = Duration::from_millis(33);
 /// Between two positions of the spinner.
 const TICK: Duration = Duration::from_millis(100);
-/// So long after an Esc the rest of a sequence may still come.
+/// An Esc that nothing follows for so long is the key: somebody waits for what it does.
 const ESCAPE: Duration = Duration::from_millis(25);
+/// So long the rest of a sequence may still come over a slow line, also behind an Esc that was taken for the key.
+const SLOW: Duration = Duration::from_secs(1);
 /// Between two pieces of a paste that a terminal puts no brackets around.
 const PIECES: Duration = Duration::from_millis(40);
-/// Queued texts that are shown.
-const QUEUED: usize = 3;
+/// In a smaller window, in columns and rows, not all of a question can stay in sight.
+const ROOMY: (u16, u16) = (60, 12);
 
 /// Lets somebody write a text elsewhere; takes what was written so far and gives back what was made of it.
 pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
@@ -41,6 +42,8 @@ pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 pub struct Outfit {
     /// How things look; the width is found out.
     pub look: Look,
+    /// The terminal's name in `TERM`.
+    pub terminal: String,
     /// The names of files.
     pub files: Files,
     /// The user's editor.
@@ -64,6 +67,8 @@ pub(crate) struct Live {
     due: Option<Instant>,
     drawn: Instant,
     escape: Option<Instant>,
+    /// When something that may have gone on was taken for what it was.
+    settled: Option<Instant>,
     /// Keys of a paste without brackets, and when it is over if nothing follows.
     burst: Vec<Typed>,
     over: Option<Instant>,
@@ -81,6 +86,7 @@ struct Signals {
     go_on: Signal,
     interrupt: Signal,
     terminate: Signal,
+    quit: Signal,
     hang_up: Signal,
 }
 
@@ -92,9 +98,10 @@ impl Live {
             go_on: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            quit: signal(SignalKind::quit())?,
             hang_up: signal(SignalKind::hangup())?,
         };
-        let tty = Tty::open()?;
+        let tty = Tty::open(&outfit.terminal)?;
         let size = Tty::size();
         let look = look_at(outfit.look, size);
         Ok(Live {
@@ -111,6 +118,7 @@ impl Live {
             due: Some(Instant::now()),
             drawn: Instant::now(),
             escape: None,
+            settled: None,
             burst: Vec::new(),
             over: None,
             signals,
@@ -136,13 +144,15 @@ impl Live {
         self.drawn = now;
         let is_asked = self.repl.question(now).is_some();
         self.renderer.set_asked(is_asked, self.since(now));
+        self.renderer.set_queued(self.repl.queued().count());
         if let Some(mut unfolding) = self.unfolding.take()
             && let Some(lines) = unfolding.next_lines(&self.outfit.look)
         {
             self.finished.extend(lines);
             self.unfolding = Some(unfolding);
         }
-        let frame = self.frame(now);
+        let (look, size, since) = (self.outfit.look, self.screen.size(), self.since(now));
+        let frame = layout::frame(&mut self.repl, &self.renderer, &look, size, now, since);
         let finished = std::mem::take(&mut self.finished);
         if self.screen.draw(&finished, frame).is_err() {
             self.is_gone = true;
@@ -165,125 +175,15 @@ impl Live {
         self.repl.doing != Doing::Nothing && self.repl.waiting() == 0
     }
 
-    fn frame(&mut self, now: Instant) -> Frame {
-        let look = self.outfit.look;
-        let (width, height) = self.screen.size();
-        let width = usize::from(width.saturating_sub(1)).max(2);
-        let height = usize::from(height);
-        let mut below: Vec<Line<'static>> = Vec::new();
-
-        let (candidates, chosen) = self.repl.candidates();
-        let from = chosen.saturating_sub(crate::complete::SHOWN - 1);
-        for (at, candidate) in candidates.iter().enumerate().skip(from).take(crate::complete::SHOWN) {
-            let is_chosen = at == chosen;
-            let role = if is_chosen { Role::Accent } else { Role::Text };
-            let mark = if is_chosen { "> " } else { "  " };
-            let text = Span::styled(format!("{mark}{}", clean(&candidate.text, 4)), look.style(role));
-            let help = Span::styled(format!("  {}", candidate.help), look.style(Role::Dim));
-            below.push(clip_line(Line::from(vec![text, help]), width));
-        }
-        below.push(clip_line(self.status(now), width));
-
-        let mut rows: Vec<Line<'static>> = Vec::new();
-        let is_answerable = self.repl.is_answerable(now);
-        let waiting = self.repl.waiting_questions();
-        let refusing = self.repl.refusing().map(str::to_owned);
-        let is_writing = !self.repl.editor.is_empty();
-        let picked = self.repl.picked(now);
-        let mut asked = Vec::new();
-        if let Some(question) = self.repl.question(now) {
-            let stand = Stand {
-                is_answerable,
-                is_writing,
-                picked,
-                refusing: refusing.as_deref(),
-                waiting,
-            };
-            asked = questions::options(&look, question, stand);
-        }
-        let queued: Vec<&str> = self.repl.queued().collect();
-        let mut queue = Vec::new();
-        for text in queued.iter().take(QUEUED) {
-            let first = text.lines().next().unwrap_or_default();
-            let more = if text.contains('\n') {
-                look.pick(" …", " ...")
-            } else {
-                ""
-            };
-            let when = answers::queued(text);
-            let room = width.saturating_sub(columns(when));
-            let line = clip(&format!("queued: {}{more}", clean(first, 4)), room) + when;
-            queue.push(Line::from(Span::styled(clip(&line, width), look.style(Role::Dim))));
-        }
-        if queued.len() > QUEUED {
-            let more = format!("queued: {} more", queued.len() - QUEUED);
-            queue.push(Line::from(Span::styled(more, look.style(Role::Dim))));
-        }
-
-        let label = match self.repl.editor.searching() {
-            Some(words) => format!("find {}: ", clean(words, 4)),
-            None => look.pick("› ", "> ").to_owned(),
-        };
-        let label = clip(&label, width / 2);
-        let indent = columns(&label);
-        let (written, (row, column)) = self.repl.editor.rows(width - indent.min(width - 2));
-        let most = (height / 2).max(1);
-        let first = (row + 1).saturating_sub(most);
-        let shown = written.len().min(first + most);
-        let mut input: Vec<Line<'static>> = Vec::new();
-        for (at, text) in written[first..shown].iter().enumerate() {
-            let before = if at + first == 0 {
-                Span::styled(label.clone(), look.style(Role::Prompt))
-            } else {
-                Span::raw(" ".repeat(indent))
-            };
-            input.push(Line::from(vec![before, Span::raw(clean(text, 4).into_owned())]));
-        }
-
-        // What is asked and written comes first; the newest of what streams gets the room that is left.
-        let rest = asked.len() + queue.len() + input.len() + below.len() + 2;
-        let room = height.saturating_sub(rest).max(1);
-        rows.extend(self.renderer.live(room, self.since(now)));
-        if !asked.is_empty() {
-            let over = asked
-                .len()
-                .saturating_sub(height.saturating_sub(input.len() + below.len() + 2).max(3));
-            if over > 0 {
-                // What is decided upon stands at the end; the whole was printed above.
-                asked.drain(..over);
-            }
-            rows.extend(asked);
-        }
-        rows.push(Line::default());
-        rows.extend(queue);
-        let cursor_row = rows.len() + row - first;
-        rows.extend(input);
-        rows.extend(below);
-        let cursor = (
-            u16::try_from(cursor_row).unwrap_or(u16::MAX),
-            u16::try_from(indent + column).unwrap_or(u16::MAX),
-        );
-        Frame {
-            rows,
-            cursor: refusing.is_none().then_some(cursor),
-        }
-    }
-
-    fn status(&self, now: Instant) -> Line<'static> {
-        let look = self.outfit.look;
-        if let Some(hint) = self.repl.hint {
-            return Line::from(Span::styled(hint.to_owned(), look.style(Role::Warning)));
-        }
-        self.renderer.status(self.since(now))
-    }
-
     fn take(&mut self, bytes: &[u8], now: Instant) {
-        let mut typed = self.keys.take(bytes);
-        if self.keys.is_waiting() {
-            self.escape = Some(now + ESCAPE);
-        } else {
-            self.escape = None;
+        if self.settled.take().is_none_or(|settled| now > settled + SLOW) {
+            self.keys.close();
         }
+        let mut typed = self.keys.take(bytes);
+        self.escape = self.keys.open().map(|open| match open {
+            Open::Key => now + ESCAPE,
+            Open::Sequence => now + SLOW,
+        });
         if self.over.is_some() || keys::is_burst(&typed) {
             self.burst.append(&mut typed);
             self.over = Some(now + PIECES);
@@ -312,6 +212,7 @@ impl Live {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
                 Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
                 Act::Leave => self.wishes.push_back(Wish::Leave),
+                Act::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
@@ -437,6 +338,7 @@ enum Came {
     GoOn,
     Interrupt,
     Terminate,
+    Quit,
     HangUp,
     Escape,
     Pasted,
@@ -479,6 +381,7 @@ impl Front for Live {
                 input = self.tty.input() => Came::Input(input),
                 _ = self.signals.hang_up.recv() => Came::HangUp,
                 _ = self.signals.terminate.recv() => Came::Terminate,
+                _ = self.signals.quit.recv() => Came::Quit,
                 _ = self.signals.interrupt.recv() => Came::Interrupt,
                 _ = self.signals.size.recv() => Came::Size,
                 _ = self.signals.go_on.recv() => Came::GoOn,
@@ -494,7 +397,8 @@ impl Front for Live {
                 Came::Input(Input::HungUp) | Came::HangUp => return Wish::Gone(HUNG_UP),
                 Came::Terminate => return Wish::Gone(TERMINATED),
                 // While an editor has the terminal, its keys are not ours.
-                Came::Interrupt if self.edited.is_some() => {}
+                Came::Interrupt | Came::Quit if self.edited.is_some() => {}
+                Came::Quit => return Wish::Gone(QUIT),
                 Came::Interrupt => {
                     self.typed(Typed::Key(Key::ctrl('c')), now);
                     self.change(true);
@@ -518,6 +422,7 @@ impl Front for Live {
                 Came::Pasted => self.pasted(now),
                 Came::Escape => {
                     self.escape = None;
+                    self.settled = Some(now);
                     for typed in self.keys.settle() {
                         self.typed(typed, now);
                     }
@@ -541,7 +446,11 @@ impl Front for Live {
 
     fn ask(&mut self, question: Question, directory: &Path) {
         // The whole is printed once, however long it is; what is decided upon stays below.
-        let lines = questions::body(&self.outfit.look, &question, directory);
+        let mut lines = questions::body(&self.outfit.look, &question, directory);
+        let (width, height) = self.screen.size();
+        if width < ROOMY.0 || height < ROOMY.1 {
+            lines.extend(questions::extent(&self.outfit.look, &question));
+        }
         self.print(lines);
         self.repl.ask(question);
     }
@@ -593,14 +502,11 @@ impl Front for Live {
 
     fn queue(&mut self, said: String) {
         self.repl.queue(said);
-        self.renderer.set_queued(self.repl.queued().count());
         self.change(true);
     }
 
     fn unqueue(&mut self) -> Option<String> {
-        let said = self.repl.unqueue();
-        self.renderer.set_queued(self.repl.queued().count());
-        said
+        self.repl.unqueue()
     }
 
     fn give_back(&mut self) {
@@ -609,7 +515,6 @@ impl Front for Live {
             let lines = answers::say(&self.outfit.look, Role::Warning, &format!("not done: {said}"));
             self.finished.extend(lines);
         }
-        self.renderer.set_queued(0);
         self.change(true);
     }
 
@@ -622,5 +527,6 @@ impl Front for Live {
 }
 
 /// What a shell reports of a process that ended by these signals.
-const HUNG_UP: u8 = 129;
-const TERMINATED: u8 = 143;
+pub(crate) const HUNG_UP: u8 = 129;
+pub(crate) const QUIT: u8 = 131;
+pub(crate) const TERMINATED: u8 = 143;

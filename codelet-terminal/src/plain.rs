@@ -4,6 +4,8 @@ use crate::answers;
 use crate::chat::only_looks;
 use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Standing, Wish};
+use crate::lines::Lines;
+use crate::live::{HUNG_UP, QUIT, TERMINATED};
 use crate::questions;
 use crate::render::Renderer;
 use crate::render::clean::clean;
@@ -11,34 +13,39 @@ use crate::render::look::{Look, Role};
 use crate::screen::words;
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::event::Event;
+use codelet_agent::run::Ending;
 use ratatui::text::Line;
 use std::collections::VecDeque;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// The longest line that is read, in bytes: no window takes more.
-const LONGEST: u64 = 16 * 1024 * 1024;
 /// A second interruption counts as one of two for so long.
 const TWICE: Duration = Duration::from_secs(2);
+/// What a shell reports of a process that was interrupted.
+const INTERRUPTED: u8 = 130;
+/// So many of the lines that were not done are named, each with so many characters at most.
+const NAMED: usize = 20;
+const NAME: usize = 120;
 
 /// A session in lines.
 pub(crate) struct Plain {
     look: Look,
-    lines: UnboundedReceiver<String>,
+    lines: Lines,
     /// Standard input is at its end.
     is_over: bool,
     /// Lines of an input that goes on, each with a backslash at its end.
     begun: String,
     queue: VecDeque<String>,
+    /// What was said last and is carried to its end.
+    said: String,
     questions: VecDeque<(Question, PathBuf)>,
     is_asked: bool,
     doing: Doing,
     renderer: Renderer,
     began: Instant,
-    signals: [Signal; 3],
+    signals: [Signal; 4],
     interrupted: Option<Instant>,
     is_prompted: bool,
     is_closed: bool,
@@ -49,31 +56,14 @@ pub(crate) struct Plain {
 impl Plain {
     /// Reads standard input from now on.
     pub(crate) fn open(is_typed: bool, width: usize) -> io::Result<Self> {
-        let (send, lines) = unbounded_channel();
-        let read = move || {
-            let mut input = io::stdin().lock();
-            loop {
-                let mut bytes = Vec::new();
-                match io::Read::take(&mut input, LONGEST).read_until(b'\n', &mut bytes) {
-                    Ok(0) | Err(_) => return,
-                    Ok(_) => {}
-                }
-                let line = String::from_utf8_lossy(&bytes);
-                let line = line.strip_suffix('\n').unwrap_or(&line);
-                let line = line.strip_suffix('\r').unwrap_or(line);
-                if send.send(line.to_owned()).is_err() {
-                    return;
-                }
-            }
-        };
-        std::thread::Builder::new().name("lines".to_owned()).spawn(read)?;
         let look = Look::plain(width);
         Ok(Plain {
             look,
-            lines,
+            lines: Lines::read()?,
             is_over: false,
             begun: String::new(),
             queue: VecDeque::new(),
+            said: String::new(),
             questions: VecDeque::new(),
             is_asked: false,
             doing: Doing::Nothing,
@@ -83,6 +73,7 @@ impl Plain {
                 signal(SignalKind::interrupt())?,
                 signal(SignalKind::terminate())?,
                 signal(SignalKind::hangup())?,
+                signal(SignalKind::quit())?,
             ],
             interrupted: None,
             is_prompted: false,
@@ -118,6 +109,34 @@ impl Plain {
     fn say(&mut self, text: &str) {
         for line in text.lines() {
             self.line(&clean(line, 8));
+        }
+    }
+
+    /// A word to whoever started this. If nobody can read it, there is nobody to tell.
+    fn tell(&mut self, text: &str) {
+        if self.is_typed {
+            self.say(text);
+        } else {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    /// What somebody says in this line; none if it goes on in the next one.
+    fn hear(&mut self, line: &str) -> Option<String> {
+        if let Some(begun) = line.strip_suffix('\\') {
+            self.begun.push_str(begun);
+            self.begun.push('\n');
+            return None;
+        }
+        Some(std::mem::take(&mut self.begun) + line)
+    }
+
+    /// What was written until now was written before anybody could know what comes next, also if nobody has asked for it
+    /// yet.
+    fn take_what_is_written(&mut self) {
+        for line in self.lines.written() {
+            let said = self.hear(&line).filter(|said| !said.trim().is_empty());
+            self.queue.extend(said);
         }
     }
 
@@ -197,13 +216,14 @@ impl Front for Plain {
             if self.is_typed && self.doing == Doing::Nothing && !std::mem::replace(&mut self.is_prompted, true) {
                 self.write("> ");
             }
-            let [interrupt, terminate, hang_up] = &mut self.signals;
+            let [interrupt, terminate, hang_up, quit] = &mut self.signals;
             let came = tokio::select! {
                 biased;
-                _ = hang_up.recv() => Came::Gone(129),
-                _ = terminate.recv() => Came::Gone(143),
+                _ = hang_up.recv() => Came::Gone(HUNG_UP),
+                _ = terminate.recv() => Came::Gone(TERMINATED),
+                _ = quit.recv() => Came::Gone(QUIT),
                 _ = interrupt.recv() => Came::Interrupt,
-                line = self.lines.recv(), if !self.is_over => Came::Line(line),
+                line = self.lines.next(), if !self.is_over => Came::Line(line),
             };
             match came {
                 Came::Gone(status) => return Wish::Gone(status),
@@ -215,7 +235,12 @@ impl Front for Plain {
                         return Wish::Leave;
                     }
                     if self.doing != Doing::Nothing {
+                        self.take_what_is_written();
                         return Wish::Interrupt;
+                    }
+                    // Nobody is there to do it again.
+                    if !self.is_typed {
+                        return Wish::Gone(INTERRUPTED);
                     }
                     self.begun.clear();
                     self.line("Ctrl-C again leaves.");
@@ -223,14 +248,10 @@ impl Front for Plain {
                 Came::Line(None) => self.is_over = true,
                 Came::Line(Some(line)) => {
                     self.is_prompted = false;
-                    if let Some(begun) = line.strip_suffix('\\') {
-                        self.begun.push_str(begun);
-                        self.begun.push('\n');
+                    let Some(said) = self.hear(&line) else {
                         self.is_prompted = true;
                         continue;
-                    }
-                    let mut said = std::mem::take(&mut self.begun);
-                    said.push_str(&line);
+                    };
                     if self.is_asked && !self.questions.is_empty() {
                         if let Some(wish) = self.answer_line(&said) {
                             return wish;
@@ -246,6 +267,15 @@ impl Front for Plain {
     }
 
     fn on(&mut self, event: Event) {
+        if let Event::Over(ending) = &event
+            && !matches!(ending, Ending::Answered(_))
+        {
+            self.take_what_is_written();
+            if !self.is_typed {
+                let told = format!("not answered: {} ({ending})", named(&self.said));
+                self.tell(&clean(&told, 1));
+            }
+        }
         let mut lines = Vec::new();
         if let Event::ToolStarted { tool, description, .. } = &event {
             // Nothing stands below these lines that would tell what runs.
@@ -271,6 +301,7 @@ impl Front for Plain {
     }
 
     fn echo(&mut self, said: &str) {
+        self.said = said.to_owned();
         // A pipe shows nothing of what it was given, and a log is not read without it. A terminal has shown it already.
         let now = self.began.elapsed();
         let lines = self.renderer.prompt(said, now);
@@ -316,8 +347,12 @@ impl Front for Plain {
         };
         let (stay, lost): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.queue).into_iter().partition(may_stay);
         self.queue = stay;
-        for said in lost {
-            self.say(&format!("not sent: {said}"));
+        let count = lost.len();
+        for said in lost.into_iter().take(NAMED) {
+            self.tell(&clean(&format!("not done: {}", named(&said)), 1));
+        }
+        if count > NAMED {
+            self.tell(&format!("not done: {} more", count - NAMED));
         }
     }
 
@@ -325,6 +360,18 @@ impl Front for Plain {
         if std::mem::take(&mut self.is_prompted) {
             self.write("\n");
         }
+    }
+}
+
+/// Something that was said, short enough for a line.
+fn named(said: &str) -> String {
+    let said = said.trim();
+    let first = said.lines().next().unwrap_or_default().trim_end();
+    let is_all = first.len() == said.len();
+    match first.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}...", &first[..end]),
+        None if is_all => first.to_owned(),
+        None => format!("{first} ..."),
     }
 }
 

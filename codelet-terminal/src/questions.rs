@@ -4,11 +4,11 @@ use crate::answers::{grant, say};
 use crate::render::clean::clean;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
-use crate::render::permission::{Choice, choices, question};
-use crate::render::wrap::clip;
+use crate::render::permission::{Choice, choices, question, short_choices};
+use crate::render::wrap::{clip, clip_line};
 use codelet_agent::asking::Question;
 use codelet_agent::permission::Asked;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use std::path::Path;
 
 /// Columns of what always would permit.
@@ -50,43 +50,88 @@ pub(crate) struct Stand<'a> {
     pub waiting: usize,
 }
 
-/// What is asked and what may be answered, to stand above the input.
-pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>) -> Vec<Line<'static>> {
+/// What always would permit, to be printed where it may have no room below.
+pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
+    if question.grants.is_empty() {
+        return Vec::new();
+    }
+    let told = format!("[a] would permit in this session: `{}`", always(question));
+    say(look, Role::Dim, &told)
+}
+
+/// What is asked and what may be answered, to stand above the input in at most so many rows. The answers come first, what
+/// is asked next.
+pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: usize) -> Vec<Line<'static>> {
     let what = format!(
         "Permit {} {}?",
         clean(&question.tool, 1),
         clean(&question.description, 1)
     );
-    let mut lines = say(look, Role::Warning, &what);
+    let what = say(look, Role::Warning, &what);
     if let Some(reason) = stand.refusing {
-        lines.extend(say(look, Role::Text, &format!("No, because: {reason}▏")));
-        lines.extend(say(look, Role::Dim, "Enter tells the model; Esc goes back"));
-        return lines;
+        // Its end is where it goes on.
+        let reason = say(look, Role::Text, &format!("No, because: {reason}▏"));
+        let hint = say(look, Role::Dim, "Enter tells the model; Esc goes back");
+        return fitting(look, room, what, reason, hint);
     }
     if stand.is_writing {
-        lines.extend(say(look, Role::Dim, "Send or clear what you are writing, then answer."));
-        return lines;
+        let told = say(look, Role::Dim, "Send or clear what you are writing, then answer.");
+        return match told.len() < room {
+            true => fitting(look, room, what, told, Vec::new()),
+            false => fitting(look, room, what, say(look, Role::Dim, "Answer later"), Vec::new()),
+        };
     }
     // Until keys answer, none is shown: they belong to whatever somebody was writing when the question came.
     if !stand.is_answerable {
-        lines.push(Line::default());
-        return lines;
-    }
-    if stand.picked == Some(Choice::Always) {
-        let pattern = shortened(&always(question));
-        lines.extend(say(
-            look,
-            Role::Text,
-            &format!("Always in this session for `{pattern}`?"),
-        ));
-        lines.extend(say(look, Role::Dim, "Enter says yes; Esc goes back"));
-        return lines;
+        return fitting(look, room, what, vec![Line::default()], Vec::new());
     }
     let pattern = (!question.grants.is_empty()).then(|| shortened(&always(question)));
-    lines.extend(choices(pattern.as_deref(), look));
+    if let (Some(Choice::Always), Some(pattern)) = (stand.picked, &pattern) {
+        let asked = say(look, Role::Text, &format!("Always in this session for `{pattern}`?"));
+        let hint = say(look, Role::Dim, "Enter says yes; Esc goes back");
+        if what.len() + asked.len() + hint.len() <= room {
+            return [what, asked, hint].concat();
+        }
+        let hint = vec![clip_line(
+            Line::styled("Enter says yes", look.style(Role::Dim)),
+            look.width,
+        )];
+        return fitting(look, room, asked, hint, Vec::new());
+    }
+    let mut waiting = Vec::new();
     if stand.waiting > 0 {
         let more = count(stand.waiting as u64, "more question");
-        lines.extend(say(look, Role::Dim, &format!("{more} after this one")));
+        waiting = say(look, Role::Dim, &format!("{more} after this one"));
     }
-    lines
+    let full = choices(pattern.as_deref(), look);
+    let answers = match full.len() < room {
+        true => full,
+        false => vec![short_choices(pattern.is_some(), look)],
+    };
+    fitting(look, room, what, answers, waiting)
+}
+
+/// At most so many rows: all of `first`, or its end; then the beginning of `what`, which stands above it; then `last`,
+/// which stands below, if all of it has room.
+fn fitting(
+    look: &Look,
+    room: usize,
+    mut what: Vec<Line<'static>>,
+    mut first: Vec<Line<'static>>,
+    last: Vec<Line<'static>>,
+) -> Vec<Line<'static>> {
+    first.drain(..first.len().saturating_sub(room));
+    let left = room - first.len();
+    if what.len() > left {
+        what.truncate(left);
+        if let Some(end) = what.pop() {
+            // It goes on, and says so.
+            let mut end = end;
+            end.push_span(Span::raw(look.pick(" …", " ...")));
+            what.push(clip_line(end, look.width));
+        }
+    }
+    let left = left - what.len();
+    let last = if last.len() <= left { last } else { Vec::new() };
+    [what, first, last].concat()
 }

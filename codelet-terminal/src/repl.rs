@@ -34,6 +34,8 @@ pub enum Act {
     Interrupt,
     /// The user leaves.
     Leave,
+    /// The process is to end at once, as Ctrl-\ has it end everywhere.
+    Quit,
     /// The process is to be suspended.
     Suspend,
     /// The text is to be written in an editor.
@@ -295,6 +297,7 @@ impl Repl {
             match letter {
                 'c' => return self.cancel(now),
                 'd' if self.editor.is_empty() => return vec![Act::Leave],
+                '\\' => return vec![Act::Quit],
                 'z' => return vec![Act::Suspend],
                 'l' => return vec![Act::Redraw],
                 'o' => return vec![Act::Unfold],

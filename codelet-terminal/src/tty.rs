@@ -10,9 +10,15 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Bytes read at once.
 const PIECE: usize = 64 * 1024;
-/// Pastes in brackets, and keys with their modifiers where a terminal can tell them (kitty's protocol; others ignore it).
-const BEGIN: &str = "\x1b[?2004h\x1b[>1u";
-const END: &str = "\x1b[<1u\x1b[?2004l\x1b[?25h\x1b[0m";
+/// Pastes in brackets; terminals that do not know them ignore it.
+const PASTES: (&str, &str) = ("\x1b[?2004h", "\x1b[?2004l");
+/// Keys with their modifiers, where a terminal can tell them (kitty's protocol).
+const MODIFIERS: (&str, &str) = ("\x1b[>1u", "\x1b[<1u");
+/// The cursor is there, and nothing has a colour.
+const PLAIN: &str = "\x1b[?25h\x1b[0m";
+/// Names in `TERM` of terminals that cannot tell modifiers, and print the end of what asks for them or obey half of it: the
+/// console of an older Linux prints `1u`.
+const OLD: [&str; 6] = ["linux", "vt", "screen", "ansi", "cons", "sun"];
 
 /// What comes from the terminal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,21 +32,23 @@ pub enum Input {
 /// A terminal in raw mode. Dropping it leaves the terminal as it was found.
 pub struct Tty {
     found: Termios,
+    tells_modifiers: bool,
     reader: Option<Reader>,
     to_us: UnboundedSender<Input>,
     from_there: UnboundedReceiver<Input>,
 }
 
 impl Tty {
-    /// Takes the terminal at standard input and output over.
+    /// Takes the terminal at standard input and output over, which has this name in `TERM`.
     ///
     /// # Errors
     /// When there is none.
-    pub fn open() -> io::Result<Self> {
+    pub fn open(name: &str) -> io::Result<Self> {
         let found = termios::tcgetattr(io::stdin().as_fd())?;
         let (to_us, from_there) = unbounded_channel();
         let mut tty = Tty {
             found,
+            tells_modifiers: !OLD.iter().any(|old| name.starts_with(old)),
             reader: None,
             to_us,
             from_there,
@@ -97,7 +105,10 @@ impl Tty {
         raw.output_modes |= termios::OutputModes::OPOST | termios::OutputModes::ONLCR;
         termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &raw)?;
         let mut out = io::stdout();
-        out.write_all(BEGIN.as_bytes())?;
+        out.write_all(PASTES.0.as_bytes())?;
+        if self.tells_modifiers {
+            out.write_all(MODIFIERS.0.as_bytes())?;
+        }
         out.flush()?;
         if self.reader.is_none() {
             self.reader = Some(Reader::start(self.to_us.clone())?);
@@ -108,7 +119,9 @@ impl Tty {
     fn restore(&self) {
         // A terminal that is gone needs nothing.
         let mut out = io::stdout();
-        let _ = out.write_all(END.as_bytes()).and_then(|()| out.flush());
+        let modifiers = if self.tells_modifiers { MODIFIERS.1 } else { "" };
+        let end = format!("{modifiers}{}{PLAIN}", PASTES.1);
+        let _ = out.write_all(end.as_bytes()).and_then(|()| out.flush());
         let _ = termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.found);
     }
 }

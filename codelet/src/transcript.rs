@@ -22,7 +22,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     Output::named(path).check()
 }
 
-/// Writes the whole history.
+/// Writes the whole history, fit to be sent: a call whose tool still runs is answered with a word about that.
 ///
 /// # Errors
 /// When the file cannot be written; nothing is left half-written then.
@@ -32,10 +32,9 @@ pub fn write(path: &Path, session: &Session) -> Result<(), Failure> {
     envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
     envelope.insert("system".to_owned(), Value::Null);
     envelope.insert("messages".to_owned(), Value::Null);
-    let history = session.conversation().history();
     let document = Document {
         format: Format::Anthropic,
-        messages: history.messages().iter().map(|message| (**message).clone()).collect(),
+        messages: session.said().iter().map(|message| (**message).clone()).collect(),
         envelope,
         warnings: Vec::new(),
     };

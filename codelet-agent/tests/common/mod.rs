@@ -4,7 +4,7 @@
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request, Stop, ToolSpec};
-use codelet_agent::permission::{Permission, Rules};
+use codelet_agent::permission::{Gate, Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
@@ -148,14 +148,20 @@ pub struct Stage {
 
 impl Stage {
     pub fn of(model: Scripted, settings: Settings) -> Self {
+        let rules = Rules {
+            permission: Permission::Edit,
+            allow: Vec::new(),
+        };
+        Stage::behind(model, settings, Arc::new(rules))
+    }
+
+    /// Whose calls this gate permits.
+    pub fn behind(model: Scripted, settings: Settings, gate: Arc<dyn Gate>) -> Self {
         let requests = model.requests();
         let parts = Parts {
             model: Box::new(model),
             tools: vec![Does::named("Look", true), Does::named("Do", false)],
-            gate: Arc::new(Rules {
-                permission: Permission::Edit,
-                allow: Vec::new(),
-            }),
+            gate,
             world: Arc::new(Nowhere),
         };
         Stage {

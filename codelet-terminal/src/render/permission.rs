@@ -3,7 +3,7 @@
 use super::clean::clean;
 use super::diff::Diff;
 use super::look::{Look, Role};
-use super::wrap::{Breaking, Wrap, clip};
+use super::wrap::{Breaking, Wrap, clip, columns};
 use codelet_agent::permission::Asked;
 use codelet_agent::tool::Need;
 use ratatui::text::{Line, Span};
@@ -115,6 +115,29 @@ pub fn choices(pattern: Option<&str>, look: &Look) -> Vec<Line<'static>> {
     }
     wrap.finish(&mut out);
     out
+}
+
+/// The answers on one row, in words if they have room, else as the keys alone.
+pub fn short_choices(may_always: bool, look: &Look) -> Line<'static> {
+    let offered = || {
+        Choice::ALL
+            .into_iter()
+            .filter(|choice| may_always || *choice != Choice::Always)
+    };
+    let word = |choice| match choice {
+        Choice::Once => "yes",
+        Choice::Always => "always",
+        Choice::No => "no",
+        Choice::NoBecause => "no, why",
+    };
+    let worded: Vec<String> = offered()
+        .map(|choice| format!("[{}] {}", choice.key(), word(choice)))
+        .collect();
+    let keys: Vec<String> = offered().map(|choice| format!("[{}]", choice.key())).collect();
+    let fitting = [worded.join(" "), keys.join(" ")]
+        .into_iter()
+        .find(|row| columns(row) <= look.width);
+    Line::styled(fitting.unwrap_or_else(|| keys.concat()), look.style(Role::Strong))
 }
 
 fn titled(title: &str, look: &Look, out: &mut Vec<Line<'static>>) {

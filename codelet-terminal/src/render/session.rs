@@ -150,10 +150,17 @@ impl Renderer {
 
     /// Whether a permission prompt is open, so that the status says what is waited for.
     pub fn set_asked(&mut self, is_asked: bool, now: Duration) {
-        if self.is_asked != is_asked {
-            self.is_asked = is_asked;
-            self.since = now;
+        if self.is_asked == is_asked {
+            return;
         }
+        if !is_asked {
+            // What waited for the answer has not run meanwhile.
+            for running in &mut self.running {
+                running.began += now.saturating_sub(self.since.max(running.began));
+            }
+        }
+        self.is_asked = is_asked;
+        self.since = now;
     }
 
     /// Something begins that no event tells of, in words for the status line; or it ends.
@@ -392,8 +399,10 @@ impl Renderer {
         if !self.running.is_empty() && self.last.is_some_and(|last| last != Topic::Tools) {
             out.push(Line::default());
         }
+        // Their clocks stand still while somebody is asked.
+        let clock = if self.is_asked { self.since } else { now };
         for running in &self.running {
-            out.extend(running.live(look, now));
+            out.extend(running.live(look, clock));
         }
         match &self.doing {
             Doing::Calling(tool) => {

@@ -106,7 +106,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     session.watched_by(Box::new(page.clone()));
     let reach = Reach {
         connect: connect(settings.clone()),
-        export: Box::new(move |file: &str, session: &Session| export(file, session, &page)),
+        export: Arc::new(move |file: &str, session: &Session| export(file, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
         shell,
         permit: Box::new(move |permission| reach_of_tools.permit(permission)),
@@ -258,7 +258,10 @@ fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_termin
 }
 
 fn outfit(place: &Place) -> Outfit {
-    let styles = if variable("NO_COLOR").is_some() {
+    let terminal = variable("TERM").unwrap_or_default();
+    // Those of VT100's kind, and those that say so, have one colour.
+    let is_monochrome = terminal.starts_with("vt") || terminal.ends_with("-m") || terminal.ends_with("-mono");
+    let styles = if variable("NO_COLOR").is_some() || is_monochrome {
         Styles::Monochrome
     } else {
         Styles::Colour
@@ -269,6 +272,7 @@ fn outfit(place: &Place) -> Outfit {
     let directory = place.directory.clone();
     Outfit {
         look: Look::new(80, styles, background),
+        terminal,
         files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
         edit: edit(),
     }

@@ -141,7 +141,12 @@ pub fn heed_signals(runtime: &Runtime) -> Interrupt {
     {
         use tokio::signal::unix::{SignalKind, signal};
         // A handler that cannot be set leaves the signal's own effect: the process ends.
-        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        for kind in [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+            SignalKind::quit(),
+        ] {
             let signalled = signalled.clone();
             if let Ok(mut signals) = signal(kind) {
                 runtime.spawn(async move {

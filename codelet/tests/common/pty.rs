@@ -120,7 +120,12 @@ impl Terminal {
     }
 
     /// Starts a command.
-    pub fn run(bench: &Bench, command: Command, (columns, rows): (u16, u16)) -> Self {
+    pub fn run(bench: &Bench, command: Command, size: (u16, u16)) -> Self {
+        Terminal::run_at(bench, command, size, Pace::default())
+    }
+
+    /// Starts a command behind a line that is so slow.
+    pub fn run_at(bench: &Bench, command: Command, (columns, rows): (u16, u16), pace: Pace) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -156,7 +161,7 @@ impl Terminal {
             more: Condvar::new(),
         });
         let master = File::from(master);
-        let reader = Reader::start(master.try_clone().unwrap(), Arc::clone(&shown));
+        let reader = Reader::start(master.try_clone().unwrap(), Arc::clone(&shown), pace);
         Terminal {
             child,
             master: Some(master),
@@ -212,6 +217,11 @@ impl Terminal {
     pub fn ends_in(&self, end: &str) {
         let found = self.shown.wait(|state| state.bytes.ends_with(end.as_bytes()));
         assert!(found, "{:?}", String::from_utf8_lossy(&self.bytes()));
+    }
+
+    /// Waits until more bytes than these have come.
+    pub fn see_more_than(&self, bytes: usize) {
+        assert!(self.shown.wait(|state| state.bytes.len() > bytes), "nothing more comes");
     }
 
     /// Every byte that came.
@@ -275,6 +285,22 @@ fn modes(terminal: &File) -> String {
     )
 }
 
+/// How fast a line brings what a program prints: so many bytes, then nothing for so long.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    pub bytes: usize,
+    pub pause: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            bytes: 16 * 1024,
+            pause: Duration::ZERO,
+        }
+    }
+}
+
 /// Reads what a program prints until it is dropped, and lets go of the terminal then.
 struct Reader {
     stop: Option<std::io::PipeWriter>,
@@ -282,11 +308,12 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(mut from: File, to: Arc<Shown<Emulated>>) -> Self {
+    fn start(mut from: File, to: Arc<Shown<Emulated>>, pace: Pace) -> Self {
         let (stopped, stop) = std::io::pipe().unwrap();
         let read = move || {
-            let mut piece = [0; 16 * 1024];
+            let mut piece = vec![0; pace.bytes];
             loop {
+                std::thread::sleep(pace.pause);
                 let mut watched = [PollFd::new(&from, PollFlags::IN), PollFd::new(&stopped, PollFlags::IN)];
                 if poll(&mut watched, None).is_err() {
                     continue;

@@ -3,7 +3,7 @@
 use crate::common::agent::Bench;
 use crate::common::pty::{Piped, Session, Terminal, signal};
 use crate::{SIZE, open, server};
-use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, Server, block_on};
+use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, Server, Wire, block_on};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,14 @@ fn the_terminal_is_left_as_found_however_somebody_leaves() {
         ("ctrl-d", &b"\x04"[..]),
         ("ctrl-c twice", b"\x03\x03"),
         ("exit", b"exit\r"),
+        ("ctrl-\\", b"half a text\x1c"),
+        ("ctrl-\\ of kitty", b"\x1b[92;5u"),
     ] {
         let (_bench, _server, mut terminal) = open([]);
         assert!(!terminal.is_as_found());
         terminal.send(keys);
-        assert_eq!(terminal.end(), 0, "{name}");
+        let status = if name.starts_with("ctrl-\\") { 131 } else { 0 };
+        assert_eq!(terminal.end(), status, "{name}");
         terminal.ends_in(OFF);
         assert!(terminal.is_as_found(), "{name}");
     }
@@ -55,7 +58,7 @@ fn all_gone(bench: &Bench) {
 
 #[test]
 fn a_signal_leaves_the_terminal_as_found_and_nothing_running() {
-    for (name, status) in [("-TERM", 143), ("-HUP", 129)] {
+    for (name, status) in [("-TERM", 143), ("-HUP", 129), ("-QUIT", 131)] {
         let (bench, _server, mut terminal) = running();
         signal(terminal.child.id(), name);
         assert_eq!(terminal.end(), status, "{name}");
@@ -94,6 +97,90 @@ fn a_closed_window_ends_the_process_and_all_that_it_has_started() {
     let (_bench, _server, mut terminal) = open([]);
     terminal.hang_up();
     assert_eq!(terminal.end(), 129, "while nothing runs");
+
+    let gate = Gate::after(2);
+    let (_bench, server, mut terminal) = open([Reply::text("An answer.").gated(&gate)]);
+    terminal.say("Hello?");
+    block_on(gate.reached());
+    terminal.hang_up();
+    assert_eq!(terminal.end(), 129, "while the model answers");
+    server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
+}
+
+#[test]
+fn lines_end_with_the_status_of_the_signal_that_ends_them() {
+    for (name, status) in [("-TERM", 143), ("-HUP", 129), ("-QUIT", 131)] {
+        let (bench, gate) = (Bench::new(), Gate::after(2));
+        let server = server([Reply::text("An answer.").gated(&gate)]);
+        let mut session = Piped::start(&bench, &server, &[]);
+        session.say("Hello?");
+        block_on(gate.reached());
+        signal(session.child.id(), name);
+        assert_eq!(session.end(), status, "{name}");
+        server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
+    }
+}
+
+#[test]
+fn a_suspended_session_gives_the_terminal_back_and_takes_it_again() {
+    let bench = Bench::new();
+    let long = "A sentence of many words that is much longer than a narrow terminal is wide, and some more.";
+    let server = server([Reply::text(long)]);
+    let session = bench.asking(&server, Wire::Anthropic, &[]);
+    // Only what a shell has started can be suspended.
+    let mut shell = std::process::Command::new("bash");
+    shell.args([
+        "-c",
+        "set -m; \"$@\"; echo \"back with $?\"; stty; read -r _; fg",
+        "shell",
+    ]);
+    shell.arg(session.get_program()).args(session.get_args());
+    shell.envs(session.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let mut terminal = Terminal::run(&bench, shell, SIZE);
+    terminal.see("ready");
+    terminal.send(b"half a text");
+    terminal.see("half a text");
+    terminal.send(b"\x1a");
+    terminal.see("back with 148");
+    assert!(terminal.is_as_found(), "{}", terminal.text());
+    terminal.resize((40, 20));
+    terminal.send(b"\r");
+    terminal.wait_until("the session again", |screen| {
+        let last = screen.lines().rev().take(2).collect::<String>();
+        last.contains("ready") && last.contains("› half a text")
+    });
+    terminal.send(b"\r");
+    terminal.see("and some more.");
+    // The width is that of now.
+    assert!(terminal.screen().contains("A sentence of many words that is much\n"));
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    terminal.ends_in(OFF);
+    assert!(terminal.is_as_found());
+}
+
+#[test]
+fn a_window_that_changes_while_the_session_is_stopped_is_drawn_anew() {
+    let long = "A sentence of many words that is much longer than a narrow terminal is wide, and some more.";
+    let (_bench, server, mut terminal) = open([Reply::text(long)]);
+    terminal.send(b"half a text");
+    terminal.see("half a text");
+    signal(terminal.child.id(), "-STOP");
+    terminal.resize((40, 20));
+    let before = terminal.bytes().len();
+    signal(terminal.child.id(), "-CONT");
+    // The modes are switched on again, and the rows drawn, at the width of now.
+    terminal.see_more_than(before + 100);
+    terminal.ends_in("\x1b[?2026l");
+    terminal.wait_until("the session again", |screen| {
+        screen.lines().last().is_some_and(|last| last.contains("ready"))
+    });
+    terminal.send(b"\r");
+    terminal.see("and some more.");
+    assert!(terminal.screen().contains("A sentence of many words that is much\n"));
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    assert_eq!(server.record().faults(), "");
 }
 
 #[test]
@@ -127,7 +214,7 @@ fn a_child_that_is_killed_is_a_failed_command_and_changes_nothing_of_the_termina
 fn an_editor_that_is_killed_leaves_the_text_and_the_terminal_as_they_were() {
     let bench = Bench::new();
     let server = server([]);
-    let mut command = bench.asking(&server, codelet_testkit::server::Wire::Anthropic, &[]);
+    let mut command = bench.asking(&server, Wire::Anthropic, &[]);
     command.env("VISUAL", "stty raw -echo; kill -KILL $$; :");
     let mut terminal = Terminal::run(&bench, command, SIZE);
     terminal.see("ready");

@@ -8,6 +8,9 @@ mod common;
 mod endings;
 mod interrupts;
 mod meanwhile;
+mod pipes;
+mod slow;
+mod small;
 mod turns;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};

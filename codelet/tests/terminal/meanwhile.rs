@@ -27,17 +27,20 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
         ("/why nothing", "Nothing is kept under nothing"),
         ("/recall nothing", "Nothing was removed under"),
         ("/pin", "Prompts that can be pinned"),
+        ("/compact --dry-run", "Dry run, nothing is changed."),
+        ("/export", "Where to?"),
+        ("/export nowhere/now.json", "no such folder"),
     ] {
         terminal.say(said);
         terminal.wait(shown);
     }
     assert!(!terminal.text().contains("queued"), "{}", terminal.text());
     // The others wait, and say so.
-    terminal.say("/compact --dry-run");
-    terminal.see("queued: /compact --dry-run (done when this turn is over)");
+    terminal.say("/undo-compact");
+    terminal.see("queued: /undo-compact (done when this turn is over)");
     assert_eq!(server.record().exchanges.len(), 2);
     gate.open();
-    terminal.wait("Dry run");
+    terminal.wait("There is no compaction to take back.");
     // What was open went on behind them as the block that it was.
     let text = terminal.text();
     assert!(text.contains("  let second = 2;"), "{text}");
@@ -66,6 +69,67 @@ fn commands_that_only_look_answer_while_a_tool_runs() {
     assert_eq!(server.record().exchanges.len(), 1);
     bench.file("go", "");
     terminal.wait("Done.");
+    leave(&mut terminal, &server);
+}
+
+/// What an exported conversation says last.
+fn last_words(bench: &Bench, file: &str) -> serde_json::Value {
+    let exported: serde_json::Value = serde_json::from_str(&bench.read(file)).unwrap();
+    exported["messages"].as_array().unwrap().last().unwrap().clone()
+}
+
+#[test]
+fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
+    const SAYS_SO: &str = "what is under way is not in it";
+    let gate = Gate::after(4);
+    let command = "echo began; while [ ! -e go ]; do sleep 0.05; done";
+    let bench = Bench::new();
+    let server = server([
+        Reply::text("Half of an answer.").in_fragments_of(6).gated(&gate),
+        Reply::new()
+            .says("I run it.")
+            .calls("Bash", json!({"command": command}))
+            .billed(usage(2_000)),
+        Reply::text("Done."),
+    ]);
+    let mut terminal = Terminal::start(&bench, &server, &["--permission", "all"], SIZE);
+    terminal.say("Tell me.");
+    block_on(gate.reached());
+    terminal.see("Half");
+    terminal.say("/export streaming.json");
+    terminal.wait_for(SAYS_SO, 1);
+    assert!(last_words(&bench, "streaming.json").to_string().contains("Tell me."));
+    gate.open();
+    terminal.see("ready");
+    terminal.say("/export whole.json");
+    terminal.wait("whole.json;");
+    assert!(
+        last_words(&bench, "whole.json")
+            .to_string()
+            .contains("Half of an answer.")
+    );
+
+    terminal.say("Run it.");
+    terminal.wait("began");
+    terminal.say("/compact --dry-run");
+    terminal.wait("Dry run, nothing is changed.");
+    terminal.say("/export running.html");
+    terminal.wait_for(SAYS_SO, 2);
+    assert!(bench.read("running.html").contains("</html>"));
+    // The call has an answer in the file, as every vendor wants it, and none yet in the session.
+    terminal.say("/export running.json");
+    terminal.wait_for(SAYS_SO, 3);
+    let last = last_words(&bench, "running.json");
+    assert_eq!(last["role"], "user");
+    assert_eq!(last["content"][0]["type"], "tool_result");
+    assert!(last.to_string().contains("[no result yet"), "{last}");
+    bench.file("go", "");
+    terminal.wait("Done.");
+    terminal.see("ready");
+    terminal.say("/export after.json");
+    terminal.wait("after.json;");
+    assert!(!bench.read("after.json").contains("[no result yet"));
+    assert!(!bench.read("whole.json").contains(SAYS_SO));
     leave(&mut terminal, &server);
 }
 

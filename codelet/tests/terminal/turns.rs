@@ -281,6 +281,20 @@ fn what_is_typed_ahead_is_shown_and_sent_afterwards() {
 }
 
 #[test]
+fn what_is_taken_back_to_be_changed_is_queued_no_more() {
+    let gate = Gate::after(3);
+    let (_bench, _server, mut terminal) = open([Reply::text("An answer.").gated(&gate)]);
+    terminal.say("A question.");
+    block_on(gate.reached());
+    terminal.say("Another one.");
+    terminal.say("A third.");
+    terminal.see("2 queued");
+    terminal.send(b"\x1b[A");
+    terminal.see("› A third.");
+    terminal.see("1 queued");
+}
+
+#[test]
 fn what_is_typed_ahead_of_an_interruption_goes_back_into_the_input() {
     let gate = Gate::after(3);
     let (_bench, server, mut terminal) = open([Reply::text("An answer.").gated(&gate)]);

@@ -39,7 +39,7 @@ fn a_session_that_breaks_down() {
             .find(|tool| &*tool.spec().name == "Bash");
         let reach = Reach {
             connect: Box::new(|_| Box::pin(async { Err("there is no other model".to_owned()) })),
-            export: Box::new(|_, _| Err("nothing is written".to_owned())),
+            export: Arc::new(|_, _| Err("nothing is written".to_owned())),
             read_file: Box::new(|_, _| Err("nothing is read".to_owned())),
             shell: shell.unwrap(),
             permit: Box::new(|_| ()),
@@ -50,6 +50,7 @@ fn a_session_that_breaks_down() {
         };
         let outfit = Outfit {
             look: Look::new(80, Styles::Colour, Background::Dark),
+            terminal: "xterm".to_owned(),
             files: Arc::new(Vec::new),
             edit: edit(),
         };

@@ -1,0 +1,141 @@
+//! What a pipeline of a shell is told: prompts that come in lines, one of which fails.
+
+use crate::common::agent::Bench;
+use crate::common::pty::{Piped, Session, signal};
+use crate::common::{ended, stderr};
+use crate::{server, usage};
+use codelet_testkit::server::{Fault, Gate, Refusal, Reply, Server, Stop, Wire, block_on};
+use std::io::Write as _;
+use std::process::{Child, Output, Stdio};
+
+/// What is written beforehand, the prompt that fails first.
+const LINES: &str = "first\nsecond \\\nand more\n!touch made\n/compact\n/export left.json\nexit\n";
+
+/// Starts a session with all of this behind a pipe that ends there.
+fn start(bench: &Bench, server: &Server, lines: &str) -> Child {
+    let mut command = bench.asking(server, Wire::Anthropic, &["--plain"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    child
+}
+
+/// Nothing behind the first prompt was done but what only looks, and standard error says so.
+fn only_the_first(bench: &Bench, output: &Output, status: i32, why: &str) {
+    ended(output, status);
+    let told = stderr(output);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 4, "{told}");
+    assert!(
+        lines[0].starts_with("not answered: first (") && lines[0].contains(why),
+        "{told}"
+    );
+    let not_done = ["not done: second ...", "not done: !touch made", "not done: /compact"];
+    assert_eq!(lines[1..], not_done);
+    assert!(!bench.work.join("made").exists());
+    assert!(bench.work.join("left.json").exists());
+}
+
+#[test]
+fn what_is_written_behind_a_failed_prompt_is_not_done_and_standard_error_says_so() {
+    let refused = Reply::new().failing(Fault::Refuse(Refusal::status(401)));
+    let declined = Reply::text("I would rather not.").stopping(Stop::Refusal);
+    for (reply, status, why) in [(refused, 3, "key"), (declined, 1, "declined")] {
+        let (bench, server) = (Bench::new(), server([reply]));
+        let output = start(&bench, &server, LINES).wait_with_output().unwrap();
+        only_the_first(&bench, &output, status, why);
+        assert_eq!(server.record().exchanges.len(), 1);
+    }
+    let (bench, gone) = (Bench::new(), server([]));
+    bench.settings("patience = 1\n");
+    let mut command = bench.asking(&gone, Wire::Anthropic, &["--plain"]);
+    drop(gone);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(LINES.as_bytes()).unwrap();
+    only_the_first(&bench, &child.wait_with_output().unwrap(), 3, "127.0.0.1");
+
+    let (bench, gate) = (Bench::new(), Gate::after(2));
+    let server = server([Reply::text("An answer.").gated(&gate)]);
+    let child = start(&bench, &server, LINES);
+    block_on(gate.reached());
+    signal(child.id(), "-INT");
+    only_the_first(&bench, &child.wait_with_output().unwrap(), 130, "interrupted");
+    assert_eq!(server.record().exchanges.len(), 1);
+}
+
+#[test]
+fn a_pipe_whose_prompts_are_all_answered_says_nothing_on_standard_error() {
+    let bench = Bench::new();
+    let server = server([
+        Reply::text("One.").billed(usage(2_000)),
+        Reply::text("Two.").billed(usage(2_000)),
+    ]);
+    let lines = "first\nsecond";
+    let output = start(&bench, &server, lines).wait_with_output().unwrap();
+    ended(&output, 0);
+    assert_eq!(stderr(&output), "");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Two."));
+}
+
+#[test]
+fn an_interruption_of_anything_stops_what_is_written_behind_it() {
+    let (bench, asked) = (Bench::new(), server([]));
+    let child = start(&bench, &asked, "!touch began; sleep 600\nnever\n");
+    let began = std::time::Instant::now();
+    while !bench.work.join("began").exists() {
+        assert!(began.elapsed().as_secs() < 20);
+        std::thread::yield_now();
+    }
+    signal(child.id(), "-INT");
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 130);
+    assert_eq!(stderr(&output), "not done: never\n");
+    assert_eq!(asked.record().exchanges.len(), 0);
+
+    // While it waits for its next line, too.
+    let (bench, server) = (Bench::new(), server([Reply::text("Yes.")]));
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Hello?");
+    piped.wait("Yes.");
+    // It waits for the next line once this one is done.
+    piped.say("/todo");
+    piped.wait("on the list");
+    piped.interrupt();
+    assert_eq!(piped.end(), 130);
+}
+
+#[test]
+fn an_input_that_ends_while_the_model_works_is_done_to_its_end() {
+    let (bench, gate) = (Bench::new(), Gate::after(2));
+    let server = server([Reply::text("A whole answer.").gated(&gate)]);
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Hello?");
+    block_on(gate.reached());
+    piped.close();
+    gate.open();
+    piped.wait("A whole answer.");
+    assert_eq!(piped.end(), 0);
+}
+
+#[test]
+fn a_standard_error_that_nobody_reads_changes_nothing() {
+    let refused = Reply::new().failing(Fault::Refuse(Refusal::status(401)));
+    let (bench, server) = (Bench::new(), server([refused]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = bench.asking(&server, Wire::Anthropic, &["--plain"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(writer);
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(LINES.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 3);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("error:"));
+    assert!(bench.work.join("left.json").exists());
+}
