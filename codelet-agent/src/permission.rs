@@ -82,7 +82,7 @@ impl Rules {
     pub fn objection(&self, need: &Need) -> Option<String> {
         match (self.permission, need) {
             (Permission::All, _) => None,
-            (_, Need::Read { path, is_inside }) => (!is_inside).then(|| {
+            (_, Need::Read { path, is_inside, .. }) => (!is_inside).then(|| {
                 let path = path.display();
                 format!("{path} is outside the workspace, and looking there needs the permission `all`")
             }),
@@ -479,10 +479,12 @@ mod tests {
             Need::Read {
                 path: path.clone(),
                 is_inside: true,
+                is_file: true,
             },
             Need::Read {
                 path: path.clone(),
                 is_inside: false,
+                is_file: true,
             },
             Need::Change {
                 path: path.clone(),
