@@ -99,3 +99,40 @@ fn always_for_the_root_of_everything_permits_nothing() {
     let key = watched.outside("key");
     assert!(watched.asks("Read", json!({"file_path": key})));
 }
+
+#[test]
+fn always_for_a_program_permits_nothing_that_it_may_be_told_to_run() {
+    for (line, other) in [
+        ("/usr/bin/git status", "/usr/bin/git -c 'alias.x=!sh evil.sh' x"),
+        ("./node_modules/.bin/npm test", "./node_modules/.bin/npm exec evil"),
+        ("python3.12 --version", "python3.12 evil.py"),
+        (
+            "/usr/bin/perl5.36-x86_64-linux-gnu -v",
+            "/usr/bin/perl5.36-x86_64-linux-gnu evil.pl",
+        ),
+        ("pypy3 -V", "pypy3 evil.py"),
+        ("nodejs --version", "nodejs evil.js"),
+        ("mawk -W version", "mawk -f evil.awk"),
+        ("uvx ruff", "uvx evil"),
+        ("git bisect log", "git bisect run sh evil.sh"),
+        ("git submodule status", "git submodule foreach 'sh evil.sh'"),
+        ("git rebase --abort", "git rebase --exec 'sh evil.sh' main"),
+        ("docker compose ps", "docker compose run x sh evil.sh"),
+        ("uv tool list", "uv tool run evil"),
+    ] {
+        let mut watched = Watched::new();
+        assert!(watched.asks("Bash", json!({"command": line})), "{line}");
+        assert!(!watched.asks("Bash", json!({"command": line})), "{line}");
+        assert!(watched.asks("Bash", json!({"command": other})), "{line}, then {other}");
+    }
+    // What is bounded is still permitted with other words behind it.
+    for (line, other) in [
+        ("/usr/bin/git status", "/usr/bin/git status -s"),
+        ("sha256sum a", "sha256sum b"),
+        ("cargo run", "cargo run -q"),
+    ] {
+        let mut watched = Watched::new();
+        assert!(watched.asks("Bash", json!({"command": line})), "{line}");
+        assert!(!watched.asks("Bash", json!({"command": other})), "{line}, then {other}");
+    }
+}
