@@ -25,7 +25,7 @@ pub enum Grant {
     Commands(String),
     /// This command line and no other.
     Line(String),
-    /// Looking at whatever lies in this folder.
+    /// Looking at this, and if it is a folder at whatever lies in it.
     Look(PathBuf),
     /// Changing files in this folder.
     Change(PathBuf),
@@ -186,7 +186,12 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
                 Some(patterns) => patterns.into_iter().map(Grant::Commands).collect(),
                 None => vec![Grant::Line(command.clone())],
             },
-            Need::Read { path, .. } => vec![Grant::Look(folder(path))],
+            Need::Read { path, is_file, .. } => match path.parent() {
+                Some(_) if *is_file => vec![Grant::Look(folder(path))],
+                Some(_) => vec![Grant::Look(path.clone())],
+                // It would be a grant for every file of the machine.
+                None => Vec::new(),
+            },
             Need::Change { is_gits: true, .. } => Vec::new(),
             Need::Change { path, .. } => vec![Grant::Change(folder(path))],
             Need::Call { tool, .. } => vec![Grant::Tool(tool.clone())],

@@ -82,7 +82,7 @@ impl Rules {
     pub fn objection(&self, need: &Need) -> Option<String> {
         match (self.permission, need) {
             (Permission::All, _) => None,
-            (_, Need::Read { path, is_inside }) => (!is_inside).then(|| {
+            (_, Need::Read { path, is_inside, .. }) => (!is_inside).then(|| {
                 let path = path.display();
                 format!("{path} is outside the workspace, and looking there needs the permission `all`")
             }),
@@ -186,52 +186,25 @@ pub fn is_of_calls(pattern: &str) -> bool {
 }
 
 /// Programs whose first argument says what they do, so that a pattern names it too.
-const WITH_SUBCOMMANDS: &[&str] = &[
-    "cargo",
-    "git",
-    "go",
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
-    "deno",
-    "pip",
-    "pip3",
-    "uv",
-    "poetry",
-    "docker",
-    "podman",
-    "kubectl",
-    "make",
-    "just",
-    "mvn",
-    "gradle",
-    "./gradlew",
-    "dotnet",
-    "swift",
-    "rustup",
-    "gh",
-    "brew",
-    "apt",
-    "apt-get",
-    "systemctl",
-    "terraform",
-    "bundle",
-    "rake",
-    "composer",
-    "mix",
-];
-/// Programs that run whatever they are given, or destroy it: a pattern for them would permit anything.
-const UNBOUNDED: &[&str] = &[
-    "sh", "bash", "zsh", "fish", "dash", "ksh", "python", "python3", "node", "perl", "ruby", "php", "lua", "awk",
-    "sed", "env", "sudo", "doas", "su", "xargs", "find", "ssh", "eval", "exec", "source", ".", "command", "nohup",
-    "nice", "time", "timeout", "watch", "setsid", "stdbuf", "strace", "gdb", "rm", "dd", "mkfs", "shred", "chmod",
-    "chown", "kill", "pkill", "killall", "curl", "wget", "nc", "rsync", "scp", "tee", "mv", "cp", "ln", "install",
-    "crontab", "at", "vim", "vi", "emacs", "ed", "busybox", "tar", "truncate", "unshare", "chroot", "npx", "parallel",
-    "script",
-];
-/// Subcommands that run whatever they are given.
-const UNBOUNDED_SUBCOMMANDS: &[&str] = &["exec", "run", "x", "dlx", "config", "alias", "-c", "-C", "eval"];
+const WITH_SUBCOMMANDS: &str = "cargo git go npm pnpm yarn bun deno pip uv poetry docker podman kubectl make just mvn gradle gradlew mvnw \
+    dotnet swift rustup gh brew apt apt-get systemctl terraform bundle rake composer mix";
+/// Shells, languages, and whatever else reads a program that it is given. Names here have no version and no capitals.
+const LANGUAGES: &str = "sh bash zsh fish dash ksh mksh ash csh tcsh pwsh powershell nu busybox toybox python ipython pypy node \
+    nodejs ts-node tsx perl ruby irb php lua luajit tclsh wish expect guile sbcl clisp julia r rscript ghci \
+    runghc runhaskell scala groovy java jshell osascript erl escript elixir iex octave awk gawk mawk nawk sed \
+    gsed gdb lldb vim nvim vi emacs ed ex sqlite psql mysql";
+/// Programs that start another one.
+const STARTERS: &str = "env sudo doas su pkexec runuser setpriv systemd-run xargs find fd fdfind parallel eval exec source . command \
+    builtin trap nohup nice ionice chrt taskset time timeout watch entr setsid stdbuf unbuffer script flock \
+    strace ltrace valgrind perf unshare nsenter chroot bwrap firejail fakeroot tmux screen crontab at batch npx \
+    pnpx bunx uvx pipx conda mamba nix-shell direnv asdf mise ssh";
+/// Programs that change, destroy or send anything.
+const BLUNT: &str = "rm dd mkfs shred chmod chown kill pkill killall curl wget nc ncat netcat socat rsync scp sftp tee mv cp ln \
+    install tar truncate";
+/// Subcommands that run whatever they are given, or what the next ones say.
+const UNBOUNDED_SUBCOMMANDS: &str = "exec run x dlx config alias eval repl shell console sh ruby cmd do task generate tool script bisect \
+    submodule rebase difftool mergetool filter-branch for-each-repo hook compose container machine debug \
+    extension";
 
 /// The patterns that permit this command line and those like it; `None` where it can only be permitted as it is.
 pub fn pattern_for(line: &str) -> Option<Vec<String>> {
@@ -239,14 +212,17 @@ pub fn pattern_for(line: &str) -> Option<Vec<String>> {
     let mut patterns: Vec<String> = Vec::new();
     for words in &commands {
         let program = words.first().filter(|word| is_plain(word))?;
-        let base = program.rsplit('/').next().unwrap_or(program);
-        if UNBOUNDED.contains(&base) {
+        // A pattern for these would permit anything.
+        if [LANGUAGES, STARTERS, BLUNT]
+            .iter()
+            .any(|names| is_one_of(names, program))
+        {
             return None;
         }
         let pattern = match words.get(1) {
-            second if WITH_SUBCOMMANDS.contains(&program.as_str()) => {
+            second if is_one_of(WITH_SUBCOMMANDS, program) => {
                 let second = second.filter(|word| is_plain(word) && !word.starts_with(['-', '+']))?;
-                let runs_anything = UNBOUNDED_SUBCOMMANDS.contains(&second.as_str()) && program != "cargo";
+                let runs_anything = is_among(UNBOUNDED_SUBCOMMANDS, second) && !is_one_of("cargo", program);
                 if runs_anything {
                     return None;
                 }
@@ -260,6 +236,18 @@ pub fn pattern_for(line: &str) -> Option<Vec<String>> {
     }
     // A pattern that would not permit this very line helps nobody.
     (!patterns.is_empty() && allows(&patterns, line)).then_some(patterns)
+}
+
+/// Whether a program is one of these, wherever it lies and whichever version it is: `/usr/bin/python3.12` is `python`.
+fn is_one_of(names: &str, program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program).to_ascii_lowercase();
+    let version = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+    let stem = name[..version].trim_end_matches(['-', '.', '_']);
+    is_among(names, &name) || is_among(names, stem)
+}
+
+fn is_among(names: &str, name: &str) -> bool {
+    names.split(' ').any(|other| other == name)
 }
 
 /// A word that stands for itself in a pattern.
@@ -479,10 +467,12 @@ mod tests {
             Need::Read {
                 path: path.clone(),
                 is_inside: true,
+                is_file: true,
             },
             Need::Read {
                 path: path.clone(),
                 is_inside: false,
+                is_file: true,
             },
             Need::Change {
                 path: path.clone(),
@@ -538,6 +528,9 @@ mod tests {
                 &["cargo fmt *", "cargo test *", "tail *"],
             ),
             ("./check.sh", &["./check.sh *"]),
+            ("/usr/bin/git status -s", &["/usr/bin/git status *"]),
+            ("./gradlew build", &["./gradlew build *"]),
+            ("sha256sum a", &["sha256sum *"]),
         ] {
             assert_eq!(pattern_for(line).unwrap(), patterns, "{line}");
         }
@@ -545,6 +538,14 @@ mod tests {
             "rm -rf target",
             "bash -c 'ls'",
             "/usr/bin/python3 x.py",
+            "python3.13t x.py",
+            "lua5.4 x.lua",
+            "Rscript x.R",
+            "/usr/bin/git -C / status",
+            "/usr/bin/git",
+            "git submodule foreach ls",
+            "docker compose run x",
+            ". x",
             "npm exec thing",
             "git -C / status",
             "git",

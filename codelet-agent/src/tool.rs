@@ -44,6 +44,8 @@ pub enum Need {
         path: PathBuf,
         /// Whether that is inside the workspace.
         is_inside: bool,
+        /// Whether a file stands there, and no folder, device or nothing at all.
+        is_file: bool,
     },
     /// To create, alter or overwrite a file.
     Change {

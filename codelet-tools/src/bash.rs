@@ -382,7 +382,7 @@ fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Optio
     }
     if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
         notes.push(format!(
-            "commands run in a sandbox: they write only in {} and {}, and reach no network",
+            "commands run in a sandbox: they write only in {} and {}, use no terminal, and reach no network",
             desk.paths.root().display(),
             desk.options.temporary.display()
         ));

@@ -55,7 +55,12 @@ impl Desk {
     /// When the name can be no place.
     pub(crate) fn to_look_at(&self, name: &str) -> Result<Vec<Need>, String> {
         let Place { path, is_inside } = self.paths.judge(name)?;
-        Ok(vec![Need::Read { path, is_inside }])
+        let is_file = path.is_file();
+        Ok(vec![Need::Read {
+            path,
+            is_inside,
+            is_file,
+        }])
     }
 
     /// Where the shell stands: each command begins where the last one ended.

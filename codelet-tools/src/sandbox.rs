@@ -1,12 +1,17 @@
-//! The sandbox for commands: they write in the workspace and in temporary folders, and reach no network.
+//! The sandbox for commands: they write in the workspace and in temporary folders, use no terminal, and reach no network.
 //!
 //! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets). Both restrict the calling *thread* and
 //! whatever it starts, so a thread of its own enters it and starts the command. Of the privileges of a superuser (as one
 //! usually is in a container) only those over files and own processes are left. So no command reads the memory or the
 //! environment of a process outside, where keys are.
 //!
+//! A terminal of the user's shows a question that a command draws on it like one of ours, takes its escape sequences for
+//! ours, and gives it what is typed. No rule tells the user's terminals from one that a command makes for itself, so there is
+//! none of those either.
+//!
 //! What it leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
-//! known keys, and it cannot send anything); named Unix sockets (a Docker or D-Bus socket that the user may use leads
+//! known keys, and it cannot send anything); memory that programs share by name (`/dev/shm`), which many need among their own
+//! processes; named Unix sockets (a Docker or D-Bus socket that the user may use leads
 //! out of it); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
 //! them is told to the user when the command ends, or, if a job did it that a command left, at the next one; what the last
 //! job of a session changes is not told); and, where the kernel has no Landlock, which [`Sandbox::probe`] tells, other
@@ -16,7 +21,7 @@
 //! a file that `include.path` names, repositories elsewhere in the workspace, and programs of the workspace that settings or
 //! hooks call. They are the workspace's, like a build script.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a command may write to.
 #[derive(Clone, Debug)]
@@ -36,26 +41,29 @@ pub enum Sandboxing {
     None(String),
 }
 
-/// Devices that programs write to and that keep nothing.
-const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/shm",
-];
+/// Where devices are.
+const DEVICES: &str = "/dev";
+/// The devices that keep nothing and show nobody anything, and the folder of shared memory.
+const HARMLESS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "shm"];
 
 impl Sandbox {
-    /// A sandbox in which these folders, and the devices that keep nothing, can be written to.
+    /// A sandbox in which these folders, and the harmless devices, can be written to.
     pub fn new(writable: impl IntoIterator<Item = PathBuf>) -> Self {
-        let devices = DEVICES.map(PathBuf::from);
+        let devices = HARMLESS.map(|name| Path::new(DEVICES).join(name));
         Sandbox {
             writable: writable.into_iter().chain(devices).collect(),
         }
+    }
+
+    /// Everything but the other devices. Rules only permit, so what lies beside them is named; where that cannot be listed,
+    /// all can be read.
+    fn readable(&self) -> Vec<PathBuf> {
+        let Ok(top) = std::fs::read_dir("/") else {
+            return vec![PathBuf::from("/")];
+        };
+        let beside = top.flatten().map(|entry| entry.path());
+        let beside = beside.filter(|path| path != Path::new(DEVICES));
+        beside.chain(self.writable.iter().cloned()).collect()
     }
 
     /// What this machine can do. Tried on a thread of its own, so nothing is restricted afterwards.
@@ -73,7 +81,7 @@ impl Sandbox {
     /// Restricts the calling thread, and whatever it starts, for good.
     #[cfg(target_os = "linux")]
     pub(crate) fn enter(&self) -> Sandboxing {
-        let files = linux::restrict_files(&self.writable);
+        let files = linux::restrict_files(&self.writable, &self.readable());
         let network = linux::restrict_network();
         let privileges = linux::restrict_privileges();
         if let (Err(files), Err(network)) = (&files, &network) {
@@ -125,15 +133,16 @@ mod linux {
     const NEWEST: ABI = ABI::V6;
 
     /// What the kernel cannot, where that is a gap.
-    pub(super) fn restrict_files(writable: &[PathBuf]) -> Result<Option<String>, String> {
+    pub(super) fn restrict_files(writable: &[PathBuf], readable: &[PathBuf]) -> Result<Option<String>, String> {
         let changes = AccessFs::from_write(NEWEST);
         let restricted = || {
             Ruleset::default()
                 .set_compatibility(CompatLevel::BestEffort)
-                .handle_access(changes)?
+                .handle_access(changes | AccessFs::ReadFile)?
                 .scope(Scope::from_all(NEWEST))?
                 .create()?
                 .add_rules(path_beneath_rules(writable, changes))?
+                .add_rules(path_beneath_rules(readable, AccessFs::ReadFile))?
                 .restrict_self()
         };
         let status = restricted().map_err(|error| error.to_string())?;

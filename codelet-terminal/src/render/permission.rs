@@ -75,7 +75,7 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 }
                 change(diff, look, &mut out);
             }
-            Need::Read { path, is_inside } => {
+            Need::Read { path, is_inside, .. } => {
                 titled(&format!("{title} look at {}", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
             }

@@ -214,6 +214,48 @@ fn a_job_that_changes_what_git_obeys_after_its_command_is_told_of_at_the_next_on
     assert_eq!(trial.call("Bash", json!({"command": "true"})).notices, [] as [&str; 0]);
 }
 
+/// A terminal of the user's: the side that shows, and the name of the side that programs use.
+fn terminal() -> (std::fs::File, std::path::PathBuf) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let shows = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&shows).unwrap();
+    unlockpt(&shows).unwrap();
+    let name = ptsname(&shows, Vec::new()).unwrap().into_string().unwrap();
+    (shows.into(), name.into())
+}
+
+#[test]
+fn a_command_draws_on_no_terminal_of_the_users_and_hears_nothing_there() {
+    if !is_there() {
+        return;
+    }
+    let (mut shows, name) = terminal();
+    // Somebody sits there, and has typed a line.
+    let _sits = std::fs::File::options().read(true).write(true).open(&name).unwrap();
+    std::io::Write::write_all(&mut shows, b"typed\n").unwrap();
+    let name = name.display();
+    let draw = json!({"command": format!("printf '\\033]52;c;cHduZWQ=\\007drawn' > {name} && echo done")});
+    let hear = json!({"command": format!("timeout 5 head -n 1 {name}")});
+    let steer = json!({"command": format!("stty -F {name} -echo && echo done")});
+    let trial = Trial::new(Permission::Edit);
+    for command in [&draw, &hear, &steer] {
+        let told = trial.failed("Bash", command.clone());
+        assert!(told.contains("ermission denied"), "{command}: {told}");
+        assert!(!told.contains("typed"), "{command}: {told}");
+    }
+    let open = json!({"command": "exec 3<>/dev/ptmx && echo open"});
+    let told = trial.failed("Bash", open.clone());
+    assert!(told.contains("use no terminal"), "{told}");
+    // What programs need of devices is there.
+    let text = trial.done("Bash", json!({"command": "head -c 4 /dev/zero > /dev/null && head -c 4 /dev/urandom | wc -c && cat <(echo piped) && echo told > /dev/stderr && cat < /dev/null"}));
+    assert_eq!(text, "4\npiped\ntold\n");
+    // Without the sandbox the user's programs may.
+    let free = Trial::new(Permission::All);
+    assert_eq!(free.done("Bash", draw), "done\n");
+    assert_eq!(free.done("Bash", hear), "typed\n");
+    assert_eq!(free.done("Bash", open), "open\n");
+}
+
 #[test]
 fn who_changes_what_git_obeys_is_told_of() {
     if !is_there() {

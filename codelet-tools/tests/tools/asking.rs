@@ -1,0 +1,138 @@
+//! What a person who says "always" has permitted, with the needs that the tools really have.
+
+use crate::trial::{Trial, block_on};
+use codelet_agent::asking::{Asking, Question, Word};
+use codelet_agent::permission::{Asked, Gate, Permission, Rules};
+use codelet_context::message::Parameters;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// A session in which somebody says "always" to every question.
+struct Watched {
+    trial: Trial,
+    gate: Asking,
+    questions: UnboundedReceiver<Question>,
+}
+
+impl Watched {
+    fn new() -> Watched {
+        let (gate, questions) = Asking::new(Rules::default());
+        let trial = Trial::new(Permission::Edit);
+        std::fs::create_dir_all(trial.outside.join("docs/deep")).unwrap();
+        std::fs::write(trial.outside.join("docs/a.md"), "a").unwrap();
+        std::fs::write(trial.outside.join("key"), "k").unwrap();
+        Watched { trial, gate, questions }
+    }
+
+    /// Whether this call is asked about.
+    fn asks(&mut self, tool: &str, parameters: Value) -> bool {
+        let parameters = Parameters::new(parameters.as_object().unwrap().clone());
+        let needs = self.trial.tool(tool).needs(&parameters).unwrap();
+        let judged = self.gate.judge(Asked {
+            tool,
+            description: "something",
+            needs: &needs,
+        });
+        block_on(async {
+            tokio::select! {
+                biased;
+                _ = judged => false,
+                question = self.questions.recv() => {
+                    question.unwrap().answer(Word::Always);
+                    true
+                }
+            }
+        })
+    }
+
+    fn outside(&self, name: &str) -> String {
+        self.trial.outside.join(name).display().to_string()
+    }
+}
+
+#[test]
+fn always_for_a_folder_permits_what_is_in_it_and_nothing_beside_it() {
+    for (tool, pattern) in [("LS", ""), ("Grep", "x"), ("Glob", "*.md")] {
+        let mut watched = Watched::new();
+        let (docs, a, deep, key, above) = (
+            watched.outside("docs"),
+            watched.outside("docs/a.md"),
+            watched.outside("docs/deep"),
+            watched.outside("key"),
+            watched.outside(""),
+        );
+        assert!(watched.asks(tool, json!({"path": docs, "pattern": pattern})), "{tool}");
+        for (permitted, parameters) in [
+            ("LS", json!({"path": docs})),
+            ("LS", json!({"path": deep})),
+            ("Read", json!({"file_path": a})),
+            ("Grep", json!({"path": docs, "pattern": "x"})),
+        ] {
+            assert!(!watched.asks(permitted, parameters), "{tool}, then {permitted}");
+        }
+        assert!(watched.asks("Read", json!({"file_path": key})), "{tool}");
+        assert!(watched.asks("LS", json!({"path": format!("{above}/..")})), "{tool}");
+    }
+}
+
+#[test]
+fn always_for_a_file_permits_its_folder_and_for_nothing_at_all_that_name_alone() {
+    let mut watched = Watched::new();
+    let (a, deep, missing, key) = (
+        watched.outside("docs/a.md"),
+        watched.outside("docs/deep"),
+        watched.outside("missing"),
+        watched.outside("key"),
+    );
+    assert!(watched.asks("Read", json!({"file_path": a})));
+    assert!(!watched.asks("LS", json!({"path": deep})));
+    assert!(watched.asks("LS", json!({"path": missing})));
+    assert!(!watched.asks("LS", json!({"path": missing})));
+    assert!(watched.asks("Read", json!({"file_path": key})));
+}
+
+#[test]
+fn always_for_the_root_of_everything_permits_nothing() {
+    let mut watched = Watched::new();
+    assert!(watched.asks("LS", json!({"path": "/"})));
+    assert!(watched.asks("LS", json!({"path": "/"})));
+    let key = watched.outside("key");
+    assert!(watched.asks("Read", json!({"file_path": key})));
+}
+
+#[test]
+fn always_for_a_program_permits_nothing_that_it_may_be_told_to_run() {
+    for (line, other) in [
+        ("/usr/bin/git status", "/usr/bin/git -c 'alias.x=!sh evil.sh' x"),
+        ("./node_modules/.bin/npm test", "./node_modules/.bin/npm exec evil"),
+        ("python3.12 --version", "python3.12 evil.py"),
+        (
+            "/usr/bin/perl5.36-x86_64-linux-gnu -v",
+            "/usr/bin/perl5.36-x86_64-linux-gnu evil.pl",
+        ),
+        ("pypy3 -V", "pypy3 evil.py"),
+        ("nodejs --version", "nodejs evil.js"),
+        ("mawk -W version", "mawk -f evil.awk"),
+        ("uvx ruff", "uvx evil"),
+        ("git bisect log", "git bisect run sh evil.sh"),
+        ("git submodule status", "git submodule foreach 'sh evil.sh'"),
+        ("git rebase --abort", "git rebase --exec 'sh evil.sh' main"),
+        ("docker compose ps", "docker compose run x sh evil.sh"),
+        ("uv tool list", "uv tool run evil"),
+    ] {
+        let mut watched = Watched::new();
+        assert!(watched.asks("Bash", json!({"command": line})), "{line}");
+        assert!(!watched.asks("Bash", json!({"command": line})), "{line}");
+        assert!(watched.asks("Bash", json!({"command": other})), "{line}, then {other}");
+    }
+    // What is bounded is still permitted with other words behind it.
+    for (line, other) in [
+        ("/usr/bin/git status", "/usr/bin/git status -s"),
+        ("sha256sum a", "sha256sum b"),
+        ("cargo run", "cargo run -q"),
+    ] {
+        let mut watched = Watched::new();
+        assert!(watched.asks("Bash", json!({"command": line})), "{line}");
+        assert!(!watched.asks("Bash", json!({"command": other})), "{line}, then {other}");
+    }
+}
