@@ -5,6 +5,7 @@
 //! their type. Rules are those which the vendors state, or answer with a refusal.
 
 use crate::message::{Message, Part, Role, ToolResult};
+use crate::pending;
 use crate::view::View;
 use std::collections::{HashSet, VecDeque};
 
@@ -62,6 +63,8 @@ struct Rules {
     user_first: bool,
     /// A failed result says something.
     failure_speaks: bool,
+    /// What the vendor's own tools have begun in a reply is finished before anything else is said.
+    finishes_own: bool,
 }
 
 impl Vendor {
@@ -75,6 +78,7 @@ impl Vendor {
             tool_starts_with_letter: false,
             user_first: true,
             failure_speaks: true,
+            finishes_own: true,
         };
         match self {
             Vendor::Anthropic => strict,
@@ -84,6 +88,7 @@ impl Vendor {
                 longest_tool: 64,
                 user_first: false,
                 failure_speaks: false,
+                finishes_own: false,
                 ..strict
             },
             Vendor::OpenaiResponses => Rules {
@@ -92,6 +97,7 @@ impl Vendor {
                 longest_tool: 64,
                 user_first: false,
                 failure_speaks: false,
+                finishes_own: false,
                 ..strict
             },
             Vendor::Gemini => Rules {
@@ -101,6 +107,7 @@ impl Vendor {
                 tool_signs: ".:",
                 tool_starts_with_letter: true,
                 failure_speaks: false,
+                finishes_own: false,
                 ..strict
             },
         }
@@ -168,6 +175,14 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     };
     for (index, message) in view.messages.iter().enumerate() {
         check.message(index, message);
+    }
+    if check.rules.finishes_own {
+        for index in pending::left_open(&view.messages) {
+            check.found(
+                index,
+                "What the vendor has begun in this reply is not finished, and something else is said behind it.",
+            );
+        }
     }
     check.end(view);
     check.found

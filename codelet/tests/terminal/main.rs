@@ -8,6 +8,7 @@ mod common;
 mod endings;
 mod interrupts;
 mod meanwhile;
+mod pauses;
 mod turns;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
