@@ -28,8 +28,9 @@ const PARTING: Duration = Duration::from_millis(500);
 /// The most of a file that is pinned as a text, in bytes.
 const PINNED_FILE: usize = 32 * 1024;
 
-/// Asks for the model of this name.
-pub type Connect = Box<dyn Fn(String) -> LocalBoxFuture<'static, Result<Box<dyn Model>, String>>>;
+/// Asks for the model of this name; what is waited for meanwhile goes to the other end.
+pub type Connect =
+    Box<dyn Fn(String, UnboundedSender<String>) -> LocalBoxFuture<'static, Result<Box<dyn Model>, String>>>;
 /// Writes a session to a file of this name; says what was written.
 pub type Export = Box<dyn Fn(&str, &Session) -> Result<String, String>>;
 /// Reads a file of the workspace, so many bytes at most.
@@ -443,12 +444,16 @@ impl<F: Front> Chat<F> {
     }
 
     async fn model(&mut self, name: &str) {
-        let connecting = (self.reach.connect)(name.to_owned());
-        let found = self.run(Doing::Connection, async |_, interrupt, _| {
-            tokio::select! {
-                biased;
-                () = interrupt.thrown() => Err("interrupted; the model stays".to_owned()),
-                model = connecting => model,
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let mut connecting = (self.reach.connect)(name.to_owned(), tell);
+        let found = self.run(Doing::Connection, async |_, interrupt, listener| {
+            loop {
+                tokio::select! {
+                    biased;
+                    () = interrupt.thrown() => break Err("interrupted; the model stays".to_owned()),
+                    Some(text) = told.recv() => listener.on(Event::Notice(text)),
+                    model = &mut connecting => break model,
+                }
             }
         });
         match found.await.done {

@@ -7,6 +7,7 @@ mod explain;
 mod front;
 mod input;
 mod live_page;
+mod loading;
 mod output;
 mod paint;
 mod place;

@@ -7,7 +7,7 @@ use crate::paint::{Ink, Look};
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::settings::{From, Settings};
-use crate::{input, transcript, world};
+use crate::{input, loading, transcript, world};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
@@ -33,10 +33,17 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let prompt = prompt(chat)?;
     let runtime = runtime()?;
     let interrupt = heed_signals(&runtime);
+    let mut front = front(chat.output);
     let model = runtime.block_on(async {
+        let mut told = loading::Told::default();
+        let mut waits = |loading| match chat.output {
+            OutputForm::Text => told.on(&loading),
+            OutputForm::Json | OutputForm::StreamJson => front.on(loading::event(loading)),
+        };
         tokio::select! {
-            model = world::model(&settings) => model.map(Some),
+            biased;
             () = interrupt.thrown() => Ok(None),
+            model = world::model(&settings, &mut waits) => model.map(Some),
         }
     })?;
     let Some(model) = model else {
@@ -58,7 +65,6 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     if interrupt.is_thrown() {
         return Ok(Exit::Interrupted);
     }
-    let mut front = front(chat.output);
     let notices = notices(&settings, &*model);
     let rules = Rules {
         permission: settings.permission.value,

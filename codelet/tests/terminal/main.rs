@@ -10,6 +10,7 @@ mod interrupts;
 mod meanwhile;
 mod pauses;
 mod turns;
+mod waits;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
 use common::agent::Bench;

@@ -38,7 +38,7 @@ fn a_session_that_breaks_down() {
             .into_iter()
             .find(|tool| &*tool.spec().name == "Bash");
         let reach = Reach {
-            connect: Box::new(|_| Box::pin(async { Err("there is no other model".to_owned()) })),
+            connect: Box::new(|_, _| Box::pin(async { Err("there is no other model".to_owned()) })),
             export: Box::new(|_, _| Err("nothing is written".to_owned())),
             read_file: Box::new(|_, _| Err("nothing is read".to_owned())),
             shell: shell.unwrap(),
