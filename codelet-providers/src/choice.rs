@@ -35,6 +35,8 @@ pub struct Choice {
     pub most_window: Option<Tokens>,
     /// The longest answer, in tokens, instead of what is usual.
     pub max_output: Option<Tokens>,
+    /// Whether the model takes pictures, instead of what is known.
+    pub sees_images: Option<bool>,
     /// The price card instead of the one that is known.
     pub price: Option<PriceCard>,
     /// How much the model is to think.
@@ -220,7 +222,9 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
         name: format!("{}/{name}", vendor.name),
         window,
         max_output: choice.max_output.unwrap_or(usual),
-        sees_images: known.is_some_and(|known| known.sees_images),
+        sees_images: choice
+            .sees_images
+            .unwrap_or(known.is_some_and(|known| known.sees_images)),
         price: choice
             .price
             .clone()

@@ -124,7 +124,7 @@ pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
     all_with_reach(options).0
 }
 
-/// How far the tools of a session may go; it can change while they are used.
+/// How far the tools of a session may go, and for whom they work; both can change while they are used.
 #[derive(Clone)]
 pub struct Reach(Arc<Desk>);
 
@@ -132,6 +132,11 @@ impl Reach {
     /// They may go as far as this from now on: commands that begin afterwards run in a sandbox, or without one.
     pub fn permit(&self, permission: Permission) {
         self.0.permit(permission);
+    }
+
+    /// Another model is asked from now on, which takes pictures or does not.
+    pub fn show_images(&self, sees_images: bool) {
+        self.0.show_images(sees_images);
     }
 
     /// Where the next command begins.

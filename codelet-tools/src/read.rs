@@ -149,7 +149,7 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
 
 fn picture(desk: &Desk, bytes: &[u8], size: u64, media_type: &str) -> Result<Output, String> {
     let what = format!("a picture ({media_type}, {})", counted(size as usize, "byte"));
-    if !desk.options.sees_images {
+    if !desk.sees_images() {
         return Err(format!("this is {what}, and this model does not take pictures"));
     }
     if size > PICTURE {

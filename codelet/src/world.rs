@@ -40,6 +40,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
             .or(file.and_then(|file| file.window)),
         most_window: settings.window.value.filter(|_| settings.window_is_bound),
         max_output: file.and_then(|file| file.max_output),
+        sees_images: file.and_then(|file| file.sees_images),
         price: price(settings, name),
         limits: settings.idle_timeout.value.map(|seconds| {
             let silence = Duration::from_secs(seconds.max(1));

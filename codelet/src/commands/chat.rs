@@ -107,7 +107,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let Some(shell) = equipment.shell else {
         return Err(Failure::Told("there is no shell".to_owned()));
     };
-    let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach);
+    let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach.clone());
     let surroundings = Arc::clone(&equipment.surroundings);
     let mut session = Session::new(
         Parts {
@@ -121,7 +121,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
     let reach = Reach {
-        connect: connect(settings.clone()),
+        connect: connect(settings.clone(), equipment.reach),
         export: Box::new(move |file: &str, session: &Session| export(file, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
         shell,
@@ -240,8 +240,9 @@ fn is_open(port: u16) -> bool {
     TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), KNOCK).is_ok()
 }
 
-/// Connects to the model of a name. Another vendor's is not asked at the address of the first.
-fn connect(settings: Settings) -> codelet_terminal::Connect {
+/// Connects to the model of a name; the tools work for it from then on. Another vendor's is not asked at the address of
+/// the first.
+fn connect(settings: Settings, tools: codelet_tools::Reach) -> codelet_terminal::Connect {
     Box::new(move |name, tell| {
         let mut settings = settings.clone();
         let vendor = |name: &str| name.split_once('/').map(|(vendor, _)| vendor.to_owned());
@@ -249,6 +250,7 @@ fn connect(settings: Settings) -> codelet_terminal::Connect {
             settings.base_url.value = None;
         }
         settings.model.value = name;
+        let tools = tools.clone();
         Box::pin(async move {
             let mut is_told = false;
             let mut waits = |loading: Loading| {
@@ -258,7 +260,10 @@ fn connect(settings: Settings) -> codelet_terminal::Connect {
                 }
             };
             match world::model(&settings, &mut waits).await {
-                Ok(model) => Ok(model),
+                Ok(model) => {
+                    tools.show_images(model.profile().sees_images);
+                    Ok(model)
+                }
                 Err(Failure::Told(why)) => Err(why),
                 Err(Failure::PipeClosed) => Err("the connection was closed".to_owned()),
             }
