@@ -10,6 +10,7 @@ mod live_page;
 mod loading;
 mod output;
 mod paint;
+mod pictures;
 mod place;
 mod progress;
 mod report_json;

@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::{loading, transcript, world};
+use crate::{loading, pictures, transcript, world};
 use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -18,7 +18,7 @@ use codelet_agent::surroundings::Surroundings;
 use codelet_mcp::Connected;
 use codelet_providers::{Loading, catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
-use codelet_terminal::{Edit, Left, Outfit, Reach};
+use codelet_terminal::{Attach, Attached, Edit, Left, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::panic::AssertUnwindSafe;
@@ -124,6 +124,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
         connect: connect(settings.clone(), equipment.reach),
         export: Box::new(move |file: &str, session: &Session| export(file, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
+        attach: attach(place.clone()),
         shell,
         permit: Box::new(move |permission| reach_of_tools.permit(permission)),
         directory: Box::new(move || shell_of_tools.directory()),
@@ -315,6 +316,23 @@ fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_termin
         }
         Some((text, _)) => Ok(text),
         None => Err(format!("{file}: there is no such file, or it is no text")),
+    })
+}
+
+/// A prompt goes with the pictures that can be had; nothing that somebody has typed is held back for the others.
+fn attach(place: Place) -> Attach {
+    Box::new(move |text, model| {
+        let mut pictures = pictures::of(&text, &place);
+        let unseen = pictures.unseen_by(model);
+        let missing = pictures
+            .troubles
+            .iter()
+            .map(|why| format!("{why}. The prompt goes without it."));
+        Attached {
+            warnings: missing.chain(unseen).collect(),
+            told: pictures.told(),
+            prompt: pictures.with(text),
+        }
     })
 }
 

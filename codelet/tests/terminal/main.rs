@@ -9,6 +9,7 @@ mod endings;
 mod interrupts;
 mod meanwhile;
 mod pauses;
+mod pictures;
 mod turns;
 mod waits;
 

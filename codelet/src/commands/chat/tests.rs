@@ -41,6 +41,11 @@ fn a_session_that_breaks_down() {
             connect: Box::new(|_, _| Box::pin(async { Err("there is no other model".to_owned()) })),
             export: Box::new(|_, _| Err("nothing is written".to_owned())),
             read_file: Box::new(|_, _| Err("nothing is read".to_owned())),
+            attach: Box::new(|text, _| Attached {
+                prompt: text.as_str().into(),
+                told: None,
+                warnings: Vec::new(),
+            }),
             shell: shell.unwrap(),
             permit: Box::new(|_| ()),
             directory: Box::new(PathBuf::new),
