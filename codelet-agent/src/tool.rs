@@ -105,6 +105,9 @@ pub struct Output {
 /// The most of one output that is kept in memory, in bytes.
 pub const MOST: usize = 10 * 1024 * 1024;
 
+/// The largest picture that is sent, in bytes of its base64: what Anthropic takes, and less than the others do.
+pub const PICTURE: usize = 5 * 1024 * 1024;
+
 impl Output {
     /// It worked.
     pub fn success(text: impl Into<Body>) -> Self {

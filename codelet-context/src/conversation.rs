@@ -14,6 +14,7 @@ use crate::history::History;
 use crate::message::{Message, Role, ToolResult};
 use crate::occupancy::Occupancy;
 use crate::outcome::Facts;
+use crate::pending;
 use crate::pin::{Pin, Pins};
 use crate::policy::{CompactionConfig, Guard, Stuck};
 use crate::recall::{Archive, Handle, Removed};
@@ -62,7 +63,8 @@ pub struct Removal<'a> {
 /// A conversation with a model, in memory.
 ///
 /// The history only grows. The view, which is what would be sent, grows at its end with it and changes otherwise only in
-/// the calls that say so: [`compact`](Self::compact) and its like, and [`undo_compact`](Self::undo_compact).
+/// the calls that say so: [`compact`](Self::compact) and its like, [`undo_compact`](Self::undo_compact), and what is
+/// [appended](Self::append) to a reply that the vendor has not finished.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     history: History,
@@ -142,7 +144,8 @@ impl Conversation {
     }
 
     /// Appends a message that no report comes with: a prompt, reminders, results, a reply of unknown cost. Takes time in
-    /// proportion to its bytes.
+    /// proportion to its bytes. Where the vendor has paused in the last reply and this is not its continuation, what was
+    /// begun there is replaced by a marker: no vendor takes it back so.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
         let estimate = self.grow(message.into());
         self.occupancy.appended(estimate);
@@ -167,7 +170,26 @@ impl Conversation {
         self.is_refused = true;
     }
 
+    /// Puts an end to the last reply where the vendor has not finished it and goes on no more.
+    fn close_last_reply(&mut self) {
+        let reply = |message: &Arc<Message>| message.role == Role::Assistant;
+        let Some(at) = self.view.messages.iter().rposition(reply) else {
+            return;
+        };
+        let after = &self.view.messages[at + 1..];
+        if !pending::is_open(&self.view.messages[at]) || !after.iter().all(|message| pending::goes_on(message)) {
+            return;
+        }
+        let closed = Arc::new(pending::close(&self.view.messages[at], &mut self.view.archive));
+        self.economy.changed(at, &closed);
+        self.view.messages[at] = closed;
+        self.shown = Size::of(&self.view.messages);
+    }
+
     fn grow(&mut self, message: Arc<Message>) -> Tokens {
+        if !pending::goes_on(&message) {
+            self.close_last_reply();
+        }
         self.history.append(message.clone());
         let tokens = self.history.estimates().last().copied().unwrap_or(0);
         if message.is_prompt() {

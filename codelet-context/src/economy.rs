@@ -325,6 +325,14 @@ impl Economy {
         removed.max(0.0) as Tokens
     }
 
+    /// The message at this place in the view is another one now, for no price: it could not have been sent again.
+    pub fn changed(&mut self, at: usize, message: &Message) {
+        let (old, estimate) = (self.estimates[at].max(1), tokens::estimate_message(message));
+        self.weights[at] *= estimate as f64 / old as f64;
+        self.estimates[at] = estimate;
+        self.sent = self.sent.min(at);
+    }
+
     /// What was sent of the view, with what stands beside it, in tokens.
     fn prefix(&self) -> f64 {
         self.overhead + self.weights[..self.sent].iter().sum::<f64>()

@@ -79,6 +79,7 @@ pub mod occupancy;
 pub mod outcome;
 mod pack;
 mod passes;
+mod pending;
 pub mod pin;
 pub mod policy;
 mod posing;

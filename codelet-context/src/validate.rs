@@ -6,6 +6,7 @@
 //! state, or answer with a refusal.
 
 use crate::message::{Message, Part, Role, ToolResult};
+use crate::pending;
 use crate::view::View;
 use std::collections::{HashSet, VecDeque};
 
@@ -60,6 +61,8 @@ struct Rules {
     user_first: bool,
     /// A failed result says something.
     failure_speaks: bool,
+    /// What the vendor's own tools have begun in a reply is finished before anything else is said.
+    finishes_own: bool,
 }
 
 impl Vendor {
@@ -71,6 +74,7 @@ impl Vendor {
             tool_starts_with_letter: false,
             user_first: true,
             failure_speaks: true,
+            finishes_own: true,
         };
         match self {
             Vendor::Anthropic => strict,
@@ -78,12 +82,14 @@ impl Vendor {
                 longest_tool: 64,
                 user_first: false,
                 failure_speaks: false,
+                finishes_own: false,
                 ..strict
             },
             Vendor::OpenaiResponses => Rules {
                 longest_tool: 64,
                 user_first: false,
                 failure_speaks: false,
+                finishes_own: false,
                 ..strict
             },
             Vendor::Gemini => Rules {
@@ -92,6 +98,7 @@ impl Vendor {
                 tool_signs: ".:",
                 tool_starts_with_letter: true,
                 failure_speaks: false,
+                finishes_own: false,
                 ..strict
             },
         }
@@ -159,6 +166,14 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     };
     for (index, message) in view.messages.iter().enumerate() {
         check.message(index, message);
+    }
+    if check.rules.finishes_own {
+        for index in pending::left_open(&view.messages) {
+            check.found(
+                index,
+                "What the vendor has begun in this reply is not finished, and something else is said behind it.",
+            );
+        }
     }
     check.end(view);
     check.found

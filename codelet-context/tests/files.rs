@@ -5,13 +5,17 @@
 mod common;
 
 use codelet_context::compact::{Compaction, Target, compact};
+use codelet_context::conversation::Conversation;
 use codelet_context::history::History;
 use codelet_context::message::{Message, Nature, Opaque, Part, Role, ToolCall, ToolResult};
+use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::tokens::estimate_part;
 use codelet_context::validate::{Vendor, validate};
+use codelet_context::view::View;
 use common::{answers, result, says};
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
 fn file(name: &str, bytes: usize, tokens: u64) -> Part {
     let value = json!({"type": "document", "title": name, "data": "J".repeat(bytes)});
@@ -148,6 +152,50 @@ fn nothing_follows_a_reply_that_the_vendor_goes_on_with() {
     let done = compacted(messages, Target::Budget(1_000_000));
     assert!(done.changed);
     assert_eq!(**done.view.messages.last().unwrap(), paused);
+}
+
+#[test]
+fn a_reply_that_the_vendor_goes_on_with_no_more_is_closed_by_a_marker() {
+    let paused = says(vec![Part::text("Searching."), block(Nature::Pending)]);
+    let mut said = Conversation::of(
+        session(vec![Part::text("search for it")], 3)
+            .into_iter()
+            .chain([paused.clone()]),
+        CompactionConfig::new(100_000),
+        0,
+    );
+    let is_valid = |said: &Conversation| {
+        Vendor::ALL
+            .iter()
+            .all(|&vendor| validate(said.view(), vendor).is_empty())
+    };
+    assert!(is_valid(&said), "it is sent as it came");
+    said.append(Message::user("never mind"));
+    assert!(is_valid(&said));
+    let at = said.view().messages.len() - 2;
+    let [Part::Text(words), Part::Text(marker)] = &said.view().messages[at].parts[..] else {
+        panic!("{:?}", said.view().messages[at]);
+    };
+    assert_eq!(words.body.as_str(), "Searching.");
+    let handle = marker.cut.as_ref().unwrap();
+    let Part::Opaque(opaque) = &paused.parts[1] else {
+        unreachable!()
+    };
+    assert_eq!(said.recall(handle.as_str(), None), Some(opaque.json().as_str()));
+    // What was said is kept as it was, and what is built anew from it is in order.
+    assert_eq!(*said.history().messages()[at], paused);
+    said.compact(Reason::Asked).unwrap();
+    assert!(is_valid(&said));
+    // Left as it is, it would be refused by the vendor whose own tools there are.
+    let mut left: View = session(vec![Part::text("search")], 1).into_iter().collect();
+    left.messages
+        .extend([Arc::new(paused.clone()), Arc::new(Message::user("never mind"))]);
+    assert_eq!(validate(&left, Vendor::Anthropic).len(), 1);
+    assert!(validate(&left, Vendor::Gemini).is_empty());
+    // Its continuation begins with what came of it.
+    let goes_on = says(vec![block(Nature::Unknown), Part::text("Found.")]);
+    left.messages.insert(left.messages.len() - 1, Arc::new(goes_on));
+    assert!(validate(&left, Vendor::Anthropic).is_empty());
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! What a call came to, as an answer to the model: texts as they are, pictures as pictures, and of all else what it is.
 
 use crate::text::{bounded, one_line, plain};
-use codelet_agent::tool::Output;
+use codelet_agent::tool::{Output, PICTURE};
 use codelet_context::body::Body;
 use codelet_context::cut::grouped;
 use codelet_context::message::{Extra, Image};
@@ -10,8 +10,6 @@ use std::sync::Arc;
 
 /// The most pictures of one answer.
 const PICTURES: usize = 8;
-/// The largest picture that providers take, in bytes of base64.
-const PICTURE: usize = 5 * 1024 * 1024;
 /// Forms of pictures that every vendor takes.
 const FORMS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 

@@ -13,6 +13,7 @@ use codelet_agent::model::{Model, Profile, SAFE_OUTPUT, SAFE_WINDOW};
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The longest answer that is asked for unless told, in tokens: what is reserved for it is missing to the conversation.
 const USUAL_OUTPUT: Tokens = 32_000;
@@ -34,6 +35,8 @@ pub struct Choice {
     pub most_window: Option<Tokens>,
     /// The longest answer, in tokens, instead of what is usual.
     pub max_output: Option<Tokens>,
+    /// Whether the model takes pictures, instead of what is known.
+    pub sees_images: Option<bool>,
     /// The price card instead of the one that is known.
     pub price: Option<PriceCard>,
     /// How much the model is to think.
@@ -89,13 +92,34 @@ pub enum ConnectError {
     },
 }
 
+/// A server that is not ready yet, as one that still loads its model, and is waited for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loading {
+    /// Its address, without a path.
+    pub server: String,
+    /// What it says.
+    pub said: String,
+    /// How often it was asked.
+    pub asked: u32,
+    /// How much longer it is waited for at most.
+    pub left: Duration,
+}
+
 /// Gets ready to ask a model. The provider is asked nothing, unless the window of a model is not known here and its
-/// server may tell it.
+/// server may tell it. One that is not ready is waited for, up to 20 seconds.
 ///
 /// # Errors
 /// When vendor, key, address or network settings cannot be used. A server that cannot be reached is no error here: the
 /// first request says so.
 pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
+    connect_telling(choice, &mut |_| {}).await
+}
+
+/// The same, and `told` hears once a second of a server that is waited for.
+///
+/// # Errors
+/// As for [`connect`].
+pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, ConnectError> {
     let (vendor, name) = split(choice)?;
     let wire = choice.wire.unwrap_or(vendor.wire);
     let is_given = choice.base_url.is_some();
@@ -118,7 +142,7 @@ pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
     };
     let known = lookup(vendor, name);
     let told = match (choice.window, &known) {
-        (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name).await,
+        (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name, told).await,
         _ => None,
     };
     let profile = profile(choice, vendor, name, known.as_ref(), told);
@@ -198,7 +222,9 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
         name: format!("{}/{name}", vendor.name),
         window,
         max_output: choice.max_output.unwrap_or(usual),
-        sees_images: known.is_some_and(|known| known.sees_images),
+        sees_images: choice
+            .sees_images
+            .unwrap_or(known.is_some_and(|known| known.sees_images)),
         price: choice
             .price
             .clone()

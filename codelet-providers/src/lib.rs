@@ -39,7 +39,7 @@ mod window;
 
 pub use body::Thinking;
 pub use catalogue::{Known, known};
-pub use choice::{Choice, ConnectError, connect};
+pub use choice::{Choice, ConnectError, Loading, connect, connect_telling};
 pub use marks::Lifetime;
 pub use network::{Network, TimeLimits};
 pub use secret::Secret;

@@ -1,6 +1,7 @@
 //! The window of a model, as its server tells it.
 
 use crate::address::below;
+use crate::choice::Loading;
 use crate::network::Line;
 use crate::vendor::Vendor;
 use codelet_agent::model::ModelError;
@@ -19,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(250);
 /// … for so long: no request could be answered earlier. Whatever loads longer has a window that is not known, and learned.
 const LOADING: Duration = Duration::from_secs(20);
+/// Between two words about it.
+const BETWEEN_WORDS: Duration = Duration::from_secs(1);
 
 /// The names under which servers tell a window, those of the running server before those of the model.
 const NAMES: [&str; 7] = [
@@ -35,21 +38,41 @@ const NAMES: [&str; 7] = [
 const SANE: std::ops::RangeInclusive<Tokens> = 256..=100_000_000;
 
 /// Asks the server for the window of a model; none where it tells none or nothing at all. A server that is loading is
-/// waited for.
-pub(crate) async fn ask(line: &Line, base: &Url, vendor: &Vendor, model: &str) -> Option<Tokens> {
+/// waited for, and `told` hears of it once a second.
+pub(crate) async fn ask(
+    line: &Line,
+    base: &Url,
+    vendor: &Vendor,
+    model: &str,
+    told: &mut dyn FnMut(Loading),
+) -> Option<Tokens> {
     let url = match vendor.name {
         "ollama" => base.join("/api/ps").ok()?,
         _ => below(base, &["models"]),
     };
     let list = Line { url, ..line.clone() };
     let deadline = Instant::now() + LOADING;
-    loop {
+    let mut next_word = Instant::now();
+    for asked in 1.. {
         match list.get(PATIENCE).await {
-            Ok(told) => return read(&told, model),
-            Err(ModelError::Busy { .. }) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+            Ok(list) => return read(&list, model),
+            Err(ModelError::Busy { said, .. }) if Instant::now() < deadline => {
+                let now = Instant::now();
+                if now >= next_word {
+                    next_word = now + BETWEEN_WORDS;
+                    told(Loading {
+                        server: base.origin().ascii_serialization(),
+                        said,
+                        asked,
+                        left: deadline - now,
+                    });
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
             Err(_) => return None,
         }
     }
+    None
 }
 
 /// The window of a model in a server's list; of the only one, whatever it is called.

@@ -38,7 +38,7 @@ const KEYS: [(&str, &str); 13] = [
     ("Ctrl-R", "look for an earlier input"),
     ("Tab", "complete a /command or an @file"),
     ("!command", "run a command in the shell; the model sees what it printed"),
-    ("@file", "name a file"),
+    ("@file", "name a file; a picture goes with the prompt"),
     ("Ctrl-G", "write in $EDITOR"),
     ("Ctrl-O", "show in full what was folded last; again: what was before it"),
     ("Ctrl-Z", "suspend; fg goes on"),

@@ -9,7 +9,8 @@ use codelet_agent::asking::{Asking, Question};
 use codelet_agent::event::{Event, Listen};
 use codelet_agent::glance::Glances;
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::Model;
+use codelet_agent::mention;
+use codelet_agent::model::{Model, Profile};
 use codelet_agent::permission::Permission;
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
@@ -28,12 +29,25 @@ const PARTING: Duration = Duration::from_millis(500);
 /// The most of a file that is pinned as a text, in bytes.
 const PINNED_FILE: usize = 32 * 1024;
 
-/// Asks for the model of this name.
-pub type Connect = Box<dyn Fn(String) -> LocalBoxFuture<'static, Result<Box<dyn Model>, String>>>;
+/// Asks for the model of this name; what is waited for meanwhile goes to the other end.
+pub type Connect =
+    Box<dyn Fn(String, UnboundedSender<String>) -> LocalBoxFuture<'static, Result<Box<dyn Model>, String>>>;
 /// Writes a session to a file of this name; says what was written.
 pub type Export = Arc<dyn Fn(&str, &Session) -> Result<String, String> + Send + Sync>;
 /// Reads a file of the workspace, so many bytes at most.
 pub type ReadFile = Box<dyn Fn(&str, usize) -> Result<String, String>>;
+/// Makes a prompt of what somebody has said to this model, with the pictures that it mentions.
+pub type Attach = Box<dyn Fn(String, &Profile) -> Attached>;
+
+/// A prompt, and what is to be told of it before it is sent.
+pub struct Attached {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// The pictures that go with it; none where there are none.
+    pub told: Option<String>,
+    /// What does not go with it, and why.
+    pub warnings: Vec<String>,
+}
 
 /// What a session needs of the world and cannot reach itself.
 pub struct Reach {
@@ -43,6 +57,8 @@ pub struct Reach {
     pub export: Export,
     /// Reads a file that is to be pinned.
     pub read_file: ReadFile,
+    /// Makes a prompt with its pictures.
+    pub attach: Attach,
     /// Runs the command lines that the user types.
     pub shell: Arc<dyn Tool>,
     /// Tells the tools how far they may go.
@@ -218,11 +234,9 @@ impl<F: Front> Chat<F> {
     /// Carries a prompt to its end, or the one that was interrupted.
     async fn carry(&mut self, prompt: Option<String>) {
         self.idle = Some(0);
+        let prompt = prompt.map(|text| self.attach(text));
         let carried = self.run(Doing::Run, async |session, interrupt, listener| match prompt {
-            Some(text) => {
-                let images = Vec::new();
-                Some(session.prompt(Prompt { text, images }, interrupt, listener).await)
-            }
+            Some(prompt) => Some(session.prompt(prompt, interrupt, listener).await),
             None => session.resume(interrupt, listener).await,
         });
         let ending = carried.await.done.flatten();
@@ -231,6 +245,18 @@ impl<F: Front> Chat<F> {
             self.front.give_back();
         }
         self.ending = Some(ending.unwrap_or(Ending::Interrupted));
+    }
+
+    /// The prompt with the pictures that it mentions, as they are now; says which ones go with it.
+    fn attach(&mut self, text: String) -> Prompt {
+        let attached = (self.reach.attach)(text, self.session.model().profile());
+        if let Some(told) = attached.told {
+            self.say(Role::Dim, &told);
+        }
+        for warning in attached.warnings {
+            self.say(Role::Warning, &warning);
+        }
+        attached.prompt
     }
 
     /// Keeps the provider's cache from expiring, and says what that cost.
@@ -371,10 +397,8 @@ impl<F: Front> Chat<F> {
                     );
                 }
             }
-        } else if let Some(file) = what
-            .strip_prefix('@')
-            .filter(|file| !file.contains(char::is_whitespace))
-        {
+        } else if let Some(file) = mention::only(what) {
+            let file = &*file.to_string_lossy();
             match answers::newest_look_at(&self.session, file) {
                 Some(number) => (
                     Pin::Message(number),
@@ -427,12 +451,16 @@ impl<F: Front> Chat<F> {
     }
 
     async fn model(&mut self, name: &str) {
-        let connecting = (self.reach.connect)(name.to_owned());
-        let found = self.run(Doing::Connection, async |_, interrupt, _| {
-            tokio::select! {
-                biased;
-                () = interrupt.thrown() => Err("interrupted; the model stays".to_owned()),
-                model = connecting => model,
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let mut connecting = (self.reach.connect)(name.to_owned(), tell);
+        let found = self.run(Doing::Connection, async |_, interrupt, listener| {
+            loop {
+                tokio::select! {
+                    biased;
+                    () = interrupt.thrown() => break Err("interrupted; the model stays".to_owned()),
+                    Some(text) = told.recv() => listener.on(Event::Notice(text)),
+                    model = &mut connecting => break model,
+                }
             }
         });
         let found = found.await;

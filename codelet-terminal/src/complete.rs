@@ -1,6 +1,7 @@
 //! Completion of what is being written: commands behind `/`, files behind `@`.
 
 use crate::command::COMMANDS;
+use codelet_agent::mention;
 
 /// Candidates that are shown.
 pub const SHOWN: usize = 8;
@@ -19,7 +20,7 @@ pub struct Candidate {
 pub enum Sought {
     /// A command that begins so.
     Command(String),
-    /// A file whose name holds these letters.
+    /// A file whose name holds these letters; a quote before them is how a name with blanks begins.
     File(String),
 }
 
@@ -31,9 +32,7 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
     {
         return Some(Sought::Command(word.to_owned()));
     }
-    let word = before.rsplit(char::is_whitespace).next()?;
-    let file = word.strip_prefix('@')?;
-    Some(Sought::File(file.to_owned()))
+    mention::begun(before).map(|file| Sought::File(file.to_owned()))
 }
 
 /// The commands that begin so, or hold it.
@@ -55,7 +54,7 @@ pub fn commands(word: &str) -> Vec<Candidate> {
 
 /// The files that fit best, best first.
 pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
-    let letters: Vec<char> = letters.to_lowercase().chars().collect();
+    let letters: Vec<char> = letters.trim_start_matches('"').to_lowercase().chars().collect();
     let mut found: Vec<(i64, &String)> = all
         .iter()
         .filter_map(|path| Some((score(&letters, path)?, path)))
@@ -69,7 +68,7 @@ pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
         .into_iter()
         .take(SHOWN)
         .map(|(_, path)| Candidate {
-            text: format!("@{path}"),
+            text: mention::write(path),
             help: String::new(),
         })
         .collect()
@@ -128,6 +127,7 @@ mod tests {
         assert_eq!(best("cmp", &all), ["@src/compact.rs", "@src/commands/compare.rs"]);
         assert_eq!(best("src/com", &all)[0], "@src/compact.rs");
         assert_eq!(best("xyz", &all), Vec::<String>::new());
+        assert_eq!(best("\"my sh", &["docs/my shot.png"]), ["@\"docs/my shot.png\""]);
         assert_eq!(best("", &all).len(), 4);
     }
 
@@ -138,6 +138,10 @@ mod tests {
         assert_eq!(sought("/pin @ma", true), Some(Sought::File("ma".to_owned())));
         assert_eq!(sought("look at @src/m", true), Some(Sought::File("src/m".to_owned())));
         assert_eq!(sought("me@home", true), None);
+        assert_eq!(
+            sought("look at @\"my sh", true),
+            Some(Sought::File("\"my sh".to_owned()))
+        );
         assert_eq!(commands("comp")[0].text, "/compact");
     }
 

@@ -32,7 +32,7 @@ pub mod repl;
 pub mod screen;
 pub mod tty;
 
-pub use chat::{Connect, Export, Left, Lived, Reach, ReadFile};
+pub use chat::{Attach, Attached, Connect, Export, Left, Lived, Reach, ReadFile};
 pub use live::{Edit, Outfit};
 
 use chat::Chat;

@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Paths, looks at files, secrets and settings.
@@ -21,6 +22,7 @@ pub(crate) struct Desk {
     pub secrets: Secrets,
     pub options: Options,
     permission: Mutex<Permission>,
+    sees_images: AtomicBool,
     shell: Mutex<PathBuf>,
 }
 
@@ -33,6 +35,7 @@ impl Desk {
             seen: Seen::default(),
             secrets: Secrets::new(&options.secrets),
             permission: Mutex::new(options.permission),
+            sees_images: AtomicBool::new(options.sees_images),
             paths,
             options,
         }
@@ -47,6 +50,16 @@ impl Desk {
     pub(crate) fn permit(&self, permission: Permission) {
         *self.permission.lock().unwrap_or_else(PoisonError::into_inner) = permission;
         self.paths.free(permission == Permission::All);
+    }
+
+    /// Whether the model that is asked now takes pictures.
+    pub(crate) fn sees_images(&self) -> bool {
+        self.sees_images.load(Ordering::Relaxed)
+    }
+
+    /// Another model is asked from now on.
+    pub(crate) fn show_images(&self, sees_images: bool) {
+        self.sees_images.store(sees_images, Ordering::Relaxed);
     }
 
     /// What looking at a place needs to be permitted.

@@ -8,6 +8,7 @@ use crate::files;
 use crate::git;
 use crate::near;
 use crate::path::Place;
+use crate::pictures;
 use crate::replace::{self, Refusal, Replaced};
 use crate::seen::Look;
 use crate::text::{self, Encoding, counted, shorten};
@@ -134,7 +135,7 @@ fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
     let Some(whole) = files::read(path)? else {
         return Err("it is larger than 10 MiB; change it by a command".to_owned());
     };
-    if text::picture(&whole.bytes).is_some() || text::binary_kind(&whole.bytes).is_some() {
+    if pictures::media_type(&whole.bytes).is_some() || text::binary_kind(&whole.bytes).is_some() {
         return Err("this is not a text".to_owned());
     }
     let last = desk.seen.last(path);

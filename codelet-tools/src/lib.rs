@@ -35,6 +35,7 @@ mod grep;
 mod ls;
 mod near;
 mod path;
+pub mod pictures;
 mod process;
 mod read;
 mod recall;
@@ -42,7 +43,6 @@ mod replace;
 pub mod sandbox;
 mod secrets;
 mod seen;
-mod spelling;
 pub mod surroundings;
 mod text;
 mod todo;
@@ -51,6 +51,7 @@ mod write;
 
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
+use codelet_agent::spelling;
 use codelet_agent::tool::Tool;
 use desk::Desk;
 pub use family::MARK;
@@ -124,7 +125,7 @@ pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
     all_with_reach(options).0
 }
 
-/// How far the tools of a session may go; it can change while they are used.
+/// How far the tools of a session may go, and for whom they work; both can change while they are used.
 #[derive(Clone)]
 pub struct Reach(Arc<Desk>);
 
@@ -132,6 +133,11 @@ impl Reach {
     /// They may go as far as this from now on: commands that begin afterwards run in a sandbox, or without one.
     pub fn permit(&self, permission: Permission) {
         self.0.permit(permission);
+    }
+
+    /// Another model is asked from now on, which takes pictures or does not.
+    pub fn show_images(&self, sees_images: bool) {
+        self.0.show_images(sees_images);
     }
 
     /// Where the next command begins.

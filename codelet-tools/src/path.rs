@@ -1,6 +1,6 @@
 //! Names of files as a model writes them, resolved through every link before anybody judges them.
 
-use crate::spelling;
+use codelet_agent::spelling;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::ErrorKind;

@@ -5,15 +5,14 @@ use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files::{self, LARGEST, Stamp};
 use crate::path::Place;
+use crate::pictures;
 use crate::seen::Look;
 use crate::text::{self, Encoding, counted};
-use base64::Engine;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
-use codelet_context::body::Body;
 use codelet_context::cut::grouped;
-use codelet_context::message::{Action, ActionKind, Extra, Image, Parameters};
+use codelet_context::message::{Action, ActionKind, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::fs::File;
@@ -28,8 +27,6 @@ const BYTES: usize = 48 * 1024;
 const LINE: usize = 2_000;
 /// Bytes of a large file that are looked at to find the lines asked for: about a second.
 const SCANNED: u64 = 1 << 30;
-/// Largest picture, in bytes (the limit of the Anthropic API, below those of the others).
-const PICTURE: u64 = 5_000_000;
 
 /// The tool.
 pub(crate) struct Read {
@@ -118,7 +115,7 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         .map_err(|error| files::reason(&error))?;
     let is_whole = bytes.len() as u64 <= LARGEST;
     let size = metadata.len().max(bytes.len() as u64);
-    if let Some(media_type) = text::picture(&bytes) {
+    if let Some(media_type) = pictures::media_type(&bytes) {
         return picture(desk, &bytes, size, media_type);
     }
     if let Some(kind) = text::binary_kind(&bytes) {
@@ -149,22 +146,14 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
 
 fn picture(desk: &Desk, bytes: &[u8], size: u64, media_type: &str) -> Result<Output, String> {
     let what = format!("a picture ({media_type}, {})", counted(size as usize, "byte"));
-    if !desk.options.sees_images {
+    if !desk.sees_images() {
         return Err(format!("this is {what}, and this model does not take pictures"));
     }
-    if size > PICTURE {
-        return Err(format!(
-            "this is {what}, and {} is the most that can be shown; make it smaller first",
-            counted(PICTURE as usize, "byte")
-        ));
+    if let Some(why) = pictures::too_large(size) {
+        return Err(format!("this is {what}, and {why}"));
     }
     Ok(Output {
-        images: vec![Image {
-            media_type: Arc::from(media_type),
-            data: Body::new(base64::engine::general_purpose::STANDARD.encode(bytes)),
-            is_url: false,
-            extra: Extra::default(),
-        }],
+        images: vec![pictures::image(bytes, media_type)],
         ..Output::success(what)
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::files;
 use crate::git::{Git, Repository};
+use crate::pictures;
 use crate::text;
 use codelet_agent::surroundings::{Places, Surroundings};
 use std::ffi::{OsStr, OsString};
@@ -76,7 +77,7 @@ impl Surroundings for World {
         file.take((limit as u64).saturating_add(4))
             .read_to_end(&mut bytes)
             .ok()?;
-        if text::picture(&bytes).is_some() || text::binary_kind(&bytes).is_some() {
+        if pictures::media_type(&bytes).is_some() || text::binary_kind(&bytes).is_some() {
             return None;
         }
         let size = metadata.len().max(bytes.len() as u64);

@@ -122,17 +122,6 @@ pub(crate) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     (!is_text).then_some("a binary file")
 }
 
-/// The media type of a picture that models take.
-pub(crate) fn picture(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
-
 /// How many lines a text has; a last line without an end counts.
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     let ends = bytes.iter().filter(|&&byte| byte == b'\n').count();
@@ -179,7 +168,6 @@ mod tests {
         assert_eq!(binary_kind(b"a\0b"), Some("a binary file"));
         assert_eq!(binary_kind(b"\xff\xfea\0"), None);
         assert_eq!(binary_kind(b""), None);
-        assert_eq!(picture(b"RIFF....WEBPVP8 "), Some("image/webp"));
     }
 
     proptest! {
@@ -197,7 +185,6 @@ mod tests {
         fn any_bytes_are_decoded(bytes: Vec<u8>) {
             let _ = decode(&bytes);
             let _ = binary_kind(&bytes);
-            let _ = picture(&bytes);
         }
     }
 }

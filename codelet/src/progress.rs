@@ -36,8 +36,10 @@ impl Progress {
                     Ok(next) => doing = next,
                     Err(RecvTimeoutError::Timeout) => {
                         shown = true;
-                        let seconds = began.elapsed().as_secs_f64();
-                        let line = crate::paint::clip(&format!("{doing} … {seconds:.1} s"), look.width - 1);
+                        // Where there is little room, the time is what changes.
+                        let time = format!(" … {:.1} s", began.elapsed().as_secs_f64());
+                        let room = look.width.saturating_sub(time.chars().count() + 1);
+                        let line = format!("{}{time}", crate::paint::clip(&doing, room));
                         // Nothing can be done about a terminal that takes no more.
                         let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
                     }

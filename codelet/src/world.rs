@@ -11,7 +11,7 @@ use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::Connected;
-use codelet_providers::{Choice, Secret, TimeLimits, catalogue, vendor};
+use codelet_providers::{Choice, Loading, Secret, TimeLimits, catalogue, vendor};
 use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The model that the settings name.
+/// The model that the settings name; `told` hears of a server that is waited for since it is not ready.
 ///
 /// # Errors
 /// When it cannot be asked: an unknown vendor, no key, an address that is none.
-pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
+pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, Failure> {
     let name = &settings.model.value;
     let file = settings.models.get(name);
     let base_url = settings.base_url.value.clone();
@@ -40,6 +40,7 @@ pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
             .or(file.and_then(|file| file.window)),
         most_window: settings.window.value.filter(|_| settings.window_is_bound),
         max_output: file.and_then(|file| file.max_output),
+        sees_images: file.and_then(|file| file.sees_images),
         price: price(settings, name),
         limits: settings.idle_timeout.value.map(|seconds| {
             let silence = Duration::from_secs(seconds.max(1));
@@ -51,7 +52,8 @@ pub async fn model(settings: &Settings) -> Result<Box<dyn Model>, Failure> {
         }),
         ..Choice::default()
     };
-    codelet_providers::connect(&choice).await.map_err(|error| {
+    let connected = codelet_providers::connect_telling(&choice, told).await;
+    connected.map_err(|error| {
         Failure::Told(match &error {
             codelet_providers::ConnectError::NoKey { vendor, variable } => format!(
                 "there is no key for {vendor}: set ${variable}, or put `{vendor} = \"…\"` under [keys] in {}",

@@ -7,6 +7,7 @@ use crate::compact::{self, Options, Size, Target, Warning};
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Part, Role};
 use crate::notice::Notice;
+use crate::pending;
 use crate::pin::Pin;
 use crate::policy::{Progress, Reason, Stuck};
 use crate::reminder;
@@ -375,6 +376,8 @@ impl Conversation {
                 }
             }
         }
+        // A reply that the vendor could still go on with then has something behind it now.
+        pending::close_all(&mut self.view.messages, &mut self.view.archive);
         self.edits[snapshot.edit].is_undone = true;
         self.candidates = Candidates::default();
         self.resize(Size::of(&self.view.messages));

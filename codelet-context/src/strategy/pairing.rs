@@ -10,6 +10,8 @@
 //! - Messages of the assistant that follow a call before its answer are parts of one reply which a recorder wrote down
 //!   apart. They become one message, since an answer between them would tear calls from their thinking.
 //! - An answer whose call stands where the vendor keeps it stays where it is.
+//! - What the vendor itself has begun in a reply and cannot finish any more, since something else was said behind it,
+//!   becomes a marker.
 //! - Where the assistant speaks first or last, a short notice of the user's side is put there; not behind a reply that the
 //!   vendor has paused and goes on with.
 //!
@@ -17,6 +19,7 @@
 
 use super::{Limits, StrategyCount, bytes, thinking_prune};
 use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
+use crate::pending;
 use crate::recall::Archive;
 use crate::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
 use crate::view::View;
@@ -40,11 +43,13 @@ const CLOSING: &str = "[Go on.]";
 
 /// Mends whatever a vendor would refuse.
 pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
-    if is_in_order(&view.messages) {
+    let has_left_open = pending::left_open(&view.messages).next().is_some();
+    if !has_left_open && is_in_order(&view.messages) {
         return StrategyCount::default();
     }
-    let old = std::mem::take(&mut view.messages);
+    let mut old = std::mem::take(&mut view.messages);
     let before: usize = old.iter().map(|message| bytes(message)).sum();
+    let closed = pending::close_all(&mut old, &mut view.archive);
     let calls = Calls::of(&old);
     let mut mend = Mend {
         calls,
@@ -52,7 +57,7 @@ pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
         out: Vec::with_capacity(old.len()),
         archive: &mut view.archive,
         stay: HashSet::new(),
-        hits: 0,
+        hits: closed,
     };
     mend.messages();
     mend.open_and_close();

@@ -14,6 +14,8 @@ pub enum Said {
     Thinking(String),
     /// Thinking that the vendor keeps encrypted. Chat has no such thing and leaves it out.
     Redacted,
+    /// A block of the vendor's own tools, as it stands in the reply. Only Anthropic's wire has them here.
+    Own(Value),
     /// A tool call.
     Call {
         /// Its id; the server makes one up in the vendor's form where there is none.
@@ -135,6 +137,23 @@ impl Reply {
     /// Thinks what only the vendor can read.
     pub fn thinks_unseen(mut self) -> Self {
         self.parts.push(Said::Redacted);
+        self
+    }
+
+    /// The vendor begins a search of its own under this id.
+    pub fn searches(mut self, id: &str, query: &str) -> Self {
+        let input = serde_json::json!({ "query": query });
+        self.parts.push(Said::Own(
+            serde_json::json!({ "type": "server_tool_use", "id": id, "name": "web_search", "input": input }),
+        ));
+        self
+    }
+
+    /// What came of the vendor's own search.
+    pub fn finds(mut self, id: &str) -> Self {
+        self.parts.push(Said::Own(
+            serde_json::json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": [] }),
+        ));
         self
     }
 

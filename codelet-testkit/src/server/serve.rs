@@ -464,6 +464,7 @@ fn spoken(prompt: Billed, reply: &Reply, factor: f64) -> Billed {
             Said::Text(text) => said += text.len(),
             Said::Thinking(text) => thought += text.len(),
             Said::Redacted => thought += super::wire::UNSEEN.len(),
+            Said::Own(block) => said += block.to_string().len(),
             Said::Call { tool, arguments, .. } => said += tool.len() + arguments.len(),
         }
     }

@@ -428,6 +428,44 @@ fn thinking_is_bound_to_tools_and_system_prompt_where_the_model_binds_it() {
 }
 
 #[test]
+fn a_search_of_the_vendors_own_is_gone_on_with_or_finished() {
+    let begun = json!({ "type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {} });
+    let found = json!({ "type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [] });
+    let call = json!({ "type": "tool_use", "id": "toolu_1", "name": "Read", "input": {} });
+    let answer = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "content": "x" });
+    let words = json!({ "type": "text", "text": "Never mind." });
+    let said = |blocks: &[&Value]| json!({ "role": "assistant", "content": blocks });
+    let replied = |blocks: &[&Value]| json!({ "role": "user", "content": blocks });
+    for (messages, is_taken) in [
+        (vec![said(&[&begun])], true),
+        (vec![said(&[&begun, &found]), replied(&[&words])], true),
+        (vec![said(&[&begun, &call]), replied(&[&answer])], true),
+        (
+            vec![
+                said(&[&begun, &call]),
+                replied(&[&answer]),
+                said(&[&found]),
+                replied(&[&words]),
+            ],
+            true,
+        ),
+        (vec![said(&[&begun]), replied(&[&words])], false),
+        (vec![said(&[&begun, &call]), replied(&[&answer, &words])], false),
+    ] {
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("ok")]));
+        let mut body = task(Wire::Anthropic);
+        body.as_object_mut().unwrap().remove("thinking");
+        entries(Wire::Anthropic, &mut body).extend(messages);
+        let came = ask(&server, Wire::Anthropic, &body).unwrap();
+        assert_eq!(came.status == 200, is_taken, "{}", came.text());
+        if !is_taken {
+            let expected = "found without a corresponding `web_search_tool_result`";
+            assert!(message(&came).contains(expected), "{}", message(&came));
+        }
+    }
+}
+
+#[test]
 fn a_server_that_does_not_check_records_what_it_lets_pass() {
     let behaviour = Behaviour::answering(|_| Reply::text("ok")).unchecked();
     let server = Server::start(Wire::Anthropic, behaviour);

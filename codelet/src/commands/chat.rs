@@ -8,15 +8,17 @@ use crate::output::Output;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::{transcript, world};
+use crate::{loading, pictures, transcript, world};
 use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
-use codelet_providers::{catalogue, vendor};
+use codelet_mcp::Connected;
+use codelet_providers::{Loading, catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
-use codelet_terminal::{Edit, Left, Outfit, Reach};
+use codelet_terminal::{Attach, Attached, Edit, Left, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::panic::AssertUnwindSafe;
@@ -24,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Files whose names can be completed.
 const MOST_FILES: usize = 50_000;
@@ -36,6 +39,9 @@ const LOCAL: [(u16, &str, &str); 4] = [
     (1234, "LM Studio", "lmstudio"),
     (8000, "vLLM", "vllm"),
 ];
+/// What a shell reports of a process that ended by these signals.
+const HUNG_UP: u8 = 129;
+const TERMINATED: u8 = 143;
 /// What a process ends with that broke down.
 const BROKEN: u8 = 101;
 
@@ -70,12 +76,22 @@ fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
 
 fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
-    let model = runtime.block_on(world::model(settings))?;
-    let mut notices = once::notices(settings, &*model);
-    let servers = {
-        let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
-        runtime.block_on(world::servers(settings, place, &*model, &Interrupt::new()))
+    let interrupt = Interrupt::new();
+    let ready = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            status = signalled() => Err(status),
+            ready = ready(settings, place, &interrupt) => Ok(ready),
+        }
+    });
+    let (model, servers) = match ready {
+        Ok(ready) => ready?,
+        Err(status) => {
+            codelet_mcp::end_all();
+            return Ok(status.into());
+        }
     };
+    let mut notices = once::notices(settings, &*model);
     let equipment = world::equipment(settings, place, &*model);
     notices.extend(equipment.notices.into_iter().chain(servers.notices));
     let (gate, questions) = Asking::new(Rules {
@@ -91,7 +107,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let Some(shell) = equipment.shell else {
         return Err(Failure::Told("there is no shell".to_owned()));
     };
-    let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach);
+    let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach.clone());
     let surroundings = Arc::clone(&equipment.surroundings);
     let mut session = Session::new(
         Parts {
@@ -105,9 +121,10 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
     let reach = Reach {
-        connect: connect(settings.clone()),
+        connect: connect(settings.clone(), equipment.reach),
         export: Arc::new(move |file: &str, session: &Session| export(file, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
+        attach: attach(place.clone()),
         shell,
         permit: Box::new(move |permission| reach_of_tools.permit(permission)),
         directory: Box::new(move || shell_of_tools.directory()),
@@ -140,6 +157,39 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
         (Left::Left, Some(ending)) if !is_typed => Exit::of(ending).into(),
         (Left::Left, _) => Exit::Done.into(),
     })
+}
+
+/// The model, and the servers of tools, once they are there.
+async fn ready(
+    settings: &Settings,
+    place: &Place,
+    interrupt: &Interrupt,
+) -> Result<(Box<dyn Model>, Connected), Failure> {
+    let model = {
+        let mut told = loading::Told::default();
+        world::model(settings, &mut |loading| told.on(&loading)).await?
+    };
+    let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
+    let servers = world::servers(settings, place, &*model, interrupt).await;
+    Ok((model, servers))
+}
+
+/// The status to end with, once a signal wants the process to end before the session hears signals itself. Without a
+/// handler, a signal has its own effect: the process ends.
+async fn signalled() -> u8 {
+    let signals = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    );
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) = signals else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => Exit::Interrupted as u8,
+        _ = terminate.recv() => TERMINATED,
+        _ = hang_up.recv() => HUNG_UP,
+    }
 }
 
 /// What to do where there is no key and no server: four lines. `None` where somebody can be asked.
@@ -191,18 +241,30 @@ fn is_open(port: u16) -> bool {
     TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), KNOCK).is_ok()
 }
 
-/// Connects to the model of a name. Another vendor's is not asked at the address of the first.
-fn connect(settings: Settings) -> codelet_terminal::Connect {
-    Box::new(move |name| {
+/// Connects to the model of a name; the tools work for it from then on. Another vendor's is not asked at the address of
+/// the first.
+fn connect(settings: Settings, tools: codelet_tools::Reach) -> codelet_terminal::Connect {
+    Box::new(move |name, tell| {
         let mut settings = settings.clone();
         let vendor = |name: &str| name.split_once('/').map(|(vendor, _)| vendor.to_owned());
         if vendor(&name) != vendor(&settings.model.value) {
             settings.base_url.value = None;
         }
         settings.model.value = name;
+        let tools = tools.clone();
         Box::pin(async move {
-            match world::model(&settings).await {
-                Ok(model) => Ok(model),
+            let mut is_told = false;
+            let mut waits = |loading: Loading| {
+                if !std::mem::replace(&mut is_told, true) {
+                    // Whoever has given up needs no word.
+                    let _ = tell.send(format!("{} (Esc gives up)", loading::words(&loading)));
+                }
+            };
+            match world::model(&settings, &mut waits).await {
+                Ok(model) => {
+                    tools.show_images(model.profile().sees_images);
+                    Ok(model)
+                }
                 Err(Failure::Told(why)) => Err(why),
                 Err(Failure::PipeClosed) => Err("the connection was closed".to_owned()),
             }
@@ -254,6 +316,23 @@ fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_termin
         }
         Some((text, _)) => Ok(text),
         None => Err(format!("{file}: there is no such file, or it is no text")),
+    })
+}
+
+/// A prompt goes with the pictures that can be had; nothing that somebody has typed is held back for the others.
+fn attach(place: Place) -> Attach {
+    Box::new(move |text, model| {
+        let mut pictures = pictures::of(&text, &place);
+        let unseen = pictures.unseen_by(model);
+        let missing = pictures
+            .troubles
+            .iter()
+            .map(|why| format!("{why}. The prompt goes without it."));
+        Attached {
+            warnings: missing.chain(unseen).collect(),
+            told: pictures.told(),
+            prompt: pictures.with(text),
+        }
     })
 }
 

@@ -4,10 +4,11 @@ use crate::args::{Chat, OutputForm};
 use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Plain, Stream};
 use crate::paint::{Ink, Look};
+use crate::pictures::Pictures;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::settings::{From, Settings};
-use crate::{input, transcript, world};
+use crate::{input, loading, pictures, transcript, world};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
@@ -30,13 +31,20 @@ pub const FAREWELL: Duration = Duration::from_millis(300);
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let place = Place::find(chat.directory.as_deref())?;
     let settings = settings(chat, &place)?;
-    let prompt = prompt(chat)?;
+    let (text, mut pictures) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals(&runtime);
+    let mut front = front(chat.output);
     let model = runtime.block_on(async {
+        let mut told = loading::Told::default();
+        let mut waits = |loading| match chat.output {
+            OutputForm::Text => told.on(&loading),
+            OutputForm::Json | OutputForm::StreamJson => front.on(loading::event(loading)),
+        };
         tokio::select! {
-            model = world::model(&settings) => model.map(Some),
+            biased;
             () = interrupt.thrown() => Ok(None),
+            model = world::model(&settings, &mut waits) => model.map(Some),
         }
     })?;
     let Some(model) = model else {
@@ -58,8 +66,8 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     if interrupt.is_thrown() {
         return Ok(Exit::Interrupted);
     }
-    let mut front = front(chat.output);
-    let notices = notices(&settings, &*model);
+    let mut notices = notices(&settings, &*model);
+    notices.extend(pictures.unseen_by(model.profile()));
     let rules = Rules {
         permission: settings.permission.value,
         allow: settings.allow.value.clone(),
@@ -75,7 +83,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         world: equipment.surroundings,
     };
     let session = Session::new(parts, session_settings(&settings));
-    let done = carry(session, prompt, &runtime, &interrupt, front, chat, began);
+    let done = carry(session, pictures.with(text), &runtime, &interrupt, front, chat, began);
     if interrupt.is_thrown() {
         drop(servers.servers);
     } else {
@@ -216,9 +224,17 @@ fn started() -> u128 {
     now.map_or(0, |since| since.as_micros())
 }
 
-/// What is said on the command line, and what comes by standard input.
-fn prompt(chat: &Chat) -> Result<Prompt, Failure> {
+/// What is said on the command line, and what comes by standard input. Pictures are those that the command line mentions:
+/// what is piped in is data. One that cannot be had is an error, since nobody is there to notice that the answer was given
+/// without it.
+fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures), Failure> {
     let mut text = chat.prompt.clone().flatten().unwrap_or_default();
+    let pictures = pictures::of(&text, place);
+    if let Some(why) = pictures.troubles.first() {
+        return Err(Failure::Told(format!(
+            "{why} (the prompt mentions it as a picture; without the @ in front it is only a name)"
+        )));
+    }
     if !std::io::stdin().is_terminal() {
         let piped = input::piped()?;
         if !piped.trim().is_empty() {
@@ -233,10 +249,7 @@ fn prompt(chat: &Chat) -> Result<Prompt, Failure> {
             "there is no prompt: give it after -p, or by standard input".to_owned(),
         ));
     }
-    Ok(Prompt {
-        text,
-        images: Vec::new(),
-    })
+    Ok((text, pictures))
 }
 
 /// What shows the run.

@@ -8,10 +8,13 @@ mod common;
 mod endings;
 mod interrupts;
 mod meanwhile;
+mod pauses;
+mod pictures;
 mod pipes;
 mod slow;
 mod small;
 mod turns;
+mod waits;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
 use common::agent::Bench;

@@ -36,6 +36,7 @@ pub(super) fn check(body: &Value, segments: &[Segment], sent: &Sent, bound: Opti
     for (index, message) in messages.iter().enumerate() {
         contents(index, message, broken);
         answers(index, message, messages, broken);
+        own(index, messages, broken);
     }
     ids(messages, broken);
     thinking(body, messages, sent, bound, broken);
@@ -116,7 +117,7 @@ fn roles(messages: &[Value], broken: &mut Broken) {
         });
     }
     let last = &messages[messages.len() - 1];
-    broken.unless(last["role"] != "assistant", || {
+    broken.unless(last["role"] != "assistant" || !begun(last).is_empty(), || {
         "This model does not support assistant message prefill. The conversation must end with a user message."
             .to_owned()
     });
@@ -161,7 +162,7 @@ fn contents(index: usize, message: &Value, broken: &mut Broken) {
             _ => {}
         }
         let owner = match kind {
-            "tool_use" | "thinking" | "redacted_thinking" => "assistant",
+            "tool_use" | "thinking" | "redacted_thinking" | "server_tool_use" | "web_search_tool_result" => "assistant",
             "tool_result" | "image" | "document" => "user",
             "text" => role,
             _ => {
@@ -212,6 +213,31 @@ fn answers(index: usize, message: &Value, messages: &[Value], broken: &mut Broke
     if let Some(id) = twice(results) {
         broken.add(format!("messages.{index}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}"));
     }
+}
+
+/// What the vendor's own tools have begun is finished: in the same reply, or where the vendor went on after the answers to
+/// the other calls. Only a reply that nothing but these stands behind may leave it open: it is gone on with.
+fn own(index: usize, messages: &[Value], broken: &mut Broken) {
+    let is_answers = |message: &&Value| {
+        message["role"] == "user"
+            && list(&message["content"])
+                .iter()
+                .all(|block| block["type"] == "tool_result")
+    };
+    let behind = messages[index + 1..].iter().find(|message| !is_answers(message));
+    let Some(behind) = behind else { return };
+    let found = of_kind(behind, "web_search_tool_result", "tool_use_id");
+    for id in begun(&messages[index]).into_iter().filter(|id| !found.contains(id)) {
+        broken.add(format!("messages.{index}: `web_search` tool use with id `{id}` was found without a corresponding `web_search_tool_result` block"));
+    }
+}
+
+/// What the vendor's own tools have begun in a message and not finished there.
+fn begun(message: &Value) -> Vec<&str> {
+    let found = of_kind(message, "web_search_tool_result", "tool_use_id");
+    let mut begun = of_kind(message, "server_tool_use", "id");
+    begun.retain(|id| !found.contains(id));
+    begun
 }
 
 fn of_kind<'a>(message: &'a Value, kind: &str, key: &str) -> Vec<&'a str> {

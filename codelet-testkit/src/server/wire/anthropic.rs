@@ -128,7 +128,14 @@ fn kind_of(said: &Said) -> &'static str {
         Said::Thinking(_) => "thinking",
         Said::Redacted => "redacted_thinking",
         Said::Call { .. } => "tool_use",
+        Said::Own(block) if is_begun(block) => "server_tool_use",
+        Said::Own(_) => "web_search_tool_result",
     }
+}
+
+/// Whether the vendor's own tool begins here; otherwise it has ended.
+fn is_begun(block: &Value) -> bool {
+    block["type"] == "server_tool_use"
 }
 
 /// A block as it opens: empty, but for encrypted thinking, which has no deltas.
@@ -137,6 +144,13 @@ fn opening(said: &Said, index: usize, envelope: &Envelope) -> Value {
         Said::Text(_) => json!({ "type": "text", "text": "" }),
         Said::Thinking(_) => json!({ "type": "thinking", "thinking": "", "signature": "" }),
         Said::Redacted => block(said, index, envelope),
+        // What it begins with grows like a call's parameters; what came of it comes whole.
+        Said::Own(block) if is_begun(block) => {
+            let mut block = block.clone();
+            block["input"] = json!({});
+            block
+        }
+        Said::Own(block) => block.clone(),
         Said::Call { tool, .. } => {
             let id = envelope.call_id(Wire::Anthropic, index, said);
             match envelope.dialect {
@@ -156,6 +170,10 @@ fn deltas(said: &Said, index: usize, bytes: usize, envelope: &Envelope) -> Vec<V
             deltas
         }
         Said::Redacted => Vec::new(),
+        Said::Own(block) if is_begun(block) => {
+            pieces("input_json_delta", "partial_json", &block["input"].to_string(), bytes)
+        }
+        Said::Own(_) => Vec::new(),
         Said::Call { arguments, .. } => {
             // The vendor opens with an empty fragment, and sends no other for an empty object.
             let mut deltas = vec![json!({ "type": "input_json_delta", "partial_json": "" })];
@@ -184,6 +202,7 @@ pub(in crate::server) fn block(said: &Said, index: usize, envelope: &Envelope) -
             json!({ "type": "thinking", "thinking": text, "signature": envelope.sign(index, text) })
         }
         Said::Redacted => json!({ "type": "redacted_thinking", "data": envelope.sign(index, UNSEEN) }),
+        Said::Own(block) => block.clone(),
         Said::Call { tool, arguments, .. } => {
             let input: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
             json!({

@@ -98,7 +98,7 @@ pub(super) fn frames(reply: &Reply, envelope: &Envelope) -> Vec<Frame> {
                     push("reasoning_content", json!({ "reasoning_content": piece }));
                 }
             }
-            Said::Redacted => {}
+            Said::Redacted | Said::Own(_) => {}
             Said::Call { tool, arguments, .. } => {
                 let id = envelope.call_id(Wire::Chat, index, said);
                 let function = json!({ "name": tool, "arguments": "" });
@@ -150,7 +150,7 @@ pub(super) fn whole(reply: &Reply, envelope: &Envelope) -> Value {
             Said::Text(text) if reply.stop == Stop::Refusal => ("refusal", text),
             Said::Text(text) => ("content", text),
             Said::Thinking(text) => ("reasoning_content", text),
-            Said::Redacted => continue,
+            Said::Redacted | Said::Own(_) => continue,
             Said::Call { tool, arguments, .. } => {
                 calls.push(json!({
                     "id": envelope.call_id(Wire::Chat, index, said), "type": "function",

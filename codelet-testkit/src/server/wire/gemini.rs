@@ -122,7 +122,7 @@ fn parts(reply: &Reply, envelope: &Envelope) -> Vec<(&'static str, Value)> {
                 let pieces = fragments(text, reply.fragment).into_iter();
                 parts.extend(pieces.map(|piece| ("thought", json!({ "text": piece, "thought": true }))));
             }
-            Said::Redacted => {}
+            Said::Redacted | Said::Own(_) => {}
             Said::Call { tool, arguments, .. } => {
                 // A call comes whole. What is not JSON never reaches the client: the reply ends as malformed.
                 let Ok(args) = serde_json::from_str::<Value>(arguments) else {

@@ -123,7 +123,11 @@ fn ending(reply: &Reply, envelope: &Envelope) -> (&'static str, Value) {
 
 /// What is an item of its own, with its index in the reply.
 fn items<'a>(reply: &'a Reply, envelope: &Envelope) -> Vec<(usize, &'a Said)> {
-    let shown = |said: &Said| !matches!(said, Said::Redacted) || envelope.wants_sealed;
+    let shown = |said: &Said| match said {
+        Said::Redacted => envelope.wants_sealed,
+        Said::Own(_) => false,
+        _ => true,
+    };
     reply.parts.iter().enumerate().filter(|(_, said)| shown(said)).collect()
 }
 
@@ -149,6 +153,8 @@ pub(in crate::server) fn item(said: &Said, index: usize, reply: &Reply, envelope
             "id": item_id(said, index, envelope), "type": "function_call", "status": "completed",
             "arguments": arguments, "call_id": envelope.call_id(Wire::Responses, index, said), "name": tool,
         }),
+        // Not among the items.
+        Said::Own(_) => Value::Null,
     }
 }
 
@@ -163,7 +169,7 @@ fn item_id(said: &Said, index: usize, envelope: &Envelope) -> String {
     let prefix = match said {
         Said::Text(_) => "msg_",
         Said::Thinking(_) | Said::Redacted => "rs_",
-        Said::Call { .. } => "fc_",
+        Said::Call { .. } | Said::Own(_) => "fc_",
     };
     envelope.id(prefix, index)
 }
@@ -198,6 +204,7 @@ impl Stream {
                 opened["content"] = json!([]);
             }
             Said::Thinking(_) | Said::Redacted => opened["summary"] = json!([]),
+            Said::Own(_) => {}
             Said::Call { .. } => {
                 opened["status"] = "in_progress".into();
                 opened["arguments"] = "".into();
@@ -210,7 +217,7 @@ impl Stream {
         match said {
             Said::Text(text) => self.text(output, &id, text, reply),
             Said::Thinking(text) => self.summary(output, &id, text, reply.fragment),
-            Said::Redacted => {}
+            Said::Redacted | Said::Own(_) => {}
             Said::Call { arguments, .. } => {
                 let at = json!({ "item_id": id, "output_index": output });
                 for piece in fragments(arguments, reply.fragment) {

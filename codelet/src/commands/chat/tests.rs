@@ -38,9 +38,14 @@ fn a_session_that_breaks_down() {
             .into_iter()
             .find(|tool| &*tool.spec().name == "Bash");
         let reach = Reach {
-            connect: Box::new(|_| Box::pin(async { Err("there is no other model".to_owned()) })),
+            connect: Box::new(|_, _| Box::pin(async { Err("there is no other model".to_owned()) })),
             export: Arc::new(|_, _| Err("nothing is written".to_owned())),
             read_file: Box::new(|_, _| Err("nothing is read".to_owned())),
+            attach: Box::new(|text, _| Attached {
+                prompt: text.as_str().into(),
+                told: None,
+                warnings: Vec::new(),
+            }),
             shell: shell.unwrap(),
             permit: Box::new(|_| ()),
             directory: Box::new(PathBuf::new),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// A name as a model reads and writes it: as it is, or, where it holds what would break a line or deceive a reader, in
 /// quotes with escapes (`"caf\xe9.txt"`, `"two\nlines"`).
-pub(crate) fn spell(name: &OsStr) -> String {
+pub fn spell(name: &OsStr) -> String {
     let bytes = name.as_encoded_bytes();
     if let Ok(text) = std::str::from_utf8(bytes)
         && !text.starts_with('"')
@@ -36,7 +36,7 @@ pub(crate) fn spell(name: &OsStr) -> String {
 }
 
 /// The name that was spelled in quotes; nothing where this is no such spelling, and the name is what it says.
-pub(crate) fn read(spelled: &str) -> Option<OsString> {
+pub fn read(spelled: &str) -> Option<OsString> {
     let inner = spelled.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::with_capacity(inner.len());
     let mut rest = inner;

@@ -1,0 +1,188 @@
+//! Pictures: what a file's bytes are that a model takes as one, how large it may be, and those that a prompt mentions.
+
+use crate::files;
+use crate::text::counted;
+use base64::Engine;
+use codelet_agent::mention::{self, Mention};
+use codelet_agent::tool::PICTURE;
+use codelet_context::body::Body;
+use codelet_context::message::{Extra, Image};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest picture, in bytes of its file: base64 makes four bytes of three.
+pub(crate) const LARGEST: u64 = (PICTURE / 4 * 3) as u64;
+/// The most pictures of one prompt, and the most bytes of them together: what vendors take in one request, with room for
+/// the conversation.
+const MOST: usize = 20;
+const ALTOGETHER: u64 = 9_000_000;
+/// So many bytes of a file tell what it is.
+const HEAD: u64 = 16;
+/// Endings by which people know a picture: somebody who mentions such a file wants it to be seen. The last ones are of
+/// forms that no model takes.
+const ENDINGS: [&str; 11] = [
+    "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "heic", "heif", "avif",
+];
+
+/// The media type of a picture that models take.
+pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// The picture as it is sent.
+pub(crate) fn image(bytes: &[u8], media_type: &str) -> Image {
+    Image {
+        media_type: Arc::from(media_type),
+        data: Body::new(base64::engine::general_purpose::STANDARD.encode(bytes)),
+        is_url: false,
+        extra: Extra::default(),
+    }
+}
+
+/// Why a picture of this size is not sent; `None` where it is.
+pub(crate) fn too_large(size: u64) -> Option<String> {
+    (size > LARGEST).then(|| {
+        format!(
+            "{} is the most that can be shown; make it smaller first",
+            counted(LARGEST as usize, "byte")
+        )
+    })
+}
+
+/// The pictures that a prompt mentions.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Mentioned {
+    /// Those that can be sent, in the order of the prompt, each once.
+    pub pictures: Vec<Picture>,
+    /// Why others cannot be, a fragment each that begins with the file.
+    pub troubles: Vec<String>,
+}
+
+/// A picture that a prompt mentions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Picture {
+    /// The file as it is written in the prompt.
+    pub name: String,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// The picture.
+    pub image: Image,
+}
+
+/// Looks for the pictures that a prompt mentions behind an `@`: relative names begin at `directory`, `~` at `home`. What
+/// a file is, its bytes say. Files that are no pictures, and names that nobody would take for one, stay words.
+pub fn mentioned(prompt: &str, directory: &Path, home: Option<&Path>) -> Mentioned {
+    let mut looked = Looked {
+        found: Mentioned::default(),
+        seen: Vec::new(),
+        bytes: 0,
+    };
+    for mention in mention::read(prompt) {
+        if let Err(why) = looked.look(mention, directory, home) {
+            let name = shown(mention);
+            looked.found.troubles.push(format!("{name}: {why}"));
+        }
+    }
+    looked.found
+}
+
+struct Looked {
+    found: Mentioned,
+    /// Files that were looked at, by their true names.
+    seen: Vec<PathBuf>,
+    bytes: u64,
+}
+
+impl Looked {
+    fn look(&mut self, mention: Mention<'_>, directory: &Path, home: Option<&Path>) -> Result<(), String> {
+        let is_wanted = mention.paths().any(|path| is_named_like_a_picture(&path));
+        let mut trouble = None;
+        for path in mention.paths() {
+            match expand(&path, directory, home).canonicalize() {
+                Ok(path) if self.seen.contains(&path) => return Ok(()),
+                Ok(path) => {
+                    let taken = self.take(mention, &path, is_wanted);
+                    self.seen.push(path);
+                    return taken;
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                    trouble.get_or_insert("there is no such file".to_owned());
+                }
+                Err(error) => trouble = Some(files::reason(&error)),
+            }
+        }
+        match trouble {
+            Some(why) if is_wanted => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, mention: Mention<'_>, path: &Path, is_wanted: bool) -> Result<(), String> {
+        let (mut file, metadata) = match files::open(path) {
+            Err(why) if is_wanted => return Err(why),
+            Err(_) => return Ok(()),
+            Ok(opened) => opened,
+        };
+        let mut bytes = Vec::new();
+        let head = file.by_ref().take(HEAD).read_to_end(&mut bytes);
+        let Some(media_type) = media_type(&bytes) else {
+            return match head {
+                _ if !is_wanted => Ok(()),
+                Err(error) => Err(files::reason(&error)),
+                Ok(_) => Err("this is no picture that models take (PNG, JPEG, GIF, WebP)".to_owned()),
+            };
+        };
+        let rest = LARGEST + 1 - bytes.len() as u64;
+        if metadata.len() <= LARGEST {
+            file.take(rest)
+                .read_to_end(&mut bytes)
+                .map_err(|error| files::reason(&error))?;
+        }
+        // A file may have grown since it was opened.
+        let size = metadata.len().max(bytes.len() as u64);
+        if let Some(why) = too_large(size) {
+            return Err(format!(
+                "this picture has {}, and {why}",
+                counted(size as usize, "byte")
+            ));
+        }
+        if self.found.pictures.len() >= MOST || self.bytes + size > ALTOGETHER {
+            return Err(format!(
+                "there are too many pictures in this prompt; it may have {MOST}, and {} of them together",
+                counted(ALTOGETHER as usize, "byte")
+            ));
+        }
+        self.bytes += size;
+        self.found.pictures.push(Picture {
+            name: shown(mention),
+            bytes: size,
+            image: image(&bytes, media_type),
+        });
+        Ok(())
+    }
+}
+
+/// The file as it is written, without what belongs to the sentence.
+fn shown(mention: Mention<'_>) -> String {
+    let path = mention.paths().last().unwrap_or_default();
+    codelet_agent::spelling::spell(path.as_os_str())
+}
+
+fn is_named_like_a_picture(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
+}
+
+fn expand(path: &Path, directory: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => directory.join(path),
+    }
+}
