@@ -172,12 +172,13 @@ impl Conversation {
 
     /// Puts an end to the last reply where the vendor has not finished it and goes on no more.
     fn close_last_reply(&mut self) {
-        let reply = |message: &Arc<Message>| message.role == Role::Assistant;
-        let Some(at) = self.view.messages.iter().rposition(reply) else {
+        // It may still be open only where nothing but answers to its calls stands behind it.
+        let is_answers = |message: &&Arc<Message>| message.role == Role::User && pending::goes_on(message);
+        let behind = self.view.messages.iter().rev().take_while(is_answers).count();
+        let Some(at) = self.view.messages.len().checked_sub(behind + 1) else {
             return;
         };
-        let after = &self.view.messages[at + 1..];
-        if !pending::is_open(&self.view.messages[at]) || !after.iter().all(|message| pending::goes_on(message)) {
+        if !pending::is_open(&self.view.messages[at]) {
             return;
         }
         let closed = Arc::new(pending::close(&self.view.messages[at], &mut self.view.archive));

@@ -11,9 +11,10 @@ use std::sync::Arc;
 const WHY: &str = "not finished";
 const REASON: &str = "pending";
 
-/// Whether the vendor has something to finish in this message.
+/// Whether the vendor has something to finish in this message: it has begun it, and nothing of its own stands behind.
 pub(crate) fn is_open(message: &Message) -> bool {
-    message.role == Role::Assistant && message.parts.iter().any(|part| pending(part).is_some())
+    let own = message.parts.iter().rev().find(|part| matches!(part, Part::Opaque(_)));
+    message.role == Role::Assistant && own.is_some_and(|part| pending(part).is_some())
 }
 
 /// Whether the reply before this message is still open behind it: this answers calls of that reply and says nothing else,
@@ -60,11 +61,15 @@ pub(crate) fn close(message: &Message, archive: &mut Archive) -> Message {
 
 /// Closes every message that is open although something else was said behind it. Says how many there were.
 pub(crate) fn close_all(messages: &mut [Arc<Message>], archive: &mut Archive) -> u64 {
-    let open: Vec<usize> = left_open(messages).collect();
-    for &at in &open {
-        messages[at] = Arc::new(close(&messages[at], archive));
+    let mut closed = 0;
+    // From the end: a reply that is closed goes on with nothing before it.
+    for at in (0..messages.len()).rev() {
+        if is_open(&messages[at]) && !is_rightly_open(&messages[at + 1..]) {
+            messages[at] = Arc::new(close(&messages[at], archive));
+            closed += 1;
+        }
     }
-    open.len() as u64
+    closed
 }
 
 fn pending(part: &Part) -> Option<&Opaque> {

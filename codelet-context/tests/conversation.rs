@@ -6,7 +6,7 @@ mod common;
 use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Refusal, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Message, Origin, Part, ReminderKind, Role, Text};
+use codelet_context::message::{Message, Nature, Origin, Part, ReminderKind, Role, Text};
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::reminder;
@@ -608,6 +608,17 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// The same messages, but for replies that the vendor has not finished: those are closed when something else is said.
+fn assert_same(shown: &[Arc<Message>], expected: &[Arc<Message>]) {
+    let is_pending = |part: &Part| matches!(part, Part::Opaque(opaque) if opaque.nature == Nature::Pending);
+    assert_eq!(shown.len(), expected.len());
+    for (shown, expected) in shown.iter().zip(expected) {
+        let may_close = expected.role == Role::Assistant && expected.parts.iter().any(is_pending);
+        let is_alike = may_close && shown.parts.len() == expected.parts.len();
+        assert!(shown == expected || is_alike, "{shown:?} for {expected:?}");
+    }
+}
+
 /// `is_exact`: nothing in the source needs mending, so every handle stands for something that was said.
 fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
     let mut conversation = Conversation::new(CompactionConfig::new(20_000), 100);
@@ -641,7 +652,7 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
             Op::Append(count) => {
                 let more: Vec<_> = left.by_ref().take(count).collect();
                 more.iter().for_each(|message| conversation.append(message.clone()));
-                assert_eq!(shown(&conversation), [before, more].concat());
+                assert_same(&shown(&conversation), &[before, more].concat());
             }
             Op::Compact(tokens) => {
                 let done = conversation.compact_to(tokens, Reason::Asked);
@@ -659,7 +670,7 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
             Op::Undo => match earlier.pop() {
                 Some((old, end)) => {
                     assert!(conversation.undo_compact());
-                    assert_eq!(shown(&conversation), [old, before[end..].to_vec()].concat());
+                    assert_same(&shown(&conversation), &[old, before[end..].to_vec()].concat());
                 }
                 None => assert!(!conversation.undo_compact()),
             },

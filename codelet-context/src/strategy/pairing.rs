@@ -195,12 +195,9 @@ impl Calls {
         let mut original: HashSet<Arc<str>> = self.calls.iter().map(|call| call.id.clone()).collect();
         // An answer whose call the vendor keeps is not to be taken for that of a call here.
         let results = messages.iter().flat_map(|message| message.tool_results());
-        original.extend(
-            results
-                .filter(|result| result.is_apart)
-                .map(|result| result.call_id.clone()),
-        );
-        let mut used: HashSet<Arc<str>> = HashSet::with_capacity(self.calls.len());
+        let apart = results.filter(|result| result.is_apart);
+        let mut used: HashSet<Arc<str>> = apart.map(|result| result.call_id.clone()).collect();
+        original.extend(used.iter().cloned());
         let mut numbers: HashMap<String, usize> = HashMap::new();
         for call in &mut self.calls {
             if is_id(&call.id) && used.insert(call.id.clone()) {
