@@ -43,12 +43,14 @@ pub(crate) fn convert(document: &Document, to: Format) -> (Document, Option<Warn
             messages.insert(first, Message::new(Role::User, vec![beginning]));
         }
     }
+    let (envelope, of_tools) = envelope::convert(document, to);
+    of_tools.iter().for_each(|kind| converter.leave_out(kind));
     let kinds: Vec<(String, usize)> = converter.left_out.into_iter().collect();
     let warning = (!kinds.is_empty()).then_some(Warning::LeftOut { to, kinds });
     let document = Document {
         format: to,
         messages,
-        envelope: envelope::convert(document, to),
+        envelope,
         warnings: Vec::new(),
     };
     (document, warning)

@@ -55,6 +55,7 @@ mod skim;
 mod source;
 mod swe_agent;
 mod take;
+mod tools;
 mod trajectory;
 
 pub use detect::detect;
