@@ -37,6 +37,7 @@ mod format;
 mod gather;
 mod gemini;
 mod lines;
+mod maker;
 mod mini_swe_agent;
 mod node;
 mod openai;
@@ -59,6 +60,7 @@ pub use detect::detect;
 pub use document::{Document, Warning};
 pub use error::{ReadError, WriteError};
 pub use format::Format;
+pub use maker::{Maker, Retelling};
 pub use recording::{Billed, Recorded, Recording};
 
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
