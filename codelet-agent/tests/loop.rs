@@ -347,6 +347,27 @@ async fn a_model_that_declines_ends_the_run_in_its_words() {
 }
 
 #[tokio::test]
+async fn a_model_that_declines_in_the_middle_of_a_call_leaves_its_words_and_no_open_call() {
+    let mut declined = calls("Look", &["a"]).unwrap();
+    declined.message.parts.insert(0, Part::text("I begin, but"));
+    declined.stop = Stop::Declined("not this".to_owned());
+    let mut silent = calls("Look", &["b"]).unwrap();
+    silent.stop = Stop::Declined("not this".to_owned());
+    let mut stage = Stage::scripted([Ok(declined), Ok(silent), says("Gladly.")]);
+    let over = Ending::Declined("not this".to_owned());
+    assert_eq!(stage.prompt("Do evil.").await, over);
+    assert_eq!(stage.prompt("Do it all the same.").await, over);
+    assert_eq!(stage.prompt("Do good.").await, Ending::Answered("Gladly.".to_owned()));
+    shape(
+        &stage,
+        2,
+        "user: Do evil.\nassistant: I begin, but\nuser: Do it all the same.\nuser: Do good.",
+    );
+    stage.check_requests();
+    stage.session.conversation_mut().compact(Reason::Asked).unwrap();
+}
+
+#[tokio::test]
 async fn the_same_failing_call_is_told_of_and_then_stopped() {
     let mut stage = Stage::of(
         Scripted::by(profile(200_000), |_| calls("Do", &["fail again"])),
