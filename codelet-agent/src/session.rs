@@ -309,7 +309,8 @@ impl Session {
         let head =
             format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
         let mut text = Text::new(
-            format!("{head}\n$ {line}\n{}", body.as_str().trim_end()),
+            // It stands where reminders do, and must not look like one.
+            reminder::escape(&format!("{head}\n$ {line}\n{}", body.as_str().trim_end())),
             Origin::Injected,
         );
         text.cut = handle;

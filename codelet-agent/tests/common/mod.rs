@@ -85,6 +85,30 @@ impl Tool for Does {
     }
 }
 
+/// A shell whose command prints this.
+pub struct Prints(pub &'static str);
+
+impl Tool for Prints {
+    fn spec(&self) -> &ToolSpec {
+        unreachable!("no model is told of it")
+    }
+    fn action(&self, _: &Parameters) -> Action {
+        Action::default()
+    }
+    fn is_read_only(&self) -> bool {
+        false
+    }
+    fn needs(&self, _: &Parameters) -> Result<Vec<Need>, String> {
+        Ok(Vec::new())
+    }
+    fn describe(&self, _: &Parameters) -> String {
+        String::new()
+    }
+    fn call<'a>(&'a self, _: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async { Output::success(self.0) })
+    }
+}
+
 pub fn profile(window: u64) -> Profile {
     Profile {
         name: "scripted/one".to_owned(),
