@@ -32,6 +32,12 @@ const MOST_OUTPUT: Tokens = 32_000;
 /// An answer takes at most one part in so many of the window, so that a small one holds a conversation too.
 const OUTPUT_SHARE: Tokens = 4;
 
+/// What the model is told where there was something of a kind and is nothing any more: silence would leave the last word in
+/// force.
+const NO_INSTRUCTIONS: &str =
+    "There are no such instructions any more. What an earlier reminder of this type says is void.";
+const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
+
 /// How a session works.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
@@ -108,6 +114,8 @@ pub struct Session {
     pub(crate) broken: Vec<Arc<str>>,
     /// How things stood before the last prompt, while its run was interrupted.
     paused: Option<(Box<Conversation>, Prompt)>,
+    /// What the user was told of the instructions at the last prompt.
+    notices: Vec<String>,
     /// Who keeps figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
     /// Who wants to look while it works.
@@ -139,6 +147,7 @@ impl Session {
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
+            notices: Vec::new(),
             witness: None,
             glances: Glances::default(),
         }
@@ -177,7 +186,7 @@ impl Session {
         )
     }
 
-    /// Another model from here on. Where it binds thinking, that of the earlier model is not sent to it.
+    /// Another model from here on. What the earlier one has said and done goes with it, and nothing that it thought or signed.
     pub fn change_model(&mut self, model: Box<dyn Model>) {
         let profile = model.profile();
         let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
@@ -203,7 +212,7 @@ impl Session {
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown.
     pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         let before = Box::new(self.conversation.clone());
-        self.remind(listener);
+        self.remind(interrupt, listener).await;
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
         self.conversation.append(Message::new(Role::User, parts));
@@ -319,28 +328,48 @@ impl Session {
         output
     }
 
-    /// Gathers what the model is to know beside the conversation. What is as it was changes no byte.
-    fn remind(&mut self, listener: &mut dyn Listen) {
-        let world = &*self.parts.world;
-        let instructions = instructions::gather(world);
-        for notice in instructions.notices {
-            listener.on(crate::event::Event::Notice(notice));
+    /// Gathers what the model is to know beside the conversation. What is as it was changes no byte, and an interruption
+    /// leaves all of it as it was.
+    async fn remind(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
+        let world = Arc::clone(&self.parts.world);
+        let instructions = instructions::gather(&*world);
+        for notice in &instructions.notices {
+            if !self.notices.contains(notice) {
+                listener.on(crate::event::Event::Notice(notice.clone()));
+            }
         }
+        self.notices = instructions.notices;
         let environment = world.environment();
-        let git_status = world.git_status();
+        let git_status = tokio::select! {
+            biased;
+            status = world.git_status(interrupt.clone()) => status,
+            never = self.glances.given(self) => match never {},
+        };
+        if interrupt.is_thrown() {
+            return;
+        }
+        let messages = &self.conversation.view().messages;
         let state = self.conversation.state(&self.parts.model.profile().name, 0);
         let token_status = format!(
             "{} of {} tokens of the window are in use ({:.0} %).",
             state.current, state.capacity, state.percent_used
         );
-        let mut contents: Vec<(ReminderKind, &str)> = Vec::new();
-        if !instructions.text.is_empty() {
-            contents.push((ReminderKind::Instructions, &instructions.text));
-        }
-        contents.push((ReminderKind::Environment, &environment));
-        contents.extend(git_status.as_deref().map(|status| (ReminderKind::GitStatus, status)));
-        contents.push((ReminderKind::TokenStatus, &token_status));
-        if let Some(message) = reminder::update(&self.conversation.view().messages, &contents) {
+        let instructions = Some(&*instructions.text).filter(|text| !text.is_empty());
+        let gone = |kind, told| reminder::current(messages, kind).map(|_| told);
+        let instructions = instructions.or_else(|| gone(ReminderKind::Instructions, NO_INSTRUCTIONS));
+        let git_status = git_status.as_deref();
+        let git_status = git_status.or_else(|| gone(ReminderKind::GitStatus, NO_REPOSITORY));
+        let contents = [
+            (ReminderKind::Instructions, instructions),
+            (ReminderKind::Environment, Some(&*environment)),
+            (ReminderKind::GitStatus, git_status),
+            (ReminderKind::TokenStatus, Some(&*token_status)),
+        ];
+        let contents: Vec<_> = contents
+            .into_iter()
+            .filter_map(|(kind, content)| Some((kind, content?)))
+            .collect();
+        if let Some(message) = reminder::update(messages, &contents) {
             self.conversation.append(message);
         }
     }

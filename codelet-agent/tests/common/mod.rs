@@ -8,7 +8,7 @@ use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
+use codelet_agent::surroundings::{Nowhere, Places, Surroundings};
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
 use codelet_context::price::{PriceCard, Rates};
@@ -17,6 +17,8 @@ use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// A tool that does what its first parameter says, so that a test reads as a script.
@@ -109,6 +111,46 @@ impl Tool for Prints {
     }
 }
 
+/// A project in `/repo` whose files and repository a test changes.
+#[derive(Default)]
+pub struct Project {
+    pub files: Mutex<BTreeMap<PathBuf, String>>,
+    pub git: Mutex<Option<String>>,
+    /// Git says nothing until the user interrupts.
+    pub is_slow: bool,
+}
+
+impl Surroundings for Project {
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        self.files.lock().unwrap().contains_key(path).then(|| path.to_owned())
+    }
+    fn text(&self, path: &Path, _: usize) -> Option<(String, u64)> {
+        let text = self.files.lock().unwrap().get(path)?.clone();
+        let size = text.len() as u64;
+        Some((text, size))
+    }
+    fn places(&self) -> Places {
+        Places {
+            directory: "/repo".into(),
+            root: "/repo".into(),
+            home: Some("/home/ann".into()),
+            ..Places::default()
+        }
+    }
+    fn environment(&self) -> String {
+        "platform: linux".to_owned()
+    }
+    fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>> {
+        let (told, is_slow) = (self.git.lock().unwrap().clone(), self.is_slow);
+        Box::pin(async move {
+            if is_slow {
+                interrupt.thrown().await;
+            }
+            told
+        })
+    }
+}
+
 pub fn profile(window: u64) -> Profile {
     Profile {
         name: "scripted/one".to_owned(),
@@ -172,6 +214,10 @@ pub struct Stage {
 
 impl Stage {
     pub fn of(model: Scripted, settings: Settings) -> Self {
+        Stage::within(Arc::new(Nowhere), model, settings)
+    }
+
+    pub fn within(world: Arc<dyn Surroundings>, model: Scripted, settings: Settings) -> Self {
         let requests = model.requests();
         let parts = Parts {
             model: Box::new(model),
@@ -180,7 +226,7 @@ impl Stage {
                 permission: Permission::Edit,
                 allow: Vec::new(),
             }),
-            world: Arc::new(Nowhere),
+            world,
         };
         Stage {
             session: Session::new(parts, settings),
