@@ -5,7 +5,7 @@ use crate::compaction;
 use crate::event::{Event, Listen};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply};
-use crate::run::{Ending, Run, Step, Taken};
+use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
 use crate::step;
 use codelet_context::conversation::{Report, Signals};
@@ -81,6 +81,12 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
     let report = report(&reply.billed, true);
     match run.on_reply(&reply) {
         Taken::Append => session.conversation.replied(reply.message, report),
+        // Thinking and fields beside them may be bound to the calls.
+        Taken::AppendWords => {
+            let said = Message::assistant(words(&reply.message));
+            session.conversation.replied(said, report);
+            reply.broken.clear();
+        }
         Taken::AppendAndGoOn => {
             session.conversation.replied(reply.message, report);
             let words = Part::text_from(Origin::Notice, GO_ON);

@@ -187,6 +187,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::interrupt::Interrupt;
+    use futures_util::future::BoxFuture;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -218,8 +220,8 @@ mod tests {
         fn environment(&self) -> String {
             String::new()
         }
-        fn git_status(&self) -> Option<String> {
-            None
+        fn git_status(&self, _: Interrupt) -> BoxFuture<'static, Option<String>> {
+            Box::pin(async { None })
         }
     }
 

@@ -98,6 +98,8 @@ impl fmt::Display for Ending {
 pub enum Taken {
     /// The reply is appended.
     Append,
+    /// Only its words are appended: it holds calls that will never be answered.
+    AppendWords,
     /// It is appended, and behind it the user's side says that its end is missing.
     AppendAndGoOn,
     /// It holds nothing, so nothing is appended.
@@ -224,7 +226,10 @@ impl Run {
                 said.clone()
             };
             self.phase = Phase::Over(Ending::Declined(said));
-            return self.appended(!words.trim().is_empty());
+            return match self.appended(!words.trim().is_empty()) {
+                Taken::Append if !calls.is_empty() => Taken::AppendWords,
+                taken => taken,
+            };
         }
         if !calls.is_empty() {
             (self.empties, self.continuations, self.pauses) = (0, 0, 0);

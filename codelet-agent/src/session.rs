@@ -34,6 +34,11 @@ const OUTPUT_SHARE: Tokens = 4;
 
 /// Stands in the place of a result while its tool runs, for whoever looks at the conversation then.
 const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
+/// What the model is told where there was something of a kind and is nothing any more: silence would leave the last word in
+/// force.
+const NO_INSTRUCTIONS: &str =
+    "There are no such instructions any more. What an earlier reminder of this type says is void.";
+const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
 
 /// How a session works.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -111,6 +116,8 @@ pub struct Session {
     pub(crate) broken: Vec<Arc<str>>,
     /// How things stood before the last prompt, while its run was interrupted.
     paused: Option<(Box<Conversation>, Prompt)>,
+    /// What the user was told of the instructions at the last prompt.
+    notices: Vec<String>,
     /// Who keeps figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
     /// Who wants to look while it works.
@@ -142,6 +149,7 @@ impl Session {
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
+            notices: Vec::new(),
             witness: None,
             glances: Glances::default(),
         }
@@ -180,7 +188,7 @@ impl Session {
         )
     }
 
-    /// Another model from here on. Where it binds thinking, that of the earlier model is not sent to it.
+    /// Another model from here on. What the earlier one has said and done goes with it, and nothing that it thought or signed.
     pub fn change_model(&mut self, model: Box<dyn Model>) {
         let profile = model.profile();
         let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
@@ -206,7 +214,7 @@ impl Session {
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown.
     pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         let before = Box::new(self.conversation.clone());
-        self.remind(listener);
+        self.remind(interrupt, listener).await;
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
         self.conversation.append(Message::new(Role::User, parts));
@@ -334,7 +342,8 @@ impl Session {
         let head =
             format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
         let mut text = Text::new(
-            format!("{head}\n$ {line}\n{}", body.as_str().trim_end()),
+            // It stands where reminders do, and must not look like one.
+            reminder::escape(&format!("{head}\n$ {line}\n{}", body.as_str().trim_end())),
             Origin::Injected,
         );
         text.cut = handle;
@@ -343,28 +352,48 @@ impl Session {
         output
     }
 
-    /// Gathers what the model is to know beside the conversation. What is as it was changes no byte.
-    fn remind(&mut self, listener: &mut dyn Listen) {
-        let world = &*self.parts.world;
-        let instructions = instructions::gather(world);
-        for notice in instructions.notices {
-            listener.on(crate::event::Event::Notice(notice));
+    /// Gathers what the model is to know beside the conversation. What is as it was changes no byte, and an interruption
+    /// leaves all of it as it was.
+    async fn remind(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
+        let world = Arc::clone(&self.parts.world);
+        let instructions = instructions::gather(&*world);
+        for notice in &instructions.notices {
+            if !self.notices.contains(notice) {
+                listener.on(crate::event::Event::Notice(notice.clone()));
+            }
         }
+        self.notices = instructions.notices;
         let environment = world.environment();
-        let git_status = world.git_status();
+        let git_status = tokio::select! {
+            biased;
+            status = world.git_status(interrupt.clone()) => status,
+            never = self.glances.given(self) => match never {},
+        };
+        if interrupt.is_thrown() {
+            return;
+        }
+        let messages = &self.conversation.view().messages;
         let state = self.conversation.state(&self.parts.model.profile().name, 0);
         let token_status = format!(
             "{} of {} tokens of the window are in use ({:.0} %).",
             state.current, state.capacity, state.percent_used
         );
-        let mut contents: Vec<(ReminderKind, &str)> = Vec::new();
-        if !instructions.text.is_empty() {
-            contents.push((ReminderKind::Instructions, &instructions.text));
-        }
-        contents.push((ReminderKind::Environment, &environment));
-        contents.extend(git_status.as_deref().map(|status| (ReminderKind::GitStatus, status)));
-        contents.push((ReminderKind::TokenStatus, &token_status));
-        if let Some(message) = reminder::update(&self.conversation.view().messages, &contents) {
+        let instructions = Some(&*instructions.text).filter(|text| !text.is_empty());
+        let gone = |kind, told| reminder::current(messages, kind).map(|_| told);
+        let instructions = instructions.or_else(|| gone(ReminderKind::Instructions, NO_INSTRUCTIONS));
+        let git_status = git_status.as_deref();
+        let git_status = git_status.or_else(|| gone(ReminderKind::GitStatus, NO_REPOSITORY));
+        let contents = [
+            (ReminderKind::Instructions, instructions),
+            (ReminderKind::Environment, Some(&*environment)),
+            (ReminderKind::GitStatus, git_status),
+            (ReminderKind::TokenStatus, Some(&*token_status)),
+        ];
+        let contents: Vec<_> = contents
+            .into_iter()
+            .filter_map(|(kind, content)| Some((kind, content?)))
+            .collect();
+        if let Some(message) = reminder::update(messages, &contents) {
             self.conversation.append(message);
         }
     }

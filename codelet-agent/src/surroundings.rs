@@ -1,5 +1,7 @@
 //! What the loop asks of the world around it to tell the model: files of instructions, the machine, the repository.
 
+use crate::interrupt::Interrupt;
+use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 
 /// Answers questions about the world; the loop itself opens nothing.
@@ -23,8 +25,9 @@ pub trait Surroundings: Send + Sync {
     /// Platform, architecture, shell and date, one `name: value` a line.
     fn environment(&self) -> String;
 
-    /// Branch and changed files, bounded; `None` outside a repository.
-    fn git_status(&self) -> Option<String>;
+    /// Branch and changed files, bounded; `None` outside a repository. Repositories can be large and disks slow, so it is
+    /// waited for. It ends soon after `interrupt` is thrown, with whatever was started for it; so it does when it is dropped.
+    fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>>;
 }
 
 /// Where the session works.
@@ -61,7 +64,7 @@ impl Surroundings for Nowhere {
         "nothing is known of it".to_owned()
     }
 
-    fn git_status(&self) -> Option<String> {
-        None
+    fn git_status(&self, _: Interrupt) -> BoxFuture<'static, Option<String>> {
+        Box::pin(async { None })
     }
 }

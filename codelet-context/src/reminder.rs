@@ -59,8 +59,9 @@ fn opening(kind: ReminderKind, is_superseding: bool) -> String {
     format!("<{TAG} type=\"{name}\"{note}>\n")
 }
 
-/// Content with every tag of a reminder in it made harmless, so that it can neither end its block nor open another.
-fn escape(content: &str) -> String {
+/// Content with every tag of a reminder in it made harmless, so that it can neither end its block nor open another. For
+/// whatever others have written and the user's side passes on.
+pub fn escape(content: &str) -> String {
     let mut escaped = String::with_capacity(content.len());
     let mut rest = content;
     while let Some(at) = rest.find('<') {

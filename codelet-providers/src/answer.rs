@@ -1,20 +1,23 @@
 //! A whole reply as the engine's message, with everything that the vendor needs back.
 
-use crate::body::format;
 use crate::frames::Whole;
-use crate::vendor::Wire;
 use codelet_agent::model::{Billed, ModelError, Reply, Stop};
 use codelet_context::message::{Message, Part, Role};
-use codelet_transcript::read;
+use codelet_transcript::{Maker, read};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Reads a reply that came in the vendor's own form. `history` is what was sent: an id that occurs in it, as some servers
-/// count anew in each reply, is made another.
-pub(crate) fn reply(whole: Whole, wire: Wire, history: &[Arc<Message>], billed: Billed) -> Result<Reply, ModelError> {
+/// Reads a reply that came in the vendor's own form, and notes in it who made it. `history` is what was sent: an id that
+/// occurs in it, as some servers count anew in each reply, is made another.
+pub(crate) fn reply(
+    whole: Whole,
+    maker: &Maker,
+    history: &[Arc<Message>],
+    billed: Billed,
+) -> Result<Reply, ModelError> {
     let json = Value::Array(whole.list).to_string();
-    let document = read(json.as_bytes(), Some(format(wire))).map_err(|error| ModelError::Garbled {
+    let document = read(json.as_bytes(), Some(maker.form)).map_err(|error| ModelError::Garbled {
         said: format!("the reply is not what the wire says: {error}"),
     })?;
     let mut messages = document
@@ -27,6 +30,7 @@ pub(crate) fn reply(whole: Whole, wire: Wire, history: &[Arc<Message>], billed: 
     for more in messages {
         message.parts.extend(more.parts);
     }
+    maker.sign(&mut message);
     let ids = unique_ids(&mut message, history);
     let broken = whole
         .broken

@@ -6,7 +6,7 @@ use crate::vendor::Wire;
 use codelet_agent::model::{Request, ToolSpec};
 use codelet_context::message::{Message, Part, Role};
 use codelet_context::tokens::Tokens;
-use codelet_transcript::{Document, Format, ids, pictures, write};
+use codelet_transcript::{Document, Format, Maker, Retelling, ids, pictures, write};
 use serde_json::{Map, Value, json};
 
 /// What a model that sees no pictures is told instead of one.
@@ -72,6 +72,14 @@ impl Settings {
         write(&document, document.format).expect("all four forms of a request are written")
     }
 
+    /// Who makes the replies to these requests.
+    pub(crate) fn maker(&self) -> Maker {
+        Maker {
+            form: format(self.wire),
+            model: format!("{}/{}", self.vendor, self.model),
+        }
+    }
+
     /// What can carry a mark for the cache; none where the vendor takes no marks.
     fn carries(&self) -> Option<fn(&Part) -> bool> {
         match self.wire {
@@ -82,6 +90,7 @@ impl Settings {
     }
 
     /// The messages as the wire takes them, and where the two edges of the request are among them. Texts are shared, not copied.
+    /// What another model has said is told without what only that model's vendor can check.
     fn messages(&self, request: &Request) -> (Vec<Message>, [Option<usize>; 2]) {
         let mut out: Vec<Message> = Vec::with_capacity(request.messages.len());
         let mut edges = [None; 2];
@@ -93,9 +102,13 @@ impl Settings {
                 }
             }
         };
+        let own = self.maker();
+        let mut retelling = Retelling::new(|maker: &Maker| *maker == own);
         for (index, message) in request.messages.iter().enumerate() {
             note(&mut edges, index, out.len());
-            let mut message = Message::clone(message);
+            let Some(mut message) = retelling.message(Message::clone(message)) else {
+                continue;
+            };
             if message.role == Role::System {
                 match out.last_mut() {
                     Some(last) if last.role == Role::System => {

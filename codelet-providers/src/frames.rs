@@ -106,6 +106,7 @@ mod tests {
     use crate::provider::new;
     use crate::vendor::Wire;
     use codelet_testkit::server;
+    use codelet_transcript::Maker;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -128,7 +129,11 @@ mod tests {
             }
         }
         let whole = reader.finish();
-        let reply = whole.and_then(|whole| crate::answer::reply(whole, wire, &[], reader.billed()).ok());
+        let maker = Maker {
+            form: crate::body::format(wire),
+            model: "test/model".to_owned(),
+        };
+        let reply = whole.and_then(|whole| crate::answer::reply(whole, &maker, &[], reader.billed()).ok());
         (deltas, reply)
     }
 

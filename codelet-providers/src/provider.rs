@@ -135,7 +135,12 @@ impl Exchange {
         if self.settings.wire == Wire::Responses && is_at_limit && whole.stop == Some(Stop::Finished) {
             whole.stop = Some(Stop::OutputLimit);
         }
-        let reply = answer::reply(whole, self.settings.wire, &self.request.messages, self.frames.billed())?;
+        let reply = answer::reply(
+            whole,
+            &self.settings.maker(),
+            &self.request.messages,
+            self.frames.billed(),
+        )?;
         self.ready.push_back(Ok(Delta::Done(reply)));
         self.is_over = true;
         Ok(())

@@ -10,9 +10,10 @@
 use crate::files::{self, Stamp};
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -176,19 +177,23 @@ pub(crate) struct Git {
     directory: PathBuf,
     environment: Vec<(OsString, OsString)>,
     deadline: Instant,
+    /// Closed at the other end when nobody wants the answers any more.
+    stop: Option<PipeReader>,
+    is_stopped: Cell<bool>,
     /// The repository folder that git sees.
     scratch: TempDir,
 }
 
 impl Git {
     /// Gets ready; `environment` is the user's own, `temporary` a folder for the scratch one, and all answers together
-    /// take at most `time`. Nothing where there is no git, or no room.
+    /// take at most `time`, and end when the other end of `stop` is closed. Nothing where there is no git, or no room.
     pub(crate) fn new(
         repository: &Repository,
         directory: &Path,
         environment: &[(OsString, OsString)],
         temporary: &Path,
         time: Duration,
+        stop: Option<PipeReader>,
     ) -> Option<Git> {
         let folders = search(environment, &repository.root);
         let program = folders
@@ -201,6 +206,8 @@ impl Git {
             directory: directory.to_owned(),
             environment: around(repository, environment, &folders, scratch.path()),
             deadline: Instant::now() + time,
+            stop,
+            is_stopped: Cell::new(false),
             scratch,
         };
         git.take_over(repository).ok()?;
@@ -209,6 +216,9 @@ impl Git {
 
     /// What git answers, and whether that is all; nothing where it fails or takes too long.
     pub(crate) fn ask(&self, arguments: &[&OsStr]) -> Option<(String, bool)> {
+        if self.is_stopped.get() {
+            return None;
+        }
         // A look changes nothing, not even git's own notes.
         let quiet = ["--no-optional-locks", "--no-pager"].map(OsStr::new);
         let program = Program {
@@ -221,12 +231,14 @@ impl Git {
         };
         let mut answer = Vec::new();
         let mut is_whole = true;
-        let ended = process::run(program, None, &mut |bytes| {
+        let ended = process::run(program, self.stop.as_ref(), &mut |bytes| {
             let room = ANSWER - answer.len();
             is_whole &= bytes.len() <= room;
             answer.extend_from_slice(&bytes[..bytes.len().min(room)]);
         });
-        let is_done = ended.is_ok_and(|ended| ended.end == End::Exited(0));
+        let end = ended.map(|ended| ended.end);
+        self.is_stopped.set(matches!(end, Ok(End::Interrupted)));
+        let is_done = matches!(end, Ok(End::Exited(0)));
         is_done.then(|| (String::from_utf8_lossy(&answer).into_owned(), is_whole))
     }
 
@@ -538,7 +550,7 @@ mod tests {
             std::fs::write(git.join("HEAD"), head).unwrap();
             let repository = Repository::of(&base).unwrap();
             let time = Duration::from_secs(30);
-            let git = Git::new(&repository, &base, &environment, &std::env::temp_dir(), time).unwrap();
+            let git = Git::new(&repository, &base, &environment, &std::env::temp_dir(), time, None).unwrap();
             let is_key = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_KEY_");
             let keys = git.environment.iter().filter(|(name, _)| is_key(name));
             keys.map(|(_, key)| key.clone()).collect()

@@ -4,12 +4,15 @@ use crate::files;
 use crate::git::{Git, Repository};
 use crate::pictures;
 use crate::text;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::surroundings::{Places, Surroundings};
+use futures_util::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::sync::oneshot;
 
 /// How long git may take in all. What it has not said by then is left out.
 const TIME: Duration = Duration::from_secs(2);
@@ -111,10 +114,37 @@ impl Surroundings for World {
         )
     }
 
-    fn git_status(&self) -> Option<String> {
+    fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>> {
+        let world = self.clone();
+        Box::pin(async move {
+            let (stopped, stop) = io::pipe().ok()?;
+            let (answer, mut answered) = oneshot::channel();
+            let look = move || {
+                // Nobody may be waiting any more.
+                let _ = answer.send(world.repository(Some(stopped)));
+            };
+            std::thread::Builder::new().name("git".to_owned()).spawn(look).ok()?;
+            // Dropped with this future, too: nothing that is not waited for goes on.
+            let mut stop = Some(stop);
+            let told = tokio::select! {
+                biased;
+                told = &mut answered => told,
+                () = interrupt.thrown() => {
+                    drop(stop.take());
+                    answered.await
+                }
+            };
+            told.ok().flatten()
+        })
+    }
+}
+
+impl World {
+    /// Branch, changed files and last commits; `None` outside a repository. It ends when the other end of `stop` is closed.
+    fn repository(&self, stop: Option<PipeReader>) -> Option<String> {
         let directory = self.places().directory;
         let repository = Repository::of(&directory)?;
-        let git = Git::new(&repository, &directory, &self.env, &self.temporary, TIME);
+        let git = Git::new(&repository, &directory, &self.env, &self.temporary, TIME, stop);
         let ask = |arguments: &[&str]| {
             let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
             git.as_ref()?.ask(&arguments)
@@ -246,16 +276,21 @@ mod tests {
     fn a_repository_is_told_in_a_few_lines() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
-        assert_eq!(world(&base).git_status(), None);
+        assert_eq!(world(&base).repository(None), None);
         git(&base, &["init", "-q"]);
         std::fs::write(base.join("a b"), "x").unwrap();
         std::fs::create_dir(base.join("sub")).unwrap();
-        assert!(world(&base).git_status().unwrap().contains("No commits yet on main"));
+        assert!(
+            world(&base)
+                .repository(None)
+                .unwrap()
+                .contains("No commits yet on main")
+        );
         git(&base, &["add", "."]);
         git(&base, &["commit", "-qm", "The first\n\nbody"]);
         git(&base, &["mv", "a b", "c"]);
         std::fs::write(base.join("new\n## line"), "x").unwrap();
-        let status = world(&base.join("sub")).git_status().unwrap();
+        let status = world(&base.join("sub")).repository(None).unwrap();
         let (state, commits) = status.split_once("last commits:\n").unwrap();
         assert_eq!(state, "branch: main\nchanged files:\n  R  a b -> c\n  ?? new ## line\n");
         assert!(
@@ -332,13 +367,13 @@ mod tests {
             // Of the same size, so that git has to read it.
             std::fs::write(place.join("f.txt"), "two\n").unwrap();
         }
-        let told = world(&repo).git_status().unwrap();
+        let told = world(&repo).repository(None).unwrap();
         assert!(
             told.contains("branch: main") && told.contains("   M f.txt\n") && told.contains(" first\n"),
             "{told}"
         );
         assert!(!mark.exists(), "{told}");
-        assert!(world(&inner).git_status().unwrap().contains("   M f.txt\n"));
+        assert!(world(&inner).repository(None).unwrap().contains("   M f.txt\n"));
         assert!(!mark.exists());
         // The same look without care does start one, so the trap is a trap.
         let look = Command::new("git")
@@ -365,7 +400,7 @@ mod tests {
             std::fs::write(second.join(name), "").unwrap();
         }
         git(&second, &["pack-refs", "--all"]);
-        let told = world(&second).git_status().unwrap();
+        let told = world(&second).repository(None).unwrap();
         assert!(
             told.starts_with("branch: main...origin/main [ahead 1]\nchanged files:\n  ?? new\nlast commits:\n"),
             "{told}"
@@ -394,14 +429,14 @@ mod tests {
         ] {
             let place = base.join(name);
             std::fs::write(place.join("a"), "y").unwrap();
-            let told = world(&place).git_status().unwrap();
+            let told = world(&place).repository(None).unwrap();
             assert!(
                 told.starts_with(&format!("branch: {branch}\nchanged files:\n   M a\n")),
                 "{name}: {told}"
             );
             assert_eq!(told.lines().count(), 4 + commits, "{name}: {told}");
         }
-        let told = world(&base.join("apart")).git_status().unwrap();
+        let told = world(&base.join("apart")).repository(None).unwrap();
         assert!(told.contains("No commits yet"), "{told}");
     }
 
@@ -423,11 +458,73 @@ mod tests {
         git(&first, &["commit", "-qm", "one", "--allow-empty"]);
         git(&base, &["clone", "-q", "--ref-format=reftable", "first", "second"]);
         git(&second, &["commit", "-qm", "two", "--allow-empty"]);
-        let told = world(&second).git_status().unwrap();
+        let told = world(&second).repository(None).unwrap();
         assert!(told.starts_with("branch: main...origin/main [ahead 1]\n"), "{told}");
         let mut world = world(&second);
         world.env = vec![("PATH".into(), "/nowhere".into())];
-        assert_eq!(world.git_status(), None);
+        assert_eq!(world.repository(None), None);
+    }
+
+    /// A world whose git says that it runs, and then nothing.
+    #[cfg(unix)]
+    fn world_of_slow_git(base: &Path) -> World {
+        let repo = base.join("repo");
+        std::fs::create_dir_all(&repo).unwrap();
+        git(&repo, &["init", "-q"]);
+        let bin = base.join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        let program = format!("#!/bin/sh\necho $$ > {}\nexec sleep 60\n", base.join("pid").display());
+        std::fs::write(bin.join("git"), program).unwrap();
+        std::fs::set_permissions(bin.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let mut world = world(&repo);
+        world.env = vec![("PATH".into(), format!("{}:/usr/bin:/bin", bin.display()).into())];
+        world
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_look_that_is_given_up_or_interrupted_ends_at_once_and_leaves_no_git() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        for is_given_up in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let base = folder.path().canonicalize().unwrap();
+            let world = world_of_slow_git(&base);
+            let interrupt = Interrupt::new();
+            let elapsed = runtime.block_on(async {
+                let look = world.git_status(interrupt.clone());
+                let runs = async {
+                    while std::fs::read_to_string(base.join("pid")).map_or(true, |pid| pid.is_empty()) {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    std::time::Instant::now()
+                };
+                if is_given_up {
+                    tokio::select! {
+                        _ = look => panic!("git says nothing"),
+                        began = runs => began.elapsed(),
+                    }
+                } else {
+                    let throw = async {
+                        let began = runs.await;
+                        interrupt.throw();
+                        began
+                    };
+                    let (_, began) = futures_util::future::join(look, throw).await;
+                    began.elapsed()
+                }
+            });
+            assert!(elapsed < Duration::from_millis(500), "{elapsed:?}");
+            let pid = std::fs::read_to_string(base.join("pid")).unwrap();
+            let is_there = || Path::new("/proc").join(pid.trim()).join("exe").exists();
+            let began = std::time::Instant::now();
+            while is_there() && began.elapsed() < Duration::from_secs(5) {
+                std::thread::yield_now();
+            }
+            assert!(!is_there(), "git goes on");
+        }
     }
 
     #[test]
@@ -436,7 +533,7 @@ mod tests {
         git(folder.path(), &["init", "-q"]);
         let mut world = world(folder.path());
         world.env = vec![("PATH".into(), "/nowhere".into())];
-        let told = world.git_status().unwrap();
+        let told = world.repository(None).unwrap();
         assert_eq!(told, "branch: main\nchanged files: not known, git gave no answer\n");
     }
 
@@ -447,7 +544,7 @@ mod tests {
         for number in 0..80 {
             std::fs::write(folder.path().join(format!("file{number}")), "").unwrap();
         }
-        let status = world(folder.path()).git_status().unwrap();
+        let status = world(folder.path()).repository(None).unwrap();
         assert!(status.contains("  and 30 more\n"), "{status}");
     }
 

@@ -230,14 +230,7 @@ impl<'a> Converter<'a> {
 
     /// What becomes of a block that only its own vendor knows.
     fn block(&mut self, opaque: &Opaque, role: Role, place: Place) -> Vec<Part> {
-        if let Some(text) = printed(&opaque.value) {
-            return vec![Part::text(text)];
-        }
-        let fields = ["text", "refusal"].into_iter();
-        let spoken = opaque.value.get("audio").and_then(|audio| audio.get("transcript"));
-        let said = fields.filter_map(|name| opaque.value.get(name)).chain(spoken);
-        let mut words = said.filter_map(Value::as_str);
-        if let Some(text) = words.find(|text| !text.trim().is_empty()) {
+        if let Some(text) = said(&opaque.value) {
             return vec![Part::text(text)];
         }
         if role == Role::Assistant && &*opaque.kind == "audio" {
@@ -299,6 +292,15 @@ impl<'a> Converter<'a> {
                 _ => false,
             }
     }
+}
+
+/// The words of a block that only its own vendor knows; `None` where it holds none.
+pub(crate) fn said(block: &Value) -> Option<String> {
+    let fields = ["text", "refusal"].into_iter();
+    let spoken = block.get("audio").and_then(|audio| audio.get("transcript"));
+    let values = fields.filter_map(|name| block.get(name)).chain(spoken);
+    let mut words = values.filter_map(Value::as_str);
+    printed(block).or_else(|| words.find(|text| !text.trim().is_empty()).map(str::to_owned))
 }
 
 /// What a command printed, where a block says nothing else.

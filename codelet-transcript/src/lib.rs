@@ -38,6 +38,7 @@ mod gather;
 mod gemini;
 pub mod ids;
 mod lines;
+mod maker;
 mod mini_swe_agent;
 mod node;
 mod openai;
@@ -62,6 +63,7 @@ pub use detect::detect;
 pub use document::{Document, Warning};
 pub use error::{ReadError, WriteError};
 pub use format::Format;
+pub use maker::{Maker, Retelling};
 pub use recording::{Billed, Recorded, Recording};
 
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.

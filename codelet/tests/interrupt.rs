@@ -8,7 +8,7 @@ use codelet_testkit::server::{Behaviour, End, Fault, Gate, Refusal, Reply, Retry
 use common::agent::{Bench, WIRES, name};
 use common::pty::signal;
 use serde_json::json;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// What an interruption may take, with room for a machine that does other work beside.
@@ -71,6 +71,38 @@ fn a_wait_is_left_at_once() {
     let (status, took) = interrupt(child);
     assert_eq!(status, Some(130));
     report("wait", took);
+}
+
+#[test]
+fn git_is_not_waited_for() {
+    let bench = Bench::new();
+    bench.file(".git/HEAD", "ref: refs/heads/main\n");
+    for folder in [".git/objects", ".git/refs"] {
+        std::fs::create_dir_all(bench.work.join(folder)).unwrap();
+    }
+    // A git that takes its time, as in a repository that is too large.
+    let bin = bench.home.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let pid = bench.home.join("pid");
+    let program = format!("#!/bin/sh\necho $$ > {}\nexec sleep 600\n", pid.display());
+    std::fs::write(bin.join("git"), program).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Hello.")]));
+    let mut command = bench.asking(&server, Wire::Anthropic, &["-p", "Hello?"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    let running = || std::fs::read_to_string(&pid).unwrap_or_default();
+    while running().trim().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(20), "git is not asked");
+        std::thread::yield_now();
+    }
+    let (status, took) = interrupt(child);
+    assert_eq!(status, Some(130));
+    report("git", took);
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", running().trim())).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "git is left: {state}");
+    assert_eq!(server.record().exchanges.len(), 0);
 }
 
 /// Runs a command as the model's tool until it has written its mark, then interrupts; nothing that it started is left.

@@ -8,7 +8,7 @@ use codelet_agent::permission::{Gate, Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
+use codelet_agent::surroundings::{Nowhere, Places, Surroundings};
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
 use codelet_context::price::{PriceCard, Rates};
@@ -17,6 +17,8 @@ use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// A tool that does what its first parameter says, so that a test reads as a script.
@@ -81,6 +83,70 @@ impl Tool for Does {
                 },
                 _ => Output::success(what),
             }
+        })
+    }
+}
+
+/// A shell whose command prints this.
+pub struct Prints(pub &'static str);
+
+impl Tool for Prints {
+    fn spec(&self) -> &ToolSpec {
+        unreachable!("no model is told of it")
+    }
+    fn action(&self, _: &Parameters) -> Action {
+        Action::default()
+    }
+    fn is_read_only(&self) -> bool {
+        false
+    }
+    fn needs(&self, _: &Parameters) -> Result<Vec<Need>, String> {
+        Ok(Vec::new())
+    }
+    fn describe(&self, _: &Parameters) -> String {
+        String::new()
+    }
+    fn call<'a>(&'a self, _: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async { Output::success(self.0) })
+    }
+}
+
+/// A project in `/repo` whose files and repository a test changes.
+#[derive(Default)]
+pub struct Project {
+    pub files: Mutex<BTreeMap<PathBuf, String>>,
+    pub git: Mutex<Option<String>>,
+    /// Git says nothing until the user interrupts.
+    pub is_slow: bool,
+}
+
+impl Surroundings for Project {
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        self.files.lock().unwrap().contains_key(path).then(|| path.to_owned())
+    }
+    fn text(&self, path: &Path, _: usize) -> Option<(String, u64)> {
+        let text = self.files.lock().unwrap().get(path)?.clone();
+        let size = text.len() as u64;
+        Some((text, size))
+    }
+    fn places(&self) -> Places {
+        Places {
+            directory: "/repo".into(),
+            root: "/repo".into(),
+            home: Some("/home/ann".into()),
+            ..Places::default()
+        }
+    }
+    fn environment(&self) -> String {
+        "platform: linux".to_owned()
+    }
+    fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>> {
+        let (told, is_slow) = (self.git.lock().unwrap().clone(), self.is_slow);
+        Box::pin(async move {
+            if is_slow {
+                interrupt.thrown().await;
+            }
+            told
         })
     }
 }
@@ -152,17 +218,29 @@ impl Stage {
             permission: Permission::Edit,
             allow: Vec::new(),
         };
-        Stage::behind(model, settings, Arc::new(rules))
+        Stage::with(Arc::new(rules), Arc::new(Nowhere), model, settings)
     }
 
     /// Whose calls this gate permits.
     pub fn behind(model: Scripted, settings: Settings, gate: Arc<dyn Gate>) -> Self {
+        Stage::with(gate, Arc::new(Nowhere), model, settings)
+    }
+
+    pub fn within(world: Arc<dyn Surroundings>, model: Scripted, settings: Settings) -> Self {
+        let rules = Rules {
+            permission: Permission::Edit,
+            allow: Vec::new(),
+        };
+        Stage::with(Arc::new(rules), world, model, settings)
+    }
+
+    fn with(gate: Arc<dyn Gate>, world: Arc<dyn Surroundings>, model: Scripted, settings: Settings) -> Self {
         let requests = model.requests();
         let parts = Parts {
             model: Box::new(model),
             tools: vec![Does::named("Look", true), Does::named("Do", false)],
             gate,
-            world: Arc::new(Nowhere),
+            world,
         };
         Stage {
             session: Session::new(parts, settings),

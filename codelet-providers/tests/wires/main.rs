@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps says where it broke")]
 
+mod change;
 mod faults;
 mod kit;
 mod replies;

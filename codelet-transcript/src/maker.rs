@@ -1,0 +1,212 @@
+//! Who made a reply, and what of it another model may be told.
+//!
+//! A reply holds what only its own maker can check: signatures, encrypted thinking, fields that the vendor wants back. A
+//! conversation goes on with another model without them, and with the words and calls as they were.
+
+use crate::convert::{LONGEST_NAME, said, spell};
+use crate::extra::marked;
+use crate::format::Format;
+use codelet_context::message::{Extra, Message, Part, Role, Text, ToolCall};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// On a reply: the form that it came in and the model that made it, with a space between.
+const MAKER: &str = "codelet.maker";
+/// The longest id of a call that all vendors take.
+const LONGEST_ID: usize = 40;
+
+/// The model that made a reply, and the form that the reply came in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Maker {
+    /// The form.
+    pub form: Format,
+    /// The model, as `vendor/model`.
+    pub model: String,
+}
+
+impl Maker {
+    /// Who made this reply; `None` where nobody noted it.
+    pub fn of(reply: &Message) -> Option<Maker> {
+        let (form, model) = reply.extra.get(MAKER)?.as_str()?.split_once(' ')?;
+        Some(Maker {
+            form: Format::from_name(form)?,
+            model: model.to_owned(),
+        })
+    }
+
+    /// Notes that this model made a reply. The note is never written out.
+    pub fn sign(&self, reply: &mut Message) {
+        let extra = std::mem::take(&mut reply.extra);
+        reply.extra = marked(extra, MAKER, format!("{} {}", self.form, self.model));
+    }
+}
+
+/// Makes the messages of a conversation, one after the other, fit for a model that did not make all of them.
+pub struct Retelling<F> {
+    is_own: F,
+    /// New ids of calls by their old ones.
+    ids: HashMap<Arc<str>, Arc<str>>,
+}
+
+impl<F: Fn(&Maker) -> bool> Retelling<F> {
+    /// `is_own` says whose replies stay as they are; so do those of unknown make.
+    pub fn new(is_own: F) -> Self {
+        Retelling {
+            is_own,
+            ids: HashMap::new(),
+        }
+    }
+
+    /// The next message as it may be sent; `None` where nothing is left of it.
+    pub fn message(&mut self, mut message: Message) -> Option<Message> {
+        if message.role == Role::Assistant {
+            let is_own = Maker::of(&message).is_none_or(|maker| (self.is_own)(&maker));
+            return if is_own { Some(message) } else { self.reply(&message) };
+        }
+        if !self.ids.is_empty() {
+            for part in &mut message.parts {
+                if let Part::ToolResult(result) = part
+                    && let Some(id) = self.ids.get(&result.call_id)
+                {
+                    result.call_id = id.clone();
+                }
+            }
+        }
+        Some(message)
+    }
+
+    fn reply(&mut self, message: &Message) -> Option<Message> {
+        let mut parts: Vec<Part> = Vec::with_capacity(message.parts.len());
+        for part in &message.parts {
+            match part {
+                Part::Text(text) if !text.body.is_blank() => words(&mut parts, text.clone()),
+                Part::ToolCall(call) => parts.push(Part::ToolCall(self.call(call))),
+                Part::Opaque(opaque) => {
+                    if let Some(text) = said(&opaque.value) {
+                        words(&mut parts, Text::new(text, Default::default()));
+                    }
+                }
+                // Thinking is its maker's own, and no vendor lets a model speak in pictures or answer calls.
+                Part::Text(_) | Part::Thinking(_) | Part::Image(_) | Part::ToolResult(_) => {}
+            }
+        }
+        let texts = parts.iter().filter(|part| matches!(part, Part::Text(_))).count();
+        // Servers that imitate a vendor may know nothing but a plain string.
+        let bare = texts == 1;
+        (!parts.is_empty()).then(|| Message {
+            bare,
+            ..Message::new(Role::Assistant, parts)
+        })
+    }
+
+    fn call(&mut self, call: &ToolCall) -> ToolCall {
+        let id = spell_id(&call.id);
+        if id != call.id {
+            self.ids.insert(call.id.clone(), id.clone());
+        }
+        ToolCall {
+            id,
+            tool: spell(&call.tool, LONGEST_NAME),
+            extra: Extra::default(),
+            ..call.clone()
+        }
+    }
+}
+
+/// Adds words; those that directly follow others become one text with them, as not every vendor takes several.
+fn words(parts: &mut Vec<Part>, text: Text) {
+    if let Some(Part::Text(last)) = parts.last_mut()
+        && last.origin == text.origin
+    {
+        last.body = format!("{}\n\n{}", last.body.as_str(), text.body.as_str()).into();
+        return;
+    }
+    parts.push(Part::Text(Text {
+        extra: Extra::default(),
+        ..text
+    }));
+}
+
+/// An id in the letters and the length that every vendor takes. It follows from the old one alone, so that it is the same
+/// in each request, and ids that differ stay different.
+fn spell_id(id: &Arc<str>) -> Arc<str> {
+    let spelled = spell(id, LONGEST_ID);
+    if spelled == *id {
+        return spelled;
+    }
+    // FNV-1a: nobody gains by two ids that are alike here, beyond a request that is refused.
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let stem = &spelled[..spelled.len().min(LONGEST_ID - 17)];
+    format!("{stem}-{hash:016x}").into()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use codelet_context::message::{Opaque, ToolResult};
+    use serde_json::json;
+
+    fn maker(form: Format, model: &str) -> Maker {
+        Maker {
+            form,
+            model: model.to_owned(),
+        }
+    }
+
+    fn reply(parts: Vec<Part>) -> Message {
+        let mut reply = Message::new(Role::Assistant, parts);
+        maker(Format::Openai, "moonshot/kimi").sign(&mut reply);
+        reply
+    }
+
+    #[test]
+    fn a_note_of_the_maker_is_read_again_and_never_written() {
+        let made = maker(Format::Openai, "ollama/a b/c");
+        let mut reply = Message::assistant("hello");
+        assert_eq!(Maker::of(&reply), None);
+        made.sign(&mut reply);
+        assert_eq!(Maker::of(&reply), Some(made));
+        let document = crate::Document {
+            format: Format::Openai,
+            messages: vec![Message::user("hi"), reply],
+            envelope: [("messages".to_owned(), serde_json::Value::Null)].into_iter().collect(),
+            warnings: Vec::new(),
+        };
+        let text = crate::write(&document, Format::Openai).unwrap();
+        assert!(!text.contains("codelet"), "{text}");
+    }
+
+    #[test]
+    fn ids_that_others_do_not_take_are_spelled_anew_with_their_answers_and_stay_apart() {
+        let call = |id: &str| Part::ToolCall(ToolCall::new(id, "Bash", Default::default()));
+        let long = "x".repeat(60);
+        let ids = ["functions.Bash:0", "functions.Bash;0", "call_1", &long];
+        let mut retelling = Retelling::new(|_: &Maker| false);
+        let told = retelling.message(reply(ids.map(call).to_vec())).unwrap();
+        let answers = Message::results(ids.map(|id| ToolResult::new(id, Some(true), "x")).to_vec());
+        let answers = retelling.message(answers).unwrap();
+        let new: Vec<&str> = told.calls().map(|call| &*call.id).collect();
+        let answered: Vec<&str> = answers.tool_results().map(|result| &*result.call_id).collect();
+        assert_eq!(new, answered);
+        assert_eq!(new[2], "call_1");
+        let is_plain = |id: &&str| id.len() <= 40 && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        assert!(new.iter().all(is_plain), "{new:?}");
+        let distinct: std::collections::HashSet<_> = new.iter().collect();
+        assert_eq!(distinct.len(), 4);
+    }
+
+    #[test]
+    fn words_of_unknown_blocks_are_told_and_a_reply_of_nothing_else_is_left_out() {
+        let block = |value: serde_json::Value| Part::Opaque(Opaque::new("block", value));
+        let mut retelling = Retelling::new(|_: &Maker| false);
+        let refusal = block(json!({"type": "refusal", "refusal": "I will not."}));
+        let told = retelling.message(reply(vec![Part::text("No."), refusal])).unwrap();
+        assert_eq!(told.parts, [Part::text("No.\n\nI will not.")]);
+        let search = block(json!({"type": "server_tool_use", "id": "s"}));
+        assert_eq!(retelling.message(reply(vec![search])), None);
+    }
+}
