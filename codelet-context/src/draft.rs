@@ -15,6 +15,9 @@ pub(crate) const REASON: &str = "compaction";
 /// Strings of parameters shorter than this are not cut, in bytes: they name what the call is about.
 const SHORT_STRING: usize = 160;
 
+/// What a marker calls words of the user, the system or the assistant.
+const WORDS: &str = "text";
+
 /// Parameters are never replaced by a marker alone while they are shorter than this, in bytes.
 const FEWEST_BYTES: usize = 640;
 
@@ -68,16 +71,19 @@ pub(crate) enum Class {
     Answers,
     /// The system prompt, reminders, and what a harness put beside the user's words.
     Standing,
+    /// Pictures and files of the user.
+    Files,
     /// The user's words.
     Prompts,
 }
 
 impl Class {
-    pub const ALL: [Class; 5] = [
+    pub const ALL: [Class; 6] = [
         Class::Results,
         Class::Calls,
         Class::Answers,
         Class::Standing,
+        Class::Files,
         Class::Prompts,
     ];
 
@@ -91,11 +97,11 @@ impl Class {
                 _ => Class::Standing,
             }),
             Part::Image(_) if role == Role::Assistant => Some(Class::Answers),
-            Part::Image(_) => Some(Class::Prompts),
+            Part::Image(_) => Some(Class::Files),
             // What the vendor's own tools do in a reply belongs together, and what others rest on has to come back.
             Part::Opaque(opaque) => match (role, &opaque.nature) {
                 (Role::Assistant, _) | (_, Nature::Reference | Nature::Pending) => None,
-                (Role::User, _) => Some(Class::Prompts),
+                (Role::User, _) => Some(Class::Files),
                 (Role::System, _) => Some(Class::Standing),
             },
             // A vendor refuses altered thinking.
@@ -155,10 +161,15 @@ fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
             // What was cut before is cut anew from the whole.
             let whole = match &text.cut {
                 None => Some(text.body.clone()),
-                Some(handle) => archive.get(handle.as_str()).map(|removed| removed.body.clone()),
+                Some(handle) => {
+                    let whole = archive.get(handle.as_str());
+                    whole
+                        .filter(|removed| &*removed.tool == WORDS)
+                        .map(|removed| removed.body.clone())
+                }
             };
             if let Some(whole) = whole
-                && let Some((body, handle)) = cut_text(&whole, bytes, "text", archive)
+                && let Some((body, handle)) = cut_text(&whole, bytes, WORDS, archive)
                 && body.len() < text.body.len()
             {
                 text.body = body;

@@ -259,6 +259,7 @@ pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) ->
     let mut tools: HashMap<Arc<str>, ToolShare> = HashMap::new();
     let mut weights = Vec::new();
     for (index, message) in messages.iter().enumerate() {
+        found.tokens += count_unread(&mut found.kinds, message);
         for (number, part) in message.parts.iter().enumerate() {
             let tokens = tokens::estimate_part(part);
             weights.push((tokens, index, number));
@@ -286,11 +287,21 @@ pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) ->
 pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
     let mut kinds = BTreeMap::new();
     for message in messages {
+        count_unread(&mut kinds, message);
         for part in &message.parts {
             count_kinds(&mut kinds, message.role, part, tokens::estimate_part(part));
         }
     }
     kinds
+}
+
+/// Counts the fields of a message that nobody reads, where they are long.
+fn count_unread(kinds: &mut BTreeMap<Kind, Share>, message: &Message) -> Tokens {
+    let tokens = tokens::unread(&message.extra);
+    if tokens > 0 {
+        kinds.entry(Kind::Other).or_default().add(1, tokens);
+    }
+    tokens
 }
 
 fn count_kinds(kinds: &mut BTreeMap<Kind, Share>, role: Role, part: &Part, tokens: Tokens) {

@@ -23,7 +23,7 @@ pub fn estimate_message(message: &Message) -> Tokens {
 }
 
 /// The estimate for fields that nobody reads.
-fn unread(extra: &Extra) -> Tokens {
+pub(crate) fn unread(extra: &Extra) -> Tokens {
     match extra.bytes() {
         bytes if bytes > FEW_BYTES => estimate_bytes(bytes),
         _ => 0,

@@ -266,3 +266,39 @@ fn signed_thinking_of_the_turn_under_way_stays_with_the_steps_that_stay() {
     let (calls, thoughts) = calls_and_thoughts(&done.view.messages);
     assert!(calls > 0 && calls == thoughts, "{calls} and {thoughts}");
 }
+
+#[test]
+fn of_many_pictures_the_newest_stay_and_the_oldest_give_way() {
+    let picture = |number: usize| {
+        Part::Image(codelet_context::message::Image {
+            media_type: "image/png".into(),
+            data: format!("cGljdHVyZQ{number:04}").repeat(500).as_str().into(),
+            is_url: false,
+            extra: Default::default(),
+        })
+    };
+    let mut messages = Vec::new();
+    for number in 0..20 {
+        let words = Part::text(format!("And what is wrong in picture {number}?"));
+        messages.push(Message::new(Role::User, vec![words, picture(number)]));
+        messages.extend(step(number, 200));
+    }
+    let done = compact(&messages.clone().into_iter().collect(), Target::Budget(20_000));
+    assert!(done.after.tokens <= 20_000);
+    let is_shown = |number| {
+        done.view
+            .messages
+            .iter()
+            .any(|message| message.parts.contains(&picture(number)))
+    };
+    let shown: Vec<bool> = (0..20).map(is_shown).collect();
+    assert!(shown[19] && shown[18] && !shown[0], "{shown:?}");
+    assert!(shown.is_sorted(), "from some picture on all are there: {shown:?}");
+    let alone = compact(&messages.into_iter().collect(), Target::Budget(5_000));
+    assert!(alone.after.tokens <= 5_000);
+    assert!(
+        own_words(&alone)
+            .iter()
+            .any(|words| *words == "And what is wrong in picture 19?")
+    );
+}

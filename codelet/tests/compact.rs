@@ -475,7 +475,7 @@ fn a_window_holds_the_definitions_of_tools_too() {
         .map(|tool| {
             json(&format!(
                 r#"{{"name": "tool_{tool}", "description": "{}", "input_schema": {{"type": "object"}}}}"#,
-                "explains itself at length. ".repeat(20)
+                "explains itself at length. ".repeat(60)
             ))
         })
         .collect();

@@ -13,6 +13,8 @@ pub const KEPT_SHARE: f64 = 0.15;
 pub const OUTPUT_SHARE: f64 = 0.05;
 /// The share of a budget that the parameters of the kept calls may take before they are shortened.
 const CALLS_SHARE: f64 = 0.2;
+/// The share of a budget that the user's pictures and files may take before the oldest of them give way to markers.
+const FILES_SHARE: f64 = 0.3;
 /// The share of a budget that prompts may take before the huge ones among them are shortened.
 const PROMPTS_SHARE: f64 = 0.2;
 /// A prompt of fewer tokens, or of a smaller part of the budget, is not huge: it is shortened only where not even prompts
@@ -47,6 +49,9 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
             0
         };
         free(drafts, class, cap.max(least), archive);
+        if class == Class::Standing {
+            files_give_way(drafts, share(budget, FILES_SHARE), archive);
+        }
     }
 }
 
@@ -70,13 +75,39 @@ pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> boo
         }
         draft::shorten(drafts.iter_mut().filter(may), class, 0, archive);
     }
+    let files = weight_of(drafts.iter(), Class::Files);
+    files_give_way(
+        drafts,
+        files.saturating_sub(whole(drafts).saturating_sub(room)),
+        archive,
+    );
     squeeze_prompts(drafts, room, archive)
+}
+
+fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Tokens {
+    draft::weights(drafts, class).into_iter().sum()
+}
+
+/// Puts markers in place of pictures and files of the user, the oldest first, until those that are left weigh at most this
+/// much: they cannot be cut, and what was sent last is what is being looked at. Pinned ones go last.
+fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
+    let mut all = weight_of(drafts.iter(), Class::Files);
+    let mut order: Vec<usize> = (0..drafts.len()).collect();
+    order.sort_by_key(|&at| drafts[at].pinned);
+    for at in order {
+        if all <= room {
+            break;
+        }
+        let before = weight_of([&drafts[at]], Class::Files);
+        draft::shorten([&mut drafts[at]], Class::Files, 0, archive);
+        all = all + weight_of([&drafts[at]], Class::Files) - before;
+    }
 }
 
 /// Shortens prompts until everything fits: the long ones as far as something of them is left, then the oldest give way to
 /// markers, then the one that the session began with, and last the newest, which is what is being worked on. Whether it fits.
 fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
-    let weight = |draft: &Draft| draft::weights([draft], Class::Prompts).iter().sum::<Tokens>();
+    let weight = |draft: &Draft| weight_of([draft], Class::Prompts);
     let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| weight(&drafts[at]) > 0).collect();
     let newest = order.pop();
     if !order.is_empty() {
