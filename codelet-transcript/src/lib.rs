@@ -42,6 +42,7 @@ mod mini_swe_agent;
 mod node;
 mod openai;
 mod opencode;
+pub mod origin;
 mod pi;
 mod recording;
 mod request;
