@@ -7,8 +7,10 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, attachment};
-use codelet_context::message::{Extra, Image, Message, Nature, Parameters, Part, Role, Text, ToolCall, ToolResult};
+use crate::{actions, arguments, attachment, origin};
+use codelet_context::message::{
+    Extra, Image, Message, Nature, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
+};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -98,7 +100,7 @@ pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
     if role != Role::System {
         fields.string("role");
     }
-    let (parts, bare) = match fields.string("content") {
+    let (mut parts, bare) = match fields.string("content") {
         Some(text) if text.is_empty() => (Vec::new(), true),
         Some(text) => (vec![Part::text(text)], true),
         None => match fields.list("content") {
@@ -112,12 +114,27 @@ pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
             }
         },
     };
+    if role == Role::Assistant {
+        disown(&mut parts);
+    }
     Ok(Message {
         role,
         parts,
         bare,
         extra: fields.rest(&["role", "content"]),
     })
+}
+
+/// A reply may hold a notice of the engine, and nothing else that is not the model's own: what it says of itself counts for
+/// nothing.
+fn disown(parts: &mut [Part]) {
+    for part in parts {
+        if let Part::Text(text) = part
+            && text.origin != Origin::Notice
+        {
+            text.origin = Origin::Own;
+        }
+    }
 }
 
 /// Reads one content block. One that lacks what its kind needs is passed on untouched.
@@ -129,8 +146,10 @@ pub(crate) fn block(value: Value) -> Part {
     match fields.peek("type").unwrap_or_default() {
         "text" if fields.has_string("text") => {
             fields.string("type");
+            let origin = origin::take(&mut fields);
             let body = fields.string("text").unwrap_or_default();
-            Part::Text(text_with(body, fields.rest(&["type", "text"])))
+            let text = text_with(body, fields.rest(&["type", "text"]));
+            Part::Text(Text { origin, ..text })
         }
         "thinking" if fields.has_string("thinking") => {
             fields.string("type");

@@ -43,6 +43,7 @@ mod mini_swe_agent;
 mod node;
 mod openai;
 mod opencode;
+pub mod origin;
 mod pi;
 pub mod pictures;
 mod recording;

@@ -1,9 +1,12 @@
 //! The conversation as a file, where the user asks for it: everything that was said, as a request that `codelet compact` reads.
+//!
+//! The form is Anthropic's, whoever was asked: it has a place for whether a tool worked. Thinking and fields that only another
+//! vendor could check are left out, and a text that is not the speaker's own says what it is.
 
 use crate::exit::Failure;
 use crate::output::Output;
 use codelet_agent::session::Session;
-use codelet_transcript::{Document, Format};
+use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -32,9 +35,12 @@ pub fn write(path: &Path, session: &Session) -> Result<(), Failure> {
     envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
     envelope.insert("system".to_owned(), Value::Null);
     envelope.insert("messages".to_owned(), Value::Null);
+    let mut retelling = Retelling::new(|maker: &Maker| maker.form == Format::Anthropic);
+    let said = session.said();
+    let messages = said.iter().filter_map(|message| retelling.message((**message).clone()));
     let document = Document {
         format: Format::Anthropic,
-        messages: session.said().iter().map(|message| (**message).clone()).collect(),
+        messages: messages.map(origin::noted).collect(),
         envelope,
         warnings: Vec::new(),
     };

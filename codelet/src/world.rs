@@ -22,7 +22,8 @@ use std::time::{Duration, SystemTime};
 /// The model that the settings name; `told` hears of a server that is waited for since it is not ready.
 ///
 /// # Errors
-/// When it cannot be asked: an unknown vendor, no key, an address that is none.
+/// When it cannot be asked: an unknown vendor, no key, an address that is none; or when there is a bound on what it may
+/// cost, and nobody knows its price.
 pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, Failure> {
     let name = &settings.model.value;
     let file = settings.models.get(name);
@@ -53,7 +54,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
         ..Choice::default()
     };
     let connected = codelet_providers::connect_telling(&choice, told).await;
-    connected.map_err(|error| {
+    let model = connected.map_err(|error| {
         Failure::Told(match &error {
             codelet_providers::ConnectError::NoKey { vendor, variable } => format!(
                 "there is no key for {vendor}: set ${variable}, or put `{vendor} = \"…\"` under [keys] in {}",
@@ -65,7 +66,13 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
             codelet_providers::ConnectError::UnknownVendor { .. } => format!("{error} (--base-url)"),
             error => error.to_string(),
         })
-    })
+    })?;
+    if settings.max_cost.value.is_some() && model.profile().price.is_none() {
+        return Err(Failure::Told(format!(
+            "nobody knows what {name} costs, so --max-cost cannot be kept; give its prices in the settings, under [models.\"{name}\"]"
+        )));
+    }
+    Ok(model)
 }
 
 /// A key, and where it comes from: the environment before the settings.

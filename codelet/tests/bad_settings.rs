@@ -114,6 +114,37 @@ fn a_cost_limit_needs_a_price() {
 }
 
 #[test]
+fn a_session_with_a_cost_limit_takes_no_model_of_unknown_price() {
+    let bench = Bench::new();
+    let session = |model: &str, said: &str| {
+        let mut command = bench.command(&["--plain", "--model", model, "--max-cost", "1"]);
+        let stdin = std::process::Stdio::piped();
+        let mut child = command
+            .env("ANTHROPIC_API_KEY", "k")
+            .stdin(stdin)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It may end before it reads.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), said.as_bytes());
+        child.wait_with_output().unwrap()
+    };
+    refused(
+        &session("anthropic/unheard-of", "exit\n"),
+        &["--max-cost", "anthropic/unheard-of"],
+    );
+    let changed = session(
+        "anthropic/claude-sonnet-4-5",
+        "/model anthropic/unheard-of\n/model\n/model anthropic/claude-haiku-4-5\n/model\nexit\n",
+    );
+    let text = format!("{}{}", stdout(&changed), stderr(&changed));
+    assert!(text.contains("nobody knows what anthropic/unheard-of costs"), "{text}");
+    assert!(text.contains("anthropic/claude-sonnet-4-5 is asked"), "{text}");
+    assert!(text.contains("anthropic/claude-haiku-4-5 is asked"), "{text}");
+}
+
+#[test]
 fn a_number_that_means_nothing_is_refused() {
     let bench = Bench::new();
     for (line, told) in [

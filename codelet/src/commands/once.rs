@@ -50,12 +50,6 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let Some(model) = model else {
         return Ok(Exit::Interrupted);
     };
-    if settings.max_cost.value.is_some() && model.profile().price.is_none() {
-        let name = &model.profile().name;
-        return Err(Failure::Told(format!(
-            "nobody knows what {name} costs, so --max-cost cannot be kept; give its prices in the settings, under [models.\"{name}\"]"
-        )));
-    }
     if let Some(path) = &chat.transcript {
         transcript::check(path)?;
     }
