@@ -41,7 +41,7 @@ mod read;
 mod recall;
 mod replace;
 pub mod sandbox;
-mod secrets;
+pub mod secrets;
 mod seen;
 pub mod surroundings;
 mod text;
@@ -73,8 +73,7 @@ pub struct Options {
     pub permission: Permission,
     /// Values that are shown nowhere and given to no command: keys.
     pub secrets: Vec<String>,
-    /// The environment that commands get, less what holds a secret by its name (`…_API_KEY`, `…_TOKEN`, `…_SECRET`,
-    /// `…_PASSWORD`) or its value.
+    /// The environment that commands get, less what holds a [secret](secrets::is_secret) by its name or its value.
     pub env: Vec<(OsString, OsString)>,
     /// Names of variables that commands get although they look like a secret.
     pub env_allowed: Vec<String>,

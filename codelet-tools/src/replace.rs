@@ -25,7 +25,7 @@ pub(crate) enum Refusal {
 }
 
 /// Replaces the one occurrence, or all of them. Texts given with `\n` also match lines that end in `\r\n`, and what is
-/// put in their place ends its lines as they do.
+/// put in their place ends its lines as they do: each as the one in its place, where there are as many.
 pub(crate) fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, Refusal> {
     if old.contains('\r') {
         // Somebody who names carriage returns means them; if there are none, `\r\n` was said for a line's end.
@@ -96,15 +96,29 @@ impl Lines<'_> {
             let changed = self.in_file(whole.start + head)..self.in_file(whole.end - tail);
             done.bytes.extend_from_slice(&bytes[from..changed.start]);
             let start = done.bytes.len();
-            match self.ends_crlf(&whole) && middle.contains('\n') {
-                true => done.bytes.extend_from_slice(middle.replace('\n', "\r\n").as_bytes()),
-                false => done.bytes.extend_from_slice(middle.as_bytes()),
-            }
+            self.put(&mut done.bytes, middle, whole.start + head..whole.end - tail, &whole);
             done.places.push(start..done.bytes.len());
             from = changed.end;
         }
         done.bytes.extend_from_slice(&bytes[from..]);
         Ok(done)
+    }
+
+    /// Appends what is put in the place of this range, which lies in what was found.
+    fn put(&self, bytes: &mut Vec<u8>, new: &str, range: Range<usize>, whole: &Range<usize>) {
+        let is_crlf = |at: usize| self.ends.binary_search(&at).is_ok();
+        let stood = memchr::memchr_iter(b'\n', &self.text[range.clone()]);
+        let mut stood: Vec<bool> = stood.map(|at| is_crlf(range.start + at)).collect();
+        let ends = memchr::memchr_iter(b'\n', new.as_bytes()).count();
+        if stood.len() != ends {
+            stood = vec![self.ends_crlf(whole); ends];
+        }
+        let mut lines = new.split('\n');
+        bytes.extend_from_slice(lines.next().unwrap_or_default().as_bytes());
+        for (line, is_crlf) in lines.zip(stood) {
+            bytes.extend_from_slice(if is_crlf { b"\r\n" } else { b"\n" });
+            bytes.extend_from_slice(line.as_bytes());
+        }
     }
 
     fn find(&self, old: &[u8], all: bool) -> Result<Vec<usize>, Refusal> {
@@ -215,6 +229,8 @@ mod tests {
             "a\r\nb\r\nc\r\nd\nx\r\ne\n",
         );
         check("a\nb\r\nc\n", "a\nb\nc", "a\nb\nC", "a\nb\r\nC\n");
+        check("a\r\nb\nc\r\n", "a\nb\nc", "A\nB\nC", "A\r\nB\nC\r\n");
+        check("a\nb\r\nc\n", "a\nb\nc\n", "A\nB\nC\n", "A\nB\r\nC\n");
     }
 
     #[test]

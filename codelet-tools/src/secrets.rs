@@ -1,4 +1,4 @@
-//! Values that nobody is to see, taken out of whatever is shown.
+//! Values that nobody is to see, taken out of whatever is shown; and by which names, and in which addresses, they go.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -7,8 +7,183 @@ use std::ffi::{OsStr, OsString};
 const SHORTEST: usize = 8;
 /// What stands in place of a secret.
 const MASK: &str = "[secret]";
-/// Ends of the names of variables that hold secrets.
-const ENDS: [&str; 5] = ["API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "SECRET_ACCESS_KEY"];
+/// What the names of secrets have in them, whatever stands between the words.
+const ANYWHERE: &[&str] = &[
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "SSHPASS",
+    "SECRET",
+    "CREDENTIAL",
+    "APIKEY",
+    "ACCESSKEY",
+    "PRIVATEKEY",
+    "AUTHTOKEN",
+    "ACCESSTOKEN",
+    "CONNECTIONSTRING",
+];
+/// Words of a name, one of which says as much; `TOKENIZERS_PARALLELISM` and `MAX_TOKENS` have none of them.
+const WORDS: &[&str] = &["TOKEN", "AUTHORIZATION", "AUTHENTICATION", "JWT"];
+/// What names of secrets end in; `KEYBOARD`, `SSH_AUTH_SOCK` and `PASS_COUNT` do not.
+const LAST: &[&str] = &["KEY", "AUTH", "COOKIE", "PASS", "PWD", "PW", "PAT"];
+/// Words of the names of keys that are everybody's, or that open nothing.
+const OPEN_KEYS: &[&str] = &[
+    "PUBLIC",
+    "PUB",
+    "PUBLISHABLE",
+    "PRIMARY",
+    "FOREIGN",
+    "SORT",
+    "PARTITION",
+    "CACHE",
+    "HOT",
+    "COMPOSE",
+];
+/// Names that end like this tell where a secret is, or what it is like.
+const ABOUT: &[&str] = &[
+    "FILE",
+    "PATH",
+    "DIR",
+    "DIRECTORY",
+    "FOLDER",
+    "HOME",
+    "STORE",
+    "NAME",
+    "ID",
+    "TYPE",
+    "URL",
+    "URI",
+    "ENDPOINT",
+    "HOST",
+    "PORT",
+    "LENGTH",
+    "LEN",
+    "LIMIT",
+    "SIZE",
+    "COUNT",
+    "MIN",
+    "MAX",
+    "TTL",
+    "AGE",
+    "EXPIRY",
+    "EXPIRES",
+    "TIMEOUT",
+    "PROVIDER",
+    "HELPER",
+    "MODE",
+    "ENABLED",
+    "REQUIRED",
+    "POLICY",
+    "REGION",
+    "ALGORITHM",
+    "FORMAT",
+    "VERSION",
+    "SOCK",
+    "COMMAND",
+    "PROMPT",
+];
+/// A name before the host of an address that is as long as this is a key and no name.
+const LONG_NAME: usize = 20;
+/// Values of variables are looked for in texts from this length on, if letters and digits are in them. What people make
+/// up stands in other places, too: whoever has `postgres` for a password would find it gone from every text.
+const MADE_BY_MACHINE: usize = 16;
+
+/// Whether a variable, argument or header of this name holds a secret, as far as the name says.
+///
+/// A name that only sounds like one costs little: a command does without the variable. So whatever is not known to be
+/// harmless is taken for one.
+pub fn is_secret_name(name: &str) -> bool {
+    let words = words(name);
+    let Some((last, before)) = words.split_last() else {
+        return false;
+    };
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    if ABOUT.contains(&last.as_str()) && before.last().is_none_or(|word| word != "SECRET" || last != "ID") {
+        return false;
+    }
+    let joined = words.concat();
+    ANYWHERE.iter().any(|part| joined.contains(part))
+        || has(WORDS)
+        || words.iter().any(|word| word.ends_with("TOKEN"))
+        || match last.as_str() {
+            "KEY" => !has(OPEN_KEYS),
+            // The folder that a shell stands in.
+            "PWD" => !before.is_empty(),
+            last => LAST.contains(&last),
+        }
+}
+
+/// Whether this is a secret: by the name that it goes by, unless it is only the place of one, or by a password in an
+/// address.
+pub fn is_secret(name: &str, value: &str) -> bool {
+    let is_place = value.starts_with(['/', '~', '.']) && joined(name).contains("CREDENTIAL");
+    (is_secret_name(name) && !is_place) || password(value).is_some()
+}
+
+/// The password in an address such as `postgres://ada:lovelace@host/app`, or the key that stands there as a name. One for
+/// this very machine (`postgres://postgres:postgres@localhost/test`) keeps nobody out, and tests cannot do without it.
+pub fn password(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once("://") {
+        let end = behind.find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\''));
+        let authority = &behind[..end.unwrap_or(behind.len())];
+        if let Some((user, _)) = authority.rsplit_once('@').filter(|(_, host)| !is_here(host)) {
+            match user.split_once(':') {
+                Some((_, password)) if !password.is_empty() => return Some(password),
+                None if user.len() >= LONG_NAME => return Some(user),
+                _ => {}
+            }
+        }
+        rest = behind;
+    }
+    None
+}
+
+fn is_here(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]") || host == "[::1]"
+}
+
+/// The values of an environment that are to be shown nowhere, but for those that are given to commands.
+pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
+    let is_made_by_machine = |value: &str| {
+        value.len() >= MADE_BY_MACHINE
+            && value.contains(|c: char| c.is_ascii_digit())
+            && value.contains(|c: char| c.is_ascii_alphabetic())
+    };
+    let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed == name);
+    let of_text = env
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    of_text
+        .filter(|(name, value)| !is_allowed(name) && is_secret(name, value))
+        .map(|(name, value)| password(value).filter(|_| !is_secret_name(name)).unwrap_or(value))
+        .filter(|value| is_made_by_machine(value))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The words of a name, in capitals and without their numbers: `API`, `KEY` for `apiKey2`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for c in name.chars() {
+        let begins = c.is_uppercase() && was_small;
+        if begins || !c.is_alphanumeric() {
+            words.push(String::new());
+        }
+        was_small = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphabetic()) {
+            word.extend(c.to_uppercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn joined(name: &str) -> String {
+    words(name).concat()
+}
 
 /// The values.
 #[derive(Clone, Default)]
@@ -46,10 +221,9 @@ impl Secrets {
         env.iter()
             .filter(move |(name, value)| {
                 let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-                let upper = name.to_ascii_uppercase();
                 let is_allowed = allowed.iter().any(|allowed| *allowed == *name);
                 let holds_one = self.0.iter().any(|secret| value.contains(secret.as_str()));
-                !holds_one && (is_allowed || !ENDS.iter().any(|end| upper.ends_with(end)))
+                !holds_one && (is_allowed || !is_secret(&name, &value))
             })
             .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
@@ -106,6 +280,8 @@ mod tests {
             ("INNOCENT", "key=sk-123456789"),
             ("AWS_SECRET_ACCESS_KEY", "x"),
             ("TOKENS", "4"),
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/home/ada/account.json"),
+            ("DATABASE_URL", "postgres://ada:lovelace@db/app"),
         ]
         .map(|(name, value)| (name.into(), value.into()))
         .to_vec();
@@ -116,12 +292,135 @@ mod tests {
                 .map(|(name, _)| name.to_string_lossy().into_owned())
                 .collect()
         };
-        assert_eq!(names(&[]), ["PATH", "TOKENS"]);
+        let harmless = ["PATH", "TOKENS", "GOOGLE_APPLICATION_CREDENTIALS"];
+        assert_eq!(names(&[]), harmless);
         // Allowing a name does not allow the value of a key.
-        assert_eq!(names(&["NPM_TOKEN", "INNOCENT"]), ["PATH", "NPM_TOKEN", "TOKENS"]);
+        let [path, others @ ..] = harmless;
+        let expected = [&[path, "NPM_TOKEN"][..], &others].concat();
+        assert_eq!(names(&["NPM_TOKEN", "INNOCENT"]), expected);
+    }
+
+    #[test]
+    fn a_name_says_that_it_is_a_secrets() {
+        for name in [
+            "OPENAI_API_KEY",
+            "OPENAI_KEY",
+            "API_KEY_2",
+            "GITHUB_TOKEN",
+            "NPMTOKEN",
+            "SLACK_TOKEN_PROD",
+            "npm_config_//registry.npmjs.org/:_authToken",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "DB_PASS",
+            "DB_PASS2",
+            "SSHPASS",
+            "GITHUB_PAT",
+            "DJANGO_SECRET_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "VAULT_SECRET_ID",
+            "SSH_PRIVATE_KEY",
+            "AZURE_CLIENT_SECRET",
+            "AZURE_STORAGE_CONNECTION_STRING",
+            "AWS_CREDENTIALS",
+            "REDISCLI_AUTH",
+            "RELEASE_COOKIE",
+            "--api-key",
+            "--apiKey",
+            "--password",
+            "Authorization",
+            "X-Api-Key",
+            "Private-Token",
+            "key",
+            "pass",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in [
+            "PATH",
+            "PWD",
+            "OLDPWD",
+            "TOKENIZERS_PARALLELISM",
+            "MAX_TOKENS",
+            "TOKEN_LIMIT",
+            "KEYBOARD",
+            "KEYTIMEOUT",
+            "MONKEY",
+            "LESSKEY",
+            "SSH_AUTH_SOCK",
+            "XAUTHORITY",
+            "GIT_ASKPASS",
+            "SSH_ASKPASS",
+            "PGPASSFILE",
+            "PASSWORD_STORE_DIR",
+            "POSTGRES_PASSWORD_FILE",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SHARED_CREDENTIALS_FILE",
+            "TOKEN_URL",
+            "SSH_PUBLIC_KEY",
+            "STRIPE_PUBLISHABLE_KEY",
+            "SORT_KEY",
+            "BYPASS",
+            "COMPASS",
+            "PATTERN",
+            "AUTHOR",
+            "GIT_AUTHOR_NAME",
+            "GNOME_KEYRING_CONTROL",
+            "",
+            "__",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_found_in_an_address() {
+        for (text, found) in [
+            ("postgres://ada:lovelace@db/app", Some("lovelace")),
+            ("see redis://:p@ss@host:6379/0", Some("p@ss")),
+            (
+                "https://ghp_0123456789abcdefghij@github.com/a/b",
+                Some("ghp_0123456789abcdefghij"),
+            ),
+            ("http://a/ and amqp://u:p@h", Some("p")),
+            ("postgres://postgres:postgres@localhost/test", None),
+            ("redis://:p@127.0.0.1:6379", None),
+            ("amqp://u:p@[::1]", None),
+            ("amqp://u:p@[::1]:5672/", None),
+            ("amqp://u:p@localhost.example", Some("p")),
+            ("https://git@github.com/a/b", None),
+            ("https://ada:@host", None),
+            ("https://host:8080/a?b=c:d@e", None),
+            ("file:///home/a:b@c", None),
+            ("ada:lovelace@db", None),
+            ("://", None),
+        ] {
+            assert_eq!(password(text), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_nobodys_words_are_looked_for() {
+        let env: Vec<(OsString, OsString)> = [
+            ("STRIPE_KEY", "sk_live_0123456789"),
+            ("DB_PASSWORD", "postgres"),
+            ("DATABASE_URL", "postgres://ada:c0ffee0123456789@db/app"),
+            ("SHELL_LIKE", "a0123456789abcdefghij"),
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/home/ada/project-1/account.json"),
+            ("PASSED_TOKEN", "t_0123456789abcdefghij"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .to_vec();
+        let found = values(&env, &["PASSED_TOKEN".to_owned()]);
+        assert_eq!(found, ["sk_live_0123456789", "c0ffee0123456789"]);
     }
 
     proptest! {
+        #[test]
+        fn any_name_and_value_is_judged_without_a_panic(name in ".{0,30}", value in "[a:/@ä?#.]{0,30}") {
+            let _ = is_secret(&name, &value);
+        }
+
         #[test]
         fn a_secret_in_pieces_is_hidden(pieces in prop::collection::vec(prop::sample::select(vec!["abcdefgh", "abcd", "efgh", "ab", "x", "ä", "abcdefghij", "ij"]), 0..12)) {
             let secrets = Secrets::new(&["abcdefgh".to_owned(), "abcdefghij".to_owned()]);

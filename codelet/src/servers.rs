@@ -4,6 +4,7 @@ use crate::exit::words;
 use crate::paint::clean;
 use crate::settings::{Key, LONGEST_WAIT};
 use codelet_mcp::{Reach, Server};
+use codelet_tools::secrets::{is_secret, is_secret_name, password};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -51,14 +52,6 @@ pub struct ServerFile {
     enabled: Option<bool>,
 }
 
-/// Names of variables and arguments that hold secrets, in part.
-const SECRET: [&str; 5] = ["key", "token", "secret", "password", "auth"];
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET.iter().any(|part| name.contains(part))
-}
-
 impl ServerFile {
     /// Says what makes no sense.
     pub fn check(&self, name: &str) -> Result<(), String> {
@@ -97,11 +90,9 @@ impl ServerFile {
 
     /// Whether a key stands in it, and not only the name of the variable that holds it.
     pub fn holds_keys(&self) -> bool {
-        let is_there = |value: &Key| !value.reveal().is_empty() && !value.reveal().contains("${");
-        self.headers
-            .iter()
-            .any(|(name, value)| is_secret(name) && is_there(value))
-            || self.env.iter().any(|(name, value)| is_secret(name) && is_there(value))
+        let is_there = |value: &str| !value.is_empty() && !value.contains("${");
+        let mut values = self.headers.iter().chain(&self.env);
+        values.any(|(name, value)| is_there(value.reveal()) && is_secret(name, value.reveal()))
     }
 
     /// It in one line, without anything that may be a secret.
@@ -111,19 +102,22 @@ impl ServerFile {
                 let mut words = vec![command.clone()];
                 let mut hides = false;
                 for argument in &self.args {
-                    let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
-                    words.push(match (hides, is_secret(name), value) {
+                    // `--api-key=…`, or a header such as `Authorization: …`.
+                    let at = argument.find(['=', ':']).map_or(argument.len(), |at| at + 1);
+                    let (name, value) = argument.split_at(at);
+                    let holds_one = is_secret_name(name);
+                    words.push(match (hides, holds_one, value) {
                         (true, ..) => "…".to_owned(),
                         (false, true, "") => name.to_owned(),
-                        (false, true, _) => format!("{name}=…"),
-                        (false, false, _) => argument.clone(),
+                        (false, true, _) => format!("{name}…"),
+                        (false, false, _) => shown(argument),
                     });
-                    hides = is_secret(name) && value.is_empty() && name.starts_with('-');
+                    hides = holds_one && value.is_empty() && name.starts_with('-');
                 }
                 words.join(" ")
             }
             // Behind the path may stand a key.
-            (None, Some(url)) => address(url.reveal()),
+            (None, Some(url)) => shown(url.reveal()),
             (None, None) => String::new(),
         };
         let names: Vec<&str> = self.env.keys().chain(self.headers.keys()).map(String::as_str).collect();
@@ -208,11 +202,11 @@ fn certificates(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Scheme, host and path of an address.
-fn address(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or(url);
+/// Scheme, host and path of an address; anything else as it is.
+fn shown(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, rest)) => {
+            let rest = rest.split(['?', '#']).next().unwrap_or(rest);
             let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
             // Before the host may stand a password.
             let host = host.rsplit('@').next().unwrap_or(host);
@@ -255,14 +249,15 @@ pub fn named(
                 .notices
                 .push(format!("MCP server {name}: {why}, so it is not used")),
         }
-        let set = file
-            .env
-            .iter()
-            .filter(|(name, _)| is_secret(name))
-            .map(|(_, value)| value);
-        named
-            .secrets
-            .extend(set.filter_map(|value| expand(value.reveal(), look_up).ok()));
+        for (name, value) in &file.env {
+            let Ok(value) = expand(value.reveal(), look_up) else {
+                continue;
+            };
+            if is_secret(name, &value) {
+                let password = password(&value).filter(|_| !is_secret_name(name)).map(str::to_owned);
+                named.secrets.push(password.unwrap_or(value));
+            }
+        }
     }
     named
 }
@@ -395,9 +390,24 @@ mod tests {
             "command = \"npx\"\nargs = [\"-y\", \"pkg\", \"--token\", \"abc\", \"--api-key=def\", \"/dir\"]\nenv = { A_TOKEN = \"ghi\" }",
         );
         assert_eq!(shown.show(), "npx -y pkg --token … --api-key=… /dir (sets A_TOKEN)");
+        let shown = file(
+            "command = \"npx\"\nargs = [\"--header\", \"Authorization: Bearer abc\", \"--pass\", \"abc\", \"postgres://u:abc@host/db?password=abc\", \"--monkey\", \"x:y\"]",
+        );
+        assert_eq!(
+            shown.show(),
+            "npx --header Authorization:… --pass … postgres://host/db --monkey x:y"
+        );
         let shown = file("url = \"https://u:pw@host/mcp?key=abc\"\nheaders = { Authorization = \"Bearer abc\" }");
         assert_eq!(shown.show(), "https://host/mcp (sets Authorization)");
         assert!(shown.holds_keys() && !format!("{shown:?}").contains("abc"));
-        assert!(!file("command = \"x\"\nenv = { A_TOKEN = \"${TOKEN}\", DEBUG = \"1\" }").holds_keys());
+        assert!(
+            !file("command = \"x\"\nenv = { A_TOKEN = \"${TOKEN}\", DEBUG = \"1\", KEYBOARD = \"de\" }").holds_keys()
+        );
+        for held in ["PGPASSWORD = \"x\"", "DATABASE_URL = \"postgres://u:abc@host/db\""] {
+            assert!(
+                file(&format!("command = \"x\"\nenv = {{ {held} }}")).holds_keys(),
+                "{held}"
+            );
+        }
     }
 }

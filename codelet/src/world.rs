@@ -132,7 +132,7 @@ pub struct Equipment {
     pub notices: Vec<String>,
 }
 
-/// The keys of the settings and of the environment: they are shown nowhere.
+/// The keys of the settings, and the keys and other secrets of the environment: they are shown nowhere.
 pub fn secrets(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
@@ -140,6 +140,8 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
             .flat_map(|vendor| vendor.keys)
             .filter_map(|name| variable(name)),
     );
+    let environment: Vec<_> = std::env::vars_os().collect();
+    secrets.extend(codelet_tools::secrets::values(&environment, &[]));
     secrets
 }
 

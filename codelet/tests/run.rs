@@ -512,6 +512,55 @@ fn a_key_is_not_in_reach_of_a_command() {
 }
 
 #[test]
+fn no_secret_of_the_environment_reaches_a_command_or_the_model() {
+    let bench = Bench::new();
+    let (made_by_machine, of_database) = ("rk_live_0123456789abcdef", "c0ffee0123456789");
+    bench.file(
+        ".env",
+        &format!("STRIPE_KEY={made_by_machine}\nDB={of_database}\nUSER=postgres\n"),
+    );
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies([
+            Reply::call("Read", json!({"file_path": ".env"})),
+            Reply::call("Bash", json!({"command": "env"})),
+            Reply::text("Done."),
+        ]),
+    );
+    let mut command = bench.asking(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+    let output = command
+        .env("STRIPE_KEY", made_by_machine)
+        .env("PGPASSWORD", "postgres")
+        .env("DATABASE_URL", format!("postgres://ada:{of_database}@db.example/app"))
+        .env("TOKENIZERS_PARALLELISM", "false")
+        .env("KEYBOARD", "de")
+        .output()
+        .unwrap();
+    ended(&output, 0);
+    let record = server.record();
+    let result = |at: usize| record.exchanges[at].request.results().last().unwrap().1.to_owned();
+    // A word that anybody might use stands where it stood.
+    let read = result(1);
+    for shown in ["STRIPE_KEY=[secret]", "DB=[secret]", "USER=postgres"] {
+        assert!(read.contains(shown), "{shown}: {read}");
+    }
+    let printed = result(2);
+    for shown in ["TOKENIZERS_PARALLELISM=false", "KEYBOARD=de"] {
+        assert!(printed.contains(shown), "{shown}: {printed}");
+    }
+    for hidden in ["STRIPE_KEY", "PGPASSWORD", "DATABASE_URL"] {
+        assert!(!printed.contains(hidden), "{hidden}: {printed}");
+    }
+    for exchange in &record.exchanges {
+        let asked = exchange.request.json().to_string();
+        assert!(
+            !asked.contains(made_by_machine) && !asked.contains(of_database),
+            "{asked}"
+        );
+    }
+}
+
+#[test]
 fn a_filter_in_a_repositorys_settings_is_not_run() {
     let bench = Bench::new();
     let make = "git init -q && echo one > f.txt && git add . && git -c user.name=a -c user.email=b commit -qm one && \

@@ -336,3 +336,28 @@ fn a_short_command_takes_little_time() {
     // A few milliseconds on a quiet machine.
     assert!(times[7] < Duration::from_millis(250), "{times:?}");
 }
+
+#[test]
+fn a_command_gets_no_variable_that_holds_a_secret_whatever_its_ending() {
+    let trial = Trial::with(Permission::All, |options| {
+        options.env = [
+            ("PATH", "/usr/bin:/bin"),
+            ("PGPASSWORD", "hunter2hunter2"),
+            ("DJANGO_SECRET_KEY", "abcabcabcabc"),
+            ("DATABASE_URL", "postgres://ada:lovelace1815@db.example/app"),
+            ("TOKENIZERS_PARALLELISM", "false"),
+            ("KEYBOARD", "de"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("REPOSITORY_URL", "https://git@example.org/x.git"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .to_vec();
+    });
+    assert_eq!(
+        run(
+            &trial,
+            "for name in PGPASSWORD DJANGO_SECRET_KEY DATABASE_URL TOKENIZERS_PARALLELISM KEYBOARD SSH_AUTH_SOCK REPOSITORY_URL; do echo \"$name=${!name-none}\"; done"
+        ),
+        "PGPASSWORD=none\nDJANGO_SECRET_KEY=none\nDATABASE_URL=none\nTOKENIZERS_PARALLELISM=false\nKEYBOARD=de\nSSH_AUTH_SOCK=/run/agent\nREPOSITORY_URL=https://git@example.org/x.git\n"
+    );
+}
