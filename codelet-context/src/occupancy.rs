@@ -117,11 +117,6 @@ impl Occupancy {
         self.shown / self.estimated
     }
 
-    /// Takes over what the reports of a later state of the same session have shown about estimates.
-    pub fn keep_ratio(&mut self, later: &Occupancy) {
-        (self.shown, self.estimated) = (later.shown, later.estimated);
-    }
-
     /// An estimate, as this session's reports say it should have been.
     pub fn scale(&self, estimate: Tokens) -> Tokens {
         (estimate as f64 * self.ratio()).ceil() as Tokens

@@ -296,9 +296,5 @@ fn of_many_pictures_the_newest_stay_and_the_oldest_give_way() {
     assert!(shown.is_sorted(), "from some picture on all are there: {shown:?}");
     let alone = compact(&messages.into_iter().collect(), Target::Budget(5_000));
     assert!(alone.after.tokens <= 5_000);
-    assert!(
-        own_words(&alone)
-            .iter()
-            .any(|words| *words == "And what is wrong in picture 19?")
-    );
+    assert!(own_words(&alone).contains(&"And what is wrong in picture 19?"));
 }

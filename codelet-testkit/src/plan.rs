@@ -408,7 +408,7 @@ fn thinking(seal: Seal, words: Words) -> Part {
         body: Body::from(body),
         signature,
         redacted,
-        is_wanted_back: matches!(seal, Seal::Open) && words.seed % 2 == 0,
+        is_wanted_back: matches!(seal, Seal::Open) && words.seed.is_multiple_of(2),
         extra: Extra::default(),
     })
 }

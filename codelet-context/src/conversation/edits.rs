@@ -389,8 +389,9 @@ impl Conversation {
     }
 
     /// Goes back to how this conversation was when `earlier` was cloned from it. What was said goes; what the user and
-    /// the provider have settled since stays: pins, the focus, the model with its prices, the bill, the limit and the
-    /// ratio that reports have shown. Everything that was ever removed can still be read back.
+    /// the provider have settled since stays: pins, the focus, the model with its prices, the bill, and a limit that was
+    /// learned. What is estimated goes back too, so that the same prompt makes the same request. Everything that was ever
+    /// removed can still be read back.
     pub fn restore(&mut self, earlier: Conversation) {
         let later = std::mem::replace(self, earlier);
         self.tracker.keep_bill(&later.tracker);
@@ -405,7 +406,6 @@ impl Conversation {
             .pins
             .but_for(|pin| matches!(pin, Pin::Message(index) if *index >= said));
         self.focus = later.focus;
-        self.occupancy.keep_ratio(&later.occupancy);
         self.view.archive.merge(&later.view.archive);
         // Edits since then are on record, and count as taken back.
         let since = later.edits.into_iter().skip(self.edits.len());
