@@ -80,7 +80,7 @@ fn after_a_continuation_that_was_interrupted_the_next_prompt_is_taken() {
             session.see("It is found");
         }
         session.interrupt();
-        session.wait("interrupted");
+        session.wait("kept: ");
         session.say("Leave it.");
         session.wait("As you like.");
         leave(&mut session, &server);
@@ -111,7 +111,7 @@ fn a_search_beside_a_call_is_gone_on_with_or_closed() {
         session.say("Once more.");
         session.wait("began");
         session.interrupt();
-        session.wait("interrupted");
+        session.wait("kept: ");
         session.say("Leave it.");
         session.wait("As you like.");
         leave(session, server);
