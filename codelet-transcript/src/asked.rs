@@ -28,8 +28,10 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
 
 /// What is wrong with a file that cannot be read in the form that was asked for: the form, where it reads in another.
 pub(crate) fn blame(bytes: &[u8], asked: Format, error: ReadError) -> ReadError {
-    match detect(bytes).filter(|found| *found != asked) {
-        Some(found) if record_as(bytes, found).is_ok() => ReadError::OtherForm { asked, found },
+    match detect(bytes) {
+        Some(found) if found != asked && record_as(bytes, found).is_ok() => ReadError::OtherForm { asked, found },
+        // Nothing but the question says that the file looks like it.
+        None if matches!(error, ReadError::NothingRead(_)) => ReadError::NothingFound(asked),
         _ => error,
     }
 }

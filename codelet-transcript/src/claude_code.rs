@@ -20,6 +20,9 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut session = Session::default();
     while let Some(entry) = lines.next()? {
+        if let Some(kind) = unread(&entry.fields) {
+            lines.note_unread(entry.line, kind);
+        }
         if let Some(kind) = session.entry(entry.fields) {
             lines.note_unknown(entry.line, &kind);
         }
@@ -29,6 +32,14 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         document: gather.finish(Format::ClaudeCode, lines.into_warnings()),
         requests,
     })
+}
+
+/// The kind of an entry that should say something and holds nothing to read it from.
+fn unread(fields: &Fields) -> Option<&str> {
+    let kind = take::str(fields, "type");
+    let content = fields.get("message").and_then(|message| message.get("content"));
+    let is_read = content.is_some_and(|content| content.is_string() || content.is_array());
+    (matches!(kind, "user" | "assistant") && !is_read).then_some(kind)
 }
 
 /// The tree of entries, in the order of the file.
@@ -314,7 +325,7 @@ fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
 }
 
 /// Kinds of entry that this version reads, or knows to hold nothing that the model saw.
-fn is_known(kind: &str) -> bool {
+pub(crate) fn is_known(kind: &str) -> bool {
     const KNOWN: &[&str] = &[
         "agent-color",
         "agent-name",

@@ -172,7 +172,7 @@ fn file(mut fields: Fields) -> Option<Part> {
 }
 
 /// Families of events that hold nothing more than what is read from the others.
-fn is_known(kind: &str) -> bool {
+pub(crate) fn is_known(kind: &str) -> bool {
     const FAMILIES: &[&str] = &[
         "abort",
         "assistant",
@@ -193,6 +193,7 @@ fn is_known(kind: &str) -> bool {
         "subagent",
         "system",
         "tool",
+        "user",
         "user_input",
     ];
     FAMILIES.contains(&kind.split('.').next().unwrap_or_default())

@@ -1,7 +1,7 @@
 //! Which form a file has, from its structure alone. Looks over the bytes and builds nothing.
 
-use crate::Format;
 use crate::skim::Skim;
+use crate::{Format, claude_code, copilot};
 
 /// Entries of a session file that are looked at: the first ones may be of kinds that several agents share.
 const ENTRIES: usize = 200;
@@ -18,40 +18,82 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
 
 /// A session file: one object after another.
 fn entries(first: Skim) -> Option<Format> {
-    std::iter::successors(Some(first), |entry| entry.after())
-        .take(ENTRIES)
-        .find_map(entry)
+    let mut likely = None;
+    for entry in std::iter::successors(Some(first), |entry| entry.after()).take(ENTRIES) {
+        match self::entry(entry) {
+            Shows::Form(format) => return Some(format),
+            Shows::Perhaps(format) => likely = likely.or(Some(format)),
+            Shows::Nothing => {}
+        }
+    }
+    likely
 }
 
-fn entry(entry: Skim) -> Option<Format> {
+/// What an entry shows of the form of its file.
+enum Shows {
+    Form(Format),
+    /// Unless another entry shows another form.
+    Perhaps(Format),
+    Nothing,
+}
+
+fn entry(entry: Skim) -> Shows {
     let mut has = Keys::default();
     let mut kind = None;
+    let mut message = None;
     for (name, value) in entry.members() {
         has.note(name);
-        if name == "type" {
-            kind = value.string();
+        match name {
+            "type" => kind = value.string(),
+            "message" => message = Some(value),
+            _ => {}
         }
     }
     let has = |name| has.has(name);
-    if has("parentUuid") || has("leafUuid") || has("sessionId") || has("uuid") || (has("messageId") && has("snapshot"))
+    let is_linked = has("parentUuid") || has("sessionId") || has("uuid");
+    if is_linked && message.is_some_and(|message| message.get("parts").is_some()) {
+        return Shows::Form(Format::QwenCode);
+    }
+    if has("messageId") && has("snapshot") || (is_linked || has("leafUuid")) && kind.is_some_and(claude_code::is_known)
     {
-        return Some(Format::ClaudeCode);
+        // Notes of the program come before anything is said, and look alike in both.
+        let may_be_other = kind == Some("system") && !has("message");
+        let claude_code = Format::ClaudeCode;
+        return if may_be_other {
+            Shows::Perhaps(claude_code)
+        } else {
+            Shows::Form(claude_code)
+        };
     }
-    if has("payload") && kind.is_some() {
-        return Some(Format::Codex);
+    if has("payload") && kind.is_some_and(is_of_codex) {
+        return Shows::Form(Format::Codex);
     }
-    if has("data") && has("timestamp") && kind.is_some() {
-        return Some(Format::Copilot);
+    if has("data") && has("timestamp") && kind.is_some_and(|kind| kind.contains('.') && copilot::is_known(kind)) {
+        return Shows::Form(Format::Copilot);
     }
-    match kind {
-        Some("session") if has("cwd") || has("version") => Some(Format::Pi),
-        Some("message") if has("message") => Some(Format::Pi),
+    let format = match kind {
+        Some("session") if has("cwd") || has("version") => Format::Pi,
+        Some("message") if message.is_some_and(|message| message.get("role").is_some()) => Format::Pi,
         // Codex once wrote the bare items of its requests, after a line with the instructions.
-        Some("message") if has("role") && has("content") => Some(Format::Codex),
-        Some("function_call" | "function_call_output" | "reasoning" | "local_shell_call") => Some(Format::Codex),
-        None if has("timestamp") && (has("instructions") || has("git")) && has("id") => Some(Format::Codex),
-        _ => None,
-    }
+        Some("message") if has("role") && has("content") => Format::Codex,
+        Some("function_call" | "function_call_output" | "reasoning" | "local_shell_call") => Format::Codex,
+        None if has("timestamp") && (has("instructions") || has("git")) && has("id") => Format::Codex,
+        _ => return Shows::Nothing,
+    };
+    Shows::Form(format)
+}
+
+fn is_of_codex(kind: &str) -> bool {
+    const KINDS: [&str; 7] = [
+        "session_meta",
+        "response_item",
+        "event_msg",
+        "turn_context",
+        "compacted",
+        "session_state",
+        "world_state",
+    ];
+    KINDS.contains(&kind)
 }
 
 /// Names of keys that were seen and matter.
@@ -179,6 +221,15 @@ fn list(list: Skim) -> Option<Format> {
     Some(clues.vendor().unwrap_or(plain))
 }
 
+/// Whether an item of this type stands in requests to Responses.
+fn is_item(kind: &str) -> bool {
+    const KINDS: [&str; 5] = ["message", "reasoning", "item_reference", "compaction", "mcp_list_tools"];
+    KINDS.contains(&kind)
+        || ["_call", "_output", "_response", "_request"]
+            .iter()
+            .any(|end| kind.ends_with(end))
+}
+
 /// What messages show of their vendor.
 #[derive(Default)]
 struct Clues {
@@ -226,7 +277,7 @@ impl Clues {
                 _ => {}
             }
         }
-        self.items |= !has_role && message.get("type").is_some();
+        self.items |= !has_role && message.get_string("type").is_some_and(is_item);
     }
 
     fn block(&mut self, block: Skim) {

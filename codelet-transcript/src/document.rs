@@ -50,6 +50,15 @@ pub enum Warning {
         /// Kinds of block, and how many of each.
         kinds: Vec<(String, usize)>,
     },
+    /// Entries that should hold something that was said, and hold nothing that can be read as such, were passed over.
+    UnreadEntry {
+        /// The first of them, counted from 1.
+        line: usize,
+        /// What it calls itself.
+        kind: String,
+        /// How many there are, of all kinds.
+        count: usize,
+    },
     /// An entry of a kind that this version does not know was passed over.
     UnknownEntry {
         /// Counted from 1.
@@ -87,6 +96,10 @@ impl std::fmt::Display for Warning {
                 }
                 Ok(())
             }
+            Warning::UnreadEntry { line, kind, count } => write!(
+                f,
+                "line {line}: this entry of kind {kind:?} holds nothing that can be read and was left out; entries like it: {count}"
+            ),
             Warning::UnknownEntry { line, kind } => {
                 write!(f, "line {line}: an entry of unknown kind {kind:?} was left out")
             }

@@ -58,6 +58,29 @@ pub enum ReadError {
     /// Nothing in the file is of the form that was asked for.
     #[error("line 1: nothing in this file reads as {0}, expected one of the forms that `codelet formats` lists")]
     NothingFound(Format),
+    /// There are entries, and in the form that the file seems to have, none of them says anything.
+    #[error(
+        "line 1: this looks like {0}, but nothing in it can be read, expected one of the forms that `codelet formats` lists"
+    )]
+    NothingRead(Format),
+    /// There are more entries that could not be read than messages.
+    #[error(
+        "line 1: this looks like {format}, but most of what is said in it cannot be read ({unread} entries), expected one of the forms that `codelet formats` lists"
+    )]
+    MostUnread {
+        /// The form that the file seems to have.
+        format: Format,
+        /// Entries, or messages, that could not be read.
+        unread: usize,
+    },
+    /// The messages are in the words of a program or vendor that is not read.
+    #[error(
+        "line 1: the messages are those of {of}, which are not read, expected one of the forms that `codelet formats` lists"
+    )]
+    Foreign {
+        /// Whose words they are.
+        of: &'static str,
+    },
     /// The form is for people and is not read.
     #[error("{0} is written only, expected one of the forms that `codelet formats` lists as read")]
     NotReadable(Format),

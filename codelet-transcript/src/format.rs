@@ -21,6 +21,8 @@ pub enum Format {
     Pi,
     /// A session file of Copilot CLI.
     Copilot,
+    /// A session file of Qwen Code.
+    QwenCode,
     /// A trajectory of mini-swe-agent.
     MiniSweAgent,
     /// A trajectory of SWE-agent.
@@ -43,6 +45,7 @@ impl Format {
         Format::Opencode,
         Format::Pi,
         Format::Copilot,
+        Format::QwenCode,
         Format::MiniSweAgent,
         Format::SweAgent,
         Format::Corpus,
@@ -61,6 +64,7 @@ impl Format {
             Format::Opencode => "opencode",
             Format::Pi => "pi",
             Format::Copilot => "copilot",
+            Format::QwenCode => "qwen-code",
             Format::MiniSweAgent => "mini-swe-agent",
             Format::SweAgent => "swe-agent",
             Format::Corpus => "corpus",
@@ -85,6 +89,7 @@ impl Format {
             Format::Opencode => "an exported session of OpenCode (JSON)",
             Format::Pi => "a session file of pi (JSON lines)",
             Format::Copilot => "a session file of Copilot CLI (JSON lines)",
+            Format::QwenCode => "a session file of Qwen Code (JSON lines)",
             Format::MiniSweAgent => "a trajectory of mini-swe-agent (JSON)",
             Format::SweAgent => "a trajectory of SWE-agent (JSON)",
             Format::Corpus => "a conversation in the neutral form of the recorded corpus (JSON)",

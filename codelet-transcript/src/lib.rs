@@ -46,6 +46,7 @@ mod opencode;
 pub mod origin;
 mod pi;
 pub mod pictures;
+mod qwen_code;
 mod recording;
 mod request;
 mod responses;
@@ -59,6 +60,7 @@ mod swe_agent;
 mod take;
 mod tools;
 mod trajectory;
+mod unread;
 
 pub use detect::detect;
 pub use document::{Document, Warning};
@@ -92,6 +94,12 @@ pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadErr
 }
 
 fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
+    let recording = read_as(bytes, format)?;
+    unread::check(bytes, format, &recording.document)?;
+    Ok(recording)
+}
+
+fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let document = match format {
         Format::ClaudeCode => return claude_code::record(bytes),
         Format::Pi => return pi::record(bytes),
@@ -103,6 +111,7 @@ fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
         Format::Corpus => corpus::read(bytes),
         Format::Opencode => opencode::read(bytes),
         Format::Copilot => copilot::read(bytes),
+        Format::QwenCode => qwen_code::read(bytes),
         Format::MiniSweAgent => mini_swe_agent::read(bytes),
         Format::SweAgent => swe_agent::read(bytes),
         Format::Shape => Err(ReadError::NotReadable(format)),

@@ -122,6 +122,18 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Notes an entry that should hold something that was said and does not.
+    pub(crate) fn note_unread(&mut self, line: usize, kind: &str) {
+        for warning in &mut self.warnings {
+            if let Warning::UnreadEntry { count, .. } = warning {
+                *count += 1;
+                return;
+            }
+        }
+        let kind = kind.chars().take(80).collect();
+        self.warnings.push(Warning::UnreadEntry { line, kind, count: 1 });
+    }
+
     /// What was odd in the lines read so far.
     pub(crate) fn into_warnings(self) -> Vec<Warning> {
         self.warnings

@@ -1,0 +1,289 @@
+//! Session files of Qwen Code: each line is an entry with its own id and its parent's, and holds one content in Gemini's
+//! words. A rewind leaves a branch behind.
+
+use crate::attachment;
+use crate::branch::{self, Parent};
+use crate::gather::{self, Gather};
+use crate::lines::Lines;
+use crate::take::{self, Fields};
+use crate::{Document, Format, ReadError};
+use codelet_context::message::{Origin, Part, Role};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Reads a session file.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    let mut lines = Lines::new(bytes)?;
+    let mut session = Session::default();
+    while let Some(entry) = lines.next()? {
+        let mut fields = entry.fields;
+        let kind = take::string(&mut fields, "type").unwrap_or_default();
+        let said = match kind.as_str() {
+            "user" | "assistant" | "tool_result" => match said(&kind, &mut fields) {
+                Some(said) => said,
+                None => {
+                    lines.note_unread(entry.line, &kind);
+                    Said::Nothing
+                }
+            },
+            "system" => Said::Nothing,
+            _ => {
+                lines.note_unknown(entry.line, &kind);
+                Said::Nothing
+            }
+        };
+        session.entry(fields, said);
+    }
+    Ok(session.finish().finish(Format::QwenCode, lines.into_warnings()))
+}
+
+#[derive(Default)]
+struct Session {
+    nodes: Vec<(Option<Parent>, Option<String>, Said)>,
+    /// The place of each entry, by its id.
+    places: HashMap<String, usize>,
+}
+
+enum Said {
+    /// Nothing that the model saw.
+    Nothing,
+    Message(Role, Vec<Part>),
+}
+
+impl Session {
+    fn entry(&mut self, mut fields: Fields, said: Said) {
+        let parent = take::string(&mut fields, "parentUuid");
+        let is_first = fields.get("parentUuid").is_some_and(Value::is_null);
+        if let Some(id) = take::string(&mut fields, "uuid") {
+            self.places.entry(id).or_insert(self.nodes.len());
+        }
+        self.nodes.push((is_first.then_some(Parent::Start), parent, said));
+    }
+
+    /// The conversation on the branch that ends at the last entry.
+    fn finish(self) -> Gather {
+        let place = |id: &String| self.places.get(id).map(|place| Parent::After(*place));
+        let parents: Vec<Parent> = self
+            .nodes
+            .iter()
+            .map(|(start, parent, _)| start.or(parent.as_ref().and_then(place)).unwrap_or(Parent::Lost))
+            .collect();
+        let on = branch::ending_at(parents.len().saturating_sub(1), &parents);
+        let mut gather = Gather::default();
+        let mut calls = Calls::default();
+        for ((.., said), _) in self.nodes.into_iter().zip(on).filter(|(_, on)| *on) {
+            let Said::Message(role, mut parts) = said else { continue };
+            parts.iter_mut().for_each(|part| calls.name(part));
+            if role == Role::Assistant {
+                gather.message(role, parts);
+                continue;
+            }
+            let (results, words): (Vec<Part>, Vec<Part>) =
+                parts.into_iter().partition(|part| matches!(part, Part::ToolResult(_)));
+            for part in results {
+                if let Part::ToolResult(result) = part {
+                    gather.result(result);
+                }
+            }
+            if !words.is_empty() {
+                gather.message(Role::User, words);
+            }
+        }
+        gather
+    }
+}
+
+/// Gives ids to calls that have none, and to their answers, which follow in the same order.
+#[derive(Default)]
+struct Calls {
+    made: usize,
+    answered: usize,
+}
+
+impl Calls {
+    fn name(&mut self, part: &mut Part) {
+        match part {
+            Part::ToolCall(call) if call.id.is_empty() => {
+                self.made += 1;
+                call.id = format!("call_{}", self.made).into();
+            }
+            Part::ToolResult(result) if result.call_id.is_empty() => {
+                self.answered += 1;
+                result.call_id = format!("call_{}", self.answered).into();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What an entry says; `None` where there is nothing to read it from.
+fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
+    let mut message = take::object(fields, "message")?;
+    let list = match take::value(&mut message, "parts") {
+        Value::Array(list) => list,
+        one @ (Value::String(_) | Value::Object(_)) => vec![one],
+        _ => return None,
+    };
+    // Words that nobody typed come with a name for what they are; those typed during work have one, too.
+    let is_typed = matches!(take::str(fields, "subtype"), "" | "mid_turn_user_message");
+    let origin = if kind == "user" && !is_typed {
+        Origin::Injected
+    } else {
+        Origin::Own
+    };
+    let status = fields.get("toolCallResult").and_then(|result| result.get("status"));
+    let success = match status.and_then(Value::as_str) {
+        Some("success") => Some(true),
+        Some("error" | "cancelled") => Some(false),
+        _ => None,
+    };
+    let role = if kind == "assistant" {
+        Role::Assistant
+    } else {
+        Role::User
+    };
+    let parts = list.into_iter().filter_map(|part| self::part(part, origin, success));
+    let parts = parts.filter(|part| match part {
+        // Only tools answer and only the model calls, whatever a damaged file says.
+        Part::ToolCall(_) | Part::Thinking(_) => role == Role::Assistant,
+        Part::ToolResult(_) => role == Role::User,
+        _ => true,
+    });
+    Some(Said::Message(role, parts.collect()))
+}
+
+fn part(part: Value, origin: Origin, success: Option<bool>) -> Option<Part> {
+    let mut fields = match part {
+        Value::String(text) => return gather::text(origin, text),
+        Value::Object(fields) => fields,
+        _ => return None,
+    };
+    if let Some(text) = take::string(&mut fields, "text") {
+        return match take::flag(&fields, "thought") {
+            true => gather::thinking(text, None, None, None),
+            false => gather::text(origin, text),
+        };
+    }
+    if let Some(mut call) = take::object(&mut fields, "functionCall") {
+        let id = take::string(&mut call, "id").unwrap_or_default();
+        let tool = take::string(&mut call, "name").unwrap_or_default();
+        return Some(gather::call(id, tool, take::parameters(take::value(&mut call, "args"))));
+    }
+    if let Some(mut answer) = take::object(&mut fields, "functionResponse") {
+        let id = take::string(&mut answer, "id").unwrap_or_default();
+        let response = take::object(&mut answer, "response").unwrap_or_default();
+        let failed = response.contains_key("error") && !response.contains_key("output");
+        let success = success.or(failed.then_some(false));
+        let mut output: Vec<Part> = gather::text(Origin::Own, printed(response)).into_iter().collect();
+        let files = take::list(&mut answer, "parts").into_iter();
+        output.extend(files.filter_map(|file| self::part(file, Origin::Own, None)));
+        return Some(Part::ToolResult(gather::result(id, success, output)));
+    }
+    if let Some(data) = fields.get("inlineData")
+        && let (Some(media), Some(bytes)) = (data.get("mimeType"), data.get("data"))
+        && let (Some(media), Some(bytes)) = (media.as_str(), bytes.as_str())
+        && media.starts_with("image/")
+    {
+        return Some(gather::image(media, bytes.to_owned()));
+    }
+    let kind = fields.keys().next().cloned().unwrap_or_default();
+    attachment::file(&kind, Value::Object(fields))
+}
+
+/// What a tool printed: the one text of its response, or the whole where there is more to it.
+fn printed(mut response: Fields) -> String {
+    if response.len() == 1
+        && let Some(text) = ["output", "error"]
+            .iter()
+            .find_map(|name| take::string(&mut response, name))
+    {
+        return text;
+    }
+    match response.is_empty() {
+        true => String::new(),
+        false => Value::Object(response).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    fn entry(id: u32, parent: u32, kind: &str, rest: &str) -> String {
+        let parent = if parent == 0 {
+            String::from("null")
+        } else {
+            format!("\"u{parent}\"")
+        };
+        format!("{{\"uuid\":\"u{id}\",\"parentUuid\":{parent},\"sessionId\":\"s\",\"type\":\"{kind}\",{rest}}}\n")
+    }
+
+    fn says(id: u32, parent: u32, kind: &str, parts: &str) -> String {
+        let role = if kind == "assistant" { "model" } else { "user" };
+        entry(
+            id,
+            parent,
+            kind,
+            &format!(r#""message":{{"role":"{role}","parts":[{parts}]}}"#),
+        )
+    }
+
+    #[test]
+    fn prompts_calls_and_answers_are_read_and_what_nobody_typed_is_no_prompt() {
+        let call = r#"{"text":"hm","thought":true},{"text":"Let me look."},{"functionCall":{"id":"c1","name":"read_file","args":{"path":"a.rs"}}}"#;
+        let answer = r#""message":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"read_file","response":{"output":"fn a() {}"}}}]},"toolCallResult":{"callId":"c1","status":"success"}"#;
+        let failed = r#"{"functionResponse":{"id":"c2","name":"run","response":{"error":"no such file"}}}"#;
+        let told = r#""subtype":"notification","message":{"role":"user","parts":[{"text":"A task has ended."}]}"#;
+        let file = [
+            entry(9, 0, "system", r#""subtype":"ui_telemetry","systemPayload":{}"#),
+            says(1, 9, "user", r#"{"text":"Mend it."}"#),
+            says(2, 1, "assistant", call),
+            entry(3, 2, "tool_result", answer),
+            says(
+                4,
+                3,
+                "assistant",
+                r#"{"functionCall":{"id":"c2","name":"run","args":{}}}"#,
+            ),
+            says(5, 4, "tool_result", failed),
+            entry(6, 5, "user", told),
+            says(7, 6, "assistant", r#"{"text":"Done."}"#),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"user: Mend it.
+            thinking: hm
+            assistant: Let me look.
+            call c1: read_file {"path":"a.rs"}
+            result c1 ok: fn a() {}
+            call c2: run {}
+            result c2 failed: no such file
+            -
+            user (injected): A task has ended.
+            assistant: Done."#,
+        );
+    }
+
+    #[test]
+    fn what_a_rewind_left_behind_is_left_out_and_every_field_of_an_answer_is_kept() {
+        let both = r#"{"functionResponse":{"name":"run","response":{"output":"a","exit_code":1}}}"#;
+        let file = [
+            says(1, 0, "user", r#"{"text":"go"}"#),
+            says(2, 1, "user", r#"{"text":"left"}"#),
+            says(3, 1, "user", r#"{"text":"right"}"#),
+            says(4, 3, "assistant", r#"{"functionCall":{"name":"run","args":{}}}"#),
+            says(5, 4, "tool_result", both),
+        ];
+        check(
+            read,
+            &file.concat(),
+            r#"user: go
+            -
+            user: right
+            call call_1: run {}
+            result call_1 unknown: {"output":"a","exit_code":1}"#,
+        );
+    }
+}
