@@ -1,5 +1,7 @@
 //! Files that no reader knows are errors: never an empty conversation, never a mixture of two vendors' words.
 
+#![allow(clippy::unwrap_used)]
+
 use codelet_transcript::{Format, ReadError, Warning, detect, read};
 
 #[track_caller]
