@@ -69,7 +69,7 @@ impl PartialEq for Archive {
 }
 
 impl Archive {
-    /// Keeps a text and returns its handle. The same text from the same tool is kept once.
+    /// Keeps a text and returns its handle. The same text is kept once, under the tool and the reason that came first.
     pub fn keep(&mut self, body: &Body, tool: &str, reason: &'static str) -> Handle {
         if let Some(&at) = self.by_hash.get(&body.hash())
             && let (handle, removed) = &self.kept[at as usize]
