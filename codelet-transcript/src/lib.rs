@@ -56,6 +56,7 @@ mod skim;
 mod source;
 mod swe_agent;
 mod take;
+mod told;
 mod trajectory;
 mod unread;
 
@@ -112,8 +113,12 @@ fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
         Format::SweAgent => swe_agent::read(bytes),
         Format::Shape => Err(ReadError::NotReadable(format)),
     };
+    let mut document = document?;
+    if format.is_written() {
+        told::mark(&mut document.messages);
+    }
     Ok(Recording {
-        document: document?,
+        document,
         requests: Vec::new(),
     })
 }
