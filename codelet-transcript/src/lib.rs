@@ -58,6 +58,7 @@ mod skim;
 mod source;
 mod swe_agent;
 mod take;
+mod told;
 mod tools;
 mod trajectory;
 mod unread;
@@ -116,8 +117,12 @@ fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
         Format::SweAgent => swe_agent::read(bytes),
         Format::Shape => Err(ReadError::NotReadable(format)),
     };
+    let mut document = document?;
+    if format.is_written() {
+        told::mark(&mut document.messages);
+    }
     Ok(Recording {
-        document: document?,
+        document,
         requests: Vec::new(),
     })
 }

@@ -68,7 +68,15 @@ impl Session {
             .iter()
             .map(|(start, parent, _)| start.or(parent.as_ref().and_then(place)).unwrap_or(Parent::Lost))
             .collect();
-        let on = branch::ending_at(parents.len().saturating_sub(1), &parents);
+        // Entries that do not all say what they follow are no tree.
+        let is_tree = !self
+            .nodes
+            .iter()
+            .any(|(start, parent, _)| start.is_none() && parent.is_none());
+        let on = match is_tree {
+            true => branch::ending_at(parents.len().saturating_sub(1), &parents),
+            false => vec![true; parents.len()],
+        };
         let mut gather = Gather::default();
         let mut calls = Calls::default();
         for ((.., said), _) in self.nodes.into_iter().zip(on).filter(|(_, on)| *on) {
@@ -263,6 +271,20 @@ mod tests {
             -
             user (injected): A task has ended.
             assistant: Done."#,
+        );
+    }
+
+    #[test]
+    fn entries_that_do_not_say_what_they_follow_are_all_read() {
+        let unlinked = |text: &str| {
+            says(1, 0, "assistant", &format!(r#"{{"text":"{text}"}}"#)).replace(r#""parentUuid":null,"#, "")
+        };
+        let prompt = |id: u32, text: &str| says(id, 0, "user", &format!(r#"{{"text":"{text}"}}"#));
+        let file = [prompt(2, "go"), unlinked("gone"), prompt(3, "on"), unlinked("done")];
+        check(
+            read,
+            &file.concat(),
+            "user: go\nassistant: gone\nuser: on\nassistant: done",
         );
     }
 

@@ -8,7 +8,7 @@ use codelet_transcript::{Format, ReadError, Warning, detect, read};
 fn refused(file: &str) -> ReadError {
     read(file.as_bytes(), None)
         .map(|document| document.messages)
-        .unwrap_err()
+        .expect_err("a file that nobody here can read")
 }
 
 #[test]

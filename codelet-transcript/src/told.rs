@@ -1,0 +1,259 @@
+//! What a request says in the user's name and no user has typed. Requests have no field for it, so it is known by forms
+//! that prompts do not have.
+//!
+//! *Observations*: some agents speak with their tools in text. The model's action stands in its reply, and the next
+//! message in the user's role is what came of it. One message proves nothing, since people paste outputs too. Many of one
+//! opening do, where nearly all that follows an action begins so.
+//!
+//! *Blocks*: harnesses put whole blocks of their own beside a prompt or an answer of a tool, each in one tag.
+//!
+//! What is wrongly taken for a prompt costs room; a prompt that is taken for something else is lost. So in doubt a text is
+//! a prompt.
+
+use codelet_context::message::{Message, Origin, Part, Role, Text};
+use std::collections::HashMap;
+
+/// Messages with an opening that agents are known for, before it counts.
+const MANY: usize = 3;
+/// Messages with any other common opening, before it counts, and the share of all that follows an action.
+const VERY_MANY: usize = 6;
+const SHARE: f64 = 0.8;
+/// Openings of outputs that agents are known for: tags, and words before a colon.
+const TAGS: [&str; 9] = [
+    "returncode",
+    "output",
+    "observation",
+    "tool_response",
+    "tool_result",
+    "tool_output",
+    "function_results",
+    "function_response",
+    "command_output",
+];
+const LABELS: [&str; 7] = [
+    "observation",
+    "tool result",
+    "tool output",
+    "tool response",
+    "command output",
+    "execution result",
+    "execution output",
+];
+/// Tags of the blocks that harnesses put beside what users say.
+const BLOCKS: [&str; 2] = ["system-reminder", "environment_details"];
+/// Within an observation: what the user says to it.
+const ANSWERS: [&str; 3] = ["<feedback>", "<answer>", "<user_message>"];
+
+/// Marks what a harness has said in the user's name.
+pub(crate) fn mark(messages: &mut [Message]) {
+    if !messages.iter().all(|message| message.parts.iter().all(is_unmarked)) {
+        // The file itself says what is what.
+        return;
+    }
+    mark_blocks(messages);
+    mark_observations(messages);
+}
+
+fn is_unmarked(part: &Part) -> bool {
+    !matches!(part, Part::Text(text) if text.origin != Origin::Own)
+}
+
+fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
+    message.parts.iter_mut().filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Own => Some(text),
+        _ => None,
+    })
+}
+
+fn mark_blocks(messages: &mut [Message]) {
+    let is_block = |part: &Part| matches!(part, Part::Text(text) if is_block(text.body.as_str()));
+    let mut found = false;
+    for message in messages.iter_mut().filter(|message| message.role == Role::User) {
+        // A block alone may be what somebody has typed.
+        if message.parts.iter().any(is_block) && !message.parts.iter().all(is_block) {
+            found = true;
+            own_texts(message)
+                .filter(|text| self::is_block(text.body.as_str()))
+                .for_each(inject);
+        }
+    }
+    // Where it stands beside others too, one alone is the harness's as well, in the list that a harness writes.
+    for message in messages
+        .iter_mut()
+        .filter(|message| found && message.role == Role::User)
+    {
+        if !message.bare && !message.parts.is_empty() && message.parts.iter().all(is_block) {
+            own_texts(message).for_each(inject);
+        }
+    }
+}
+
+fn inject(text: &mut Text) {
+    text.origin = Origin::Injected;
+}
+
+/// Whether a text is nothing but blocks of a harness.
+fn is_block(text: &str) -> bool {
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return false;
+    }
+    while !rest.is_empty() {
+        let after = BLOCKS.iter().find_map(|tag| {
+            let inside = rest.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+            let close = format!("</{tag}>");
+            Some(&inside[inside.find(&close)? + close.len()..])
+        });
+        match after {
+            Some(after) => rest = after.trim_start(),
+            None => return false,
+        }
+    }
+    true
+}
+
+fn mark_observations(messages: &mut [Message]) {
+    let mut acted = 0;
+    let mut found: Vec<(usize, Opening)> = Vec::new();
+    for at in 1..messages.len() {
+        let message = &messages[at];
+        let has_results = message.tool_results().next().is_some();
+        if message.role != Role::User || has_results || messages[at - 1].role != Role::Assistant {
+            continue;
+        }
+        let is_behind_action = is_action(&messages[at - 1]);
+        acted += usize::from(is_behind_action);
+        let opening = message.parts.iter().find_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Own => Some(opening(text.body.as_str())),
+            _ => None,
+        });
+        if let Some(opening) = opening.flatten().filter(|opening| is_behind_action || opening.is_whole) {
+            found.push((at, opening));
+        }
+    }
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for (_, opening) in &found {
+        *counts.entry(opening.words.clone()).or_default() += 1;
+    }
+    for (at, opening) in found {
+        let count = counts[&opening.words];
+        let is_common = count >= VERY_MANY && count as f64 >= SHARE * acted as f64;
+        if is_common || opening.is_known && count >= MANY {
+            own_texts(&mut messages[at])
+                .filter(|text| !is_answer(text.body.as_str()))
+                .for_each(inject);
+        }
+    }
+}
+
+/// Whether a text holds what the user says to an observation.
+fn is_answer(text: &str) -> bool {
+    text.lines().any(|line| ANSWERS.iter().any(|tag| line.starts_with(tag)))
+}
+
+/// How a message begins that may be an observation.
+struct Opening {
+    /// What it has in common with others.
+    words: String,
+    /// Agents are known to begin so.
+    is_known: bool,
+    /// The message is put together by an agent whatever stands before it.
+    is_whole: bool,
+}
+
+fn opening(text: &str) -> Option<Opening> {
+    let text = text.trim();
+    let common = |words: &str, is_known| Opening {
+        words: words.to_lowercase(),
+        is_known,
+        is_whole: false,
+    };
+    let line = text.lines().next()?.trim_end();
+    // Aider.
+    if line == "I ran this command:" && text.contains("\nAnd got this output:\n") {
+        return Some(Opening {
+            is_whole: true,
+            ..common(line, true)
+        });
+    }
+    // Cline and its like: `[read_file for 'src/a.rs'] Result:`; what is named may have several lines.
+    if let Some(rest) = text.strip_prefix('[') {
+        let tool = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '_'))?;
+        let end = rest.find("] Result:")?;
+        let is_named = tool > 0 && (end == tool || rest[tool..].starts_with(" for "));
+        return is_named.then(|| common("[tool] result:", true));
+    }
+    // OpenHands: `EXECUTION RESULT of [run]:`.
+    if line.starts_with("EXECUTION RESULT of [") {
+        return Some(common("execution result of", true));
+    }
+    if let Some(rest) = text.strip_prefix('<') {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))?;
+        let (tag, after) = rest.split_at(end);
+        let is_tag = !tag.is_empty() && after.starts_with(['>', ' ']);
+        // All of it stands in tags: people write something beside what they paste.
+        let last = text.rsplit("</").next()?.strip_suffix('>')?;
+        let is_whole = !last.is_empty() && last.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+        return (is_tag && is_whole).then(|| common(&format!("<{tag}>"), TAGS.contains(&tag)));
+    }
+    let (label, after) = line.split_once(':')?;
+    let is_label =
+        label.len() <= 40 && !label.is_empty() && label.chars().all(|c| c.is_alphabetic() || " _-".contains(c));
+    let is_known = LABELS.contains(&label.to_lowercase().as_str());
+    (is_label && (is_known || after.trim().is_empty())).then(|| common(label, is_known))
+}
+
+/// Whether a reply without calls holds one action in text, and nothing else that would be run.
+fn is_action(message: &Message) -> bool {
+    if message.calls().next().is_some() {
+        return false;
+    }
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n");
+    is_fenced(&text) || is_tagged(&text) || text.lines().any(|line| line.starts_with("Action: "))
+}
+
+/// One fenced block of what can be run.
+fn is_fenced(text: &str) -> bool {
+    const RUN: [&str; 12] = [
+        "",
+        "bash",
+        "sh",
+        "shell",
+        "console",
+        "zsh",
+        "powershell",
+        "cmd",
+        "python",
+        "ipython",
+        "json",
+        "xml",
+    ];
+    let mut fences = text.lines().filter_map(|line| line.strip_prefix("```"));
+    let (Some(open), Some(_), None) = (fences.next(), fences.next(), fences.next()) else {
+        return false;
+    };
+    let open = open.trim();
+    RUN.contains(&open)
+        || ["bash", "command", "action", "tool", "execute"]
+            .iter()
+            .any(|word| open.contains(word))
+}
+
+/// The reply ends with an element in tags that stands on lines of its own.
+fn is_tagged(text: &str) -> bool {
+    let text = text.trim_end();
+    let Some(tag) = text.rsplit("</").next().and_then(|tag| tag.strip_suffix('>')) else {
+        return false;
+    };
+    let is_tag = tag.len() > 2 && tag.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let open = format!("<{tag}");
+    is_tag
+        && text.lines().any(|line| {
+            line.strip_prefix(&open)
+                .is_some_and(|rest| rest.starts_with(['>', ' ']))
+        })
+}

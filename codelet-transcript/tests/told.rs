@@ -1,0 +1,149 @@
+//! What a request says in the user's name and no user has typed is no prompt; what a user types always is.
+
+#![allow(clippy::unwrap_used)]
+
+use codelet_transcript::read;
+use serde_json::{Value, json};
+
+fn prompts(messages: &[Value]) -> Vec<usize> {
+    let document = read(json!({ "messages": messages }).to_string().as_bytes(), None).unwrap();
+    let prompts = document
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| message.is_prompt());
+    prompts.map(|(at, _)| at).collect()
+}
+
+fn user(text: impl Into<Value>) -> Value {
+    json!({"role": "user", "content": text.into()})
+}
+
+fn model(text: &str) -> Value {
+    json!({"role": "assistant", "content": text})
+}
+
+/// A task, and so many actions with what came of each.
+fn run(count: usize, action: &str, observation: impl Fn(usize) -> Value) -> Vec<Value> {
+    let steps = (0..count).flat_map(|n| [model(action), user(observation(n))]);
+    std::iter::once(user("Mend the parser.")).chain(steps).collect()
+}
+
+const BASH: &str = "I look.\n\n```bash\nls\n```";
+const TAGGED: &str = "<thinking>hm</thinking>\nI look.\n<read_file>\n<path>a.rs</path>\n</read_file>";
+
+#[test]
+fn observations_of_agents_that_speak_in_text_are_no_prompts() {
+    type Observation = fn(usize) -> Value;
+    let cases: [(&str, Observation); 8] = [
+        (BASH, |n| {
+            format!("<returncode>{n}</returncode>\n<output>\na.rs\n</output>").into()
+        }),
+        ("Look.\n```\nopen a.rs\n```", |n| {
+            format!("OBSERVATION:\n[File: a{n}.rs]").into()
+        }),
+        ("Thought: look\nAction: list\nAction Input: {}", |n| {
+            format!("Observation: a{n}.rs").into()
+        }),
+        (BASH, |n| format!("EXECUTION RESULT of [run]:\na{n}.rs").into()),
+        (TAGGED, |n| {
+            format!("[read_file for 'a{n}.rs'] Result:\n\nfn a() {{}}").into()
+        }),
+        (TAGGED, |_| {
+            json!([{"type": "text", "text": "[read_file for 'a.rs'] Result:"}, {"type": "text", "text": "fn a() {}"},
+                {"type": "text", "text": "<environment_details>\n# Time\n</environment_details>"}])
+        }),
+        (BASH, |n| {
+            format!("I ran this command:\n\nls\n\nAnd got this output:\n\na{n}.rs\n").into()
+        }),
+        // Of an agent that nobody here has seen.
+        (BASH, |n| format!("WHAT HAPPENED:\na{n}.rs").into()),
+    ];
+    for (action, observation) in cases {
+        let mut messages = run(7, action, observation);
+        assert_eq!(prompts(&messages), [0], "{}", observation(0));
+        messages.extend([
+            model("It is mended."),
+            user("Now the printer."),
+            model(BASH),
+            user("Stop, not that file."),
+        ]);
+        assert_eq!(prompts(&messages), [0, 16, 18], "{}", observation(0));
+    }
+}
+
+#[test]
+fn what_a_user_answers_within_an_observation_stays_a_prompt() {
+    let mut messages = run(5, TAGGED, |n| {
+        format!("[read_file for 'a{n}.rs'] Result:\n\nfn a() {{}}").into()
+    });
+    let answer =
+        "[attempt_completion] Result:\n\nThe user has provided feedback:\n<feedback>\nNow the tests.\n</feedback>";
+    messages.extend([
+        model("<attempt_completion>\n<result>Done.</result>\n</attempt_completion>"),
+        user(answer),
+    ]);
+    assert_eq!(prompts(&messages), [0, 12]);
+}
+
+#[test]
+fn chats_of_people_are_left_alone() {
+    let all = |messages: &[Value]| {
+        let users = messages
+            .iter()
+            .enumerate()
+            .filter(|(_, message)| message["role"] == "user");
+        users.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let rust = "Try this:\n```rust\nfn a() {}\n```";
+    for messages in [
+        // Somebody pastes what was printed, a few times.
+        run(2, BASH, |n| format!("Observation: it prints {n}").into()),
+        run(5, BASH, |n| format!("Output:\n{n}").into()),
+        run(5, BASH, |n| format!("<div>{n}</div>").into()),
+        // Words that begin alike, with something said on the line.
+        run(9, BASH, |n| format!("Error: it prints {n}, why?").into()),
+        run(9, BASH, |n| format!("Next, please do number {n}.").into()),
+        // A program to read is no command to run.
+        run(9, rust, |n| format!("Output:\n{n}").into()),
+        run(9, "It is done.", |n| format!("Observation: {n}").into()),
+        // Tags and words beside them.
+        run(9, BASH, |n| format!("<div>{n}</div> is not in the middle").into()),
+    ] {
+        assert_eq!(prompts(&messages), all(&messages), "{}", messages[2]);
+    }
+}
+
+#[test]
+fn whole_blocks_of_a_harness_beside_a_prompt_or_an_answer_are_no_prompts() {
+    let reminder = "<system-reminder>\nBe brief. <b>Really.</b>\n</system-reminder>\n";
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let answer = json!({"type": "tool_result", "tool_use_id": "a", "content": reminder});
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "Read", "input": {}}]});
+    let head = user(json!([text(reminder), text("Mend the parser.")]));
+    let messages = [
+        head.clone(),
+        call.clone(),
+        user(json!([answer, text(reminder)])),
+        user(json!([text(reminder)])),
+    ];
+    assert_eq!(prompts(&messages), [0]);
+    // What was typed around a tag, and a tag that somebody types alone, are the user's.
+    let typed = format!("{reminder}and {reminder}");
+    let messages = [head, call.clone(), user(json!([answer, text(&typed)])), user(reminder)];
+    assert_eq!(prompts(&messages), [0, 2, 3]);
+    let messages = [
+        user(json!([text(reminder)])),
+        model("What?"),
+        user(json!([text(reminder)])),
+    ];
+    assert_eq!(prompts(&messages), [0, 2]);
+}
+
+#[test]
+fn what_is_no_prompt_is_written_as_it_came() {
+    let messages = run(7, BASH, |n| format!("Observation: {n}").into());
+    let request = json!({ "messages": messages }).to_string();
+    let document = read(request.as_bytes(), None).unwrap();
+    assert_eq!(codelet_transcript::write(&document, document.format).unwrap(), request);
+}
