@@ -106,6 +106,19 @@ const DIGEST_HEAD: &str = "Quoted below: files touched, then lines of calls and 
 const NOTICE: &str =
     "The session goes on from an earlier part; its summary is above. Carry on with the task, do not stop to ask.";
 
+/// The lines that a summary of an earlier compaction quotes; `None` of any other text.
+pub(crate) fn quoted_in(summary: &str) -> Option<&str> {
+    let told = summary.strip_prefix(SUMMARY_HEAD)?;
+    Some(told.split_once(DIGEST_HEAD).map_or("", |(_, quoted)| quoted))
+}
+
+/// Whether two texts of the user's side that follow one another are what a compacted view ends with: the summary and the
+/// notice behind it. For who reads what was written of one; nothing that a tool has printed can begin a text of its own.
+pub fn is_ending(summary: &str, notice: &str) -> bool {
+    let rest = summary.strip_prefix(SUMMARY_HEAD.trim_end());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n')) && notice == NOTICE
+}
+
 /// Compacts a conversation. Deterministic, without a model, and it cannot fail: what could not be done is in the warnings.
 pub fn compact(history: &History, target: Target) -> Compaction {
     compact_with(history, &Options::new(target))
@@ -243,6 +256,11 @@ fn is_notice(message: &Message) -> bool {
         .all(|part| matches!(part, Part::Text(text) if text.origin == Origin::Notice))
 }
 
+/// Whether this is the summary of an earlier compaction: prompts before it have lost what stood between them.
+fn is_earlier_summary(part: &Part) -> bool {
+    matches!(part, Part::Text(text) if text.origin == Origin::Summary && text.body.as_str().starts_with(SUMMARY_HEAD))
+}
+
 /// A compaction under way.
 struct Work<'a> {
     history: &'a History,
@@ -259,7 +277,15 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(history: &'a History, options: &'a Options<'a>, candidates: Option<&'a Candidates>) -> Self {
-        let turns = turn::turns(history.messages());
+        let mut turns = turn::turns(history.messages());
+        if history
+            .messages()
+            .iter()
+            .flat_map(|message| &message.parts)
+            .any(is_earlier_summary)
+        {
+            turns = turn::apart(turns, history.messages());
+        }
         let anchors = history.anchors(&turns, options.pins);
         Work {
             history,
@@ -355,7 +381,8 @@ impl<'a> Work<'a> {
             let draft = Draft::of(index, message, |part| {
                 // What `pairing` said to mend the end is said anew where it is needed.
                 let notice = matches!(part, Part::Text(text) if text.origin == Origin::Notice);
-                !notice && (index >= start || pinned || stands(message.role, part, head))
+                // The summary of an earlier compaction is merged into the new one.
+                !notice && !is_earlier_summary(part) && (index >= start || pinned || stands(message.role, part, head))
             });
             drafts.extend(draft.map(|draft| Draft { pinned, ..draft }));
         }

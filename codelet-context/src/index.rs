@@ -152,6 +152,8 @@ impl Index {
 
     fn part(&mut self, role: Role, number: u32, part: &Part, answers: Option<(u32, BlockKind)>) {
         match part {
+            // What the engine said of the way to go on is said anew where it is needed.
+            Part::Text(text) if role == Role::User && text.origin == Origin::Notice && answers.is_none() => {}
             Part::Text(text) => {
                 let kind = match (role, text.origin, answers) {
                     (_, _, Some((_, kind))) => kind,
@@ -159,10 +161,16 @@ impl Index {
                     (Role::Assistant, _, None) => BlockKind::Answer,
                     _ => BlockKind::Injected,
                 };
+                // What it tells is merged into the next summary as facts.
+                let earlier = match text.origin {
+                    Origin::Summary => crate::compact::quoted_in(text.body.as_str()).map(Body::from),
+                    _ => None,
+                };
+                let body = earlier.unwrap_or_else(|| text.body.clone());
                 if role != Role::System {
                     let call = answers.map(|(call, _)| call).filter(|&call| call != NONE);
                     let path = call.map_or(0, |call| self.blocks[call as usize].path);
-                    self.block(kind, number, call, text.body.clone(), path);
+                    self.block(kind, number, call, body, path);
                 }
             }
             Part::Thinking(thinking) => {

@@ -10,6 +10,7 @@
 
 mod context;
 mod deeds;
+mod earlier;
 mod gist;
 mod outcomes;
 mod page;
@@ -22,6 +23,7 @@ use crate::turn::Turn;
 use context::{
     TODO_FRAME, add_decisions, add_errors, add_goal, add_pins, add_status, add_todo, count_todo, lengthen_pins, urgent,
 };
+use earlier::Earlier;
 use outcomes::{add_outcomes, lengthen_outcomes};
 use page::Page;
 use std::sync::Arc;
@@ -71,7 +73,9 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     add_errors(&mut page, story.facts, false, 1, 1, width(COMMAND));
     add_decisions(&mut page, story.facts, 6, width(ITEM));
     // Of long lists only the beginning goes before the outcomes; the rest still goes before their longer form.
-    let longer = add_outcomes(&mut page, story);
+    let mut earlier = Earlier::of(story.messages);
+    earlier.add_context(&mut page);
+    let longer = add_outcomes(&mut page, story, &mut earlier);
     add_decisions(&mut page, story.facts, usize::MAX, width(2 * ITEM));
     add_errors(&mut page, story.facts, true, usize::MAX, usize::MAX, width(COMMAND));
     add_errors(&mut page, story.facts, false, 3, 2, width(COMMAND));

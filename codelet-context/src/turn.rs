@@ -67,6 +67,23 @@ pub fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
     steps
 }
 
+/// The turns of a conversation that was compacted before, in which nothing may be left between two prompts: each prompt
+/// begins a turn.
+pub(crate) fn apart(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Vec<Turn> {
+    let mut all = Vec::new();
+    for Turn(range) in turns {
+        let mut start = range.start;
+        for at in range.start + 1..range.end {
+            if messages[at].is_prompt() && messages[at - 1].is_prompt() {
+                all.push(Turn(start..at));
+                start = at;
+            }
+        }
+        all.push(Turn(start..range.end));
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,6 +43,8 @@ pub enum Warning {
         /// The field or item that says so.
         by: &'static str,
     },
+    /// It was compacted before, so handles in it are those of another file.
+    Compacted,
     /// The form it is written in has nothing like some blocks.
     LeftOut {
         /// That form.
@@ -71,7 +73,10 @@ pub enum Warning {
 impl Warning {
     /// Whether what was read differs from what the file says, so that the two are not interchangeable.
     pub fn is_altered(&self) -> bool {
-        !matches!(self, Warning::KeptByVendor { .. } | Warning::LeftOut { .. })
+        !matches!(
+            self,
+            Warning::KeptByVendor { .. } | Warning::LeftOut { .. } | Warning::Compacted
+        )
     }
 }
 
@@ -88,6 +93,9 @@ impl std::fmt::Display for Warning {
             Warning::KeptByVendor { by } => write!(
                 f,
                 "the vendor keeps an earlier part of this conversation ({by}), which is not seen here and not compacted"
+            ),
+            Warning::Compacted => f.write_str(
+                "this conversation was compacted before; what the handles in it name is in the file that --removed wrote then, so keep that file",
             ),
             Warning::LeftOut { to, kinds } => {
                 write!(f, "left out, since {to} has nothing like it: ")?;

@@ -118,8 +118,8 @@ fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
         Format::Shape => Err(ReadError::NotReadable(format)),
     };
     let mut document = document?;
-    if format.is_written() {
-        told::mark(&mut document.messages);
+    if format.is_written() && told::mark(&mut document.messages) {
+        document.warnings.push(Warning::Compacted);
     }
     Ok(Recording {
         document,

@@ -7,9 +7,12 @@
 //!
 //! *Blocks*: harnesses put whole blocks of their own beside a prompt or an answer of a tool, each in one tag.
 //!
+//! *Summaries* that this engine has written end a compacted conversation with a notice of fixed words behind them.
+//!
 //! What is wrongly taken for a prompt costs room; a prompt that is taken for something else is lost. So in doubt a text is
 //! a prompt.
 
+use codelet_context::compact::is_ending;
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 use std::collections::HashMap;
 
@@ -44,14 +47,61 @@ const BLOCKS: [&str; 2] = ["system-reminder", "environment_details"];
 /// Within an observation: what the user says to it.
 const ANSWERS: [&str; 3] = ["<feedback>", "<answer>", "<user_message>"];
 
-/// Marks what a harness has said in the user's name.
-pub(crate) fn mark(messages: &mut [Message]) {
+/// Marks what a harness has said in the user's name. Says whether the conversation was compacted before.
+pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     if !messages.iter().all(|message| message.parts.iter().all(is_unmarked)) {
         // The file itself says what is what.
-        return;
+        return false;
     }
     mark_blocks(messages);
     mark_observations(messages);
+    let is_compacted = mark_endings(messages);
+    if is_compacted {
+        *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
+    }
+    is_compacted
+}
+
+/// Prompts between which nothing was left are one message in some forms. Each is one of its own again; a writer makes one
+/// of them as before.
+fn each_prompt(mut message: Message) -> Vec<Message> {
+    let is_own = |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Own);
+    if message.role != Role::User || message.parts.iter().filter(|part| is_own(part)).count() < 2 {
+        return vec![message];
+    }
+    let parts = std::mem::take(&mut message.parts).into_iter();
+    let mut all = vec![message];
+    let mut has_own = false;
+    for part in parts {
+        if is_own(&part) && std::mem::replace(&mut has_own, true) {
+            all.push(Message::new(Role::User, Vec::new()));
+        }
+        all.last_mut().expect("the first is there").parts.push(part);
+    }
+    all
+}
+
+/// Marks the summaries and notices of earlier compactions.
+fn mark_endings(messages: &mut [Message]) -> bool {
+    let mut texts: Vec<Option<&mut Text>> = Vec::new();
+    for message in messages.iter_mut() {
+        let is_user = message.role == Role::User;
+        texts.extend(message.parts.iter_mut().map(|part| match part {
+            Part::Text(text) if is_user && text.origin == Origin::Own => Some(text),
+            _ => None,
+        }));
+    }
+    let mut found = false;
+    for at in 1..texts.len() {
+        if let [Some(summary), Some(notice)] = &mut texts[at - 1..=at]
+            && is_ending(summary.body.as_str(), notice.body.as_str())
+        {
+            summary.origin = Origin::Summary;
+            notice.origin = Origin::Notice;
+            found = true;
+        }
+    }
+    found
 }
 
 fn is_unmarked(part: &Part) -> bool {

@@ -6,7 +6,7 @@ use codelet_transcript::read;
 use serde_json::{Value, json};
 
 fn prompts(messages: &[Value]) -> Vec<usize> {
-    let document = read(json!({ "messages": messages }).to_string().as_bytes(), None).unwrap();
+    let document = read(json!({ "messages": messages }).to_string().as_bytes(), None).expect("a request");
     let prompts = document
         .messages
         .iter()

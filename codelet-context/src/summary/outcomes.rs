@@ -1,6 +1,7 @@
 //! The section *Key outcomes*: a line for each summarised turn, and the steps of long ones.
 
 use super::deeds::Deeds;
+use super::earlier::Earlier;
 use super::gist::prompt;
 use super::page::{Page, Place, Topic};
 use super::quotation::{harmless, quoted};
@@ -10,6 +11,11 @@ use std::ops::Range;
 
 /// Bytes of what was said at the end of a turn.
 const SAID: usize = 160;
+/// Bytes of a prompt in the line of its turn, where there is little room and where there is more.
+const SHORT: usize = 48;
+const LONGER: usize = PROMPT * 2 / 3;
+/// How the line of a turn ends of which something is still shown.
+const GOES_ON: &str = "; goes on below";
 /// What stands for the outcomes that have no room.
 const NOT_TOLD: &str = "earlier turns not told of: ";
 /// A turn of more messages than this is told of by its steps, too.
@@ -22,9 +28,17 @@ pub(super) struct Longer {
 }
 
 /// The outcomes of the summarised turns in their short form, newest first as long as there is room.
-pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>) -> Vec<Longer> {
+pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>, earlier: &mut Earlier<'_>) -> Vec<Longer> {
     let mut longer = Vec::new();
     let summarised = story.turns.partition_point(|turn| turn.0.start < story.until);
+    // Of turns that are kept, steps may have gone before.
+    for number in (summarised..story.turns.len()).rev() {
+        let turn = &story.turns[number].0;
+        let abouts = [SHORT, LONGER].map(|width| about(story, turn, width));
+        for (at, line) in earlier.take(&abouts).unwrap_or_default().into_iter().enumerate() {
+            page.add((Topic::Outcome, number, at), line.to_owned());
+        }
+    }
     // Room to say that older turns are missing is kept until the oldest one is reached.
     let mut reserve = if summarised > 1 {
         page.room.min(NOT_TOLD.len() + 12)
@@ -41,15 +55,24 @@ pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>) -> Vec<Longer> {
         let range = turn.start.min(story.messages.len())..turn.end.min(story.until).min(story.messages.len());
         let deeds = Deeds::of(&story.messages[range.clone()]);
         let place = (Topic::Outcome, number, 0);
-        if !page.add(place, outcome_line(story, number, &range, &deeds, 48, None)) {
+        let abouts = [SHORT, LONGER].map(|width| about(story, &range, width));
+        if let Some(told) = earlier.take(&abouts) {
+            if !page.add(place, told[0].trim_end_matches(GOES_ON).to_owned()) {
+                break;
+            }
+            missing = number;
+            add_to_earlier(page, story, number, range, &deeds, &told[1..]);
+            continue;
+        }
+        if !page.add(place, outcome_line(story, number, &range, &deeds, SHORT, None)) {
             break;
         }
         missing = number;
         if let Some(said) = &deeds.said {
-            let line = outcome_line(story, number, &range, &deeds, PROMPT * 2 / 3, Some(said));
+            let line = outcome_line(story, number, &range, &deeds, LONGER, Some(said));
             longer.push(Longer { place, line });
         }
-        add_steps(page, story, number, range, &deeds);
+        add_steps(page, story, number, range, &deeds, 0);
     }
     page.room += reserve;
     if missing > 0 && missing < summarised {
@@ -68,10 +91,7 @@ fn outcome_line(
     said: Option<&str>,
 ) -> String {
     let turn = &story.turns[number].0;
-    let about = match prompt(story.messages, range.clone()) {
-        Some(words) => quoted(&words, width),
-        None => "(no words)".to_owned(),
-    };
+    let about = about(story, range, width);
     let what = Some(deeds.what(range.end < turn.end)).filter(|what| !what.is_empty());
     let said = said.map(|said| format!("said {}", quoted(said, SAID)));
     let told: Vec<String> = what.into_iter().chain(said).collect();
@@ -82,8 +102,35 @@ fn outcome_line(
     format!("- {about}{colon}{}{marks}", told.join("; "))
 }
 
+/// A turn by its prompt.
+fn about(story: &Story<'_>, range: &Range<usize>, width: usize) -> String {
+    match prompt(story.messages, range.clone()) {
+        Some(words) => quoted(&words, width),
+        None => "(no words)".to_owned(),
+    }
+}
+
+/// What an earlier summary told of the steps of a turn, and what has come of it since.
+fn add_to_earlier(
+    page: &mut Page,
+    story: &Story<'_>,
+    number: usize,
+    range: Range<usize>,
+    deeds: &Deeds,
+    told: &[&str],
+) {
+    for (at, line) in told.iter().enumerate() {
+        page.add((Topic::Outcome, number, at + 1), (*line).to_owned());
+    }
+    let what = deeds.what(range.end < story.turns[number].0.end);
+    if !what.is_empty() {
+        page.add((Topic::Outcome, number, told.len() + 1), format!("  - then {what}"));
+    }
+    add_steps(page, story, number, range, deeds, told.len() + 1);
+}
+
 /// What the steps of a long turn have come to, newest first.
-fn add_steps(page: &mut Page, story: &Story<'_>, number: usize, range: Range<usize>, deeds: &Deeds) {
+fn add_steps(page: &mut Page, story: &Story<'_>, number: usize, range: Range<usize>, deeds: &Deeds, before: usize) {
     let turn = &story.turns[number].0;
     let is_step = |anchor: &&Anchor| anchor.turn == number && anchor.range != *turn && anchor.range.start < range.end;
     let mut anchors: Vec<&Anchor> = story.anchors.iter().filter(is_step).collect();
@@ -115,7 +162,7 @@ fn add_steps(page: &mut Page, story: &Story<'_>, number: usize, range: Range<usi
     );
     lines.sort_by_key(|(at, _)| *at);
     for (at, (_, line)) in lines.into_iter().enumerate().rev() {
-        if !page.add((Topic::Outcome, number, at + 1), line) {
+        if !page.add((Topic::Outcome, number, before + at + 1), line) {
             break;
         }
     }

@@ -1,0 +1,102 @@
+//! A conversation that was compacted, written and read again is compacted as what it is: earlier summaries are merged.
+
+use codelet_context::compact::{Target, compact};
+use codelet_context::history::History;
+use codelet_context::message::{Origin, Part};
+use codelet_transcript::{Document, Format, Warning, read, write};
+use serde_json::json;
+
+/// Tasks of some steps each, the files of which have long contents.
+fn request() -> String {
+    let mut messages = Vec::new();
+    for task in 0..6 {
+        messages.push(
+            json!({"role": "user", "content": format!("Task {task}: mend the module m{task} and keep its interface.")}),
+        );
+        for step in 0..6 {
+            let id = format!("c{task}_{step}");
+            let (name, input) = match step {
+                4 => (
+                    "Edit",
+                    json!({"file_path": format!("m{task}.rs"), "old_string": "a", "new_string": "b"}),
+                ),
+                _ => ("Read", json!({"file_path": format!("m{task}_{step}.rs")})),
+            };
+            let lines: Vec<String> = (0..60)
+                .map(|n| format!("let value_{task}_{step}_{n} = compute({n});"))
+                .collect();
+            messages.push(
+                json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}),
+            );
+            let answer =
+                json!({"type": "tool_result", "tool_use_id": id, "content": lines.join("\n"), "is_error": false});
+            messages.push(json!({"role": "user", "content": [answer]}));
+        }
+        messages.push(json!({"role": "assistant", "content": format!("Module m{task} is mended.")}));
+    }
+    json!({ "messages": messages }).to_string()
+}
+
+fn compacted(text: &str, to: Format, budget: u64) -> String {
+    let mut document: Document = read(text.as_bytes(), None).expect("a request");
+    let history: History = std::mem::take(&mut document.messages).into_iter().collect();
+    let done = compact(&history, Target::Budget(budget));
+    document.messages = done.view.messages.iter().map(|message| (**message).clone()).collect();
+    write(&document, to).expect("a form that is written")
+}
+
+/// The texts of this origin.
+fn texts(text: &str, wanted: Origin) -> Vec<String> {
+    let document = read(text.as_bytes(), None).expect("a request");
+    let parts = document.messages.iter().flat_map(|message| &message.parts);
+    let texts = parts.filter_map(|part| match part {
+        Part::Text(text) if text.origin == wanted => Some(text.body.as_str().to_owned()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[test]
+fn a_second_compaction_merges_the_summary_of_the_first_in_every_form() {
+    for form in [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini] {
+        let mut text = compacted(&request(), form, 8_000);
+        for budget in [7_000, 6_000, 5_500] {
+            let document = read(text.as_bytes(), None).expect("a request");
+            assert_eq!(document.warnings, [Warning::Compacted], "{form}");
+            text = compacted(&text, form, budget);
+            let summaries = texts(&text, Origin::Summary);
+            assert_eq!(summaries.len(), 1, "{form}: {summaries:?}");
+            assert_eq!(texts(&text, Origin::Notice).len(), 1, "{form}");
+            let summary = &summaries[0];
+            assert!(summary.contains("Latest prompt: \"Task 5: "), "{form}: {summary}");
+            // What came of the first task was seen by the first compaction alone.
+            let outcome = summary
+                .lines()
+                .find(|line| line.starts_with("- \"Task 0: "))
+                .unwrap_or_default();
+            assert!(outcome.contains("edited m0.rs"), "{form} at {budget}: {summary}");
+            assert_eq!(summary.matches("- \"Task 0: ").count(), 1, "{form}: {summary}");
+            assert!(budget < 7_000 || summary.contains("edited m4.rs"), "{form}: {summary}");
+        }
+    }
+}
+
+#[test]
+fn only_what_stands_as_the_engine_writes_it_is_a_summary() {
+    let text = compacted(&request(), Format::Anthropic, 4_000);
+    let summary = texts(&text, Origin::Summary).remove(0);
+    let notice = texts(&text, Origin::Notice).remove(0);
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "Read", "input": {}}]});
+    let printed = json!([{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": summary}, {"type": "text", "text": notice}]}]);
+    for messages in [
+        json!([user(&summary)]),
+        json!([user(&format!("See:\n{summary}")), user(&notice)]),
+        json!([user(&summary), {"role": "assistant", "content": "hm"}, user(&notice)]),
+        json!([user("go"), call, {"role": "user", "content": printed}]),
+    ] {
+        let text = json!({ "messages": messages }).to_string();
+        assert_eq!(texts(&text, Origin::Summary), Vec::<String>::new(), "{text}");
+        assert_eq!(read(text.as_bytes(), None).unwrap().warnings, []);
+    }
+}
