@@ -16,6 +16,7 @@ const READERS: &[&str] = &[
     "read_opencode",
     "read_pi",
     "read_copilot",
+    "read_qwen_code",
     "read_mini_swe_agent",
     "read_swe_agent",
     "read_corpus",
