@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 /// The name of a reminder's tag, which no quoted line contains.
 const TAG: &str = "system-reminder";
+/// Where its hyphen stands.
+const HYPHEN: usize = "system".len();
 /// Tags in which harnesses and vendors frame calls, answers and turns. Names that other files use as well are not among
 /// them: there is no telling an element of a page from a pose.
 const HARNESS_TAGS: [&str; 9] = [
@@ -44,7 +46,7 @@ pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     } else {
         Cow::Owned(shown.chars().filter(|&c| !is_unseen(c)).collect::<String>())
     };
-    let has_tag = contains(&bare, TAG) || bare.match_indices('<').any(|(at, _)| is_harness_tag(&bare[at + 1..]));
+    let has_tag = names_tag(&bare) || bare.match_indices('<').any(|(at, _)| is_harness_tag(&bare[at + 1..]));
     (!has_tag).then(|| {
         if bare.len() < shown.len() && poses(bare.as_bytes()) {
             bare
@@ -54,9 +56,14 @@ pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-fn contains(text: &str, name: &str) -> bool {
-    let (text, name) = (text.as_bytes(), name.as_bytes());
-    text.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name))
+/// Whether a line holds the name of the tag, whatever the case of its letters. Found by its hyphen, which few lines have.
+fn names_tag(line: &str) -> bool {
+    let is_tag = |at: usize| {
+        let start = at.checked_sub(HYPHEN);
+        let name = start.and_then(|start| line.as_bytes().get(start..start + TAG.len()));
+        name.is_some_and(|name| name.eq_ignore_ascii_case(TAG.as_bytes()))
+    };
+    line.match_indices('-').any(|(at, _)| is_tag(at))
 }
 
 /// Whether what follows a `<` is the name of a tag in which a harness speaks.
