@@ -95,7 +95,7 @@ const DIGEST_BYTES: usize = 24_000;
 /// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
 const SENTENCE: usize = 300;
 /// Less than this share saved is worth a warning.
-const MODEST_SAVING: f64 = 0.6;
+pub(crate) const MODEST_SAVING: f64 = 0.6;
 
 /// The first line of a summary.
 const SUMMARY_HEAD: &str = "Summary of the earlier part of this session.\n";
@@ -363,7 +363,7 @@ impl<'a> Work<'a> {
         draft::drop_free_thinking(&mut drafts, &mut self.archive);
         for class in Class::ALL {
             // To the end at once: what was cut gently before could not be cut further.
-            if drafts.iter().map(Draft::estimate).sum::<Tokens>() > floor {
+            if room::whole(&drafts) > floor {
                 draft::shorten(&mut drafts, class, 0, &mut self.archive);
             }
         }
@@ -458,7 +458,7 @@ impl<'a> Work<'a> {
     /// Puts the view together.
     fn finish(mut self, kept: Kept, drafts: Vec<Draft>, budget: Option<Tokens>) -> Compaction {
         let messages = self.history.messages();
-        let used: Tokens = drafts.iter().map(Draft::estimate).sum::<Tokens>() + room::overhead(&drafts);
+        let used = room::whole(&drafts) + room::overhead(&drafts);
         let uses = self.uses(&drafts);
         self.archive_rest(&drafts);
         let bytes = match budget {

@@ -276,7 +276,7 @@ impl Economy {
         &self.bulk
     }
 
-    /// The cut that was planned came to nothing.
+    /// No cut is planned any more.
     pub fn give_up_cut(&mut self) {
         (self.next, self.plan, self.moves) = (None, None, 0);
     }
@@ -358,7 +358,7 @@ impl Economy {
         });
         self.edited = Some((self.bulk.steps(), self.bulk.position()));
         self.marks.clear();
-        (self.next, self.plan, self.moves) = (None, None, 0);
+        self.give_up_cut();
         self.bound = f64::INFINITY;
         cost
     }

@@ -4,11 +4,10 @@
 //! in front, so that whoever reads it sees which lines the engine wrote. A line with a tag in which a harness speaks is not
 //! quoted at all. What breaks a line, turns it round or cannot be seen is taken out first.
 
+use crate::reminder::TAG;
 use std::borrow::Cow;
 
-/// The name of a reminder's tag, which no quoted line contains.
-const TAG: &str = "system-reminder";
-/// Where its hyphen stands.
+/// Where the hyphen of a reminder's tag stands, whose name no quoted line contains.
 const HYPHEN: usize = "system".len();
 /// Tags in which harnesses and vendors frame calls, answers and turns. Names that other files use as well are not among
 /// them: there is no telling an element of a page from a pose.

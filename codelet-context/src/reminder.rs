@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The name of the tag that a reminder stands in.
-const TAG: &str = "system-reminder";
+pub(crate) const TAG: &str = "system-reminder";
 
 impl ReminderKind {
     /// All kinds, in the order in which they stand.

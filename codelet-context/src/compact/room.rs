@@ -13,6 +13,9 @@ pub const KEPT_SHARE: f64 = 0.15;
 pub const OUTPUT_SHARE: f64 = 0.05;
 /// The share of a budget that the parameters of the kept calls may take before they are shortened.
 const CALLS_SHARE: f64 = 0.2;
+/// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
+/// they are cut only where they would leave too little room for anything else.
+const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget that the user's pictures and files may take before the oldest of them give way to markers.
 const FILES_SHARE: f64 = 0.3;
 /// The share of a budget that prompts may take before the huge ones among them are shortened.
@@ -23,9 +26,6 @@ const HUGE_PROMPT: Tokens = 500;
 const HUGE_PART: Tokens = 20;
 /// Cut down to fewer tokens than this, a prompt is hardly more than its marker: then the oldest ones give way to theirs.
 const LEAST_PROMPT: Tokens = 60;
-/// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
-/// they are cut only where they would leave too little room for anything else.
-const STANDING_SHARE: f64 = 0.5;
 
 /// Shortens what is too long for its share of the budget.
 pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
@@ -36,23 +36,16 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
     let free = |drafts: &mut [Draft], class, cap, archive: &mut Archive| {
         draft::shorten(drafts.iter_mut().filter(|draft| !draft.pinned), class, cap, archive);
     };
-    free(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
-    for (class, part) in [
-        (Class::Calls, CALLS_SHARE),
-        (Class::Standing, STANDING_SHARE),
-        (Class::Prompts, PROMPTS_SHARE),
-    ] {
+    let fairly = |drafts: &mut [Draft], class, part, least: Tokens, archive: &mut Archive| {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
-        let least = if class == Class::Prompts {
-            HUGE_PROMPT.min(budget / HUGE_PART)
-        } else {
-            0
-        };
         free(drafts, class, cap.max(least), archive);
-        if class == Class::Standing {
-            files_give_way(drafts, share(budget, FILES_SHARE), archive);
-        }
-    }
+    };
+    free(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
+    fairly(drafts, Class::Calls, CALLS_SHARE, 0, archive);
+    fairly(drafts, Class::Standing, STANDING_SHARE, 0, archive);
+    files_give_way(drafts, share(budget, FILES_SHARE), archive);
+    let least = HUGE_PROMPT.min(budget / HUGE_PART);
+    fairly(drafts, Class::Prompts, PROMPTS_SHARE, least, archive);
 }
 
 /// Shortens further until everything fits: outputs first, what stands always late, prompts last. Whether it does.
@@ -91,22 +84,41 @@ fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> T
 /// Puts markers in place of pictures and files of the user, the oldest first, until those that are left weigh at most this
 /// much: they cannot be cut, and what was sent last is what is being looked at. Pinned ones go last.
 fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
-    let mut all = weight_of(drafts.iter(), Class::Files);
     let mut order: Vec<usize> = (0..drafts.len()).collect();
     order.sort_by_key(|&at| drafts[at].pinned);
-    for at in order {
+    let weight = |draft: &Draft| weight_of([draft], Class::Files);
+    give_way(drafts, Class::Files, &order, weight, room, archive);
+}
+
+/// Puts markers in place of what is of a class, one draft after the other in this order, until all drafts weigh at most
+/// this much. Whether they do.
+fn give_way(
+    drafts: &mut [Draft],
+    class: Class,
+    order: &[usize],
+    weigh: impl Fn(&Draft) -> Tokens,
+    room: Tokens,
+    archive: &mut Archive,
+) -> bool {
+    let mut all: Tokens = drafts.iter().map(&weigh).sum();
+    for &at in order {
         if all <= room {
             break;
         }
-        let before = weight_of([&drafts[at]], Class::Files);
-        draft::shorten([&mut drafts[at]], Class::Files, 0, archive);
-        all = all + weight_of([&drafts[at]], Class::Files) - before;
+        all -= weigh(&drafts[at]);
+        draft::shorten([&mut drafts[at]], class, 0, archive);
+        all += weigh(&drafts[at]);
     }
+    all <= room
 }
 
 /// Shortens prompts until everything fits: the long ones as far as something of them is left, then the oldest give way to
 /// markers, then the one that the session began with, and last the newest, which is what is being worked on. Whether it fits.
 fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
+    let all = whole(drafts);
+    if all <= room {
+        return true;
+    }
     let weight = |draft: &Draft| weight_of([draft], Class::Prompts);
     let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| weight(&drafts[at]) > 0).collect();
     let newest = order.pop();
@@ -115,10 +127,6 @@ fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) ->
     }
     order.extend(newest);
     order.sort_by_key(|&at| drafts[at].pinned);
-    let all = whole(drafts);
-    if all <= room {
-        return true;
-    }
     let spared = newest
         .filter(|&at| weight(&drafts[at]) <= HUGE_PROMPT)
         .map(|at| drafts[at].source);
@@ -128,20 +136,11 @@ fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) ->
     let cap = draft::fair_cap(weights, left).max(LEAST_PROMPT);
     let others = drafts.iter_mut().filter(|draft| Some(draft.source) != spared);
     draft::shorten(others, Class::Prompts, cap, archive);
-    let mut all = whole(drafts);
-    for at in order {
-        if all <= room {
-            break;
-        }
-        let draft = &mut drafts[at];
-        all -= draft.estimate();
-        draft::shorten([&mut *draft], Class::Prompts, 0, archive);
-        all += draft.estimate();
-    }
-    all <= room
+    give_way(drafts, Class::Prompts, &order, Draft::estimate, room, archive)
 }
 
-fn whole(drafts: &[Draft]) -> Tokens {
+/// What all of them weigh.
+pub fn whole(drafts: &[Draft]) -> Tokens {
     drafts.iter().map(Draft::estimate).sum()
 }
 

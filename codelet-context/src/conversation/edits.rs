@@ -3,7 +3,7 @@
 use super::Conversation;
 use crate::body::Body;
 use crate::candidates::Candidates;
-use crate::compact::{self, Options, Size, Target, Warning};
+use crate::compact::{self, MODEST_SAVING, Options, Size, Target, Warning};
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Part, Role};
 use crate::notice::Notice;
@@ -21,8 +21,6 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// A saving below this share is worth a warning.
-const MODEST_SAVING: f64 = 0.6;
 /// After this many refusals in a row, each followed by a compaction, another one would be a loop.
 const REFUSALS: u32 = 3;
 
