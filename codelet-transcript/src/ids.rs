@@ -28,21 +28,33 @@ pub fn spell(message: &mut Message, to: Format) {
     }
 }
 
+/// An id in the letters and the length that every vendor takes; `None` where it has them.
+pub(crate) fn spelled_for_all(id: &str) -> Option<String> {
+    let is_taken = id.chars().all(is_plain) && id.chars().nth(LONGEST_IN_CHAT).is_none();
+    (!is_taken).then(|| anew(id))
+}
+
 /// The id in letters that the vendor takes; `None` where it takes it as it is.
 fn spelled(id: &str, to: Format) -> Option<String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let is_taken = match to {
         Format::Anthropic => id.chars().all(is_plain),
         Format::Openai => id.chars().nth(LONGEST_IN_CHAT).is_none(),
         Format::Responses => id.chars().nth(LONGEST_IN_RESPONSES).is_none(),
         _ => true,
     };
-    if is_taken {
-        return None;
-    }
+    (!is_taken).then(|| anew(id))
+}
+
+/// Letters that every vendor takes in an id.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// Another id for this one. It follows from the old one alone, so that it is the same in each request, and ids that differ
+/// in nothing but what is replaced or cut stay different.
+fn anew(id: &str) -> String {
     let stem = id.chars().take(STEM).map(|c| if is_plain(c) { c } else { '_' });
-    // Two ids may differ in nothing but what is replaced or cut.
-    Some(format!("{}_{:013x}", stem.collect::<String>(), hash(id) >> 12))
+    format!("{}_{:013x}", stem.collect::<String>(), hash(id) >> 12)
 }
 
 /// FNV-1a, which is the same on every machine.

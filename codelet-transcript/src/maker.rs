@@ -6,14 +6,13 @@
 use crate::convert::{LONGEST_NAME, said, spell};
 use crate::extra::marked;
 use crate::format::Format;
+use crate::ids;
 use codelet_context::message::{Extra, Message, Part, Role, Text, ToolCall};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// On a reply: the form that it came in and the model that made it, with a space between.
 const MAKER: &str = "codelet.maker";
-/// The longest id of a call that all vendors take.
-const LONGEST_ID: usize = 40;
 
 /// The model that made a reply, and the form that the reply came in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,10 +99,14 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
     }
 
     fn call(&mut self, call: &ToolCall) -> ToolCall {
-        let id = spell_id(&call.id);
-        if id != call.id {
-            self.ids.insert(call.id.clone(), id.clone());
-        }
+        let id = match ids::spelled_for_all(&call.id) {
+            Some(spelled) => {
+                let id: Arc<str> = spelled.into();
+                self.ids.insert(call.id.clone(), id.clone());
+                id
+            }
+            None => call.id.clone(),
+        };
         ToolCall {
             id,
             tool: spell(&call.tool, LONGEST_NAME),
@@ -125,21 +128,6 @@ fn words(parts: &mut Vec<Part>, text: Text) {
         extra: Extra::default(),
         ..text
     }));
-}
-
-/// An id in the letters and the length that every vendor takes. It follows from the old one alone, so that it is the same
-/// in each request, and ids that differ stay different.
-fn spell_id(id: &Arc<str>) -> Arc<str> {
-    let spelled = spell(id, LONGEST_ID);
-    if spelled == *id {
-        return spelled;
-    }
-    // FNV-1a: nobody gains by two ids that are alike here, beyond a request that is refused.
-    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let stem = &spelled[..spelled.len().min(LONGEST_ID - 17)];
-    format!("{stem}-{hash:016x}").into()
 }
 
 #[cfg(test)]
