@@ -1,7 +1,7 @@
 //! What a Gemini function answers with is an object of any fields, and none of them is lost.
 #![allow(clippy::unwrap_used)]
 
-use codelet_context::compact::{Target, compact};
+use codelet_context::compact::{Compaction, Target, compact};
 use codelet_context::history::History;
 use codelet_context::message::Message;
 use codelet_transcript::{Document, Format, read, write};
@@ -89,18 +89,19 @@ fn long_session() -> Value {
     }))
 }
 
+/// What came of a compaction of a document, in its own form.
+fn written(document: Document, done: &Compaction) -> String {
+    let messages = done.view.messages.iter();
+    let messages = messages.map(|message| Message::clone(message)).collect();
+    write(&Document { messages, ..document }, Format::Gemini).unwrap()
+}
+
 #[test]
 fn every_field_that_a_compaction_removes_can_be_read_back() {
     let document = parsed(&long_session());
     let history: History = document.messages.clone().into_iter().collect();
     let done = compact(&history, Target::Budget(4_000));
-    let messages = done
-        .view
-        .messages
-        .iter()
-        .map(|message| Message::clone(message))
-        .collect();
-    let written = write(&Document { messages, ..document }, Format::Gemini).unwrap();
+    let written = written(document, &done);
     assert!(serde_json::from_str::<Value>(&written).is_ok() && written.len() < 40_000);
     let removed: String = done
         .view
@@ -125,13 +126,7 @@ fn what_is_cut_stands_in_its_own_field() {
     document.messages.truncate(3);
     let history: History = document.messages.clone().into_iter().collect();
     let done = compact(&history, Target::Budget(250));
-    let messages = done
-        .view
-        .messages
-        .iter()
-        .map(|message| Message::clone(message))
-        .collect();
-    let written = write(&Document { messages, ..document }, Format::Gemini).unwrap();
+    let written = written(document, &done);
     let written: Value = serde_json::from_str(&written).unwrap();
     let contents = written["contents"].as_array().unwrap();
     let parts = contents.iter().flat_map(|content| content["parts"].as_array().unwrap());
