@@ -10,7 +10,7 @@ use crate::envelope;
 use crate::extra::VENDOR;
 use crate::format::Format;
 use crate::gemini::answer;
-use crate::ids::LONGEST_IN_CHAT;
+use crate::ids::{LONGEST_IN_CHAT, name_for_all, spelled_for_all};
 use crate::pictures;
 use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
@@ -152,7 +152,7 @@ impl<'a> Converter<'a> {
             Some((_, result)) => self.result(result, id.clone()),
             None => ToolResult::new(id.clone(), Some(false), NO_RESULT),
         };
-        let tool = spell(&call.tool, LONGEST_NAME);
+        let tool = name_for_all(&call.tool);
         (
             ToolCall {
                 id,
@@ -368,22 +368,6 @@ fn summary(thinking: &Thinking) -> Extra {
     Extra::new(Map::from_iter(fields))
 }
 
-/// The longest name of a tool that all vendors take.
-pub(crate) const LONGEST_NAME: usize = 64;
-
-/// A name in the letters that every vendor takes.
-pub(crate) fn spell(name: &Arc<str>, longest: usize) -> Arc<str> {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins_well && name.len() <= longest && name.chars().all(is_allowed) {
-        return name.clone();
-    }
-    let mut spelled: String = if begins_well { String::new() } else { "_".to_owned() };
-    spelled.extend(name.chars().map(|c| if is_allowed(c) { c } else { '_' }));
-    spelled.truncate(longest);
-    spelled.into()
-}
-
 /// New ids for calls: as they were where the vendor takes them, and never twice.
 #[derive(Default)]
 struct Ids {
@@ -392,7 +376,7 @@ struct Ids {
 
 impl Ids {
     fn of(&mut self, id: &Arc<str>) -> Arc<str> {
-        let spelled = spell(id, LONGEST_IN_CHAT);
+        let spelled = spelled_for_all(id).map_or_else(|| id.clone(), Arc::from);
         if self.used.insert(spelled.clone()) {
             return spelled;
         }

@@ -1,6 +1,6 @@
-//! How the ids of calls are spelled to a vendor. A conversation keeps those that its model's vendor gave, and what is
-//! written untouched has them as they were; whoever goes on with another vendor, or hands out a conversation that was
-//! altered, has the ones spelled that the vendor refuses.
+//! How the ids of calls and the names of their tools are spelled to a vendor. A conversation keeps those that its model's
+//! vendor gave, and what is written untouched has them as they were; whoever goes on with another vendor, or hands out a
+//! conversation that was altered, has the ones spelled that the vendor refuses.
 
 use crate::format::Format;
 use codelet_context::message::{Message, Part};
@@ -12,13 +12,24 @@ pub(crate) const LONGEST_IN_CHAT: usize = 40;
 const LONGEST_IN_RESPONSES: usize = 64;
 /// Characters of an id that stay readable where it has to be spelled.
 const STEM: usize = 24;
+/// The most characters of a tool's name that every vendor takes.
+const LONGEST_NAME: usize = 64;
+/// The same of Anthropic alone.
+const LONGEST_NAME_AT_ANTHROPIC: usize = 128;
+/// Digits behind what is left of a name or an id.
+const DIGITS: usize = 13;
 
-/// Spells the ids in a message that this form's vendor refuses: a call's and its answer's alike, and the same in every
-/// request.
+/// Spells the ids and names in a message that this form's vendor refuses: a call's id and its answer's alike, and the same
+/// in every request.
 pub fn spell(message: &mut Message, to: Format) {
     for part in &mut message.parts {
         let id = match part {
-            Part::ToolCall(call) => &mut call.id,
+            Part::ToolCall(call) => {
+                if !is_name(&call.tool, to) {
+                    call.tool = name_for_all(&call.tool);
+                }
+                &mut call.id
+            }
             Part::ToolResult(result) => &mut result.call_id,
             _ => continue,
         };
@@ -30,7 +41,7 @@ pub fn spell(message: &mut Message, to: Format) {
 
 /// An id in the letters and the length that every vendor takes; `None` where it has them.
 pub(crate) fn spelled_for_all(id: &str) -> Option<String> {
-    let is_taken = id.chars().all(is_plain) && id.chars().nth(LONGEST_IN_CHAT).is_none();
+    let is_taken = !id.is_empty() && id.len() <= LONGEST_IN_CHAT && id.chars().all(is_plain);
     (!is_taken).then(|| anew(id))
 }
 
@@ -48,6 +59,42 @@ fn spelled(id: &str, to: Format) -> Option<String> {
 /// Letters that every vendor takes in an id.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// Whether the vendor of this form takes this as a tool's name.
+fn is_name(name: &str, to: Format) -> bool {
+    match to {
+        Format::Anthropic => name.chars().all(is_plain) && name.len() <= LONGEST_NAME_AT_ANTHROPIC,
+        Format::Openai | Format::Responses => name.chars().all(is_plain) && name.len() <= LONGEST_NAME,
+        Format::Gemini => {
+            let is_taken = |c: char| is_plain(c) || matches!(c, '.' | ':');
+            begins_well(name) && name.chars().all(is_taken) && name.len() <= LONGEST_NAME
+        }
+        _ => true,
+    }
+}
+
+fn begins_well(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// A tool's name in the letters and the length that every vendor takes. Of a long one the beginning stays, with what tells
+/// it from others that begin so.
+pub(crate) fn name_for_all(name: &Arc<str>) -> Arc<str> {
+    let is_short = name.len() <= LONGEST_NAME;
+    if begins_well(name) && is_short && name.chars().all(is_plain) {
+        return name.clone();
+    }
+    let first = if begins_well(name) { None } else { Some('_') };
+    let letters = first
+        .into_iter()
+        .chain(name.chars().map(|c| if is_plain(c) { c } else { '_' }));
+    let spelled: String = letters.collect();
+    if spelled.len() <= LONGEST_NAME {
+        return spelled.into();
+    }
+    let stem = &spelled[..LONGEST_NAME - DIGITS - 1];
+    format!("{stem}_{:013x}", hash(name) >> 12).into()
 }
 
 /// Another id for this one. It follows from the old one alone, so that it is the same in each request, and ids that differ
@@ -69,10 +116,32 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const VENDORS: [Format; 4] = [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini];
+
+    #[test]
+    fn long_names_of_tools_that_begin_alike_stay_different() {
+        let name = |end: &str| name_for_all(&format!("mcp__{}{end}", "long_".repeat(20)).into());
+        assert_ne!(name("one"), name("two"));
+        assert_eq!(name("one").len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn a_vendor_gets_the_names_that_it_takes_as_they_are() {
+        assert!(is_name("default_api:read.file", Format::Gemini) && !is_name("default_api:read.file", Format::Openai));
+        assert!(is_name(&"x".repeat(100), Format::Anthropic) && !is_name(&"x".repeat(100), Format::Responses));
+        assert!(is_name("2nd", Format::Openai) && !is_name("2nd", Format::Gemini));
+    }
+
     proptest! {
         #[test]
+        fn a_spelled_name_is_taken_by_everybody(name in ".{1,90}") {
+            let once = name_for_all(&name.into());
+            prop_assert!(VENDORS.iter().all(|&to| is_name(&once, to)), "{}", once);
+            prop_assert_eq!(name_for_all(&once), once);
+        }
+
+        #[test]
         fn a_spelled_id_is_taken_by_everybody_and_one_that_is_taken_stays(id in "[a-z:./é|_]{0,90}") {
-            const VENDORS: [Format; 4] = [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini];
             for to in VENDORS {
                 if let Some(once) = spelled(&id, to) {
                     prop_assert!(VENDORS.iter().all(|&to| spelled(&once, to).is_none()), "{}", once);

@@ -3,10 +3,10 @@
 //! A reply holds what only its own maker can check: signatures, encrypted thinking, fields that the vendor wants back. A
 //! conversation goes on with another model without them, and with the words and calls as they were.
 
-use crate::convert::{LONGEST_NAME, said, spell};
+use crate::convert::said;
 use crate::extra::marked;
 use crate::format::Format;
-use crate::ids;
+use crate::ids::{name_for_all, spelled_for_all};
 use codelet_context::message::{Extra, Message, Part, Role, Text, ToolCall};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
     }
 
     fn call(&mut self, call: &ToolCall) -> ToolCall {
-        let id = match ids::spelled_for_all(&call.id) {
+        let id = match spelled_for_all(&call.id) {
             Some(spelled) => {
                 let id: Arc<str> = spelled.into();
                 self.ids.insert(call.id.clone(), id.clone());
@@ -109,7 +109,7 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
         };
         ToolCall {
             id,
-            tool: spell(&call.tool, LONGEST_NAME),
+            tool: name_for_all(&call.tool),
             extra: Extra::default(),
             ..call.clone()
         }

@@ -1,7 +1,7 @@
 //! Definitions of tools, and which is to be called, from one vendor's words to another's.
 
-use crate::convert::{LONGEST_NAME, spell};
 use crate::format::Format;
+use crate::ids::name_for_all;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -163,7 +163,7 @@ fn free_text() -> Value {
 }
 
 fn write_tool(tool: &Tool, to: Format) -> Value {
-    let name: Arc<str> = spell(&Arc::from(tool.name), LONGEST_NAME);
+    let name = name_for_all(&Arc::from(tool.name));
     let mut out = Map::new();
     if to == Format::Responses {
         out.insert("type".to_owned(), Value::from("function"));
@@ -213,7 +213,7 @@ fn read_mode(config: &Value) -> Option<Choice<'_>> {
 }
 
 fn write_choice(choice: &Choice, to: Format) -> (&'static str, Value) {
-    let name = |name: &str| spell(&Arc::from(name), LONGEST_NAME);
+    let name = |name: &str| name_for_all(&Arc::from(name));
     if to == Format::Gemini {
         let config = match choice {
             Choice::Auto => json!({"mode": "AUTO"}),

@@ -268,12 +268,6 @@ fn plain(name: &str, longest: usize, otherwise: &str) -> String {
     if plain.is_empty() { otherwise.to_owned() } else { plain }
 }
 
-/// A tool's name that every vendor takes.
-fn plain_tool(name: &str) -> String {
-    let plain = plain(name, LONGEST_TOOL - 1, "tool");
-    if is_tool(&plain) { plain } else { format!("_{plain}") }
-}
-
 struct Mend<'a> {
     calls: Calls,
     old: &'a [Arc<Message>],
@@ -378,7 +372,7 @@ impl Mend<'_> {
         let tool = if is_tool(&call.tool) {
             call.tool.clone()
         } else {
-            plain_tool(&call.tool).into()
+            plain(&call.tool, LONGEST_TOOL, "tool").into()
         };
         Fate::Becomes(Part::ToolCall(ToolCall {
             id,
