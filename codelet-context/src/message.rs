@@ -268,9 +268,16 @@ impl Thinking {
         self.signature.as_ref().is_some_and(|s| !s.is_empty()) || self.redacted.is_some()
     }
 
-    /// Whether it has to stay as long as the message that it stands in: a vendor checks it, or wants it back with the calls.
+    /// Whether what follows it may rest on it: a vendor refuses a call, or words, whose encrypted thinking is missing, or
+    /// that which it keeps itself under an id.
+    pub(crate) fn is_tied(&self) -> bool {
+        self.redacted.is_some() || self.extra.get("id").is_some()
+    }
+
+    /// Whether it has to stay as long as the message that it stands in: a vendor checks it, what follows rests on it, or it
+    /// is wanted back with the calls.
     pub(crate) fn is_needed_in(&self, message: &Message) -> bool {
-        self.is_bound() || self.is_wanted_back && message.calls().next().is_some()
+        self.is_bound() || self.is_tied() || self.is_wanted_back && message.calls().next().is_some()
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use codelet_context::compact::{Compaction, Options, Target, compact, compact_with};
 use codelet_context::history::History;
-use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Thinking, ToolCall};
+use codelet_context::message::{Action, ActionKind, Extra, Message, Origin, Part, Role, Thinking, ToolCall};
 use codelet_context::strategy::apply_all;
 use codelet_context::tokens::estimate_message;
 use codelet_context::view::View;
@@ -154,6 +154,22 @@ fn thinking_that_a_vendor_wants_back_beside_its_calls_stays_with_them_and_other_
         let (calls, thoughts) = calls_and_thoughts(&view.messages);
         assert_eq!(thoughts, if wanted { calls } else { 0 });
     }
+}
+
+#[test]
+fn thinking_that_its_vendor_keeps_under_an_id_stays_with_what_rests_on_it() {
+    let mut messages = vec![Message::user("Look at everything.")];
+    for number in 0..40 {
+        let [mut call, answer] = thought(number, false);
+        let id = json!({"id": format!("rs_{number}"), "type": "reasoning", "summary": []});
+        if let (Some(Part::Thinking(thinking)), serde_json::Value::Object(fields)) = (call.parts.first_mut(), id) {
+            thinking.extra = Extra::new(fields);
+        }
+        messages.extend([call, answer]);
+    }
+    let done = compact(&messages.into_iter().collect(), Target::Budget(6_000));
+    let (calls, thoughts) = calls_and_thoughts(&done.view.messages);
+    assert!(calls > 0 && calls == thoughts, "{calls} calls, {thoughts} thoughts");
 }
 
 #[test]

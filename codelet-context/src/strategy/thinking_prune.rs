@@ -39,7 +39,7 @@ pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limit
         let message = &view.messages[index];
         let has_calls = message.calls().next().is_some();
         let stays =
-            |it: &Thinking| is_tied(it) || it.is_wanted_back && has_calls || (limits.bound_thinking && it.is_bound());
+            |it: &Thinking| it.is_tied() || it.is_wanted_back && has_calls || (limits.bound_thinking && it.is_bound());
         if thinking(message).next().is_none()
             || thinking(message).any(stays)
             || !message.parts.iter().any(says_something_else)
@@ -76,10 +76,6 @@ fn thinking(message: &Message) -> impl Iterator<Item = &Thinking> {
         Part::Thinking(thinking) => Some(thinking),
         _ => None,
     })
-}
-
-fn is_tied(thinking: &Thinking) -> bool {
-    thinking.redacted.is_some() || thinking.extra.get("id").is_some()
 }
 
 fn says_something_else(part: &Part) -> bool {
