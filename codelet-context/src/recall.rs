@@ -140,6 +140,11 @@ impl Archive {
         all.into_iter()
     }
 
+    /// Everything kept, what came last first.
+    pub fn newest(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
+        self.kept.iter().rev().map(|(handle, removed)| (handle, removed))
+    }
+
     /// The handles of what was kept after the first `len` things, in the order in which they came.
     pub(crate) fn since(&self, len: usize) -> impl Iterator<Item = &Handle> {
         self.kept.iter().skip(len).map(|(handle, _)| handle)

@@ -283,28 +283,28 @@ impl InFile<'_> {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let number = number.unwrap_or_default();
-        let text = self.excerpt(bytes);
+        let text = excerpt(self.matcher, bytes);
         self.found.push(&format!("{}{sign}{number}{sign}{text}", self.name));
     }
+}
 
-    /// A long line around its first match.
-    fn excerpt(&self, bytes: &[u8]) -> String {
-        if bytes.len() <= LINE {
-            return String::from_utf8_lossy(bytes).into_owned();
-        }
-        let at = match self.matcher.find(bytes) {
-            Ok(Some(found)) => found.start(),
-            _ => 0,
-        };
-        let from = at.saturating_sub(LINE / 3).min(bytes.len() - LINE);
-        let part = String::from_utf8_lossy(&bytes[from..from + LINE]);
-        let size = codelet_context::cut::grouped(bytes.len());
-        let head = if from > 0 { "…" } else { "" };
-        format!(
-            "{head}{}… [cut: this line has {size} bytes]",
-            part.trim_matches('\u{fffd}')
-        )
+/// A line, and of a long one what stands around its first match.
+pub(crate) fn excerpt(matcher: &RegexMatcher, bytes: &[u8]) -> String {
+    if bytes.len() <= LINE {
+        return String::from_utf8_lossy(bytes).into_owned();
     }
+    let at = match matcher.find(bytes) {
+        Ok(Some(found)) => found.start(),
+        _ => 0,
+    };
+    let from = at.saturating_sub(LINE / 3).min(bytes.len() - LINE);
+    let part = String::from_utf8_lossy(&bytes[from..from + LINE]);
+    let size = codelet_context::cut::grouped(bytes.len());
+    let head = if from > 0 { "…" } else { "" };
+    format!(
+        "{head}{}… [cut: this line has {size} bytes]",
+        part.trim_matches('\u{fffd}')
+    )
 }
 
 impl Sink for InFile<'_> {

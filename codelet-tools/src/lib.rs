@@ -39,6 +39,7 @@ pub mod pictures;
 mod process;
 mod read;
 mod recall;
+mod removed;
 mod replace;
 pub mod sandbox;
 pub mod secrets;

@@ -2,12 +2,13 @@
 
 use crate::arguments;
 use crate::desk::spec;
+use crate::removed;
 use crate::text::count_lines;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::cut::grouped;
 use codelet_context::message::{Action, Parameters};
-use codelet_context::recall::Archive;
+use codelet_context::recall::{Archive, Removed};
 use futures_util::future::{self, BoxFuture};
 use serde_json::json;
 use std::ops::Range;
@@ -17,6 +18,8 @@ const USUAL: usize = 20_000;
 const MOST: usize = 48 * 1024;
 /// Handles that are named where one is unknown.
 const NAMED: usize = 5;
+
+const NOTHING: &str = "nothing was removed from this conversation yet";
 
 /// The tool.
 pub(crate) struct Recall {
@@ -30,8 +33,8 @@ impl Recall {
             "properties": {
                 "handle": {"type": "string"},
                 "range": {"type": "string", "description": "\"lines 200-400\" or \"bytes 20000-40000\""},
+                "search": {"type": "string", "description": "regular expression, any case"},
             },
-            "required": ["handle"],
         });
         Recall {
             spec: spec("Recall", include_str!("recall.md"), parameters),
@@ -79,11 +82,22 @@ fn part(parameters: &Parameters) -> Result<Option<Part>, String> {
     }
 }
 
-/// The handle, also where it was copied with what stands around it.
-fn handle(parameters: &Parameters) -> Result<&str, String> {
-    let text = arguments::text(parameters, "handle")?.trim();
+/// The handle, also where it was copied with what stands around it; `None` where all is searched.
+fn handle(parameters: &Parameters) -> Result<Option<&str>, String> {
+    let text = match sought(parameters)? {
+        Some(_) => arguments::optional_text(parameters, "handle")?.unwrap_or_default(),
+        None => arguments::text(parameters, "handle")?,
+    };
+    let text = text.trim();
     let last = text.rsplit(char::is_whitespace).next().unwrap_or(text);
-    Ok(last.trim_matches(['[', ']', '`', '"', '\'']))
+    let last = last.trim_matches(['[', ']', '`', '"', '\'']);
+    Ok(Some(last).filter(|handle| !handle.is_empty() || sought(parameters) == Ok(None)))
+}
+
+/// What is searched for. A model that fills in every parameter may leave it empty.
+fn sought(parameters: &Parameters) -> Result<Option<&str>, String> {
+    let pattern = arguments::optional_text(parameters, "search")?;
+    Ok(pattern.filter(|pattern| !pattern.trim().is_empty()))
 }
 
 impl Tool for Recall {
@@ -102,30 +116,44 @@ impl Tool for Recall {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         handle(parameters)?;
         part(parameters)?;
+        sought(parameters)?.map(removed::matcher).transpose()?;
         Ok(Vec::new())
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
-        let handle = handle(parameters).unwrap_or_default();
-        match parameters.str("range").filter(|range| !range.is_empty()) {
-            Some(range) => format!("{handle}, {range}"),
-            None => handle.to_owned(),
+        let handle = handle(parameters).ok().flatten().unwrap_or_default();
+        let (of, range) = match sought(parameters).ok().flatten() {
+            Some(pattern) => (pattern, Some(handle)),
+            None => (handle, parameters.str("range")),
+        };
+        match range.filter(|range| !range.is_empty()) {
+            Some(range) => format!("{of}, {range}"),
+            None => of.to_owned(),
         }
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        let output = match (handle(call.parameters), part(call.parameters)) {
-            (Ok(handle), Ok(part)) => recall(call.conversation.archive(), handle, part),
-            (Err(error), _) | (_, Err(error)) => Output::failure(error),
-        };
+        let output = answer(call.conversation.archive(), call.parameters).unwrap_or_else(Output::failure);
         Box::pin(future::ready(output))
     }
 }
 
-fn recall(archive: &Archive, handle: &str, part: Option<Part>) -> Output {
-    let Some(removed) = archive.get(handle) else {
-        return Output::failure(unknown(archive, handle));
+fn answer(archive: &Archive, parameters: &Parameters) -> Result<Output, String> {
+    let (handle, part) = (handle(parameters)?, part(parameters)?);
+    let matcher = sought(parameters)?.map(removed::matcher).transpose()?;
+    let found = match handle {
+        Some(handle) => Some((handle, archive.get(handle).ok_or_else(|| unknown(archive, handle))?)),
+        None if archive.is_empty() => return Err(NOTHING.to_owned()),
+        None => None,
     };
+    match (found, matcher) {
+        (found, Some(matcher)) => Ok(removed::search(archive, &matcher, found)),
+        (Some((handle, removed)), None) => Ok(recall(handle, removed, part)),
+        (None, None) => Err("`handle` or `search` is missing".to_owned()),
+    }
+}
+
+fn recall(handle: &str, removed: &Removed, part: Option<Part>) -> Output {
     let text = removed.body.as_str();
     let asked = match part {
         // The very same text: where it is removed once more, it keeps its handle.
@@ -187,7 +215,7 @@ fn bytes_of(text: &str, lines: &Range<usize>) -> Range<usize> {
 
 fn unknown(archive: &Archive, handle: &str) -> String {
     if archive.is_empty() {
-        return "nothing was removed from this conversation yet".to_owned();
+        return NOTHING.to_owned();
     }
     let mut near: Vec<(usize, &str)> = archive
         .iter()
@@ -205,7 +233,10 @@ fn unknown(archive: &Archive, handle: &str) -> String {
         false => format!("; similar ones: {}", named.join(", ")),
     };
     let shown: String = handle.chars().take(40).collect();
-    format!("there is nothing under {shown}{named}. Handles stand in the brackets left where something was removed")
+    format!(
+        "there is nothing under {shown}{named}. Handles stand in the brackets left where something was removed; \
+         `search` finds them by what was said"
+    )
 }
 
 /// Letters to change, add or leave out; what is far longer than a handle is far away.
@@ -241,6 +272,27 @@ mod tests {
         (archive, handle.as_str().to_owned())
     }
 
+    fn asked(value: serde_json::Value) -> Parameters {
+        Parameters::new(value.as_object().unwrap().clone())
+    }
+
+    fn given(archive: &Archive, handle: &str, part: Option<Part>) -> Output {
+        recall(handle, archive.get(handle).unwrap(), part)
+    }
+
+    #[test]
+    fn a_handle_or_words_to_search_for_are_asked_for_and_both_search_in_one_text() {
+        let (archive, handle) = kept("one\ntwo\n");
+        assert!(answer(&archive, &asked(json!({}))).is_err());
+        assert!(answer(&archive, &asked(json!({"handle": "", "search": ""}))).is_err());
+        let found = answer(&archive, &asked(json!({"handle": "", "search": "TWO"}))).unwrap();
+        assert!(found.text.as_str().contains(&handle), "{}", found.text);
+        let within = answer(&archive, &asked(json!({"handle": handle, "search": "two"}))).unwrap();
+        assert!(within.text.as_str().contains("2: two"), "{}", within.text);
+        assert!(answer(&archive, &asked(json!({"handle": "nosuch", "search": "two"}))).is_err());
+        assert!(answer(&Archive::default(), &asked(json!({"search": "two"}))).is_err());
+    }
+
     fn ranged(range: &str) -> Option<Part> {
         let value = json!({"handle": "x", "range": range});
         part(&Parameters::new(value.as_object().unwrap().clone())).unwrap()
@@ -249,7 +301,7 @@ mod tests {
     #[test]
     fn a_short_text_comes_back_as_it_was() {
         let (archive, handle) = kept("exactly\nthis");
-        let output = recall(&archive, &handle, None);
+        let output = given(&archive, &handle, None);
         assert_eq!(output.text, archive.get(&handle).unwrap().body);
     }
 
@@ -260,7 +312,7 @@ mod tests {
         let mut range = None;
         let mut joined = String::new();
         loop {
-            let output = recall(&archive, &handle, range);
+            let output = given(&archive, &handle, range);
             let shown = output.text.as_str();
             let (body, note) = shown.rsplit_once("[bytes ").unwrap();
             joined.push_str(body);
@@ -270,27 +322,22 @@ mod tests {
             range = ranged(next.split('"').next().unwrap());
         }
         assert_eq!(joined, text);
-        let output = recall(&archive, &handle, ranged("lines 5-6"));
+        let output = given(&archive, &handle, ranged("lines 5-6"));
         assert_eq!(
             output.text.as_str(),
             "line 5\nline 6\n[bytes 28-42 of 88893 (lines 5-6 of 9000); range \"bytes 42-20042\" goes on]\n"
         );
-        assert!(!recall(&archive, &handle, ranged("9001-")).success);
+        assert!(!given(&archive, &handle, ranged("9001-")).success);
     }
 
     #[test]
     fn an_unknown_handle_gets_the_similar_ones() {
         let (archive, handle) = kept("text");
         let wrong = format!("{}!", &handle[..5]);
-        let told = recall(&archive, &wrong, None).text;
-        assert!(told.as_str().contains(&handle), "{told}");
-        assert!(!recall(&archive, "entirely", None).text.as_str().contains("similar"));
-        assert!(
-            recall(&Archive::default(), "x", None)
-                .text
-                .as_str()
-                .contains("nothing was removed")
-        );
+        let told = |archive: &Archive, handle: &str| answer(archive, &asked(json!({"handle": handle}))).unwrap_err();
+        assert!(told(&archive, &wrong).contains(&handle));
+        assert!(!told(&archive, "entirely").contains("similar"));
+        assert!(told(&Archive::default(), "x").contains("nothing was removed"));
     }
 
     #[test]
@@ -305,7 +352,7 @@ mod tests {
             let value = json!({"handle": text});
             assert_eq!(
                 handle(&Parameters::new(value.as_object().unwrap().clone())),
-                Ok("k3f9a2")
+                Ok(Some("k3f9a2"))
             );
         }
     }
@@ -315,7 +362,7 @@ mod tests {
         fn any_range_of_any_text_is_answered(text in "[a-zä€\n]{1,60}", unit in "lines|bytes|", from in 0usize..80, length in 0usize..80) {
             let (archive, handle) = kept(&text);
             let part = ranged(&format!("{unit} {from}-{}", from + length));
-            let output = recall(&archive, &handle, part);
+            let output = given(&archive, &handle, part);
             if output.success {
                 let (body, _) = output.text.as_str().rsplit_once("[bytes ").unwrap();
                 prop_assert!(text.contains(body.trim_end_matches('\n')));
