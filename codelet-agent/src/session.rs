@@ -331,22 +331,18 @@ impl Session {
             }
         };
         let most = step::SHOWN.min(self.conversation.config().window() as usize / 2);
-        let bounded = self
+        let shown = self
             .conversation
-            .bounded(&output.text, (most * 2 / 3, most / 3), "Bash");
-        let (body, handle) = match bounded {
-            Some((body, handle)) => (body, Some(handle)),
-            None => (output.text.clone(), None),
-        };
+            .bounded(output.text.clone(), (most * 2 / 3, most / 3), "Bash");
         let status = if output.success { "it succeeded" } else { "it failed" };
         let head =
             format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
-        let mut text = Text::new(
+        let text = Text {
             // It stands where reminders do, and must not look like one.
-            reminder::escape(&format!("{head}\n$ {line}\n{}", body.as_str().trim_end())),
-            Origin::Injected,
-        );
-        text.cut = handle;
+            body: reminder::escape(&format!("{head}\n$ {line}\n{}", shown.body.as_str().trim_end())).into(),
+            origin: Origin::Injected,
+            ..shown
+        };
         self.conversation
             .append(Message::new(Role::User, vec![Part::Text(text)]));
         output

@@ -307,19 +307,13 @@ fn answer(
     } else {
         output.text
     };
-    let cut = if whole.len() > bound {
-        conversation.bounded(&whole, (bound * 2 / 3, bound / 3), &call.tool)
+    let text = if whole.len() > bound {
+        conversation.bounded(whole, (bound * 2 / 3, bound / 3), &call.tool)
     } else {
-        None
-    };
-    let (body, handle) = match cut {
-        Some((body, handle)) => (body, Some(handle)),
-        None => (whole, None),
+        Text::new(whole, Origin::Own)
     };
     let mut shown = Vec::new();
-    if !body.is_blank() {
-        let mut text = Text::new(body, Origin::Own);
-        text.cut = handle;
+    if !text.body.is_blank() {
         shown.push(Part::Text(text));
     }
     shown.extend(output.images.into_iter().map(Part::Image));

@@ -11,7 +11,7 @@ use crate::cut;
 use crate::economics::{Economics, Edges};
 use crate::economy::Economy;
 use crate::history::History;
-use crate::message::{Message, Role, ToolResult};
+use crate::message::{Message, Origin, Role, Text, ToolResult};
 use crate::occupancy::Occupancy;
 use crate::outcome::Facts;
 use crate::pending;
@@ -321,11 +321,17 @@ impl Conversation {
         self.view.archive.keep(body, tool, reason)
     }
 
-    /// A tool's output as it is to be appended: cut in the middle to at most `head` and `tail` bytes, with the whole kept
-    /// under the handle that stands between them. `None` where it is short enough.
-    pub fn bounded(&mut self, output: &Body, (head, tail): (usize, usize), tool: &str) -> Option<(Body, Handle)> {
+    /// A tool's output as it is to be appended: where it is longer, cut in the middle to at most `head` and `tail` bytes, with
+    /// the whole kept under the handle that stands between them.
+    pub fn bounded(&mut self, output: Body, (head, tail): (usize, usize), tool: &str) -> Text {
         let what = format!("{tool} output");
-        cut::in_the_middle(output, (head, tail), &what, "bounded", &mut self.view.archive)
+        match cut::in_the_middle(&output, (head, tail), &what, "bounded", &mut self.view.archive) {
+            Some((body, handle)) => Text {
+                cut: Some(handle),
+                ..Text::new(body, Origin::Own)
+            },
+            None => Text::new(output, Origin::Own),
+        }
     }
 
     /// The original bytes of something removed, or a range of them; see [`Archive::recall`]. Every handle that was ever

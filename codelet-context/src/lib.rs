@@ -9,8 +9,9 @@
 //! whether to compact ([`policy`]); the caller acts. A summary that a model is to write is returned as a request
 //! ([`summary_request`]). Reading and writing the forms of vendors and agents is another crate's.
 //!
-//! Where to read next: [`message`] for what a conversation is made of, [`compact`] for the pipeline, [`strategy`] for the
-//! rewrites in it, [`validate`] for the rules that every view keeps, [`conversation`] for a session.
+//! How an agent lives on it, with bounded outputs, bills and refusals, is in `examples/agent.rs`. Where to read next:
+//! [`message`] for what a conversation is made of, [`compact`] for the pipeline, [`strategy`] for the rewrites in it,
+//! [`validate`] for the rules that every view keeps, [`conversation`] for a session.
 //!
 //! ```
 //! use codelet_context::conversation::{Conversation, Signals};

@@ -386,13 +386,25 @@ fn three_hundred_steps_never_meet_the_limit_that_the_server_enforces() {
             .count();
         assert_eq!(breaks, compactions.len(), "{window}");
         assert!(compactions.iter().all(|compaction| compaction["changed"] == true));
-        let recall = &record
+        // What `Recall` gave back is what a result said before it was removed.
+        let is_recall = |exchange: &&codelet_testkit::server::Exchange| {
+            let calls = exchange.request.calls();
+            calls.last().is_some_and(|(_, tool, _)| *tool == "Recall")
+        };
+        let after = record
             .exchanges
             .iter()
-            .rev()
-            .find(|e| e.request.calls().iter().any(|(_, tool, _)| *tool == "Recall"));
-        let request = &recall.unwrap().request;
-        assert!(request.holds("quick brown fox"), "{window}");
+            .position(|exchange| is_recall(&exchange))
+            .unwrap();
+        let (_, given) = *record.exchanges[after].request.results().last().unwrap();
+        let given = given.split("\n[bytes ").next().unwrap();
+        assert!(given.len() > 10_000, "{window}: {given}");
+        let said = |exchange: &codelet_testkit::server::Exchange| {
+            let results = exchange.request.results();
+            results.iter().any(|(_, text)| text.contains(given))
+        };
+        assert!(record.exchanges[..after].iter().any(said), "{window}");
+        assert!(!said(&record.exchanges[after - 1]), "{window}: it was in sight");
         eprintln!(
             "window {window} (believed {configured}): {} requests, {refused} refused, {} compactions, slowest {:.1} ms",
             record.exchanges.len(),
