@@ -23,7 +23,7 @@ use tokio::time::Instant;
 pub const SHOWN: usize = 50 * 1024;
 /// One output takes at most one part in so many of the window, and all of a step together one in [`STEP_SHARE`].
 const OUTPUT_SHARE: usize = 8;
-const STEP_SHARE: usize = 3;
+const STEP_SHARE: usize = 4;
 /// No output is shown in less than this, in bytes.
 const LEAST_SHOWN: usize = 1024;
 /// Bytes of a token, as the engine estimates.

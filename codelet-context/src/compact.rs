@@ -12,6 +12,8 @@ mod fate;
 mod result;
 mod room;
 
+pub(crate) use room::UNSEEN_SHARE;
+
 pub use result::{Compaction, Fate, FateKind, Size, TurnCount, Warning};
 
 use crate::anchor::Anchor;
@@ -19,7 +21,7 @@ use crate::body::Body;
 use crate::candidates::Candidates;
 use crate::cut;
 use crate::digest;
-use crate::draft::{self, Class, Draft};
+use crate::draft::{self, Draft};
 use crate::history::History;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::pack::{self, Choice, Task, Use};
@@ -30,7 +32,7 @@ use crate::reminder;
 use crate::select::{self, Kept};
 use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
 use crate::summary::{self, Story};
-use crate::tokens::Tokens;
+use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
 use std::borrow::Cow;
@@ -68,6 +70,8 @@ pub struct Options<'a> {
     pub focus: Option<&'a str>,
     /// What each request holds beside its messages, as an estimate: the definitions of tools take their part of a window.
     pub overhead: Tokens,
+    /// The next request is about to be sent: outputs behind the last reply stay whole where that can be.
+    pub goes_on: bool,
 }
 
 impl Options<'_> {
@@ -82,6 +86,7 @@ impl Options<'_> {
             archive: None,
             focus: None,
             overhead: 0,
+            goes_on: false,
         }
     }
 }
@@ -327,13 +332,20 @@ impl<'a> Work<'a> {
     fn run(mut self, budget: Option<Tokens>) -> Compaction {
         let Some(budget) = budget else {
             let kept = select::by_anchor(&self.turns, &self.anchors);
-            let drafts = self.select(kept.start);
+            let drafts = self.select(kept.start, kept.start);
             return self.finish(kept, drafts, None);
         };
         let messages = self.history.messages();
         let steps = turn::steps(messages, 0..messages.len());
+        let last = select::last_complete(messages, &steps);
         let output_cap = room::share(budget, room::OUTPUT_SHARE);
-        let weight = |message: usize| room::weigh(&messages[message], output_cap);
+        let outputs = messages[last..].iter().flat_map(|message| &message.parts);
+        let outputs = outputs.filter(|part| matches!(part, Part::ToolResult(_)));
+        let last_cap = room::last_cap(outputs.map(tokens::estimate_part).collect(), budget, self.is_seen(last));
+        let weight = |message: usize| {
+            let cap = if message < last { output_cap } else { last_cap };
+            room::weigh(&messages[message], cap)
+        };
         let kept = select::within(
             room::share(budget, room::KEPT_SHARE),
             messages,
@@ -342,7 +354,7 @@ impl<'a> Work<'a> {
             &self.anchors,
             weight,
         );
-        let mut drafts = self.select(kept.start);
+        let mut drafts = self.select(kept.start, last);
         self.apply_strategies(&mut drafts, kept.start);
         let (hits, bytes) = draft::drop_free_thinking(&mut drafts, &mut self.archive);
         self.strategies.add(
@@ -352,26 +364,37 @@ impl<'a> Work<'a> {
                 bytes_saved: bytes as i64,
             },
         );
-        room::shorten(&mut drafts, budget, &mut self.archive);
+        room::shorten(&mut drafts, budget, last_cap, &mut self.archive);
         let floor = budget.saturating_sub(room::overhead(&drafts));
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
             return self.finish(kept, drafts, Some(budget));
         }
-        // Not even so: nothing but the last step, everything as short as it can be.
-        let start = select::last_complete(messages, &steps);
-        let mut drafts = self.select(start);
+        // Not even so: nothing but the last step.
+        let mut drafts = self.select(last, last);
         draft::drop_free_thinking(&mut drafts, &mut self.archive);
-        for class in Class::ALL {
-            // To the end at once: what was cut gently before could not be cut further.
-            if room::whole(&drafts) > floor {
-                draft::shorten(&mut drafts, class, 0, &mut self.archive);
-            }
-        }
-        self.finish(Kept { start, anchor: None }, drafts, Some(budget))
+        room::squeeze(&mut drafts, floor, &mut self.archive);
+        self.finish(
+            Kept {
+                start: last,
+                anchor: None,
+            },
+            drafts,
+            Some(budget),
+        )
     }
 
-    /// The messages that are kept: what stands always before `start`, and everything from there on.
-    fn select(&mut self, start: usize) -> Vec<Draft> {
+    /// Whether the model has seen the outputs of the last complete step, which begins here. Of a conversation that somebody
+    /// recorded nobody waits for the next reply.
+    fn is_seen(&self, last: usize) -> bool {
+        let goes_on = self.options.goes_on || matches!(self.options.target, Target::Window(_));
+        let mut after = self.history.messages()[last..].iter();
+        let reply = after.rfind(|message| message.role == Role::Assistant);
+        !goes_on || reply.is_none_or(|reply| reply.calls().next().is_none())
+    }
+
+    /// The messages that are kept: what stands always before `start`, and everything from there on. The last complete step
+    /// begins at `last`.
+    fn select(&mut self, start: usize, last: usize) -> Vec<Draft> {
         let messages = self.history.messages();
         let first_prompt = self.turns.first().map_or(0, |turn| turn.0.start);
         let mut drafts = Vec::new();
@@ -384,7 +407,12 @@ impl<'a> Work<'a> {
                 // The summary of an earlier compaction is merged into the new one.
                 !notice && !is_earlier_summary(part) && (index >= start || pinned || stands(message.role, part, head))
             });
-            drafts.extend(draft.map(|draft| Draft { pinned, ..draft }));
+            let is_last = index >= last;
+            drafts.extend(draft.map(|draft| Draft {
+                pinned,
+                is_last,
+                ..draft
+            }));
         }
         draft::drop_foreign_results(&mut drafts);
         self.settle_reminders(&mut drafts);

@@ -31,6 +31,8 @@ pub(crate) struct Draft {
     pub message: Message,
     /// The user pinned it.
     pub pinned: bool,
+    /// It belongs to the last complete step or stands behind it: the model may not have seen it yet.
+    pub is_last: bool,
 }
 
 impl Draft {
@@ -52,6 +54,7 @@ impl Draft {
             parts,
             message: kept,
             pinned: false,
+            is_last: false,
         })
     }
 
@@ -127,6 +130,14 @@ pub(crate) fn shorten<'a>(
     }
 }
 
+/// A text to be cut: where it was cut before, the whole that is kept under its handle, so that nothing is cut twice.
+fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
+    match &text.cut {
+        None => Some(text.body.clone()),
+        Some(handle) => archive.get(handle.as_str()).map(|removed| removed.body.clone()),
+    }
+}
+
 /// What the parts of a class weigh, each of them.
 pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Vec<Tokens> {
     let parts = drafts
@@ -158,17 +169,13 @@ fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
     let bytes = (cap.saturating_sub(PART_TOKENS) as usize).saturating_mul(4);
     match part {
         Part::Text(text) => {
-            // What was cut before is cut anew from the whole.
-            let whole = match &text.cut {
-                None => Some(text.body.clone()),
-                Some(handle) => {
-                    let whole = archive.get(handle.as_str());
-                    whole
-                        .filter(|removed| &*removed.tool == WORDS)
-                        .map(|removed| removed.body.clone())
-                }
+            // A marker in place of a picture or a file is as short as can be.
+            let is_words = |handle: &crate::recall::Handle| {
+                let kept = archive.get(handle.as_str());
+                kept.is_some_and(|removed| &*removed.tool == WORDS)
             };
-            if let Some(whole) = whole
+            if text.cut.as_ref().is_none_or(is_words)
+                && let Some(whole) = whole_of(text, archive)
                 && let Some((body, handle)) = cut_text(&whole, bytes, WORDS, archive)
                 && body.len() < text.body.len()
             {
@@ -181,8 +188,11 @@ fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
             let bytes = bytes.saturating_sub((blocks - 1) * 4 * PART_TOKENS as usize) / blocks;
             for block in &mut result.output {
                 match block {
-                    Part::Text(text) if text.cut.is_none() && text.body.len() > bytes => {
-                        if let Some((body, handle)) = cut_text(&text.body, bytes, "output", archive) {
+                    Part::Text(text) if text.body.len() > bytes => {
+                        if let Some(whole) = whole_of(text, archive)
+                            && let Some((body, handle)) = cut_text(&whole, bytes, "output", archive)
+                            && body.len() < text.body.len()
+                        {
                             text.body = body;
                             text.cut = Some(handle);
                         }

@@ -6,12 +6,12 @@ mod common;
 use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Refusal, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Message, Nature, Origin, Part, ReminderKind, Role, Text};
+use codelet_context::message::{Message, Nature, Origin, Part, ReminderKind, Role, Text, ToolResult};
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::reminder;
 use codelet_context::summary_request::Answer;
-use codelet_context::tokens::Tokens;
+use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
@@ -115,6 +115,91 @@ fn handles(messages: &[Arc<Message>]) -> HashSet<String> {
     all
 }
 
+/// A session as a loop lives it: several outputs a step, each bounded as it comes in; they are looked at in the first view
+/// that holds them, and the words that stand at the head in every view.
+fn live_through(window: Tokens, ratio: f64, bytes: usize, at_once: usize, preset: Preset) -> usize {
+    let instructions = "Never touch the public interface. ".repeat(40);
+    let rules = "Write British English. ".repeat(30);
+    let config = CompactionConfig::new(window).reserving(window / 20);
+    let economics = Economics::new(codelet_context::price::usual()).preset(preset);
+    let mut conversation = Conversation::new(config, window / 20).under(economics);
+    conversation.append(Message::system(instructions.as_str()));
+    let reminder = Part::text_from(Origin::Reminder(ReminderKind::Instructions), rules.as_str());
+    conversation.append(Message::new(
+        Role::User,
+        vec![reminder, Part::text("Read all of it and tell what is slow.")],
+    ));
+    let one = (window as usize * 4 / 8).min(window as usize / at_once);
+    let mut compactions = 0;
+    for number in 0..60 {
+        let ids: Vec<String> = (0..at_once).map(|call| format!("call_{number}_{call}")).collect();
+        let calls = ids.iter().map(|id| read(id, &format!("src/{id}.rs"))).collect();
+        conversation.append(says(calls));
+        let outputs = ids.iter().enumerate().map(|(call, id)| {
+            let whole = Body::new(output(number * 10 + call, bytes));
+            let mut answer = ToolResult::new(id.as_str(), Some(true), "");
+            answer.output = vec![Part::Text(conversation.bounded(whole, (one * 2 / 3, one / 3), "Read"))];
+            Part::ToolResult(answer)
+        });
+        let results = answers(outputs.collect());
+        conversation.append(results.clone());
+        if let Some(reason) = conversation.decide(Signals::default()) {
+            let notice = conversation.compact(reason).unwrap();
+            assert!(notice.after < notice.before, "{notice}");
+            compactions += 1;
+        }
+        let estimate: Tokens = conversation
+            .view()
+            .messages
+            .iter()
+            .map(|message| estimate_message(message))
+            .sum();
+        let prompt = ((estimate + window / 20) as f64 * ratio) as Tokens;
+        assert!(prompt <= window, "{prompt} of {window}");
+        let view = shown(&conversation);
+        let place = format!("window {window}, {at_once} of {bytes} bytes, step {number}");
+        assert!(
+            view.iter().any(|message| **message == results),
+            "{place}: an output that was never seen is cut"
+        );
+        let says = |words: &str| {
+            let texts = view.iter().flat_map(|message| &message.parts);
+            texts
+                .filter(|part| matches!(part, Part::Text(text) if text.body.as_str() == words))
+                .count()
+        };
+        assert_eq!(says(&instructions), 1, "{place}: the system prompt");
+        assert_eq!(says(&rules), 1, "{place}: the reminder");
+        assert_eq!(says("Read all of it and tell what is slow."), 1, "{place}: the prompt");
+        let usage = Usage::from_exclusive(prompt, 0, 0, 10);
+        conversation.reported(Report {
+            usage,
+            reasoning: 0,
+            is_whole: true,
+        });
+    }
+    compactions
+}
+
+#[test]
+fn an_output_that_the_model_has_not_seen_stays_whole_and_so_does_what_stands_at_the_head() {
+    for window in [16_000, 32_000, 48_000, 64_000, 100_000, 200_000] {
+        for (bytes, at_once) in [
+            (6_000, 1),
+            (6_000, 3),
+            (12_000, 1),
+            (20_000, 1),
+            (20_000, 4),
+            (60_000, 2),
+        ] {
+            for (ratio, preset) in [(1.0, Preset::Off), (1.3, Preset::Off), (1.0, Preset::Faithful)] {
+                live_through(window, ratio, bytes, at_once, preset);
+            }
+        }
+    }
+    assert!(live_through(32_000, 1.0, 12_000, 1, Preset::Off) > 3);
+}
+
 #[test]
 fn between_edit_points_the_view_only_grows_at_its_end() {
     let mut conversation = conversation(30, 4_000, 20_000);
@@ -160,7 +245,7 @@ fn a_handle_that_was_shown_is_answered_after_every_later_compaction_and_undo() {
     let mut conversation = conversation(30, 6_000, 20_000);
     let mut ever = HashSet::new();
     for round in 0..3 {
-        conversation.compact_to(4_000 - 900 * round, Reason::Asked).unwrap();
+        conversation.compact_to(1_800 - 300 * round, Reason::Asked).unwrap();
         ever.extend(handles(&conversation.view().messages));
         step(200 + round as usize, 6_000)
             .into_iter()
@@ -249,6 +334,7 @@ fn pins_larger_than_the_target_are_shortened_with_a_handle() {
     for index in 3..20 {
         conversation.pin(Pin::Message(index));
     }
+    conversation.append(Message::assistant("These are the parts."));
     let notice = conversation.compact(Reason::Full).unwrap();
     assert!(notice.after <= conversation.config().target(), "{notice}");
     assert!(!handles(&conversation.view().messages).is_empty());
@@ -312,7 +398,9 @@ fn a_session_of_one_prompt_and_300_steps_never_passes_its_window() {
             if let Some(reason) = conversation.decide(Signals::default()) {
                 let notice = conversation.compact(reason).unwrap();
                 assert!(notice.changed, "{notice}");
-                assert!(notice.after <= conversation.config().target(), "{notice}");
+                // What the model has not seen yet comes on top.
+                let unseen = (20_000 / 4 + 200) * 5 / 4;
+                assert!(notice.after <= conversation.config().target() + unseen, "{notice}");
             } else {
                 let view = shown(&conversation);
                 assert!(view.starts_with(&after_last));

@@ -4,8 +4,12 @@
 mod common;
 
 use codelet_context::compact::{Compaction, Options, Target, compact, compact_with};
+use codelet_context::conversation::Conversation;
 use codelet_context::history::History;
-use codelet_context::message::{Action, ActionKind, Extra, Message, Origin, Part, Role, Thinking, ToolCall};
+use codelet_context::message::{
+    Action, ActionKind, Extra, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult,
+};
+use codelet_context::policy::CompactionConfig;
 use codelet_context::strategy::apply_all;
 use codelet_context::tokens::estimate_message;
 use codelet_context::view::View;
@@ -313,4 +317,58 @@ fn of_many_pictures_the_newest_stay_and_the_oldest_give_way() {
     let alone = compact(&messages.into_iter().collect(), Target::Budget(5_000));
     assert!(alone.after.tokens <= 5_000);
     assert!(own_words(&alone).contains(&"And what is wrong in picture 19?"));
+}
+
+#[test]
+fn the_outputs_of_the_last_step_stay_whole_under_a_budget_that_holds_them_with_ease() {
+    let mut messages = vec![Message::user("Look at everything.")];
+    (0..40).for_each(|number| messages.extend(step(number, 60)));
+    let last = step(40, 400);
+    messages.extend(last.clone());
+    let history: History = messages.into_iter().collect();
+    let weight = estimate_message(&last[1]);
+    let done = compact(&history, Target::Budget(weight * 4));
+    assert!(done.changed && done.view.messages.iter().any(|message| **message == last[1]));
+    // Where the next request is about to be sent, nobody has seen them.
+    let options = |goes_on| Options {
+        goes_on,
+        ..Options::new(Target::Budget(weight * 2))
+    };
+    for goes_on in [true, false] {
+        let done = compact_with(&history, &options(goes_on));
+        assert!(done.after.tokens <= weight * 2);
+        let is_whole = done.view.messages.iter().any(|message| **message == last[1]);
+        assert_eq!(is_whole, goes_on);
+    }
+}
+
+#[test]
+fn outputs_that_were_bounded_as_they_came_are_cut_before_anything_that_stands_at_the_head() {
+    let instructions = "Never touch the public interface. ".repeat(60);
+    let mut conversation = Conversation::new(CompactionConfig::new(200_000), 0);
+    conversation.append(Message::system(instructions.as_str()));
+    conversation.append(Message::user("Look at everything."));
+    for number in 0..20 {
+        let id = format!("c{number}");
+        conversation.append(says(vec![run(&id, &format!("./look {number}"))]));
+        let mut result = ToolResult::new(id.as_str(), Some(true), "");
+        let shown = conversation.bounded(output(number, 2_000).into(), (12_000, 4_000), "Bash");
+        assert!(shown.cut.is_some());
+        result.output = vec![Part::Text(shown)];
+        conversation.append(answers(vec![Part::ToolResult(result)]));
+    }
+    for budget in [1_600, 2_500, 4_000] {
+        let options = Options {
+            archive: Some(conversation.archive()),
+            goes_on: true,
+            ..Options::new(Target::Budget(budget))
+        };
+        let done = compact_with(conversation.history(), &options);
+        assert!(done.after.tokens <= budget, "{} of {budget}", done.after.tokens);
+        let first = done.view.messages[0].parts.first();
+        assert!(
+            matches!(first, Some(Part::Text(text)) if text.body.as_str() == instructions),
+            "{budget}: {first:?}"
+        );
+    }
 }

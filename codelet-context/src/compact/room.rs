@@ -11,6 +11,11 @@ use crate::tokens::{self, PART_TOKENS, Tokens};
 pub const KEPT_SHARE: f64 = 0.15;
 /// The share of a budget that one output among the kept steps may take before it is shortened.
 pub const OUTPUT_SHARE: f64 = 0.05;
+/// The outputs of the last complete step stay whole where they take at most this share of a budget together.
+const LAST_SHARE: f64 = 0.3;
+/// The same where the model has not seen them yet: it has just asked for them, and a piece of them is no answer. Of longer ones
+/// that much stays.
+pub const UNSEEN_SHARE: f64 = 0.7;
 /// The share of a budget that the parameters of the kept calls may take before they are shortened.
 const CALLS_SHARE: f64 = 0.2;
 /// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
@@ -27,20 +32,55 @@ const HUGE_PART: Tokens = 20;
 /// Cut down to fewer tokens than this, a prompt is hardly more than its marker: then the oldest ones give way to theirs.
 const LEAST_PROMPT: Tokens = 60;
 
-/// Shortens what is too long for its share of the budget.
-pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
+/// Which messages may be shortened.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// Those before the last complete step that are not pinned.
+    Earlier,
+    /// All that are not pinned.
+    Free,
+    All,
+}
+
+impl Reach {
+    fn holds(self, draft: &Draft) -> bool {
+        match self {
+            Reach::Earlier => !draft.pinned && !draft.is_last,
+            Reach::Free => !draft.pinned,
+            Reach::All => true,
+        }
+    }
+
+    fn shorten(self, drafts: &mut [Draft], class: Class, cap: Tokens, archive: &mut Archive) {
+        let within = drafts.iter_mut().filter(|draft| self.holds(draft));
+        draft::shorten(within, class, cap, archive);
+    }
+}
+
+/// What one output of the last complete step may weigh: of outputs with these weights, seen by the model or not.
+pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, is_seen: bool) -> Tokens {
+    let (all, one) = (weights.iter().sum::<Tokens>(), share(budget, OUTPUT_SHARE));
+    if all <= share(budget, LAST_SHARE) {
+        Tokens::MAX
+    } else if is_seen {
+        one
+    } else {
+        draft::fair_cap(weights, share(budget, UNSEEN_SHARE)).max(one)
+    }
+}
+
+/// Shortens what is too long for its share of the budget; outputs of the last complete step, to at most `last_cap` each.
+pub fn shorten(drafts: &mut [Draft], budget: Tokens, last_cap: Tokens, archive: &mut Archive) {
     if whole(drafts).saturating_add(overhead(drafts)) <= share(budget, KEPT_SHARE + PROMPTS_SHARE) {
         return;
     }
+    Reach::Earlier.shorten(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
+    Reach::Free.shorten(drafts, Class::Results, last_cap, archive);
     // What is pinned is shortened only where nothing else helps.
-    let free = |drafts: &mut [Draft], class, cap, archive: &mut Archive| {
-        draft::shorten(drafts.iter_mut().filter(|draft| !draft.pinned), class, cap, archive);
-    };
     let fairly = |drafts: &mut [Draft], class, part, least: Tokens, archive: &mut Archive| {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
-        free(drafts, class, cap.max(least), archive);
+        Reach::Free.shorten(drafts, class, cap.max(least), archive);
     };
-    free(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
     fairly(drafts, Class::Calls, CALLS_SHARE, 0, archive);
     fairly(drafts, Class::Standing, STANDING_SHARE, 0, archive);
     files_give_way(drafts, share(budget, FILES_SHARE), archive);
@@ -48,25 +88,25 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, archive: &mut Archive) {
     fairly(drafts, Class::Prompts, PROMPTS_SHARE, least, archive);
 }
 
-/// Shortens further until everything fits: outputs first, what stands always late, prompts last. Whether it does.
+/// Shortens further until everything fits: outputs first, what stands always late, prompts last; the last complete step when
+/// what stands before it is as short as it can be, and what is pinned after that. Whether it does.
 pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
-    // What is pinned is shortened when the rest is as short as it can be, and still before prompts.
-    let free = Class::ALL[..3].iter().map(|&class| (class, false));
-    for (class, pinned) in free.chain(Class::ALL[..4].iter().map(|&class| (class, true))) {
-        let may = |draft: &&mut Draft| pinned || !draft.pinned;
+    let earlier = Class::ALL[..3].iter().map(|&class| (Reach::Earlier, class));
+    let free = Class::ALL[..3].iter().map(|&class| (Reach::Free, class));
+    let all = Class::ALL[..4].iter().map(|&class| (Reach::All, class));
+    for (reach, class) in earlier.chain(free).chain(all) {
         // Markers have a size of their own, so the first cap may not suffice.
         for tighter in 0..4 {
             let all = whole(drafts);
             if all <= room {
                 return true;
             }
-            let weights = draft::weights(drafts.iter().filter(|draft| pinned || !draft.pinned), class);
+            let weights = draft::weights(drafts.iter().filter(|draft| reach.holds(draft)), class);
             let excess = (all - room) << tighter;
             let left = weights.iter().sum::<Tokens>().saturating_sub(excess);
-            let cap = draft::fair_cap(weights, left);
-            draft::shorten(drafts.iter_mut().filter(may), class, cap, archive);
+            reach.shorten(drafts, class, draft::fair_cap(weights, left), archive);
         }
-        draft::shorten(drafts.iter_mut().filter(may), class, 0, archive);
+        reach.shorten(drafts, class, 0, archive);
     }
     let files = weight_of(drafts.iter(), Class::Files);
     files_give_way(

@@ -1,8 +1,9 @@
 //! When an edit is due, which one, and how small it makes the conversation.
 
 use super::{Conversation, Signals};
-use crate::compact::Target;
+use crate::compact::{Target, UNSEEN_SHARE};
 use crate::economy::Way;
+use crate::message::Role;
 use crate::policy::{AIM, Pressure, Reason};
 use crate::tokens::Tokens;
 
@@ -72,17 +73,35 @@ impl Conversation {
     /// believed to fit did not.
     ///
     /// In a window so small that what always stays takes most of the aim, the aim is a share of the room that is left
-    /// beside it: a system prompt that is cut to a marker leaves no agent.
+    /// beside it: a system prompt that is cut to a marker leaves no agent. It is large enough for what the model has asked
+    /// for last and not seen yet, else that would be work to be done again.
     fn budget(&self) -> Tokens {
         let halvings = self.refusals.saturating_sub(1).min(63);
         let aim = self.in_estimate(self.config.target() >> halvings);
         let room = self.in_estimate(self.config.trigger());
         let stays = self.head + self.newest_prompt.min(room / 4);
+        let least = match halvings {
+            0 => stays + (self.unseen() as f64 / UNSEEN_SHARE) as Tokens,
+            _ => 0,
+        };
+        let aim = aim.max(least.min(room / 4 * 3));
         if stays <= aim / 2 {
             return aim;
         }
         let left = room.saturating_sub(stays);
         aim.max(stays + ((left as f64 * AIM) as Tokens >> halvings)).min(room)
+    }
+
+    /// What came after the last reply, and that reply, if it is still to be answered: estimates of the calls and outputs.
+    fn unseen(&self) -> Tokens {
+        let messages = self.history.messages();
+        let Some(reply) = messages.iter().rposition(|message| message.role == Role::Assistant) else {
+            return 0;
+        };
+        match messages[reply].calls().next() {
+            Some(_) => self.history.estimates()[reply..].iter().sum(),
+            None => 0,
+        }
     }
 
     /// Tokens of the window as an estimate of messages.

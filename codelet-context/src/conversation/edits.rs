@@ -155,6 +155,7 @@ impl Conversation {
                 archive: Some(&self.view.archive),
                 focus: self.focus.as_deref(),
                 overhead: self.overhead,
+                goes_on: true,
             },
             // What was passed over may be just what is asked for.
             self.focus.is_none().then_some(&self.candidates),
