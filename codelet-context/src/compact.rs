@@ -161,7 +161,9 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates
         compaction.fates = fate::fates_before(history, valid, compaction.fates);
     }
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
-    if matches!(options.target, Target::Window(_)) && compaction.changed && saved < MODEST_SAVING {
+    // Who asks for a size gets that size, whatever it saves.
+    let is_asked_for = matches!(options.target, Target::Budget(_));
+    if !is_asked_for && compaction.changed && saved < MODEST_SAVING {
         compaction.warnings.push(Warning::SmallSaving {
             before: before.tokens,
             after: compaction.after.tokens,
@@ -332,7 +334,8 @@ impl<'a> Work<'a> {
     fn run(mut self, budget: Option<Tokens>) -> Compaction {
         let Some(budget) = budget else {
             let kept = select::by_anchor(&self.turns, &self.anchors);
-            let drafts = self.select(kept.start, kept.start);
+            let mut drafts = self.select(kept.start, kept.start);
+            self.apply_strategies(&mut drafts, kept.start);
             return self.finish(kept, drafts, None);
         };
         let messages = self.history.messages();

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::anchor::{self, AnchorKind, LONG_TURN};
+use codelet_context::compact::{Target, compact};
+use codelet_context::history::History;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall, ToolResult};
 use codelet_context::policy::{CompactionConfig, Guard, Pressure, Progress, Reason};
 use codelet_context::tokens::estimate_bytes;
@@ -182,4 +184,44 @@ fn a_tool_result_is_never_a_prompt_and_a_reminder_is_never_a_prompt() {
     .map(Arc::new)
     .to_vec();
     assert_eq!(turn::turns(&messages).len(), 1);
+}
+
+/// Ten turns, of which one changes a file and sees its tests pass.
+fn ten_turns(finished: usize) -> History {
+    let mut messages = Vec::new();
+    for turn in 0..10 {
+        messages.push(Message::user(format!("Look at part {turn}.")));
+        if turn == finished {
+            let edit = Action::on(ActionKind::Change, ["src/a.rs"]);
+            messages.extend(step(&format!("e{turn}"), edit, true, ""));
+            let test = Action::command("cargo test");
+            messages.extend(step(&format!("t{turn}"), test, true, "test result: ok. 3 passed"));
+        } else {
+            let read = Action::on(ActionKind::Read, ["src/b.rs"]);
+            let seen: String = (0..400)
+                .map(|line| format!("{line} of part {turn} is well\n"))
+                .collect();
+            messages.extend(step(&format!("r{turn}"), read, true, &seen));
+        }
+        messages.push(Message::assistant(format!("Part {turn} is done.")));
+    }
+    messages.into_iter().collect()
+}
+
+#[test]
+fn of_ten_turns_those_from_the_anchor_on_are_kept_and_the_last_three_always() {
+    for (finished, anchored, kept, summarised) in [(4, Some(4), 6, 4), (8, None, 3, 7)] {
+        let done = compact(&ten_turns(finished), Target::Select);
+        assert_eq!(done.anchor.map(|anchor| anchor.turn), anchored);
+        assert_eq!(
+            (done.turns.total, done.turns.kept, done.turns.summarised),
+            (10, kept, summarised)
+        );
+        assert_eq!(done.turns.compression_estimate(), summarised as f64 / 10.0);
+        let shown = format!("{:?}", done.view.messages);
+        for turn in 0..10 {
+            let is_kept = shown.contains(&format!("Part {turn} is done.\""));
+            assert_eq!(is_kept, turn >= summarised, "turn {turn}");
+        }
+    }
 }

@@ -32,6 +32,13 @@ pub struct TurnCount {
     pub summarised: usize,
 }
 
+impl TurnCount {
+    /// The share of the turns that is summarised, which estimates how much a compaction saves; zero of none.
+    pub fn compression_estimate(&self) -> f64 {
+        self.summarised as f64 / self.total.max(1) as f64
+    }
+}
+
 /// What became of one message of the history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fate {

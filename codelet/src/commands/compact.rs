@@ -305,6 +305,13 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
     };
     let before = number(done.before.tokens);
     if !is_summarised(done) {
+        if done.after.tokens < done.before.tokens {
+            return format!(
+                "{} {before} → {} tokens, without what no vendor takes · {took}",
+                look.ink(Ink::Green, "Mended:"),
+                number(done.after.tokens)
+            );
+        }
         let why = match target {
             Target::Budget(budget) if done.before.tokens <= budget => {
                 format!("within the budget of {}", number(budget))
