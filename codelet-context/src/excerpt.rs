@@ -132,7 +132,7 @@ impl<'a> Choice<'a> {
                 block.lines.clone().for_each(|line| choice.cover(line));
             }
         }
-        relevance::weigh(index, &mut choice.factors);
+        relevance::weigh(index, &Candidates::default(), &mut choice.factors);
         choice
     }
 

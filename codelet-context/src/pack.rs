@@ -228,7 +228,7 @@ impl<'a> Packer<'a> {
         } else {
             0.0
         };
-        relevance::weigh(index, &mut packer.factors);
+        relevance::weigh(index, &candidates, &mut packer.factors);
         if let Some(words) = task.focus {
             focus::weigh(index, words, &mut packer.factors);
         }
@@ -347,7 +347,7 @@ impl<'a> Packer<'a> {
                 continue;
             }
             let first = self.first_gain(number);
-            for line in block.lines.clone() {
+            for line in self.candidates.within(block.lines.clone()) {
                 if self.factors[line as usize] > 0.0 {
                     bounds[line as usize] = self.bound(line as usize, first);
                 }

@@ -3,6 +3,7 @@
 //! A file that the user named, a line near a name that the user said, and a line near names that the assistant uses in its
 //! calls are needed several times as often as the rest of what was read.
 
+use crate::candidates::Candidates;
 use crate::index::{BlockKind, Index};
 use crate::items::ItemKind;
 use crate::value;
@@ -17,9 +18,8 @@ const MOST_CALLED: u32 = 4;
 /// How many lines away is near.
 const REACH: usize = 5;
 
-/// Multiplies the factors of the lines of what reading tools printed by how near they are; those of lines that are not
-/// looked at are 0 and stay so.
-pub(crate) fn weigh(index: &Index, factors: &mut [f32]) {
+/// Multiplies the factors of the lines of what reading tools printed by how near they are, of those that are looked at.
+pub(crate) fn weigh(index: &Index, candidates: &Candidates, factors: &mut [f32]) {
     let frequent = value::frequent(index);
     let said_by = |line: usize| {
         let mut said = (false, false);
@@ -37,12 +37,14 @@ pub(crate) fn weigh(index: &Index, factors: &mut [f32]) {
             continue;
         }
         let first = block.lines.start as usize;
-        let range = first..block.lines.end as usize;
+        let count = block.lines.len();
+        let lines = candidates.within(block.lines.clone()).map(|line| line as usize - first);
+        let lines = lines.filter(|at| factors[first + at] > 0.0);
         near.clear();
-        near.resize(range.len(), (false, false));
+        near.resize(count, (false, false));
         let mut read = 0;
-        for at in (0..range.len()).filter(|at| factors[first + at] > 0.0) {
-            let end = (at + REACH + 1).min(range.len());
+        for at in lines.clone() {
+            let end = (at + REACH + 1).min(count);
             let start = at.saturating_sub(REACH).max(read);
             for (said, line) in near[start..end].iter_mut().zip(first + start..) {
                 *said = said_by(line);
@@ -57,23 +59,17 @@ pub(crate) fn weigh(index: &Index, factors: &mut [f32]) {
         } else {
             1.0
         };
-        let (mut prompted, mut called) = (0_u32, 0_u32);
-        for &(p, c) in near.iter().take(REACH) {
-            prompted += u32::from(p);
-            called += u32::from(c);
-        }
-        for at in 0..near.len() {
-            if let Some(&(p, c)) = near.get(at + REACH) {
-                prompted += u32::from(p);
-                called += u32::from(c);
-            }
-            if let Some(&(p, c)) = at.checked_sub(REACH + 1).map(|gone| &near[gone]) {
-                prompted -= u32::from(p);
-                called -= u32::from(c);
-            }
-            let said = if prompted > 0 { NEAR_PROMPTED } else { 1.0 };
+        let lines: Vec<usize> = lines.collect();
+        for at in lines {
+            let beside = &near[at.saturating_sub(REACH)..(at + REACH + 1).min(count)];
+            let called = beside.iter().filter(|(_, called)| *called).count() as u32;
+            let said = if beside.iter().any(|(prompted, _)| *prompted) {
+                NEAR_PROMPTED
+            } else {
+                1.0
+            };
             let used = 1.0 + NEAR_CALLED * called.min(MOST_CALLED) as f32;
-            factors[block.lines.start as usize + at] *= file * said * used;
+            factors[first + at] *= file * said * used;
         }
     }
 }
