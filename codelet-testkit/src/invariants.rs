@@ -1,7 +1,7 @@
 //! What every reader, every compaction and every run of the strategies must keep, whatever the input. Property tests and
 //! fuzzers ask the same questions; a broken promise comes back as a sentence.
 
-use codelet_context::compact::{Compaction, Target, Warning, compact};
+use codelet_context::compact::{Compaction, Target, Warning, compact, is_ending};
 use codelet_context::history::History;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::recall::Handle;
@@ -10,7 +10,7 @@ use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use codelet_transcript::{Format, read, shape, write};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A promise, kept or broken.
 pub type Kept = Result<(), String>;
@@ -321,27 +321,60 @@ fn nothing_is_lost(messages: &[Message], view: &View) -> Kept {
     Ok(())
 }
 
-/// Each handle beside a shown part restores bytes that the conversation had.
+/// Each handle beside a shown part restores what stood there, and each in a heading of the summary something that was kept.
 fn handles_restore(messages: &[Message], view: &View) -> Kept {
     let mut original = HashSet::new();
+    // What was said in each call, and what came back; an id may have been used again.
+    let mut of_call: HashMap<&str, HashSet<&str>> = HashMap::new();
     for part in messages.iter().flat_map(|message| &message.parts) {
         bodies(part, &mut original);
+        if let Some(id) = call_id(part) {
+            bodies(part, of_call.entry(id).or_default());
+        }
     }
-    for handle in view
-        .messages
-        .iter()
-        .flat_map(|message| &message.parts)
-        .flat_map(handles)
+    let kept = |handle: &str| {
+        let text = view.archive.recall(handle, None);
+        text.ok_or_else(|| format!("handle {handle} restores nothing"))
+    };
+    for part in view.messages.iter().flat_map(|message| &message.parts) {
+        for handle in handles(part) {
+            let text = kept(handle.as_str())?;
+            ensure(original.contains(text), || {
+                let start: String = text.chars().take(200).collect();
+                format!("handle {handle} restores what was never there: {start}")
+            })?;
+            let own = call_id(part).and_then(|id| of_call.get(id));
+            ensure(own.is_none_or(|own| own.contains(text)), || {
+                format!("handle {handle} restores what another call said")
+            })?;
+        }
+    }
+    // The summary that a compaction ends with; one that somebody brought along may name anything.
+    if let [.., summary, last] = view.messages.as_slice()
+        && let [Part::Text(text), ..] = summary.parts.as_slice()
+        && let [Part::Text(notice), ..] = last.parts.as_slice()
+        && is_ending(text.body.as_str(), notice.body.as_str())
     {
-        let Some(text) = view.archive.recall(handle.as_str(), None) else {
-            return Err(format!("handle {handle} restores nothing"));
-        };
-        ensure(original.contains(text), || {
-            let start: String = text.chars().take(200).collect();
-            format!("handle {handle} restores what was never there: {start}")
-        })?;
+        for handle in text.body.as_str().lines().filter_map(heading) {
+            kept(handle)?;
+        }
     }
     Ok(())
+}
+
+/// The handle in a heading above quoted lines, such as `[Read src/date.rs 8ag4y7]`. What is quoted never begins so.
+fn heading(line: &str) -> Option<&str> {
+    let inner = line.strip_prefix('[')?.strip_suffix(']')?;
+    let (name, handle) = inner.rsplit_once(' ')?;
+    (name != "pinned").then_some(handle)
+}
+
+fn call_id(part: &Part) -> Option<&str> {
+    match part {
+        Part::ToolCall(call) => Some(&call.id),
+        Part::ToolResult(result) => Some(&result.call_id),
+        _ => None,
+    }
 }
 
 fn bodies<'a>(part: &'a Part, into: &mut HashSet<&'a str>) {
