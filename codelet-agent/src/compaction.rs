@@ -5,12 +5,13 @@ use crate::driver::{account, report};
 use crate::event::{Event, Listen};
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
-use crate::run::words;
+use crate::run::{Bearing, words};
 use crate::session::{Session, SummaryBy};
 use codelet_context::conversation::{Conversation, Refusal};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use codelet_context::summary_request::{Answer, Tries, accept};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Compacts, and tells the listener what came of it. Where that fails, the conversation stands as it was.
@@ -82,22 +83,42 @@ pub(crate) fn instruct(conversation: &mut Conversation, instructions: Option<&st
 async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
     let mut tries = Tries::new();
     let mut last = Answer::Interrupted;
+    // A provider that says nothing is waited for no longer than for an answer; the engine's own summary is at hand.
+    let mut left = session.settings.limits.patience.total;
+    let mut bearing = Bearing {
+        first: session.parts.model.silence().map(|limits| (limits.first, None)),
+        between: session.parts.model.silence().map(|limits| (limits.between, None)),
+        ..Bearing::default()
+    };
     while let Some(delay) = tries.next_delay() {
         tokio::select! {
             biased;
             () = interrupt.thrown() => return Answer::Interrupted,
             () = tokio::time::sleep(delay) => {}
         }
-        last = once(session, interrupt, listener).await;
+        let (answer, silence) = once(session, bearing, interrupt, listener).await;
+        last = answer;
         match accept(last.clone()) {
             Ok(_) => break,
             Err(failure) => tries.failed(&failure),
         }
+        left = left.saturating_sub(silence);
+        if left.is_zero() {
+            break;
+        }
+        bearing.most = Some(left);
+        bearing.is_retry = true;
     }
     last
 }
 
-async fn once(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
+/// What came of one try, and how long nothing had come when it failed.
+async fn once(
+    session: &mut Session,
+    bearing: Bearing,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> (Answer, Duration) {
     let summary = session.conversation.summary_request();
     let request = Request {
         edge: session.sent,
@@ -107,7 +128,8 @@ async fn once(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn L
         max_output: Some(summary.max_output),
         session: session.settings.id.as_str().into(),
     };
-    let (answer, billed) = match ask::stream(session, request, interrupt, listener, false).await {
+    let mut silent = Duration::ZERO;
+    let (answer, billed) = match ask::stream(session, request, bearing, interrupt, listener, false).await {
         Asked::Answered(reply) => {
             let text = words(&reply.message);
             let answer = match &reply.stop {
@@ -117,13 +139,20 @@ async fn once(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn L
             };
             (answer, Some(reply.billed))
         }
-        Asked::Failed(ModelError::TooLong { .. }, billed) => (Answer::TooLong, billed),
-        Asked::Failed(error, billed) => (Answer::Failed(error.to_string()), billed),
+        Asked::Failed {
+            error: ModelError::TooLong { .. },
+            billed,
+            ..
+        } => (Answer::TooLong, billed),
+        Asked::Failed { error, billed, silence } => {
+            silent = silence;
+            (Answer::Failed(error.to_string()), billed)
+        }
         Asked::Interrupted { billed, .. } => (Answer::Interrupted, billed),
     };
     if let Some(billed) = billed {
         account(session, &billed, listener);
         session.conversation.reported(report(&billed, false));
     }
-    answer
+    (answer, silent)
 }

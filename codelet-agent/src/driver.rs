@@ -43,9 +43,12 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                     occupancy: session.conversation.state("", 0).current,
                     limit: config.limit(),
                 });
-                match ask::ask(session, interrupt, listener).await {
+                let bearing = run.bearing(session.parts.model.silence());
+                match ask::ask(session, bearing, interrupt, listener).await {
                     Asked::Answered(reply) => take(session, &mut run, *reply, listener),
-                    Asked::Failed(error, billed) => fail(session, &mut run, error, billed, listener),
+                    Asked::Failed { error, billed, silence } => {
+                        fail(session, &mut run, (error, silence), billed, listener);
+                    }
                     Asked::Interrupted { text, billed } => {
                         keep_what_was_said(session, text, billed, listener);
                         break Ending::Interrupted;
@@ -97,7 +100,13 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
     session.broken = reply.broken;
 }
 
-fn fail(session: &mut Session, run: &mut Run, error: ModelError, billed: Option<Billed>, listener: &mut dyn Listen) {
+fn fail(
+    session: &mut Session,
+    run: &mut Run,
+    (error, silence): (ModelError, Duration),
+    billed: Option<Billed>,
+    listener: &mut dyn Listen,
+) {
     if let Some(billed) = billed {
         account(session, &billed, listener);
         session.conversation.reported(report(&billed, false));
@@ -110,7 +119,7 @@ fn fail(session: &mut Session, run: &mut Run, error: ModelError, billed: Option<
             None => format!("the provider says that the request is too long; compacting to fit below {window} tokens"),
         }));
     }
-    run.on_error(error, fastrand::f64());
+    run.on_error(error, silence, fastrand::f64());
 }
 
 /// The words that the user saw stay; what was begun beside them does not.
@@ -161,7 +170,7 @@ async fn wait_for(
         listener.on(Event::Waiting {
             cause: cause.to_owned(),
             left,
-            next_try,
+            next_try: Some(next_try),
         });
         if left.is_zero() {
             return true;

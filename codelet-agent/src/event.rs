@@ -41,14 +41,14 @@ pub enum Event {
         /// Dollars.
         cost: Option<f64>,
     },
-    /// The run waits before it asks again; comes once a second.
+    /// The run waits before it asks again, or for a provider that says nothing; comes once a second.
     Waiting {
         /// Why.
         cause: String,
         /// How much longer.
         left: Duration,
-        /// Which try comes next, counted from 2.
-        next_try: u32,
+        /// Which try comes next, counted from 2; none where the provider is given up then.
+        next_try: Option<u32>,
     },
     /// A tool begins.
     ToolStarted {

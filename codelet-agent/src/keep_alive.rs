@@ -59,6 +59,7 @@ impl Session {
                     billed = Some(reply.billed);
                     break true;
                 }
+                Some(Ok(Delta::Alive)) => {}
                 // The first word shows that the prompt was read; closing the stream keeps the rest from being written.
                 Some(Ok(_)) => break true,
                 Some(Err(_)) | None => break false,

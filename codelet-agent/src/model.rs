@@ -14,10 +14,24 @@ pub trait Model: Send + Sync {
     /// What is known of the model.
     fn profile(&self) -> &Profile;
 
+    /// How long it may say nothing before its request counts as failed; none where it always answers at once.
+    fn silence(&self) -> Option<Silence> {
+        None
+    }
+
     /// Sends one request. Dropping the stream closes the connection; what was [reported](Delta::Billed) until then counts.
     ///
     /// The stream ends after [`Delta::Done`] or after the first error.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>>;
+}
+
+/// How long a model may say nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Silence {
+    /// Until the first sign of life.
+    pub first: Duration,
+    /// From one sign of life to the next.
+    pub between: Duration,
 }
 
 /// What is known of a model.
@@ -100,6 +114,8 @@ pub enum Delta {
     },
     /// The counts that the vendor has reported so far. The last one stands; nothing is summed.
     Billed(Billed),
+    /// A sign of life that says nothing of the answer: the model is at work, and silence counts anew from here.
+    Alive,
     /// The whole answer; nothing comes after it.
     Done(Reply),
 }

@@ -1,4 +1,4 @@
-//! When a failed request is tried again, and how long to wait before it.
+//! When a failed request is tried again, how long to wait before it, and for how long the next try may be silent.
 
 use crate::model::ModelError;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// How long a session waits for a provider that cannot answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Patience {
-    /// All waits of one request together.
+    /// All waits of one request together: the pauses between its tries, and the silence in which tries ended.
     pub total: Duration,
     /// How often a provider that never answered in this session is tried again: a wrong address answers no better later.
     pub stranger_tries: u32,
@@ -24,8 +24,12 @@ impl Default for Patience {
 impl Patience {
     /// The error that ends a run. Where the provider asked for a longer wait than is granted, it says so: a user who
     /// can wait may want to.
-    pub fn given_up(&self, error: ModelError) -> ModelError {
+    pub fn given_up(&self, error: ModelError, retries: &Retries) -> ModelError {
         match error {
+            ModelError::Cut { said, had_begun } if retries.is_used_up => ModelError::Cut {
+                said: format!("{said} (no longer than {} s are waited)", self.total.as_secs()),
+                had_begun,
+            },
             ModelError::Busy {
                 retry_after: Some(asked),
                 said,
@@ -44,6 +48,8 @@ impl Patience {
 
 /// The first wait where the provider names none; each further one is twice as long.
 const FIRST: Duration = Duration::from_millis(500);
+/// What is shorter is no silence, and is waited for in any case.
+const SILENT: Duration = Duration::from_secs(1);
 /// No wait that the provider does not ask for is longer.
 const LONGEST: Duration = Duration::from_secs(30);
 /// An answer that could not be read is asked for again so often; a server that garbles always does.
@@ -54,12 +60,29 @@ const GARBLED_TRIES: u32 = 2;
 pub struct Retries {
     made: u32,
     waited: Duration,
+    /// The last try ended in silence, so the next one may be silent only for what is left of the wait.
+    was_silent: bool,
+    /// There would be another try if there were more patience.
+    is_used_up: bool,
 }
 
 impl Retries {
-    /// How long to wait before the next try, or `None` when there is to be none. `jitter`, from 0 to 1, spreads the waits of
-    /// many sessions. `is_known` says that the provider has answered before in this session.
-    pub fn after(&mut self, error: &ModelError, patience: &Patience, is_known: bool, jitter: f64) -> Option<Duration> {
+    /// How long to wait before the next try, or `None` when there is to be none. `silence` is how long nothing had come
+    /// when the try failed. `jitter`, from 0 to 1, spreads the waits of many sessions. `is_known` says that the provider
+    /// has answered before in this session.
+    pub fn after(
+        &mut self,
+        error: &ModelError,
+        silence: Duration,
+        patience: &Patience,
+        is_known: bool,
+        jitter: f64,
+    ) -> Option<Duration> {
+        let is_silent = matches!(error, ModelError::Cut { .. }) && silence >= SILENT;
+        let had_begun = matches!(error, ModelError::Cut { had_begun: true, .. });
+        if is_silent {
+            self.waited = self.waited.saturating_add(silence);
+        }
         let wait = match error {
             ModelError::Busy { retry_after, .. } => match retry_after {
                 // Asked for in words: neither shortened nor spread below what was said.
@@ -84,13 +107,42 @@ impl Retries {
             }
             ModelError::TooLong { .. } | ModelError::Credentials { .. } | ModelError::Refused { .. } => return None,
         };
+        if self.made >= MOST {
+            return None;
+        }
         let waited = self.waited.saturating_add(wait);
-        if waited > patience.total || self.made >= MOST {
+        // A try that may not even be silent for a moment is none.
+        let least = if is_silent && !had_begun {
+            SILENT
+        } else {
+            Duration::ZERO
+        };
+        // The first stream that breaks off is asked for again however long its silence was: the provider is there.
+        let is_free = had_begun && self.made == 0;
+        if waited.saturating_add(least) > patience.total && !is_free {
+            self.is_used_up = true;
             return None;
         }
         self.made += 1;
         self.waited = waited;
+        self.was_silent = is_silent && !had_begun;
         Some(wait)
+    }
+
+    /// How long the try under way may say nothing before its first sign of life, beside its own time limit. A try after a
+    /// silent one has what is left of the wait. Any other has its time: a server of one's own may read for minutes.
+    pub fn most_silence(&self, patience: &Patience) -> Option<Duration> {
+        self.was_silent.then(|| patience.total.saturating_sub(self.waited))
+    }
+
+    /// Whether there is another try if the one under way ends after so long a silence.
+    pub fn goes_on_after(&self, silence: Duration, had_begun: bool, patience: &Patience, is_known: bool) -> bool {
+        let cut = ModelError::Cut {
+            said: String::new(),
+            had_begun,
+        };
+        let mut retries = *self;
+        retries.after(&cut, silence, patience, is_known, 1.0).is_some()
     }
 
     /// How many tries were granted.
@@ -124,7 +176,7 @@ mod tests {
 
     fn waits(error: &ModelError, is_known: bool) -> Vec<u128> {
         let mut retries = Retries::default();
-        std::iter::from_fn(|| retries.after(error, &Patience::default(), is_known, 1.0))
+        std::iter::from_fn(|| retries.after(error, Duration::ZERO, &Patience::default(), is_known, 1.0))
             .map(|wait| wait.as_millis())
             .collect()
     }
@@ -145,10 +197,10 @@ mod tests {
         };
         let patience = Patience::default();
         assert_eq!(
-            patience.given_up(busy(600)).to_string(),
+            patience.given_up(busy(600), &Retries::default()).to_string(),
             "the provider is busy: slow down (it asks to be left alone for 600 s, and no longer than 120 s are waited)"
         );
-        assert_eq!(patience.given_up(busy(60)), busy(60));
+        assert_eq!(patience.given_up(busy(60), &Retries::default()), busy(60));
     }
 
     #[test]
@@ -158,9 +210,10 @@ mod tests {
             said: String::new(),
         };
         let mut retries = Retries::default();
-        let wait = retries.after(&asked(17), &Patience::default(), true, 0.0);
+        let mut after = |seconds| retries.after(&asked(seconds), Duration::ZERO, &Patience::default(), true, 0.0);
+        let wait = after(17);
         assert_eq!(wait, Some(Duration::from_secs(17)));
-        assert_eq!(retries.after(&asked(300), &Patience::default(), true, 0.0), None);
+        assert_eq!(after(300), None);
     }
 
     #[test]
@@ -184,6 +237,72 @@ mod tests {
         assert_eq!(waits(&unreachable, true).len(), 8);
     }
 
+    fn silent(had_begun: bool) -> ModelError {
+        ModelError::Cut {
+            said: "nothing came".to_owned(),
+            had_begun,
+        }
+    }
+
+    /// How long a provider that never says anything is borne with, if its own time limit is `limit`, and in how many tries.
+    fn borne(limit: u64, patience: Patience, is_known: bool) -> (Duration, u32) {
+        let mut retries = Retries::default();
+        let (mut all, mut tries) = (Duration::ZERO, 0);
+        loop {
+            let most = retries.most_silence(&patience).unwrap_or(Duration::MAX);
+            let silence = Duration::from_secs(limit).min(most);
+            (all, tries) = (all + silence, tries + 1);
+            match retries.after(&silent(false), silence, &patience, is_known, 1.0) {
+                Some(pause) => all += pause,
+                None => return (all, tries),
+            }
+        }
+    }
+
+    #[test]
+    fn silence_counts_into_the_wait_and_the_last_try_has_what_is_left() {
+        let of = |seconds| Patience {
+            total: Duration::from_secs(seconds),
+            ..Patience::default()
+        };
+        for is_known in [true, false] {
+            assert_eq!(borne(60, Patience::default(), is_known), (Duration::from_secs(120), 2));
+            assert_eq!(borne(5, of(8), is_known), (Duration::from_secs(8), 2));
+            // A server of one's own has its quarter of an hour, once.
+            assert_eq!(borne(900, Patience::default(), is_known), (Duration::from_secs(900), 1));
+        }
+    }
+
+    #[test]
+    fn a_try_after_words_of_the_provider_has_its_own_time() {
+        let patience = Patience::default();
+        let mut retries = Retries::default();
+        retries.after(&silent(false), Duration::from_secs(60), &patience, true, 1.0);
+        assert_eq!(retries.most_silence(&patience), Some(Duration::from_millis(59_500)));
+        retries.after(&BUSY, Duration::from_secs(3), &patience, true, 1.0);
+        assert_eq!(retries.most_silence(&patience), None);
+    }
+
+    #[test]
+    fn a_stream_that_went_silent_is_asked_for_once_more_however_long_that_took() {
+        let patience = Patience::default();
+        let mut retries = Retries::default();
+        let long = Duration::from_secs(300);
+        assert!(retries.goes_on_after(long, true, &patience, true));
+        assert_eq!(
+            retries.after(&silent(true), long, &patience, true, 1.0),
+            Some(Duration::ZERO)
+        );
+        assert_eq!(retries.most_silence(&patience), None);
+        assert!(!retries.goes_on_after(long, true, &patience, true));
+        assert_eq!(retries.after(&silent(true), long, &patience, true, 1.0), None);
+        let told = patience.given_up(silent(true), &retries).to_string();
+        assert!(
+            told.ends_with("nothing came (no longer than 120 s are waited)"),
+            "{told}"
+        );
+    }
+
     #[test]
     fn what_another_try_cannot_mend_is_not_tried() {
         for error in [
@@ -202,7 +321,7 @@ mod tests {
     #[test]
     fn jitter_only_shortens_and_never_below_half() {
         for jitter in [-1.0, 0.0, 0.3, 1.0, 9.0, f64::NAN] {
-            let wait = Retries::default().after(&BUSY, &Patience::default(), true, jitter);
+            let wait = Retries::default().after(&BUSY, Duration::ZERO, &Patience::default(), true, jitter);
             assert!(wait >= Some(FIRST / 2) && wait <= Some(FIRST), "{wait:?}");
         }
     }

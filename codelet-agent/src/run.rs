@@ -1,7 +1,7 @@
 //! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
 //! does it and tells what came of it.
 
-use crate::model::{ModelError, Reply, Stop};
+use crate::model::{ModelError, Reply, Silence, Stop};
 use crate::retry::{Patience, Retries};
 use crate::tally::{Finding, Tally};
 use codelet_context::conversation::{Conversation, Refusal, Signals};
@@ -91,6 +91,19 @@ impl fmt::Display for Ending {
             Ending::Interrupted => f.write_str("interrupted"),
         }
     }
+}
+
+/// How a silent provider is borne with in one request.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Bearing {
+    /// How long it may say nothing before its first sign of life, where that is less than its own time limit.
+    pub most: Option<Duration>,
+    /// An earlier try of the same request has failed.
+    pub is_retry: bool,
+    /// When it counts as failed before the first sign of life, and which try comes then, if any.
+    pub first: Option<(Duration, Option<u32>)>,
+    /// The same from one sign of life to the next.
+    pub between: Option<(Duration, Option<u32>)>,
 }
 
 /// What a reply means for the conversation.
@@ -293,8 +306,30 @@ impl Run {
         Taken::Drop
     }
 
-    /// There was no answer. Says whether the conversation was refused as too long, so that it is told so.
-    pub fn on_error(&mut self, error: ModelError, jitter: f64) {
+    /// How a silent provider is borne with in the request that is made next. `limits` are the model's own.
+    pub fn bearing(&self, limits: Option<Silence>) -> Bearing {
+        let patience = &self.limits.patience;
+        let most = self.retries.most_silence(patience);
+        let next_try = |silence: Duration, had_begun| {
+            let goes_on = self
+                .retries
+                .goes_on_after(silence, had_begun, patience, self.is_known || had_begun);
+            goes_on.then(|| self.retries.made() + 2)
+        };
+        let first = limits
+            .map(|limits| limits.first.min(most.unwrap_or(Duration::MAX)))
+            .or(most);
+        let between = limits.map(|limits| limits.between);
+        Bearing {
+            most,
+            is_retry: self.retries.made() > 0,
+            first: first.map(|limit| (limit, next_try(limit, false))),
+            between: between.map(|limit| (limit, next_try(limit, true))),
+        }
+    }
+
+    /// There was no answer; nothing had come for `silence` when that was known.
+    pub fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
         if let ModelError::TooLong { .. } = error {
             self.refusals += 1;
             if self.refusals > TOO_LONG {
@@ -310,9 +345,10 @@ impl Run {
             self.acted = false;
             return;
         }
-        self.phase = match self.retries.after(&error, &self.limits.patience, self.is_known, jitter) {
+        let patience = &self.limits.patience;
+        self.phase = match self.retries.after(&error, silence, patience, self.is_known, jitter) {
             Some(wait) => Phase::Wait(error.to_string(), wait),
-            None => Phase::Over(Ending::Provider(self.limits.patience.given_up(error))),
+            None => Phase::Over(Ending::Provider(patience.given_up(error, &self.retries))),
         };
     }
 

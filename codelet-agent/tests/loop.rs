@@ -253,7 +253,11 @@ async fn a_busy_provider_is_asked_again_after_the_wait_that_it_names() {
         .heard
         .iter()
         .filter_map(|event| match event {
-            Event::Waiting { left, next_try: 2, .. } => Some(left.as_secs()),
+            Event::Waiting {
+                left,
+                next_try: Some(2),
+                ..
+            } => Some(left.as_secs()),
             _ => None,
         })
         .collect();
@@ -907,5 +911,88 @@ async fn in_a_window_of_four_thousand_tokens_the_system_prompt_and_the_prompt_st
             .collect();
         assert_eq!(texts[0], codelet_agent::session::SYSTEM_PROMPT);
         assert!(texts.contains(&prompt));
+    }
+}
+
+/// A model that says nothing for as long as its own time limit lasts, from the second request on.
+struct Mute {
+    profile: codelet_agent::model::Profile,
+    limit: Duration,
+    asked: std::sync::atomic::AtomicU32,
+}
+
+impl codelet_agent::model::Model for Mute {
+    fn profile(&self) -> &codelet_agent::model::Profile {
+        &self.profile
+    }
+
+    fn silence(&self) -> Option<codelet_agent::model::Silence> {
+        Some(codelet_agent::model::Silence {
+            first: self.limit,
+            between: self.limit,
+        })
+    }
+
+    fn stream(
+        &self,
+        _: codelet_agent::model::Request,
+    ) -> futures_util::stream::BoxStream<'static, Result<codelet_agent::model::Delta, ModelError>> {
+        use codelet_agent::model::Delta;
+        use futures_util::stream::{self, StreamExt as _};
+        let is_first = self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+        let limit = self.limit;
+        stream::once(async move {
+            if is_first {
+                return calls("Look", &["around"]).map(Delta::Done);
+            }
+            tokio::time::sleep(limit).await;
+            Err(ModelError::Cut {
+                said: "nothing came".to_owned(),
+                had_begun: false,
+            })
+        })
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
+    // The time limit of a cloud, of a hasty user, and of a server of one's own.
+    for (limit, expected, requests) in [(60, 120, 3), (5, 120, 23), (900, 900, 2)] {
+        let limit = Duration::from_secs(limit);
+        let model = Mute {
+            profile: profile(200_000),
+            limit,
+            asked: 0.into(),
+        };
+        let mut stage = Stage::scripted([]);
+        stage.session.change_model(Box::new(model));
+        let began = tokio::time::Instant::now();
+        let ending = stage.prompt("Look.").await;
+        let Ending::Provider(error) = ending else {
+            panic!("{ending:?}");
+        };
+        assert!(
+            error.to_string().ends_with("(no longer than 120 s are waited)"),
+            "{error}"
+        );
+        let took = began.elapsed().as_secs();
+        assert!((expected - 31..=expected).contains(&took), "{took}");
+        let asked = stage.heard.iter().filter(|event| matches!(event, Event::Asking { .. }));
+        assert!(asked.count() <= requests, "{:?}", stage.heard);
+        // From its sixth part on the first silence is told, and all that comes behind it.
+        let told = stage
+            .heard
+            .iter()
+            .filter(|event| matches!(event, Event::Waiting { .. }))
+            .count() as u64;
+        let shown = took - limit.as_secs() / 6;
+        assert!(told + 2 >= shown && told <= shown + 20, "{told} of {shown}");
+        // Nobody is told of a try that does not come.
+        let last = stage.heard.iter().rev().find_map(|event| match event {
+            Event::Waiting { next_try, .. } => Some(*next_try),
+            _ => None,
+        });
+        assert_eq!(last, Some(None), "{limit:?}");
     }
 }

@@ -4,14 +4,18 @@
 use crate::secret::Secret;
 use crate::sort::{Refusal, sort};
 use codelet_agent::model::ModelError;
+use futures_util::stream;
 use rig_core::http_client::HeaderMap;
 use rig_core::http_client::framing::SseFramer;
-use rig_reqwest::reqwest::{self, Client, Proxy, Response, Url};
+use rig_reqwest::reqwest::{self, Body, Client, Proxy, Response, Url, header};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// The longest frame that is taken, in bytes: a whole file in a call's parameters, many times over.
@@ -106,16 +110,35 @@ pub(crate) struct Line {
 impl Line {
     /// Posts a body, and opens the stream of frames that answers it.
     pub(crate) async fn post(&self, body: String) -> Result<Stream, ModelError> {
+        // The body is asked for when the connection stands: the time for the first byte begins then.
+        let (tell, stands) = oneshot::channel();
+        let length = body.len();
+        let body = Body::wrap_stream(stream::once(async move {
+            // Whoever no longer listens has given up.
+            let _ = tell.send(());
+            Ok::<_, Infallible>(body)
+        }));
         let request = self
             .client
             .post(self.url.clone())
             .headers(self.headers.clone())
+            .header(header::CONTENT_LENGTH, length)
             .body(body);
-        let deadline = Instant::now() + self.limits.connect + self.limits.first_byte;
-        let response = match timeout_at(deadline, request.send()).await {
+        let mut sending = pin!(request.send());
+        let limit = self.limits.first_byte;
+        let mut deadline = Instant::now() + self.limits.connect + limit;
+        let sent = tokio::select! {
+            biased;
+            _ = stands => {
+                deadline = Instant::now() + limit;
+                timeout_at(deadline, sending).await
+            }
+            sent = timeout_at(deadline, &mut sending) => sent,
+        };
+        let response = match sent {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(self.failed(&error, false)),
-            Err(_) => return Err(self.silent(self.limits.first_byte, false)),
+            Err(_) => return Err(self.silent(limit, false)),
         };
         if !response.status().is_success() {
             return Err(self.refused(response).await);
@@ -233,6 +256,16 @@ impl Line {
     }
 }
 
+/// What a reply brings.
+pub(crate) enum Came {
+    /// The data of a frame.
+    Frame(String),
+    /// Bytes that are no frame, or not yet.
+    Life,
+    /// The end of the stream, which the server has made.
+    End,
+}
+
 /// The frames of one reply. Dropping it closes the connection.
 pub(crate) struct Stream {
     line: Line,
@@ -248,17 +281,16 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The data of the next frame; none when the server has ended the stream. `had_begun` goes into errors.
-    pub(crate) async fn next(&mut self, had_begun: bool) -> Result<Option<String>, ModelError> {
-        loop {
-            if let Some(frame) = self.frames.pop_front() {
-                return Ok(Some(frame));
-            }
-            if self.is_over {
-                return Ok(None);
-            }
+    /// What comes next. `had_begun` goes into errors.
+    pub(crate) async fn next(&mut self, had_begun: bool) -> Result<Came, ModelError> {
+        if self.frames.is_empty() && !self.is_over {
             self.read(had_begun).await?;
         }
+        Ok(match self.frames.pop_front() {
+            Some(frame) => Came::Frame(frame),
+            None if self.is_over => Came::End,
+            None => Came::Life,
+        })
     }
 
     async fn read(&mut self, had_begun: bool) -> Result<(), ModelError> {

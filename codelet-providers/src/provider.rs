@@ -3,10 +3,10 @@
 use crate::answer;
 use crate::body::Settings;
 use crate::frames::{Frames, Trouble, anthropic, chat, gemini, responses};
-use crate::network::{Line, Stream};
+use crate::network::{Came, Line, Stream};
 use crate::sort::{NoHeaders, Refusal, sort};
 use crate::vendor::Wire;
-use codelet_agent::model::{Delta, Model, ModelError, Profile, Request, Stop};
+use codelet_agent::model::{Delta, Model, ModelError, Profile, Request, Silence, Stop};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -22,6 +22,14 @@ pub(crate) struct Provider {
 impl Model for Provider {
     fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    fn silence(&self) -> Option<Silence> {
+        let limits = self.line.limits;
+        Some(Silence {
+            first: limits.first_byte,
+            between: limits.idle,
+        })
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
@@ -93,14 +101,21 @@ impl Exchange {
             return Ok(());
         };
         let frame = match stream.next(self.had_begun).await {
-            Ok(Some(frame)) => frame,
-            Ok(None) => return self.end(None),
+            Ok(Came::Frame(frame)) => frame,
+            Ok(Came::Life) => {
+                self.ready.push_back(Ok(Delta::Alive));
+                return Ok(());
+            }
+            Ok(Came::End) => return self.end(None),
             Err(error) => return self.end(Some(error)),
         };
         let is_last = stream.is_over();
         let mut deltas = Vec::new();
         let taken = self.frames.take(&frame, &mut deltas);
         self.had_begun |= deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)));
+        if deltas.is_empty() {
+            deltas.push(Delta::Alive);
+        }
         self.ready.extend(deltas.into_iter().map(Ok));
         match taken {
             Ok(false) => Ok(()),

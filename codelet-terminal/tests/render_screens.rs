@@ -288,7 +288,7 @@ fn session() -> Vec<(u64, Event)> {
             Event::Waiting {
                 cause: "the provider is busy: overloaded".to_owned(),
                 left: Duration::from_secs(5),
-                next_try: 2,
+                next_try: Some(2),
             },
         ),
         (23, asking(3, 101_900)),

@@ -76,7 +76,7 @@ fn a_countdown_stands_below_and_leaves_nothing_behind() {
     let waiting = |left| Event::Waiting {
         cause: "busy".to_owned(),
         left: at(left),
-        next_try: 2,
+        next_try: Some(2),
     };
     assert!(renderer.on(&waiting(3), at(1)).is_empty());
     assert_eq!(text(&renderer.live(5, at(1))), "busy; try 2 in 3 s\n");
@@ -190,7 +190,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         (words(), 0u64..100).prop_map(|(cause, left)| Event::Waiting {
             cause,
             left: at(left),
-            next_try: 2
+            next_try: Some(2)
         }),
         (id(), words()).prop_map(|(id, description)| started(id, &description)),
         (id(), words()).prop_map(|(id, text)| Event::ToolPrinted {

@@ -39,7 +39,7 @@ pub fn event(loading: Loading) -> Event {
     Event::Waiting {
         cause: cause(&loading),
         left: loading.left,
-        next_try: loading.asked + 1,
+        next_try: Some(loading.asked + 1),
     }
 }
 

@@ -6,8 +6,9 @@ mod common;
 use codelet_testkit::server::{Behaviour, Fault, Refusal, Reply, RetryAfter, Server, Stop, Trouble, Window, Wire};
 use common::agent::{Bench, WIRES, name, told};
 use common::stdout;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 /// A way to fail, and what comes of it.
 struct Way {
@@ -306,6 +307,51 @@ fn without_estimate(line: &str) -> String {
         Some((before, _)) => format!("{before} below … tokens"),
         None => line.to_owned(),
     }
+}
+
+#[test]
+fn a_provider_that_has_answered_and_then_falls_silent_is_given_up_when_patience_ends() {
+    std::thread::scope(|scope| {
+        for (wire, ..) in WIRES {
+            scope.spawn(move || {
+                let bench = Bench::new();
+                bench.settings("idle_timeout = 2\npatience = 5\n");
+                let silent = || Reply::new().failing(Fault::Silence);
+                let mut replies = vec![Reply::call("LS", json!({"path": "."}))];
+                replies.extend((0..9).map(|_| silent()));
+                let server = Server::start(wire, Behaviour::replies(replies));
+                let began = Instant::now();
+                let output = bench.ask(&server, wire, &["-p", "Look.", "--output", "stream-json"]);
+                let took = began.elapsed();
+                assert_eq!(output.status.code(), Some(3), "{}", name(wire));
+                // Two seconds, a pause, two seconds, and no third try that had no time.
+                assert!(
+                    took >= Duration::from_secs(4) && took < Duration::from_secs(8),
+                    "{}: {took:?}",
+                    name(wire)
+                );
+                let record = server.record();
+                assert_eq!(record.faults(), "");
+                let bodies: Vec<&[u8]> = record.exchanges.iter().map(|e| &*e.request.body).collect();
+                assert!((3..=4).contains(&bodies.len()), "{}: {}", name(wire), bodies.len());
+                assert!(bodies[1..].iter().all(|body| *body == bodies[1]), "{}", name(wire));
+                let lines: Vec<Value> = stdout(&output)
+                    .lines()
+                    .map(|line| serde_json::from_str(line).unwrap())
+                    .collect();
+                let waits = lines.iter().filter(|line| line["type"] == "waiting").count() as u64;
+                assert!(waits + 2 >= took.as_secs(), "{}: {waits} in {took:?}", name(wire));
+                let last = lines.last().unwrap();
+                assert!(
+                    last["error"]
+                        .as_str()
+                        .unwrap()
+                        .ends_with("(no longer than 5 s are waited)"),
+                    "{last}"
+                );
+            });
+        }
+    });
 }
 
 /// How many frames a reply has on a wire.

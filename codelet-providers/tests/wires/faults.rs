@@ -326,6 +326,38 @@ fn asked_of(head: &'static str, again: &'static str, limits: Option<codelet_prov
 }
 
 #[test]
+fn the_time_for_the_first_byte_begins_when_the_connection_stands() {
+    for (wire, first_byte) in Wire::ALL.into_iter().zip([80, 80, 300, 300]) {
+        let server = Server::start(wire, Behaviour::replies([Reply::new().failing(Fault::Silence)]));
+        let limits = codelet_providers::TimeLimits {
+            connect: Duration::from_secs(20),
+            first_byte: Duration::from_millis(first_byte),
+            idle: Duration::from_secs(20),
+        };
+        let choice = Choice {
+            limits: Some(limits),
+            ..choice(&server, wire)
+        };
+        let began = Instant::now();
+        let outcome = block_on(async { ask(&*connect(&choice).await.unwrap(), request(beginning())).await });
+        let took = began.elapsed();
+        assert!(
+            took >= limits.first_byte && took < Duration::from_secs(5),
+            "{wire:?}: {took:?}"
+        );
+        let said = outcome.end.unwrap_err().to_string();
+        let seconds = limits.first_byte.as_secs_f32();
+        assert!(said.ends_with(&format!("said nothing for {seconds} s")), "{said}");
+        // The body is sent in one piece, of a length that is told before.
+        let record = server.record();
+        let asked = &record.exchanges[0].request;
+        let length = asked.body.len().to_string();
+        assert_eq!(asked.header("content-length"), Some(length.as_str()), "{wire:?}");
+        assert_eq!(asked.header("transfer-encoding"), None, "{wire:?}");
+    }
+}
+
+#[test]
 fn a_page_for_people_is_told_as_one() {
     let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>";
     match asked_of(page, "", None) {

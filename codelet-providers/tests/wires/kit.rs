@@ -125,6 +125,7 @@ pub async fn ask(model: &dyn Model, request: Request) -> Outcome {
             Ok(Delta::Thinking(text)) => outcome.thinking.push_str(&text),
             Ok(Delta::Call { tool }) => outcome.calls.push(tool),
             Ok(Delta::Billed(billed)) => outcome.billed.push(billed),
+            Ok(Delta::Alive) => {}
             Ok(Delta::Done(reply)) => {
                 outcome.end = Ok(reply);
                 is_over = true;

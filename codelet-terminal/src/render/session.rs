@@ -40,7 +40,7 @@ enum Doing {
     Waiting {
         cause: String,
         left: Duration,
-        next_try: u32,
+        next_try: Option<u32>,
     },
     /// Something that no event tells of.
     Busy(&'static str),
@@ -82,7 +82,7 @@ pub struct Renderer {
     /// Something of the answer under way was shown.
     has_said: bool,
     done: Done,
-    told_try: u32,
+    told_cause: String,
     beats: u64,
     beat_at: Duration,
     status: Status,
@@ -105,7 +105,7 @@ impl Renderer {
             last: None,
             has_said: false,
             done: Done::default(),
-            told_try: 0,
+            told_cause: String::new(),
             beats: 0,
             beat_at: Duration::ZERO,
             status: Status::default(),
@@ -241,6 +241,7 @@ impl Renderer {
             Event::Asking { occupancy, limit, .. } => {
                 let out = self.flush();
                 self.status.tokens = Some((*occupancy, *limit));
+                self.told_cause.clear();
                 self.has_said = false;
                 self.done.said = 0;
                 self.set_doing(Doing::Asking, now);
@@ -299,8 +300,9 @@ impl Renderer {
                     },
                     now,
                 );
-                // Nothing stands below the lines of a plain terminal: it is told once for each try.
-                if self.look.is_plain() && std::mem::replace(&mut self.told_try, *next_try) != *next_try {
+                // Nothing stands below the lines of a plain terminal: it is told once for each try and cause.
+                if self.look.is_plain() && self.told_cause != *cause {
+                    self.told_cause.clone_from(cause);
                     return self.labelled(Role::Warning, "waiting:", &countdown(cause, *left, *next_try));
                 }
                 Vec::new()
@@ -441,7 +443,7 @@ impl Renderer {
             (Doing::Thinking, _) => Some("thinking".to_owned()),
             (Doing::Writing, _) => Some("writing".to_owned()),
             (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
-            (Doing::Waiting { next_try, left, .. }, _) => Some(format!("try {next_try} in {}", clock(*left))),
+            (Doing::Waiting { next_try, left, .. }, _) => Some(format!("{} in {}", then(*next_try), clock(*left))),
             (Doing::Busy(words), _) => Some((*words).to_owned()),
             (Doing::Tools, _) => match self.running.as_slice() {
                 [] => Some("waiting for the model".to_owned()),
@@ -551,9 +553,15 @@ impl Renderer {
 }
 
 /// How long a wait still takes.
-fn countdown(cause: &str, left: Duration, next_try: u32) -> String {
+fn countdown(cause: &str, left: Duration, next_try: Option<u32>) -> String {
+    let then = then(next_try);
     match left.as_secs_f64().ceil() as u64 {
-        0 => format!("{cause}; try {next_try}"),
-        seconds => format!("{cause}; try {next_try} in {}", clock(Duration::from_secs(seconds))),
+        0 => format!("{cause}; {then}"),
+        seconds => format!("{cause}; {then} in {}", clock(Duration::from_secs(seconds))),
     }
+}
+
+/// What comes when the wait is over.
+fn then(next_try: Option<u32>) -> String {
+    next_try.map_or("it is given up".to_owned(), |next_try| format!("try {next_try}"))
 }

@@ -25,8 +25,8 @@ pub struct Plain<W, T> {
     said: String,
     /// When that was shown last.
     shown: Option<Instant>,
-    /// The try that a log was told to wait for.
-    awaited: u32,
+    /// What a log was told that is waited for.
+    awaited: String,
     /// A person reads the answer from a terminal, which must not obey it.
     is_for_terminal: bool,
 }
@@ -44,7 +44,7 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
             is_passing: false,
             said: String::new(),
             shown: None,
-            awaited: 0,
+            awaited: String::new(),
             is_for_terminal,
         }
     }
@@ -85,15 +85,16 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
         self.is_passing = true;
     }
 
-    fn count_down(&mut self, cause: &str, left: Duration, next_try: u32) {
-        let seconds = left.as_secs_f64().ceil() as u64;
-        let line = match seconds {
-            0 => format!("{}; try {next_try}", clean(cause)),
-            _ => format!("{}; try {next_try} in {seconds} s", clean(cause)),
+    fn count_down(&mut self, cause: &str, left: Duration, next_try: Option<u32>) {
+        let then = next_try.map_or("it is given up".to_owned(), |next_try| format!("try {next_try}"));
+        let line = match left.as_secs_f64().ceil() as u64 {
+            0 => format!("{}; {then}", clean(cause)),
+            seconds => format!("{}; {then} in {seconds} s", clean(cause)),
         };
         if !self.look.terminal || self.look.dumb {
             // A log wants to know once.
-            if std::mem::replace(&mut self.awaited, next_try) != next_try {
+            if self.awaited != cause {
+                cause.clone_into(&mut self.awaited);
                 self.tell(Ink::Yellow, "waiting:", &line);
             }
             return;
@@ -110,7 +111,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
     fn on(&mut self, event: Event) {
         match event {
             Event::Asking { .. } => {
-                self.awaited = 0;
+                self.awaited.clear();
                 self.said.clear();
             }
             Event::Text(text) | Event::Thinking(text) => self.whisper(&text),

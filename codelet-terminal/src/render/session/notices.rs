@@ -75,7 +75,7 @@ impl Renderer {
             out.push(running.interrupted(now.saturating_sub(running.began), &self.look));
         }
         self.set_doing(Doing::Nothing, now);
-        self.told_try = 0;
+        self.told_cause.clear();
         match ending {
             Ending::Answered(_) => {}
             Ending::Interrupted => {
