@@ -80,6 +80,7 @@ fn signals(session: &Session) -> Signals {
 /// Appends an answer with what it cost.
 fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut dyn Listen) {
     account(session, &reply.billed, listener);
+    session.replies += 1;
     step::prepare_calls(session, &mut reply);
     let report = report(&reply.billed, true);
     match run.on_reply(&reply) {

@@ -36,6 +36,7 @@ pub fn gather(world: &dyn Surroundings) -> Instructions {
         seen: HashSet::new(),
         found: Instructions::default(),
         left: MOST,
+        is_crowded: false,
     };
     for folder in &places.own {
         gathering.folder(folder, "the user's own instructions", None);
@@ -67,6 +68,8 @@ struct Gathering<'a> {
     seen: HashSet<PathBuf>,
     found: Instructions,
     left: usize,
+    /// There are more files than are read, and the user is told.
+    is_crowded: bool,
 }
 
 impl Gathering<'_> {
@@ -91,9 +94,20 @@ impl Gathering<'_> {
             ));
             return;
         }
-        if self.seen.len() >= MOST_FILES || !self.seen.insert(path.clone()) {
+        if self.seen.contains(&path) {
             return;
         }
+        if self.seen.len() >= MOST_FILES {
+            // Told once, however many they are.
+            if !std::mem::replace(&mut self.is_crowded, true) {
+                let path = path.display();
+                self.found.notices.push(format!(
+                    "instructions: {path} and what comes behind it was not read, they are more than {MOST_FILES} files"
+                ));
+            }
+            return;
+        }
+        self.seen.insert(path.clone());
         if self.left == 0 {
             let path = path.display();
             self.found.notices.push(format!(
@@ -333,6 +347,20 @@ mod tests {
         let found = gather(&world(&files));
         assert_eq!(order(&found).last(), Some(&"/repo/4.md"));
         assert_eq!(found.notices.len(), 1);
+    }
+
+    #[test]
+    fn more_files_than_are_read_are_said_once() {
+        let lines: String = (0..150).map(|part| format!("@part_{part}.md\n")).collect();
+        let parts: Vec<String> = (0..150).map(|part| format!("/repo/app/part_{part}.md")).collect();
+        let mut files: Vec<(&str, &str)> = parts.iter().map(|path| (path.as_str(), "Be kind.")).collect();
+        files.push(("/repo/app/AGENTS.md", &lines));
+        let found = gather(&world(&files));
+        assert_eq!(order(&found).len(), MOST_FILES);
+        assert_eq!(
+            found.notices,
+            ["instructions: /repo/app/part_99.md and what comes behind it was not read, they are more than 100 files"]
+        );
     }
 
     #[test]

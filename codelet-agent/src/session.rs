@@ -104,6 +104,8 @@ pub struct Session {
     pub(crate) specs: Arc<[ToolSpec]>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
+    /// How many answers the model has given.
+    pub(crate) replies: u32,
     /// How many messages the last request held.
     pub(crate) sent: Option<usize>,
     /// When it began.
@@ -143,6 +145,7 @@ impl Session {
             specs,
             settings,
             bill: Bill::default(),
+            replies: 0,
             sent: None,
             asked: None,
             kept_alive: 0,
@@ -168,6 +171,11 @@ impl Session {
     /// What the session has cost.
     pub fn bill(&self) -> &Bill {
         &self.bill
+    }
+
+    /// How many steps were made: answers that the model has given. A request that was refused or interrupted is none.
+    pub fn steps(&self) -> u32 {
+        self.replies
     }
 
     /// The model that is asked.

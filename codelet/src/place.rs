@@ -31,6 +31,8 @@ impl Place {
         if !directory.is_dir() {
             return Err(Failure::at(folder.display(), "expected a folder"));
         }
+        // Found out here, or it would be told of the first file that is looked for in it.
+        std::fs::metadata(directory.join(".")).map_err(|error| Failure::io(folder, &error))?;
         let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
         let config = variable("XDG_CONFIG_HOME")
             .map(PathBuf::from)

@@ -105,6 +105,49 @@ fn the_known_vendors_are_told_once() {
     assert_eq!(stderr(&output).matches("openrouter").count(), 1, "{}", stderr(&output));
 }
 
+/// A bench whose folder `name` nobody may enter, or none for a superuser, who may enter all.
+fn with_locked(name: &str) -> Option<Bench> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    bench.file(&format!("{name}/a.txt"), "words\n");
+    let locked = bench.work.join(name);
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::read(locked.join("a.txt")).is_ok() {
+        eprintln!("skipped: a superuser may enter every folder");
+        return None;
+    }
+    Some(bench)
+}
+
+/// Lets the folder be removed with the bench.
+fn unlock(bench: &Bench, name: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(bench.work.join(name), std::fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_folder_that_may_not_be_entered_is_named_itself() {
+    let Some(bench) = with_locked("locked") else { return };
+    let output = bench.command(&["-p", "x", "-C", "locked"]).output().unwrap();
+    unlock(&bench, "locked");
+    refused(&output, &["locked: permission denied"]);
+    assert!(!stderr(&output).contains(".codelet"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_settings_file_that_may_not_be_read_is_named_with_the_reason() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    let path = bench.home.join(".config/codelet/settings.toml");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::read(&path).is_ok() {
+        eprintln!("skipped: a superuser may read every file");
+        return;
+    }
+    let output = bench.command(&["-p", "x"]).output().unwrap();
+    refused(&output, &["settings.toml: permission denied"]);
+}
+
 #[test]
 fn a_cost_limit_needs_a_price() {
     let bench = Bench::new();

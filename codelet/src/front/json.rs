@@ -12,7 +12,6 @@ use std::io::Write;
 /// Gathers what happens and prints one object at the end.
 pub struct Json<W> {
     out: W,
-    steps: u32,
     compactions: Vec<Value>,
     /// By tool, in the order of the first call: calls and failures.
     tools: Vec<(String, u64, u64)>,
@@ -24,7 +23,6 @@ impl<W: Write + Send> Json<W> {
     pub fn new(out: W) -> Self {
         Json {
             out,
-            steps: 0,
             compactions: Vec::new(),
             tools: Vec::new(),
             notices: Vec::new(),
@@ -54,7 +52,7 @@ impl<W: Write + Send> Json<W> {
         json!({
             "answer": answer,
             "error": error,
-            "steps": self.steps,
+            "steps": done.session.steps(),
             "usage": billed_json(&billed),
             "cost": cost,
             "compactions": self.compactions,
@@ -69,7 +67,6 @@ impl<W: Write + Send> Json<W> {
 impl<W: Write + Send> Listen for Json<W> {
     fn on(&mut self, event: Event) {
         match event {
-            Event::Asking { step, .. } => self.steps = step,
             Event::ToolFinished { tool, success, .. } => {
                 let failed = u64::from(!success);
                 match self.tools.iter_mut().find(|(name, ..)| **name == *tool) {
