@@ -3,7 +3,7 @@
 
 use crate::model::{ModelError, Reply, Silence, Stop};
 use crate::retry::{Patience, Retries};
-use crate::tally::{Finding, Tally};
+use crate::tally::{self, Finding, Tally};
 use codelet_context::conversation::{Conversation, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
 use codelet_context::policy::Reason;
@@ -79,10 +79,13 @@ impl fmt::Display for Ending {
             Ending::Declined(said) => write!(f, "the model declined to answer: {said}"),
             Ending::StepLimit(steps) => write!(f, "stopped after {steps} steps, the most that were allowed"),
             Ending::CostLimit(dollars) => write!(f, "stopped: {dollars:.4} dollars were spent, the limit is reached"),
+            Ending::Loop { tool, count } if *count >= tally::MOST => {
+                write!(f, "stopped: the same call of {tool} failed {count} times")
+            }
             Ending::Loop { tool, count } => {
                 write!(
                     f,
-                    "stopped: the same call of {tool} failed {count} times and nothing changed in between"
+                    "stopped: the same call of {tool} failed {count} times and nothing that could have mended it was done in between"
                 )
             }
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),

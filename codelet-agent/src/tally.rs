@@ -1,19 +1,33 @@
 //! The loop guard: counts calls that fail again and again in the same way.
 
-use codelet_context::message::ToolCall;
+use codelet_context::message::{ActionKind, ToolCall};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// So many failures of the same call, and the model is told.
+/// So many failures of the same call with nothing new in between, and the model is told.
 pub const TELL: u32 = 3;
 /// So many, and the run stops.
 pub const STOP: u32 = 6;
+/// So many failures of the same call, whatever happened in between, and the run stops; the model is told at each third of it.
+pub const MOST: u32 = 60;
 
 /// Counts failures of equal calls: same tool, same parameters in whatever order.
 ///
-/// What changes the world starts the count anew: the same test may fail six times while it is worked on. The call's own success does so as well.
+/// What may have changed a call's situation starts its count anew: a successful change of files that of every call, so that
+/// the same test may fail six times while it is worked on; a successful command that of commands, and not that of edits:
+/// who fails to edit a file prints it with `cat`, and fails again. The larger count begins anew only when the call succeeds.
 #[derive(Clone, Debug, Default)]
-pub struct Tally(HashMap<(Arc<str>, u64), u32>);
+pub struct Tally(HashMap<(Arc<str>, u64), Failures>);
+
+/// How often a call has failed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failures {
+    /// The call would change files.
+    is_change: bool,
+    /// Since its situation may have changed.
+    lately: u32,
+    in_all: u32,
+}
 
 /// What to do about a call that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,18 +44,28 @@ impl Tally {
     /// Takes note of a result. `changes` says that a successful call of this kind may have changed the world.
     pub fn take(&mut self, call: &ToolCall, success: bool, changes: bool) -> Finding {
         let key = (call.tool.clone(), call.parameters.canonical_hash());
+        let kind = call.action.kind;
         if success {
             self.0.remove(&key);
-            if changes {
-                self.0.clear();
+            let is_change = changes && kind == ActionKind::Change;
+            // A list of what is to be done changes nothing that a call could depend on.
+            let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo);
+            for failures in self.0.values_mut() {
+                if is_change || (is_other && !failures.is_change) {
+                    failures.lately = 0;
+                }
             }
             return Finding::Fine;
         }
-        let count = self.0.entry(key).or_default();
-        *count += 1;
-        match *count {
-            STOP.. => Finding::Stop(*count),
-            TELL.. => Finding::Tell(*count),
+        let failures = self.0.entry(key).or_default();
+        failures.is_change = kind == ActionKind::Change;
+        failures.lately += 1;
+        failures.in_all += 1;
+        match (failures.lately, failures.in_all) {
+            (_, all @ MOST..) => Finding::Stop(all),
+            (lately @ STOP.., _) => Finding::Stop(lately),
+            (lately @ TELL.., _) => Finding::Tell(lately),
+            (_, all) if all % (MOST / 3) == 0 => Finding::Tell(all),
             _ => Finding::Fine,
         }
     }
@@ -56,7 +80,33 @@ mod tests {
 
     fn call(tool: &str, parameters: &str) -> ToolCall {
         let parameters: Value = serde_json::from_str(parameters).unwrap();
-        ToolCall::new("id", tool, parameters.as_object().unwrap().clone())
+        let mut call = ToolCall::new("id", tool, parameters.as_object().unwrap().clone());
+        call.action.kind = match tool {
+            "Edit" | "Write" => ActionKind::Change,
+            "Bash" => ActionKind::Command,
+            "Todo" => ActionKind::Todo,
+            "Read" => ActionKind::Read,
+            _ => ActionKind::Other,
+        };
+        call
+    }
+
+    /// The same call fails again and again, and another one succeeds in between: when the model is told, and when it ends.
+    fn between(failing: &str, other: &str, changes: bool) -> (Option<u32>, u32) {
+        let mut tally = Tally::default();
+        let mut told = None;
+        for count in 1.. {
+            match tally.take(&call(failing, "{}"), false, true) {
+                Finding::Fine => {}
+                Finding::Tell(_) => told = told.or(Some(count)),
+                Finding::Stop(of) => {
+                    assert_eq!(of, count);
+                    return (told, count);
+                }
+            }
+            tally.take(&call(other, "{}"), true, changes);
+        }
+        unreachable!("it ends at some count")
     }
 
     #[test]
@@ -74,25 +124,45 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_fails_while_it_is_worked_on_is_no_loop() {
-        let mut tally = Tally::default();
-        for _ in 0..20 {
-            assert_eq!(
-                tally.take(&call("Bash", r#"{"command":"cargo test"}"#), false, true),
-                Finding::Fine
-            );
-            tally.take(&call("Edit", "{}"), true, true);
+    fn a_test_that_fails_while_it_is_worked_on_is_no_loop_before_the_larger_bound() {
+        assert_eq!(between("Bash", "Edit", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn commands_between_edits_that_fail_do_not_start_anew() {
+        for looking in ["Bash", "server__show"] {
+            assert_eq!(between("Edit", looking, true), (Some(TELL), STOP), "{looking}");
         }
     }
 
     #[test]
-    fn looking_around_between_two_failures_does_not_start_anew() {
-        let mut tally = Tally::default();
-        let mut last = Finding::Fine;
-        for _ in 0..6 {
-            last = tally.take(&call("Edit", "{}"), false, true);
-            tally.take(&call("Read", "{}"), true, false);
+    fn a_list_of_what_is_to_be_done_starts_nothing_anew() {
+        for failing in ["Edit", "Bash"] {
+            assert_eq!(between(failing, "Todo", true), (Some(TELL), STOP), "{failing}");
         }
-        assert_eq!(last, Finding::Stop(6));
+    }
+
+    #[test]
+    fn a_change_between_edits_that_fail_is_a_new_situation() {
+        assert_eq!(between("Edit", "Write", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn a_command_may_fail_while_others_work_towards_it_up_to_the_larger_bound() {
+        assert_eq!(between("server__poll", "Bash", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn looking_around_between_two_failures_does_not_start_anew() {
+        assert_eq!(between("Edit", "Read", false), (Some(TELL), STOP));
+    }
+
+    #[test]
+    fn a_call_that_succeeds_has_never_failed() {
+        let mut tally = Tally::default();
+        for _ in 0..MOST * 2 {
+            assert_eq!(tally.take(&call("Edit", "{}"), false, true), Finding::Fine);
+            tally.take(&call("Edit", "{}"), true, true);
+        }
     }
 }

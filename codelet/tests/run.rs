@@ -7,6 +7,7 @@ use codelet_testkit::server::{Behaviour, Billed, Fault, Reply, Server, Stop, Tro
 use common::agent::{Bench, KEY, WIRES, name};
 use common::{ended, stderr, stdout};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn a_task_is_carried_to_its_end_on_every_wire() {
@@ -121,6 +122,126 @@ fn a_stream_of_events_is_json_lines_that_end_in_the_result() {
     }
     assert_eq!(types.last(), Some(&"result"));
     assert_eq!(lines.last().unwrap()["answer"], "Empty.");
+}
+
+/// The types and fields that `docs/stream-json.md` tells of.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let page = std::fs::read_to_string(codelet_testkit::workspace().join("docs/stream-json.md")).unwrap();
+    let words = |cell: &str| -> BTreeSet<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let mut types = BTreeMap::new();
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').collect();
+        // What stands in braces and brackets tells of a field's inside.
+        let mut depth = 0;
+        let fields: String = cells[2]
+            .chars()
+            .filter(|letter| {
+                depth += i32::from("({".contains(*letter));
+                let is_outside = depth == 0;
+                depth -= i32::from(")}".contains(*letter));
+                is_outside
+            })
+            .collect();
+        types.extend(words(cells[1]).into_iter().map(|kind| (kind, words(&fields))));
+    }
+    types
+}
+
+#[test]
+fn every_line_of_the_stream_is_one_that_the_page_tells_of() {
+    let bench = Bench::new();
+    bench.file("notes.txt", &"A line of notes that says little.\n".repeat(300));
+    let replies = [
+        Reply::status(500),
+        Reply::new()
+            .thinks("I run it.")
+            .calls("Bash", json!({"command": "echo one; sleep 0.4; echo two"})),
+        Reply::call("Read", json!({"file_path": "notes.txt"})),
+        Reply::text("Read."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies).window(Window::of(4_000)));
+    let args = ["-p", "Go.", "--permission", "all", "--output", "stream-json"];
+    let output = bench.ask(&server, Wire::Anthropic, &args);
+    ended(&output, 0);
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in stdout(&output).lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let fields: BTreeSet<String> = line.as_object().unwrap().keys().cloned().collect();
+        let kind = line["type"].as_str().unwrap().to_owned();
+        let fields = fields.into_iter().filter(|field| field != "type").collect();
+        let earlier = seen.entry(kind.clone()).or_insert_with(|| BTreeSet::clone(&fields));
+        assert_eq!(*earlier, fields, "{kind}");
+    }
+    assert_eq!(seen, documented(), "{}", stdout(&output));
+}
+
+#[test]
+fn a_step_is_an_answer_and_not_a_request() {
+    for (reply, status) in [(Reply::status(401), 3), (Reply::new(), 3), (Reply::text("Hello."), 0)] {
+        let bench = Bench::new();
+        let steps = u64::from(status == 0) + 3 * u64::from(reply.fault.is_none() && status == 3);
+        let server = Server::start(Wire::Anthropic, Behaviour::answering(move |_| reply.clone()));
+        let (result, output) = bench.result(&server, Wire::Anthropic, &["-p", "Hello?"]);
+        ended(&output, status);
+        assert_eq!(result["steps"], steps, "{result}");
+    }
+}
+
+#[test]
+fn an_edit_that_fails_again_and_again_is_told_and_stopped_whatever_is_printed_in_between() {
+    let bench = Bench::new();
+    bench.file("a.txt", "hello\n");
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::answering(|request| match request.answered {
+            40.. => Reply::text("I give up."),
+            count if count % 2 == 0 => Reply::call(
+                "Edit",
+                json!({"file_path": "a.txt", "old_string": "nope", "new_string": "x"}),
+            ),
+            _ => Reply::call("Bash", json!({"command": "cat a.txt"})),
+        }),
+    );
+    let (result, output) = bench.result(&server, Wire::Anthropic, &["-p", "Edit it.", "--allow", "cat *"]);
+    ended(&output, 1);
+    assert_eq!(result["tools"]["Edit"], json!({"calls": 6, "failed": 6}), "{result}");
+    assert!(
+        result["error"]
+            .as_str()
+            .unwrap()
+            .contains("the same call of Edit failed 6 times"),
+        "{result}"
+    );
+    let record = server.record();
+    let last = &record.exchanges.last().unwrap().request;
+    let told = last
+        .results()
+        .iter()
+        .filter(|(_, text)| text.contains("This very call has now failed"))
+        .count();
+    // At three, at four and at five; the sixth is the end.
+    assert_eq!(told, 3, "{:#?}", last.results());
+    assert_eq!(record.faults(), "");
+}
+
+#[test]
+fn a_test_that_fails_while_the_files_are_worked_on_is_no_loop() {
+    let bench = Bench::new();
+    bench.file("a.txt", "0\n");
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::answering(|request| match request.answered {
+            20 => Reply::text("I give up."),
+            count if count % 2 == 0 => Reply::call("Bash", json!({"command": "grep -q ready a.txt"})),
+            count => Reply::call(
+                "Write",
+                json!({"file_path": format!("b_{count}.txt"), "content": "not yet\n"}),
+            ),
+        }),
+    );
+    let (result, output) = bench.result(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+    ended(&output, 0);
+    assert_eq!(result["tools"]["Bash"], json!({"calls": 10, "failed": 10}), "{result}");
 }
 
 #[test]
