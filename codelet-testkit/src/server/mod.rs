@@ -31,6 +31,7 @@ mod gate;
 mod http;
 mod plan;
 mod record;
+mod reported;
 mod request;
 mod script;
 mod segment;
