@@ -59,6 +59,20 @@ pub struct Running {
     deadline: Instant,
 }
 
+/// Runs until the model had words.
+pub struct Worded {
+    /// The first of them: what does not depend on the words holds here or not at all.
+    pub first: Ran,
+    /// The words of the last of them are as wanted.
+    pub has_words: bool,
+    /// How that one ended.
+    last: String,
+    runs: u32,
+}
+
+/// So often is a model asked that says nothing.
+const RUNS_FOR_WORDS: u32 = 3;
+
 /// A run that is over.
 pub struct Ran {
     /// The lines, in their order.
@@ -144,6 +158,48 @@ impl Agent {
     ) -> Result<Ran, String> {
         self.start(server, wire, prompt, further, stdin, limit)?.finish()
     }
+
+    /// Runs to the end, once more and a third time where the model's words are not as wanted and all else went well: a
+    /// small one may end before it begins. What is checked beside the words is that of the first run.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_for_words(
+        &self,
+        server: &Server,
+        wire: Wire,
+        further: &[&str],
+        stdin: Option<&Path>,
+        wanted: fn(&Ran) -> bool,
+    ) -> Result<Worded, String> {
+        let run = || self.run(server, wire, super::small::PROMPT, further, stdin, super::small::LIMIT);
+        let first = run()?;
+        let mut worded = Worded {
+            has_words: wanted(&first),
+            last: first.ending(),
+            runs: 1,
+            first,
+        };
+        let mut is_models_own = worded.first.is_models_own();
+        while !worded.has_words && is_models_own && worded.runs < RUNS_FOR_WORDS {
+            let again = run()?;
+            worded.runs += 1;
+            worded.has_words = wanted(&again);
+            worded.last = again.ending();
+            is_models_own = again.is_models_own();
+        }
+        Ok(worded)
+    }
+}
+
+impl Worded {
+    /// How often the model was asked until it had words, and how that ended.
+    pub fn figure(&self) -> String {
+        match self.runs {
+            1 => self.last.clone(),
+            runs => format!("{} (in run {runs})", self.last),
+        }
+    }
 }
 
 impl Running {
@@ -214,9 +270,16 @@ impl Ran {
         self.of("result").last().unwrap_or(&Value::Null)
     }
 
-    /// Tokens of the whole run, by kind.
+    /// Tokens of the run's first request that was answered, by kind. Later ones are made where the model says nothing.
     pub fn usage(&self, kind: &str) -> u64 {
-        self.result()["usage"][kind].as_u64().unwrap_or(0)
+        let first = self.of("billed").next().unwrap_or(&Value::Null);
+        first["usage"][kind].as_u64().unwrap_or(0)
+    }
+
+    /// Whether all went well on our side: there is an answer, or the model alone has said nothing, or come to no end.
+    fn is_models_own(&self) -> bool {
+        let error = self.result()["error"].as_str().unwrap_or_default();
+        self.status == Some(0) || (self.status == Some(3) && error.starts_with("the model gave no answer"))
     }
 
     /// Whether the model gave its final answer.

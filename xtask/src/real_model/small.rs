@@ -1,6 +1,6 @@
 //! What a model of 135 million parameters can show: the wires, the window, loading and interruption. Its words are naught.
 
-use super::agent::{ANTHROPIC, Agent, CHAT, RESPONSES, Wire};
+use super::agent::{ANTHROPIC, Agent, CHAT, RESPONSES, Ran, Wire};
 use super::fetch::SMALL_MODEL;
 use super::process::LOOK;
 use super::server::Server;
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest that one run of the agent may take.
-const LIMIT: Duration = Duration::from_secs(120);
+pub const LIMIT: Duration = Duration::from_secs(120);
 /// The longest that a slot may be busy after its client has gone.
 const FREED: Duration = Duration::from_secs(5);
 /// The server's window: system prompt and tools fit into a fifth of it, as a compaction of a refused request needs.
@@ -19,7 +19,8 @@ const WINDOW: &str = "8192";
 const BRIEF: [&str; 2] = ["--logit-bias", "2+6"];
 /// How often a server is started anew to meet it while it loads.
 const STARTS: u32 = 4;
-const PROMPT: &str = "Say hello.";
+/// What the model is asked.
+pub const PROMPT: &str = "Say hello.";
 
 /// Runs all checks of the tier.
 pub fn run(folder: &Path, agent: &Agent, report: &mut Report) {
@@ -67,7 +68,9 @@ fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, S
         let ran = agent.run(&server, CHAT, PROMPT, &["--window", WINDOW], None, LIMIT)?;
         let causes = ran.of("waiting").filter_map(|line| line["cause"].as_str());
         let was_busy = causes.filter(|cause| cause.contains("503")).count() > 0;
-        if !was_busy && ran.has_answered() {
+        // Whatever the model then says: a request was answered.
+        let was_served = ran.of("billed").count() > 0;
+        if !was_busy && was_served {
             // It had loaded before the request arrived.
             continue;
         }
@@ -76,7 +79,7 @@ fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, S
         return Ok((
             Check::new(
                 "a server that loads (503) is waited for",
-                was_busy && ran.has_answered(),
+                was_busy && was_served,
                 figure,
             ),
             server,
@@ -87,12 +90,12 @@ fn loading(folder: &Path, agent: &Agent, arguments: &[&str]) -> Result<(Check, S
 
 /// Two runs with the same beginning: the second is served from the slot's cache.
 fn streams(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
-    let first = agent.run(server, wire, PROMPT, &[], None, LIMIT)?;
+    let streamed = |ran: &Ran| ran.of("text").count() > 1 && ran.has_answered();
+    let worded = agent.run_for_words(server, wire, &[], None, streamed)?;
+    let first = &worded.first;
     let second = agent.run(server, wire, PROMPT, &[], None, LIMIT)?;
     let claim = |what: &str| format!("{}: {what}", wire.name);
-    let texts = first.of("text").count();
-    let figure = format!("{texts} pieces of text, {}", first.ending());
-    let streams = Check::new(claim("the answer streams"), texts > 1 && first.has_answered(), figure);
+    let streams = Check::new(claim("the answer streams"), worded.has_words, worded.figure());
     let input = first.usage("fresh") + first.usage("cache_read");
     let figure = format!("{input} tokens in, {} out", first.usage("output"));
     let billed = Check::new(
@@ -118,7 +121,8 @@ fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, St
         .map(|line| format!("Note {line}: the build of module {} took a while.\n", line % 37))
         .collect();
     std::fs::write(&notes, text).map_err(|error| error.to_string())?;
-    let ran = agent.run(server, wire, PROMPT, &["--window", "128k"], Some(&notes), LIMIT)?;
+    let worded = agent.run_for_words(server, wire, &["--window", "128k"], Some(&notes), Ran::has_answered)?;
+    let ran = &worded.first;
     let limits: Vec<u64> = ran.of("asking").filter_map(|line| line["limit"].as_u64()).collect();
     let real: u64 = WINDOW.parse().map_err(|_| "the window is no number".to_owned())?;
     let (asked, learned) = (
@@ -131,10 +135,22 @@ fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, St
         sizes = format!("{} to {} tokens", line["before"], line["after"]);
         is_compacted = line["after"].as_u64().is_some_and(|after| after < learned);
     }
-    let holds = asked > real && learned > 0 && learned <= real && is_compacted && ran.has_answered();
+    let is_served = ran.of("billed").count() > 0;
+    let holds = asked > real && learned > 0 && learned <= real && is_compacted && is_served;
     let figure = format!("limit {asked}, then {learned} of {real}; {sizes}; {}", ran.ending());
-    let claim = format!("{}: too long, the window is learned, compacted, answered", wire.name);
-    Ok(vec![Check::new(claim, holds, figure)])
+    let claim = |what: &str| format!("{}: {what}", wire.name);
+    Ok(vec![
+        Check::new(
+            claim("too long, the window is learned, compacted, taken"),
+            holds,
+            figure,
+        ),
+        Check::new(
+            claim("the model answers the compacted request"),
+            worded.has_words,
+            worded.figure(),
+        ),
+    ])
 }
 
 /// An answer without end is interrupted: the run ends at once, and the server's slot is free.
