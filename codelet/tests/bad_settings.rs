@@ -1,5 +1,5 @@
 //! What is wrong before anything begins is told in one clear message, with status 2 or 3.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod common;
 
