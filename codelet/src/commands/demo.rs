@@ -120,7 +120,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     let mut front = once::front(args.output);
     front.follow();
     let runtime = once::runtime()?;
-    let interrupt = once::heed_signals(&runtime);
+    let interrupt = once::heed_signals()?;
     let done = once::carry(session, Prompt::from(PROMPT), &runtime, &interrupt, front, &chat, began);
     runtime.shutdown_background();
     done

@@ -23,6 +23,9 @@ use tokio::runtime::Runtime;
 /// How long servers may take to end by themselves when the work is done.
 pub const FAREWELL: Duration = Duration::from_millis(300);
 
+/// How long after a second signal the first may still end the programs that were started.
+const LAST_MOMENT: Duration = Duration::from_millis(150);
+
 /// Runs the prompt.
 ///
 /// # Errors
@@ -33,7 +36,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let settings = settings(chat, &place)?;
     let (text, mut pictures) = prompt(chat, &place)?;
     let runtime = runtime()?;
-    let interrupt = heed_signals(&runtime);
+    let interrupt = heed_signals()?;
     let mut front = front(chat.output);
     let model = runtime.block_on(async {
         let mut told = loading::Told::default();
@@ -127,18 +130,25 @@ pub fn carry(
     }
 }
 
-/// A switch that the first signal throws; the second ends the process. Set up before anything is waited for.
-pub fn heed_signals(runtime: &Runtime) -> Interrupt {
+/// A switch that the first signal throws; the second ends the process. Set up before anything is waited for, and heeded
+/// on a thread of its own, so that the second is heard whatever keeps this one: a file that takes no bytes, a full pipe.
+///
+/// # Errors
+/// When nothing can be run beside.
+pub fn heed_signals() -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::new();
     let thrown = interrupt.clone();
     let signalled = move || {
         if thrown.is_thrown() {
+            // What the first has begun to end is ended, or it would be left behind.
+            std::thread::sleep(LAST_MOMENT);
             codelet_mcp::end_all();
             std::process::exit(Exit::Interrupted as i32);
         }
         thrown.throw();
     };
-    let _entered = runtime.enter();
+    let runtime = runtime()?;
+    let entered = runtime.enter();
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -165,7 +175,12 @@ pub fn heed_signals(runtime: &Runtime) -> Interrupt {
             signalled();
         }
     });
-    interrupt
+    drop(entered);
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || runtime.block_on(std::future::pending::<()>()))
+        .map_err(|error| Failure::Told(format!("nothing can be run here: {}", crate::exit::words(&error))))?;
+    Ok(interrupt)
 }
 
 /// The settings of the files, with what the command line says over them.
