@@ -3,28 +3,250 @@
 
 mod common;
 
-use codelet_testkit::server::{Behaviour, Fault, Refusal, Reply, RetryAfter, Server, Stop, Trouble, Window, Wire};
+use codelet_testkit::server::{
+    Behaviour, Billed, End, Fault, Gate, Growth, Part, Record, Refusal, Reply, Request, RetryAfter, Server, Speaker,
+    Stop, Trouble, Window, Wire, block_on,
+};
 use common::agent::{Bench, WIRES, name, told};
-use common::stdout;
+use common::pty::signal;
+use common::{stderr, stdout};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A way to fail, and what comes of it.
+const ANSWER: &str = "All is well.";
+
+/// Something that a provider does, and what comes of it.
 struct Way {
     what: &'static str,
-    replies: fn() -> Vec<Reply>,
+    replies: fn(Wire) -> Vec<Reply>,
     window: Option<fn() -> Window>,
+    /// What stands on the command line beside the prompt.
+    args: &'static [&'static str],
     exit: i32,
     /// Requests that reach the server.
     requests: usize,
     /// What stands on standard error; empty where the user need not know.
     says: &'static str,
-    /// What the request after the failure holds.
-    then: &'static str,
+    then: Then,
 }
 
-const ANSWER: &str = "All is well.";
+/// What the request behind the failure holds: in words, and checked.
+#[derive(Clone, Copy)]
+struct Then {
+    words: &'static str,
+    holds: fn(&Played),
+}
+
+/// A way to fail as it was played on one wire.
+struct Played {
+    wire: Wire,
+    record: Record,
+    output: Output,
+    label: String,
+}
+
+impl Played {
+    fn last(&self) -> &Request {
+        &self.record.exchanges.last().unwrap().request
+    }
+
+    /// The parts of the last request that the model has said.
+    fn of_model(&self) -> Vec<&Part> {
+        let messages = self.last().messages().iter();
+        let of_model = messages.filter(|message| message.speaker == Speaker::Assistant);
+        of_model.flat_map(|message| &message.parts).collect()
+    }
+}
+
+const NO_REQUEST: Then = Then {
+    words: "no request",
+    holds: |played| assert_eq!(played.record.exchanges.len(), 1, "{}", played.label),
+};
+
+const SAME: Then = Then {
+    words: "the same",
+    holds: |played| {
+        let exchanges = &played.record.exchanges;
+        for pair in exchanges.windows(2) {
+            assert_eq!(pair[0].request.body, pair[1].request.body, "{}", played.label);
+        }
+    },
+};
+
+const SAME_WITHOUT_WORDS: Then = Then {
+    words: "the same; nothing of what came",
+    holds: |played| {
+        let exchanges = &played.record.exchanges;
+        assert_eq!(exchanges[0].request.body, exchanges[1].request.body, "{}", played.label);
+        assert_eq!(exchanges[1].request.calls(), [], "{}", played.label);
+        for word in ["This answer is long", "Well, well.", "I look."] {
+            assert!(!exchanges[1].request.holds(word), "{}", played.label);
+        }
+    },
+};
+
+const COMPACTED: Then = Then {
+    words: "the compacted conversation",
+    holds: |played| {
+        let [.., refused, taken] = played.record.exchanges.as_slice() else {
+            panic!("{}", played.label);
+        };
+        assert_eq!(
+            (refused.status, taken.status),
+            (Some(400), Some(200)),
+            "{}",
+            played.label
+        );
+        assert!(taken.tokens < refused.tokens, "{}", played.label);
+        assert!(
+            matches!(taken.growth, Growth::Breaks(_)),
+            "{}: {:?}",
+            played.label,
+            taken.growth
+        );
+        assert!(taken.request.user_texts().contains(&"Is all well?"), "{}", played.label);
+    },
+};
+
+const GO_ON: Then = Then {
+    words: "the part that came, and the word to go on",
+    holds: |played| {
+        assert_eq!(
+            played.of_model(),
+            [&Part::Text("All is".to_owned())],
+            "{}",
+            played.label
+        );
+        let texts = played.last().user_texts();
+        let last = texts.last().unwrap();
+        assert!(
+            last.starts_with("The answer above was cut at the output limit."),
+            "{}: {last}",
+            played.label
+        );
+    },
+};
+
+const CUT_CALL: Then = Then {
+    words: "the call without parameters, and an answer that says that it was cut",
+    holds: |played| {
+        if played.wire == Wire::Gemini {
+            // There a call comes whole or not at all, and an answer that holds nothing is asked for again.
+            return (SAME.holds)(played);
+        }
+        let calls = played.last().calls();
+        assert!(
+            matches!(calls.as_slice(), [(_, "Write", parameters)] if **parameters == json!({})),
+            "{}: {calls:?}",
+            played.label
+        );
+        let results = played.last().results();
+        assert!(
+            results[0].1.starts_with("The parameters of this call were cut off"),
+            "{}: {results:?}",
+            played.label
+        );
+    },
+};
+
+const THINKING: Then = Then {
+    words: "the thinking as its vendor wants it back, the call, and its answer",
+    holds: |played| {
+        let (wire, of_model) = (played.wire, played.of_model());
+        let is_back = of_model.iter().any(|part| match part {
+            Part::Thinking { text, signature } => {
+                wire == Wire::Anthropic && text == "Well, well." && signature.is_some() || wire != Wire::Anthropic
+            }
+            Part::Redacted(_) => wire == Wire::Responses,
+            Part::Call { signature, .. } => wire == Wire::Gemini && signature.is_some(),
+            _ => false,
+        });
+        // The server refuses what its vendor would; Chat wants nothing back.
+        assert!(is_back || wire == Wire::Chat, "{}: {of_model:?}", played.label);
+        assert_eq!(played.last().calls().len(), 1, "{}", played.label);
+        let results = played.last().results();
+        assert!(results[0].1.contains("notes.txt"), "{}: {results:?}", played.label);
+    },
+};
+
+const ANSWERS_IN_ORDER: Then = Then {
+    words: "each call and, in the order of the calls, each answer",
+    holds: |played| {
+        let calls = played.last().calls();
+        let names: Vec<&str> = calls
+            .iter()
+            .filter_map(|(.., parameters)| parameters["file_path"].as_str())
+            .collect();
+        assert_eq!(names, ["b.txt", "a.txt", "missing.txt"], "{}", played.label);
+        let results = played.last().results();
+        for ((_, text), holds) in results.iter().zip(["of b", "of a", "missing.txt"]) {
+            assert!(text.contains(holds), "{}: {text}", played.label);
+        }
+        assert_eq!(results.len(), 3, "{}", played.label);
+    },
+};
+
+const COUNTED: Then = Then {
+    words: "no request; the counts are the vendor's, to the token",
+    holds: |played| {
+        let result: Value = serde_json::from_slice(&played.output.stdout).unwrap();
+        let counts = counts(played.wire);
+        let expected = json!({
+            "fresh": counts.fresh, "cache_read": counts.cache_read, "cache_write": counts.cache_write(),
+            "cache_write_1h": counts.write_1h, "output": counts.output, "reasoning": counts.reasoning,
+        });
+        assert_eq!(result["usage"], expected, "{}", played.label);
+        assert_eq!(
+            (&result["answer"], &result["steps"]),
+            (&json!(ANSWER), &json!(1)),
+            "{}",
+            played.label
+        );
+    },
+};
+
+/// Counts that are like no others, as far as the vendor tells them.
+fn counts(wire: Wire) -> Billed {
+    let is_anthropic = wire == Wire::Anthropic;
+    Billed {
+        fresh: 2_095,
+        cache_read: 80_000,
+        write_5m: if is_anthropic { 2_051 } else { 0 },
+        write_1h: if is_anthropic { 17 } else { 0 },
+        output: 503,
+        reasoning: if is_anthropic { 0 } else { 120 },
+    }
+}
+
+/// A reply of every kind of event.
+fn whole() -> Reply {
+    Reply::new()
+        .thinks("Well, well.")
+        .says("I look.")
+        .calls("LS", json!({"path": "."}))
+        .calls("Read", json!({"file_path": "a.txt"}))
+}
+
+/// What a frame holds when an event of a kind has come.
+type Kind = &'static str;
+const THINKING_CAME: Kind = "Well, well.";
+const WORDS_CAME: Kind = "I look.";
+const CALL_CAME: Kind = "\"LS\"";
+const SECOND_CALL_CAME: Kind = "\"Read\"";
+
+/// How many frames there are until an event of the kind has come.
+fn behind(kind: Kind, wire: Wire) -> usize {
+    let frames = wire.frames(&whole());
+    let at = frames.iter().position(|frame| frame.data.contains(kind));
+    at.unwrap_or_else(|| panic!("{} has no frame with {kind}", name(wire))) + 1
+}
+
+fn cut_behind(kind: Kind, wire: Wire) -> Vec<Reply> {
+    after(vec![whole().failing(Fault::Cut(behind(kind, wire))), whole()])
+}
 
 fn after(faulty: Vec<Reply>) -> Vec<Reply> {
     let mut replies = faulty;
@@ -44,89 +266,147 @@ fn refusal(status: u16, retry: Option<RetryAfter>) -> Reply {
 
 const WAYS: &[Way] = &[
     Way {
-        what: "429 with retry-after of one second",
-        replies: || after(vec![refusal(429, Some(RetryAfter::Seconds(1)))]),
+        what: "an answer in words",
+        replies: |_| vec![Reply::text(ANSWER)],
         window: None,
+        args: &[],
         exit: 0,
-        requests: 2,
-        says: "waiting: the provider is busy",
-        then: "the same",
-    },
-    Way {
-        what: "429 that asks for more patience than there is",
-        replies: || vec![refusal(429, Some(RetryAfter::Seconds(600)))],
-        window: None,
-        exit: 3,
         requests: 1,
-        says: "error: the provider is busy",
-        then: "no request",
+        says: "",
+        then: NO_REQUEST,
     },
     Way {
-        what: "500 three times",
-        replies: || after(vec![Reply::status(500), Reply::status(500), Reply::status(500)]),
+        what: "thinking, then a call",
+        replies: |_| {
+            after(vec![
+                Reply::new().thinks("Well, well.").calls("LS", json!({"path": "."})),
+            ])
+        },
         window: None,
-        exit: 0,
-        requests: 4,
-        says: "waiting: the provider is busy",
-        then: "the same",
-    },
-    Way {
-        what: "an overload in the stream, after some words",
-        replies: || after(vec![long().failing(Fault::Error(3, Trouble::Overloaded))]),
-        window: None,
-        exit: 0,
-        requests: 2,
-        says: "waiting: the provider is busy",
-        then: "the same; nothing of the words that came",
-    },
-    Way {
-        what: "too long, with the limit named",
-        replies: || vec![Reply::text(ANSWER)],
-        window: Some(|| Window::of(3_500)),
-        exit: 0,
-        requests: 2,
-        says: "note: the provider's limit is 3500 tokens; compacting to fit",
-        then: "the compacted conversation",
-    },
-    Way {
-        what: "too long, with no number",
-        replies: || vec![Reply::text(ANSWER)],
-        window: Some(|| Window::of(3_500).untold()),
-        exit: 0,
-        requests: 2,
-        says: "note: the provider says that the request is too long",
-        then: "the compacted conversation",
-    },
-    Way {
-        what: "an empty answer, then a whole one",
-        replies: || after(vec![Reply::new()]),
-        window: None,
+        args: &[],
         exit: 0,
         requests: 2,
         says: "",
-        then: "the same",
+        then: THINKING,
+    },
+    Way {
+        what: "three calls in one answer",
+        replies: |_| {
+            let call = |reply: Reply, name: &str| reply.calls("Read", json!({ "file_path": name }));
+            after(vec![
+                ["b.txt", "a.txt", "missing.txt"].into_iter().fold(Reply::new(), call),
+            ])
+        },
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 2,
+        says: "",
+        then: ANSWERS_IN_ORDER,
+    },
+    Way {
+        what: "usage, behind the answer (`--output json`)",
+        replies: |wire| vec![Reply::text(ANSWER).billed(counts(wire))],
+        window: None,
+        args: &["--output", "json"],
+        exit: 0,
+        requests: 1,
+        says: "",
+        then: COUNTED,
+    },
+    Way {
+        what: "429 with retry-after of one second",
+        replies: |_| after(vec![refusal(429, Some(RetryAfter::Seconds(1)))]),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 2,
+        says: "waiting: the provider is busy",
+        then: SAME,
+    },
+    Way {
+        what: "429 that asks for more patience than there is",
+        replies: |_| vec![refusal(429, Some(RetryAfter::Seconds(600)))],
+        window: None,
+        args: &[],
+        exit: 3,
+        requests: 1,
+        says: "error: the provider is busy",
+        then: NO_REQUEST,
+    },
+    Way {
+        what: "500 three times",
+        replies: |_| after(vec![Reply::status(500), Reply::status(500), Reply::status(500)]),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 4,
+        says: "waiting: the provider is busy",
+        then: SAME,
+    },
+    Way {
+        what: "an overload in the stream, after some words",
+        replies: |_| after(vec![long().failing(Fault::Error(3, Trouble::Overloaded))]),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 2,
+        says: "waiting: the provider is busy",
+        then: SAME_WITHOUT_WORDS,
+    },
+    Way {
+        what: "too long, with the limit named",
+        replies: |_| vec![Reply::text(ANSWER)],
+        window: Some(|| Window::of(3_500)),
+        args: &[],
+        exit: 0,
+        requests: 2,
+        says: "note: the provider's limit is 3500 tokens; compacting to fit",
+        then: COMPACTED,
+    },
+    Way {
+        what: "too long, with no number",
+        replies: |_| vec![Reply::text(ANSWER)],
+        window: Some(|| Window::of(3_500).untold()),
+        args: &[],
+        exit: 0,
+        requests: 2,
+        says: "note: the provider says that the request is too long",
+        then: COMPACTED,
+    },
+    Way {
+        what: "an empty answer, then a whole one",
+        replies: |_| after(vec![Reply::new()]),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 2,
+        says: "",
+        then: SAME,
     },
     Way {
         what: "nothing but empty answers",
-        replies: || vec![Reply::new(), Reply::new(), Reply::new()],
+        replies: |_| vec![Reply::new(), Reply::new(), Reply::new()],
         window: None,
+        args: &[],
         exit: 3,
         requests: 3,
         says: "error: the model gave no answer: its answer was empty, 3 times in a row",
-        then: "the same",
+        then: SAME,
     },
     Way {
         what: "malformed JSON in a frame",
-        replies: || after(vec![long().failing(Fault::Malformed(2))]),
+        replies: |_| after(vec![long().failing(Fault::Malformed(2))]),
         window: None,
+        args: &[],
         exit: 0,
         requests: 2,
         says: "waiting: the provider's answer could not be read",
-        then: "the same",
+        then: SAME,
     },
     Way {
-        what: "a server that accepts and says nothing",
-        replies: || {
+        what: "a server that accepts and never says anything",
+        replies: |_| {
             vec![
                 Reply::new().failing(Fault::Silence),
                 Reply::new().failing(Fault::Silence),
@@ -134,59 +414,65 @@ const WAYS: &[Way] = &[
             ]
         },
         window: None,
+        args: &[],
         exit: 3,
         requests: 3,
         says: "error: the connection to the provider failed",
-        then: "the same",
+        then: SAME,
     },
     Way {
         what: "a stream that goes silent",
-        replies: || after(vec![long().failing(Fault::Stall(3))]),
+        replies: |_| after(vec![long().failing(Fault::Stall(3))]),
         window: None,
+        args: &[],
         exit: 0,
         requests: 2,
         says: "waiting: the connection to the provider failed",
-        then: "the same; nothing of the words that came",
+        then: SAME_WITHOUT_WORDS,
     },
     Way {
         what: "a connection that is closed before the answer",
-        replies: || after(vec![Reply::new().failing(Fault::HangUp)]),
+        replies: |_| after(vec![Reply::new().failing(Fault::HangUp)]),
         window: None,
+        args: &[],
         exit: 0,
         requests: 2,
         says: "waiting: the connection to the provider failed",
-        then: "the same",
+        then: SAME,
     },
     Way {
         what: "a wrong key",
-        replies: || vec![Reply::status(401)],
+        replies: |_| vec![Reply::status(401)],
         window: None,
+        args: &[],
         exit: 3,
         requests: 1,
         says: "error: the provider does not accept the credentials",
-        then: "no request",
+        then: NO_REQUEST,
     },
     Way {
         what: "an unknown model",
-        replies: || vec![Reply::status(404)],
+        replies: |_| vec![Reply::status(404)],
         window: None,
+        args: &[],
         exit: 3,
         requests: 1,
         says: "error: the provider refused the request",
-        then: "no request",
+        then: NO_REQUEST,
     },
     Way {
         what: "an answer cut by the output limit",
-        replies: || vec![Reply::text("All is").stopping(Stop::Length), Reply::text(" well.")],
+        replies: |_| vec![Reply::text("All is").stopping(Stop::Length), Reply::text(" well.")],
         window: None,
+        args: &[],
         exit: 0,
         requests: 2,
         says: "",
-        then: "the part that came, and the word to go on",
+        then: GO_ON,
     },
     Way {
         what: "a call cut in its JSON by the output limit",
-        replies: || {
+        replies: |_| {
             after(vec![
                 Reply::new()
                     .calls_raw("Write", "{\"file_path\": \"a.txt\", \"content\": \"half of")
@@ -194,19 +480,61 @@ const WAYS: &[Way] = &[
             ])
         },
         window: None,
+        args: &[],
         exit: 0,
         requests: 2,
         says: "",
-        then: "the call without parameters, and an answer that says that it was cut",
+        then: CUT_CALL,
     },
     Way {
         what: "a model that declines",
-        replies: || vec![Reply::text("I will not do that.").stopping(Stop::Refusal)],
+        replies: |_| vec![Reply::text("I will not do that.").stopping(Stop::Refusal)],
         window: None,
+        args: &[],
         exit: 1,
         requests: 1,
         says: "error: the model declined to answer",
-        then: "no request",
+        then: NO_REQUEST,
+    },
+    Way {
+        what: "a stream that is cut behind thinking",
+        replies: |wire| cut_behind(THINKING_CAME, wire),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 3,
+        says: "waiting: the connection to the provider failed",
+        then: SAME_WITHOUT_WORDS,
+    },
+    Way {
+        what: "a stream that is cut behind words",
+        replies: |wire| cut_behind(WORDS_CAME, wire),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 3,
+        says: "waiting: the connection to the provider failed",
+        then: SAME_WITHOUT_WORDS,
+    },
+    Way {
+        what: "a stream that is cut behind the beginning of a call",
+        replies: |wire| cut_behind(CALL_CAME, wire),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 3,
+        says: "waiting: the connection to the provider failed",
+        then: SAME_WITHOUT_WORDS,
+    },
+    Way {
+        what: "a stream that is cut behind the beginning of a second call",
+        replies: |wire| cut_behind(SECOND_CALL_CAME, wire),
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 3,
+        says: "waiting: the connection to the provider failed",
+        then: SAME_WITHOUT_WORDS,
     },
 ];
 
@@ -225,13 +553,19 @@ fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
         let _ = writeln!(
             table,
             "| {} | {shown} | {} | {} | {} |",
-            way.what, way.then, way.requests, way.exit
+            way.what, way.then.words, way.requests, way.exit
         );
     }
+    table += &silent_row();
+    table += &cut_row();
+    let interruptions: String = LEFT.iter().map(interruption_row).collect();
     let page = format!(
         "# When a provider fails\n\nMade by `codelet/tests/provider_faults.rs`, which plays each row on the wires of Anthropic, Chat Completions, Responses and \
          Gemini against a server\non loopback. The words are those of the Anthropic wire; the others differ in the vendor's part only.\n\n\
-         | the provider | the user sees | the next request holds | requests | status |\n|---|---|---|---|---|\n{table}"
+         | the provider | the user sees | the next request holds | requests | status |\n|---|---|---|---|---|\n{table}\n\
+         ## When the user interrupts\n\nCtrl-C while the answer comes, once an event of a kind has come. The status is that of `-p`; \
+         in a session the next prompt is sent with what the\nuser has seen.\n\n\
+         | the answer so far | the user sees | the next request holds | status |\n|---|---|---|---|\n{interruptions}"
     );
     let path = codelet_testkit::workspace().join("docs/provider-faults.md");
     if std::env::var_os("CODELET_BLESS").is_some() {
@@ -246,11 +580,12 @@ fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
 
 /// Plays one way to fail on one wire, checks what comes of it, and returns the last line that the user saw.
 fn play(way: &Way, wire: Wire) -> String {
-    // Gemini and Chat have no word for an empty refusal of the model but their filters'.
     let bench = Bench::new();
     // Enough instructions that a small window is passed, and can be kept.
     bench.file("notes.txt", &"A line of notes that says little.\n".repeat(300));
-    let mut replies = (way.replies)();
+    bench.file("a.txt", "words of a\n");
+    bench.file("b.txt", "words of b\n");
+    let mut replies = (way.replies)(wire);
     if way.window.is_some() {
         replies.insert(0, Reply::call("Read", json!({"file_path": "notes.txt"})));
     }
@@ -259,15 +594,14 @@ fn play(way: &Way, wire: Wire) -> String {
         behaviour = behaviour.window(window());
     }
     let server = Server::start(wire, behaviour);
-    let output = bench.ask(&server, wire, &["-p", "Is all well?"]);
+    let output = bench.ask(&server, wire, &[&["-p", "Is all well?"], way.args].concat());
     let label = format!("{} on {}", way.what, name(wire));
     let lines = told(&output, &server, &bench.work);
     assert_eq!(output.status.code(), Some(way.exit), "{label}: {lines:#?}");
-    assert_eq!(
-        stdout(&output),
-        if way.exit == 0 { "All is well.\n" } else { "" },
-        "{label}"
-    );
+    if way.args.is_empty() {
+        let answer = if way.exit == 0 { "All is well.\n" } else { "" };
+        assert_eq!(stdout(&output), answer, "{label}");
+    }
     let record = server.record();
     assert_eq!(record.faults(), "", "{label}");
     let requests = record.exchanges.len() - usize::from(way.window.is_some());
@@ -287,18 +621,18 @@ fn play(way: &Way, wire: Wire) -> String {
             "{label}: {lines:#?}"
         );
     }
-    if way.then.starts_with("the same") {
-        let bodies: Vec<&[u8]> = record
-            .exchanges
-            .iter()
-            .map(|exchange| &*exchange.request.body)
-            .collect();
-        assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{label}");
-    }
     let shown = lines
         .iter()
         .rfind(|line| !way.says.is_empty() && line.starts_with(way.says));
-    shown.map_or(String::new(), |line| without_estimate(line))
+    let shown = shown.map_or(String::new(), |line| without_estimate(line));
+    let played = Played {
+        wire,
+        record,
+        output,
+        label,
+    };
+    (way.then.holds)(&played);
+    shown
 }
 
 /// The line without the number that depends on how long the names of folders are.
@@ -309,77 +643,81 @@ fn without_estimate(line: &str) -> String {
     }
 }
 
-#[test]
-fn a_provider_that_has_answered_and_then_falls_silent_is_given_up_when_patience_ends() {
+/// The row of a provider that has answered before and then says nothing.
+fn silent_row() -> String {
     std::thread::scope(|scope| {
         for (wire, ..) in WIRES {
-            scope.spawn(move || {
-                let bench = Bench::new();
-                bench.settings("idle_timeout = 2\npatience = 5\n");
-                let silent = || Reply::new().failing(Fault::Silence);
-                let mut replies = vec![Reply::call("LS", json!({"path": "."}))];
-                replies.extend((0..9).map(|_| silent()));
-                let server = Server::start(wire, Behaviour::replies(replies));
-                let began = Instant::now();
-                let output = bench.ask(&server, wire, &["-p", "Look.", "--output", "stream-json"]);
-                let took = began.elapsed();
-                assert_eq!(output.status.code(), Some(3), "{}", name(wire));
-                // Two seconds, a pause, two seconds, and no third try that had no time.
-                assert!(
-                    took >= Duration::from_secs(4) && took < Duration::from_secs(8),
-                    "{}: {took:?}",
-                    name(wire)
-                );
-                let record = server.record();
-                assert_eq!(record.faults(), "");
-                let bodies: Vec<&[u8]> = record.exchanges.iter().map(|e| &*e.request.body).collect();
-                assert!((3..=4).contains(&bodies.len()), "{}: {}", name(wire), bodies.len());
-                assert!(bodies[1..].iter().all(|body| *body == bodies[1]), "{}", name(wire));
-                let lines: Vec<Value> = stdout(&output)
-                    .lines()
-                    .map(|line| serde_json::from_str(line).unwrap())
-                    .collect();
-                let waits = lines.iter().filter(|line| line["type"] == "waiting").count() as u64;
-                assert!(waits + 2 >= took.as_secs(), "{}: {waits} in {took:?}", name(wire));
-                let last = lines.last().unwrap();
-                assert!(
-                    last["error"]
-                        .as_str()
-                        .unwrap()
-                        .ends_with("(no longer than 5 s are waited)"),
-                    "{last}"
-                );
-            });
+            scope.spawn(move || fall_silent(wire));
         }
     });
+    "| a provider that has answered before and says nothing any more | `waiting: …`, in a terminal with the seconds, then `error: the connection to the \
+     provider failed: … (no longer than 5 s are waited)` | the same | until the wait is over | 3 |\n"
+        .to_owned()
 }
 
-/// How many frames a reply has on a wire.
-fn frames(wire: Wire, reply: &Reply) -> usize {
-    wire.frames(reply).len()
+fn fall_silent(wire: Wire) {
+    let bench = Bench::new();
+    bench.settings("idle_timeout = 2\npatience = 5\n");
+    let silent = || Reply::new().failing(Fault::Silence);
+    let mut replies = vec![Reply::call("LS", json!({"path": "."}))];
+    replies.extend((0..9).map(|_| silent()));
+    let server = Server::start(wire, Behaviour::replies(replies));
+    let began = Instant::now();
+    let output = bench.ask(&server, wire, &["-p", "Look.", "--output", "stream-json"]);
+    let took = began.elapsed();
+    assert_eq!(output.status.code(), Some(3), "{}", name(wire));
+    // Two seconds, a pause, two seconds, and no third try that had no time.
+    assert!(
+        took >= Duration::from_secs(4) && took < Duration::from_secs(8),
+        "{}: {took:?}",
+        name(wire)
+    );
+    let record = server.record();
+    assert_eq!(record.faults(), "");
+    let bodies: Vec<&[u8]> = record.exchanges.iter().map(|e| &*e.request.body).collect();
+    assert!((3..=4).contains(&bodies.len()), "{}: {}", name(wire), bodies.len());
+    assert!(bodies[1..].iter().all(|body| *body == bodies[1]), "{}", name(wire));
+    let lines: Vec<Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let waits = lines.iter().filter(|line| line["type"] == "waiting").count() as u64;
+    assert!(waits + 2 >= took.as_secs(), "{}: {waits} in {took:?}", name(wire));
+    let last = lines.last().unwrap();
+    assert!(
+        last["error"]
+            .as_str()
+            .unwrap()
+            .ends_with("(no longer than 5 s are waited)"),
+        "{last}"
+    );
 }
 
-#[test]
-fn a_stream_that_is_cut_anywhere_leaves_no_trace() {
-    std::thread::scope(|scope| {
-        for (wire, ..) in WIRES {
-            scope.spawn(move || cut_everywhere(wire));
-        }
+/// The row of a stream that is cut anywhere.
+fn cut_row() -> String {
+    let requests: Vec<usize> = std::thread::scope(|scope| {
+        let on = WIRES.map(|(wire, ..)| scope.spawn(move || cut_everywhere(wire)));
+        on.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-}
-
-fn cut_everywhere(wire: Wire) {
-    let whole = || {
-        Reply::new()
-            .thinks("Well, well.")
-            .says("I look.")
-            .calls("LS", json!({"path": "."}))
-            .calls("Read", json!({"file_path": "a.txt"}))
+    let (least, most) = (requests.iter().min().unwrap(), requests.iter().max().unwrap());
+    let requests = match least == most {
+        true => least.to_string(),
+        false => format!("{least} to {most}"),
     };
-    let count = frames(wire, &whole());
+    format!(
+        "| a stream that is cut behind or inside any frame, or ends there | nothing where the answer was whole by then, else \
+         `waiting: the connection to the provider failed: …` | the answers to the calls where the answer was whole, else the same; \
+         nothing of what came | {requests} | 0 |\n"
+    )
+}
+
+/// Cuts a stream in all places of one wire; returns the numbers of requests that came of it.
+fn cut_everywhere(wire: Wire) -> Vec<usize> {
+    let count = wire.frames(&whole()).len();
     let ways = (0..count).flat_map(|at| [Fault::Cut(at), Fault::CutInside(at), Fault::End(at)]);
     let bench = Bench::new();
-    bench.file("a.txt", "words\n");
+    bench.file("a.txt", "words of a\n");
+    let mut requests = Vec::new();
     for fault in ways {
         // After the last frame that matters the answer is whole, wherever the connection ends.
         let replies = vec![
@@ -391,22 +729,138 @@ fn cut_everywhere(wire: Wire) {
         let server = Server::start(wire, Behaviour::replies(replies));
         let output = bench.ask(&server, wire, &["-p", "Look."]);
         let label = format!("{fault:?} of {count} on {}", name(wire));
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{label}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert_eq!(output.status.code(), Some(0), "{label}: {}", stderr(&output));
         assert_eq!(stdout(&output), "All is well.\n", "{label}");
         let record = server.record();
         assert_eq!(record.faults(), "", "{label}");
-        let bodies: Vec<&[u8]> = record
-            .exchanges
+        let second = &record.exchanges[1].request;
+        let is_counted = !second.results().is_empty();
+        if !is_counted {
+            assert_eq!(record.exchanges[0].request.body, second.body, "{label}");
+            assert!(!second.holds("I look.") && !second.holds("Well, well."), "{label}");
+        }
+        let lines = told(&output, &server, &bench.work);
+        let waits = lines
             .iter()
-            .map(|exchange| &*exchange.request.body)
-            .collect();
-        // Either the answer counted, or the very same request was made again.
-        let counted = !record.exchanges[1].request.results().is_empty();
-        assert!(counted || bodies[0] == bodies[1], "{label}");
+            .filter(|line| line.starts_with("waiting: the connection to the provider failed"));
+        assert_eq!(waits.count(), usize::from(!is_counted), "{label}: {lines:#?}");
+        requests.push(record.exchanges.len());
     }
+    requests
+}
+
+/// An answer that is interrupted, and what of it the next request holds.
+struct Left {
+    what: &'static str,
+    behind: Kind,
+    holds: &'static str,
+    /// The words of the model's that stay.
+    words: &'static [&'static str],
+}
+
+const LEFT: &[Left] = &[
+    Left {
+        what: "thinking",
+        behind: THINKING_CAME,
+        holds: "both prompts, and nothing of the answer",
+        words: &[],
+    },
+    Left {
+        what: "thinking and words",
+        behind: WORDS_CAME,
+        holds: "the words, and behind them that they were interrupted",
+        words: &["I look.", "[interrupted by the user]"],
+    },
+    Left {
+        what: "thinking, words, and the beginning of a call",
+        behind: CALL_CAME,
+        holds: "the words, and behind them that they were interrupted; no call",
+        words: &["I look.", "[interrupted by the user]"],
+    },
+    Left {
+        what: "thinking, words, a call, and the beginning of another",
+        behind: SECOND_CALL_CAME,
+        holds: "the words, and behind them that they were interrupted; no call",
+        words: &["I look.", "[interrupted by the user]"],
+    },
+];
+
+fn interruption_row(left: &Left) -> String {
+    std::thread::scope(|scope| {
+        for (wire, ..) in WIRES {
+            scope.spawn(move || {
+                interrupt_prompt(left, wire);
+                // The interruption may overtake what is on its way.
+                let is_exact = (0..30).any(|_| interrupt_session(left, wire));
+                assert!(is_exact, "{} on {}: the words are lost", left.what, name(wire));
+            });
+        }
+    });
+    format!("| {} | `error: interrupted` | {} | 130 |\n", left.what, left.holds)
+}
+
+fn interrupt_prompt(left: &Left, wire: Wire) {
+    let bench = Bench::new();
+    let gate = Gate::after(behind(left.behind, wire));
+    let server = Server::start(wire, Behaviour::replies([whole().gated(&gate)]));
+    let child = bench.start(&server, wire, &["-p", "Is all well?"]);
+    block_on(gate.reached());
+    signal(child.id(), "-INT");
+    let output = child.wait_with_output().unwrap();
+    let label = format!("{} on {}", left.what, name(wire));
+    assert_eq!(output.status.code(), Some(130), "{label}");
+    assert_eq!(stdout(&output), "", "{label}");
+    let lines = told(&output, &server, &bench.work);
+    assert_eq!(
+        lines.last().map(String::as_str),
+        Some("error: interrupted"),
+        "{label}: {lines:#?}"
+    );
+}
+
+/// Says whether the next request holds all words that had been sent.
+fn interrupt_session(left: &Left, wire: Wire) -> bool {
+    let bench = Bench::new();
+    let gate = Gate::after(behind(left.behind, wire));
+    let server = Server::start(wire, Behaviour::replies([whole().gated(&gate), Reply::text(ANSWER)]));
+    let mut command = bench.asking(&server, wire, &["--plain"]);
+    let piped = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut said = child.stdin.take().unwrap();
+    writeln!(said, "Is all well?").unwrap();
+    block_on(gate.reached());
+    signal(child.id(), "-INT");
+    server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
+    writeln!(said, "And now?").unwrap();
+    drop(said);
+    let output = child.wait_with_output().unwrap();
+    let label = format!("{} on {}", left.what, name(wire));
+    assert_eq!(output.status.code(), Some(0), "{label}: {}", stderr(&output));
+    let record = server.record();
+    assert_eq!(record.faults(), "", "{label}");
+    let played = Played {
+        wire,
+        record,
+        output,
+        label,
+    };
+    let words: Vec<&str> = played
+        .of_model()
+        .into_iter()
+        .map(|part| match part {
+            Part::Text(text) => text.trim(),
+            other => panic!("{}: {other:?}", played.label),
+        })
+        .collect();
+    assert!(words.is_empty() || words == left.words, "{}: {words:?}", played.label);
+    let texts = played.last().user_texts();
+    assert!(
+        texts.contains(&"Is all well?") && texts.contains(&"And now?"),
+        "{}: {texts:?}",
+        played.label
+    );
+    words == left.words
 }
