@@ -3,11 +3,15 @@
 
 mod common;
 
-use codelet_testkit::server::{Behaviour, Billed, Fault, Reply, Server, Stop, Trouble, Window, Wire};
+use codelet_testkit::server::{
+    Behaviour, Billed, Exchange, Fault, Growth, Reply, Request, Server, Stop, Trouble, Window, Wire,
+};
 use common::agent::{Bench, KEY, WIRES, name};
 use common::{ended, stderr, stdout};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn a_task_is_carried_to_its_end_on_every_wire() {
@@ -436,162 +440,361 @@ fn no_child_process_sees_a_key() {
     assert!(!bench.read("t.json").contains(KEY));
 }
 
-#[test]
-fn three_hundred_steps_never_meet_the_limit_that_the_server_enforces() {
-    for (window, configured, told) in [
-        (200_000, "200000", true),
-        (32_000, "32000", true),
-        (120_000, "200000", true),
-        (60_000, "200000", false),
-    ] {
-        let bench = Bench::new();
-        // 20 KB each.
-        let lines: String = (0..480)
-            .map(|n| format!("{n:04} the quick brown fox jumps over dog\n"))
-            .collect();
-        for part in 0..10 {
-            bench.file(
-                &format!("part_{part}.txt"),
-                &lines.replace("fox", &format!("fox_{part}")),
-            );
-        }
-        let mut step = 0;
-        let answer = move |request: &codelet_testkit::server::Request| {
-            step += 1;
-            if step == 250 {
-                // A handle that the model can see in what it is sent.
-                let texts = request.user_texts().join("\n");
-                let handle = texts
-                    .split("[Read ")
-                    .nth(1)
-                    .and_then(|rest| rest.split([' ', ']']).next());
-                return Reply::call("Recall", json!({"handle": handle.unwrap_or_default()}));
-            }
-            match step {
-                300 => Reply::text("All read."),
-                _ => Reply::call("Read", json!({"file_path": format!("part_{}.txt", step % 10)})),
-            }
+/// A text of about 20 KB that is like no other: prose, code, a log or a table, by its number.
+fn varied(number: usize) -> String {
+    const WORDS: [&str; 24] = [
+        "harbour", "ledger", "window", "signal", "copper", "morning", "engine", "paper", "valley", "thread", "bridge",
+        "winter", "garden", "motor", "silver", "answer", "ticket", "shadow", "record", "castle", "letter", "button",
+        "planet", "ribbon",
+    ];
+    let mut state = number as u64 * 7_919 + 17;
+    let mut next = |most: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    let mut text = String::new();
+    let size = 17_000 + number * 37 % 3_000;
+    while text.len() < size {
+        let mut word = || WORDS[next(24) as usize];
+        let (one, two, three) = (word(), word(), word());
+        let (a, b) = (next(10_000), next(1_000));
+        text += &match number % 4 {
+            0 => format!("The {one} of the {two} was seen at the {three}, {a} paces from gate {b}.\n"),
+            1 => format!("    let {one}_{b} = {two}({a}, \"{three}\")?;\n"),
+            2 => format!(
+                "2026-11-{:02} {a:05} WARN {one}: {two} took {b} ms in {three}\n",
+                b % 28 + 1
+            ),
+            _ => format!("| {one} | {two} {a} | {three} | {b} |\n"),
         };
-        let limit = if told {
-            Window::of(window)
-        } else {
-            Window::of(window).untold()
-        };
-        let server = Server::start(Wire::Anthropic, Behaviour::answering(answer).window(limit));
-        let (result, output) = bench.result(
-            &server,
-            Wire::Anthropic,
-            &["-p", "Read it all.", "--window", configured],
-        );
-        ended(&output, 0);
-        assert_eq!(result["answer"], "All read.");
-        let record = server.record();
-        assert_eq!(record.faults(), "");
-        let refused = record
-            .exchanges
+    }
+    text
+}
+
+/// What a model sees of a long task, request by request, as a provider does.
+#[derive(Default)]
+struct Sight {
+    /// The system prompt and the reminders of the first request.
+    standing: Option<(Vec<String>, Vec<String>)>,
+    /// What of them is missing or changed, by request.
+    lost: Vec<String>,
+    /// The newest result of each request behind the first, with the request's number.
+    newest: Vec<(usize, String)>,
+    /// Handles that were asked for, with all results that were in sight then; none where words were searched for.
+    recalled: Vec<Option<(String, String)>>,
+}
+
+impl Sight {
+    fn look(&mut self, request: &Request) {
+        let texts = request.user_texts();
+        let is_reminder = |text: &&&str| text.starts_with("<system-reminder");
+        let reminders: Vec<String> = texts
             .iter()
-            .filter(|exchange| exchange.status != Some(200))
-            .count();
-        let compactions = result["compactions"].as_array().unwrap();
-        if configured == window.to_string() {
-            assert_eq!(refused, 0, "{window}");
-        } else {
-            assert!(refused <= 3, "{window}: {refused}");
+            .filter(is_reminder)
+            .map(|text| (*text).to_owned())
+            .collect();
+        let system = request.view().system.clone();
+        match &self.standing {
+            None => {
+                assert!(!system.is_empty() && reminders.len() >= 2, "{texts:?}");
+                self.standing = Some((system, reminders));
+            }
+            Some((first, standing)) => {
+                if *first != system {
+                    self.lost.push(format!("request {}: the system prompt", request.number));
+                }
+                for reminder in standing.iter().filter(|reminder| !texts.contains(&reminder.as_str())) {
+                    let head: String = reminder.chars().take(60).collect();
+                    self.lost.push(format!("request {}: {head:?}", request.number));
+                }
+            }
         }
-        // Each request extends the one before it except at edit points.
-        use codelet_testkit::server::Growth;
+        if let Some((_, newest)) = request.results().last() {
+            self.newest.push((request.number, (*newest).to_owned()));
+        }
+    }
+
+    /// A handle as a model finds one: the last word in the brackets of a heading or of a marker that stands for a text.
+    /// One that was asked for before is in sight again.
+    fn handle(&self, request: &Request) -> Option<String> {
+        let is_new = |handle: &str| self.recalled.iter().flatten().all(|(asked, _)| asked != handle);
+        let in_brackets = |text: &str| -> Option<String> {
+            text.split("[Read ").skip(1).find_map(|rest| {
+                let inside = rest.split_once(']')?.0;
+                let handle = inside.rsplit(' ').next()?;
+                let is_handle =
+                    handle.len() >= 6 && handle.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+                (is_handle && is_new(handle) && !inside.contains('\n')).then(|| handle.to_owned())
+            })
+        };
+        let summaries = request.user_texts();
+        // A marker in the place of a whole result; one in the middle of a result leaves the rest in sight.
+        let results = request.results();
+        let markers = results
+            .iter()
+            .map(|(_, text)| *text)
+            .filter(|text| text.starts_with("[Read "));
+        summaries.into_iter().chain(markers).find_map(in_brackets)
+    }
+
+    /// The handle that the newest result, an answer to a search, begins with.
+    fn found(request: &Request) -> Option<String> {
+        let results = request.results();
+        let (handle, _) = results.last()?.1.split_once(" · Read, ")?;
+        Some(handle.to_owned())
+    }
+}
+
+/// A task of so many steps that each read another text, against a window that the server enforces.
+struct Long {
+    wire: Wire,
+    real: u64,
+    configured: u64,
+    told: bool,
+    steps: usize,
+}
+
+impl Long {
+    fn label(&self) -> String {
+        format!("{}, {} of {}", name(self.wire), self.real, self.configured)
+    }
+
+    /// Carries it to its end and checks each request; returns what was seen, and the lines of the run.
+    fn run(&self) -> (Sight, Vec<Value>) {
+        let label = self.label();
+        let bench = Bench::new();
+        for number in 0..self.steps {
+            bench.file(&format!("part_{number:03}.txt"), &varied(number));
+        }
+        let sight = Arc::new(Mutex::new(Sight::default()));
+        let (seen, steps) = (sight.clone(), self.steps);
+        let (mut step, mut wanted) = (0, 0);
+        let answer = move |request: &Request| {
+            let mut seen = seen.lock().unwrap();
+            seen.look(request);
+            step += 1;
+            // In the second third, in the last, and shortly before the end.
+            wanted += usize::from([steps / 2, steps * 3 / 4, steps - 8].contains(&step));
+            let recalled = seen.recalled.iter().flatten().count();
+            if recalled < wanted {
+                // Where nothing in sight stands for what was removed, it is searched for.
+                let found = seen.recalled.last() == Some(&None);
+                let handle = if found {
+                    Sight::found(request)
+                } else {
+                    seen.handle(request)
+                };
+                let Some(handle) = handle else {
+                    assert!(!found, "nothing was found: {:?}", request.results().last());
+                    seen.recalled.push(None);
+                    // Prose, and another one each time: what was given back is in sight for a while.
+                    let text = varied((steps / 32 + wanted) * 4);
+                    let line = text.lines().nth(40).unwrap_or_default();
+                    return Reply::call("Recall", json!({ "search": line }));
+                };
+                let in_sight = request
+                    .results()
+                    .iter()
+                    .map(|(_, text)| *text)
+                    .collect::<Vec<_>>()
+                    .join("\n");
+                seen.recalled.push(Some((handle.clone(), in_sight)));
+                return Reply::call("Recall", json!({ "handle": handle }));
+            }
+            if step >= steps {
+                return Reply::text("All read.");
+            }
+            Reply::call("Read", json!({"file_path": format!("part_{:03}.txt", step - 1)}))
+        };
+        let limit = Window::of(self.real);
+        let limit = if self.told { limit } else { limit.untold() };
+        let server = Server::start(self.wire, Behaviour::answering(answer).window(limit));
+        let configured = self.configured.to_string();
+        let args = ["-p", "Read it all.", "--window", &configured, "--output", "stream-json"];
+        let output = bench.ask(&server, self.wire, &args);
+        ended(&output, 0);
+        let lines = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap());
+        let lines: Vec<Value> = lines.collect();
+        let result = lines.last().unwrap();
+        assert_eq!(result["answer"], "All read.", "{label}");
+        let record = server.record();
+        assert_eq!(record.faults(), "", "{label}");
+        let is_refused = |exchange: &&Exchange| exchange.status != Some(200);
+        let refused = record.exchanges.iter().filter(is_refused).count();
+        let allowed = if self.real == self.configured { 0 } else { 3 };
+        assert!(refused <= allowed, "{label}: {refused} were refused");
+        let compactions = result["compactions"].as_array().unwrap();
+        assert!(compactions.len() >= 2, "{label}: {compactions:?}");
+        assert!(
+            compactions.iter().all(|compaction| compaction["changed"] == true),
+            "{label}"
+        );
+        // Each request extends the one before it, but for those right behind a compaction.
+        let mut is_behind = vec![];
+        let mut is_compacted = false;
+        for line in &lines {
+            match line["type"].as_str() {
+                Some("compacted") => is_compacted = true,
+                Some("asking") => is_behind.push(std::mem::take(&mut is_compacted)),
+                _ => {}
+            }
+        }
         let breaks = record
             .exchanges
             .iter()
-            .filter(|exchange| matches!(exchange.growth, Growth::Breaks(_)))
-            .count();
-        assert_eq!(breaks, compactions.len(), "{window}");
-        assert!(compactions.iter().all(|compaction| compaction["changed"] == true));
-        // What `Recall` gave back is what a result said before it was removed.
-        let is_recall = |exchange: &&codelet_testkit::server::Exchange| {
-            let calls = exchange.request.calls();
-            calls.last().is_some_and(|(_, tool, _)| *tool == "Recall")
-        };
-        let after = record
-            .exchanges
-            .iter()
-            .position(|exchange| is_recall(&exchange))
-            .unwrap();
-        let (_, given) = *record.exchanges[after].request.results().last().unwrap();
-        let given = given.split("\n[bytes ").next().unwrap();
-        assert!(given.len() > 10_000, "{window}: {given}");
-        let said = |exchange: &codelet_testkit::server::Exchange| {
-            let results = exchange.request.results();
-            results.iter().any(|(_, text)| text.contains(given))
-        };
-        assert!(record.exchanges[..after].iter().any(said), "{window}");
-        assert!(!said(&record.exchanges[after - 1]), "{window}: it was in sight");
+            .map(|exchange| matches!(exchange.growth, Growth::Breaks(_)));
+        assert_eq!(breaks.collect::<Vec<bool>>(), is_behind, "{label}");
+        let sight = std::mem::take(&mut *sight.lock().unwrap());
+        self.check_recalls(&sight, &lines);
         eprintln!(
-            "window {window} (believed {configured}): {} requests, {refused} refused, {} compactions, slowest {:.1} ms",
+            "{label}: {} requests, {refused} refused, {} compactions, slowest {:.1} ms",
             record.exchanges.len(),
             compactions.len(),
             compactions.iter().filter_map(|c| c["ms"].as_f64()).fold(0.0, f64::max)
         );
+        (sight, lines)
     }
-}
 
-/// A summary model that fails in one way, on a task that compacts several times.
-fn goes_on_without_the_summary(failing: impl Fn() -> Reply + Send + 'static, told: &str) {
-    let bench = Bench::new();
-    bench.file("long.txt", &"the quick brown fox jumps over the lazy dog\n".repeat(400));
-    let mut step = 0;
-    let answer = move |request: &codelet_testkit::server::Request| {
-        let last = request.user_texts().last().copied().unwrap_or_default();
-        if last.contains("is about to be shortened") {
-            return failing();
+    /// What `Recall` gave back is what a result had said, and was in sight no more.
+    fn check_recalls(&self, sight: &Sight, lines: &[Value]) {
+        let label = self.label();
+        let tools = &lines.last().unwrap()["tools"];
+        assert_eq!(sight.recalled.iter().flatten().count(), 3, "{label}");
+        let calls = sight.recalled.len();
+        assert_eq!(
+            tools["Recall"],
+            json!({"calls": calls, "failed": 0}),
+            "{label}: {tools}"
+        );
+        let finished: Vec<&Value> = lines.iter().filter(|line| line["type"] == "tool_finished").collect();
+        let recalls = finished.iter().enumerate().filter(|(_, line)| line["tool"] == "Recall");
+        for ((at, line), asked) in recalls.zip(&sight.recalled) {
+            let Some((handle, in_sight)) = asked else { continue };
+            let given = line["output"].as_str().unwrap();
+            // A long one is given in pieces, and says so at its end.
+            let given = given.rsplit_once("\n[bytes ").map_or(given, |(piece, _)| piece);
+            assert!(given.len() > 10_000, "{label}: {handle} gave {given}");
+            let printed = finished[..at].iter().filter_map(|line| line["output"].as_str());
+            let sent = sight.newest.iter().map(|(_, text)| text.as_str());
+            let is_whole = |said: &str| said.starts_with(given) && (said.len() == given.len() || given.len() >= 19_900);
+            assert!(printed.chain(sent).any(is_whole), "{label}: {handle} gave {given}");
+            let middle = given.lines().nth(given.lines().count() / 2).unwrap();
+            assert!(!in_sight.contains(middle), "{label}: {handle} was in sight");
         }
-        step += 1;
-        match step {
-            12 => Reply::text("All read."),
-            _ => Reply::call("Read", json!({"file_path": "long.txt", "offset": step})),
-        }
-    };
-    let server = Server::start(Wire::Anthropic, Behaviour::answering(answer).window(Window::of(32_000)));
-    let args = ["-p", "Read it.", "--window", "32000", "--summary", "model"];
-    let (result, output) = bench.result(&server, Wire::Anthropic, &args);
-    ended(&output, 0);
-    assert_eq!(result["answer"], "All read.");
-    assert_eq!(server.record().faults(), "");
-    let compactions = result["compactions"].as_array().unwrap();
-    assert!(!compactions.is_empty());
-    for compaction in compactions {
-        let warnings = compaction["warnings"].to_string();
-        assert!(warnings.contains(told), "{told:?} is missing in {warnings}");
-        assert_eq!(compaction["changed"], true);
     }
 }
 
 #[test]
+fn three_hundred_steps_never_meet_the_limit_that_the_server_enforces() {
+    let windows = [
+        (200_000, 200_000, true),
+        (32_000, 32_000, true),
+        (32_000, 200_000, true),
+        (60_000, 200_000, false),
+    ];
+    let long = |wire: Wire, steps: usize, (real, configured, told): (u64, u64, bool)| Long {
+        wire,
+        real,
+        configured,
+        told,
+        steps,
+    };
+    let mut tasks: Vec<Long> = windows.map(|window| long(Wire::Anthropic, 300, window)).into();
+    for (wire, ..) in &WIRES[1..] {
+        tasks.push(long(*wire, 60, (32_000, 32_000, true)));
+    }
+    std::thread::scope(|scope| {
+        for task in &tasks {
+            scope.spawn(|| task.run());
+        }
+    });
+}
+
+/// A summary model that fails in one way, on a long task that compacts several times, in a small window and in a large
+/// one. `tries` is how often a summary is asked for at each compaction.
+fn goes_on_without_the_summary(failing: fn() -> Reply, told: &str, tries: usize) {
+    // So much is read in each step that a window is full after some ten or forty of them.
+    std::thread::scope(|scope| {
+        for (window, bytes) in [(32_000, 6_000), (200_000, 20_000)] {
+            scope.spawn(move || fails_to_summarise(failing, told, tries, window, bytes));
+        }
+    });
+}
+
+fn fails_to_summarise(failing: fn() -> Reply, told: &str, tries: usize, window: u64, bytes: usize) {
+    const STEPS: usize = 100;
+    let bench = Bench::new();
+    for number in 0..STEPS {
+        let mut text = varied(number);
+        text.truncate(text.floor_char_boundary(bytes));
+        bench.file(&format!("part_{number:03}.txt"), &text);
+    }
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (counted, mut step) = (asked.clone(), 0);
+    let answer = move |request: &Request| {
+        let last = request.user_texts().last().copied().unwrap_or_default();
+        let is_for_a_summary = last.contains("is about to be shortened");
+        // It has a limit of its own.
+        assert_eq!(is_for_a_summary, request.view().max_output == Some(1_024));
+        if is_for_a_summary {
+            counted.fetch_add(1, Ordering::Relaxed);
+            return failing();
+        }
+        step += 1;
+        match step {
+            STEPS.. => Reply::text("All read."),
+            _ => Reply::call("Read", json!({"file_path": format!("part_{:03}.txt", step - 1)})),
+        }
+    };
+    // Old outputs are not set aside for their price: each compaction has a summary.
+    bench.settings("idle_timeout = 5\npatience = 8\neconomics = \"off\"\n");
+    let server = Server::start(Wire::Anthropic, Behaviour::answering(answer).window(Window::of(window)));
+    let window = window.to_string();
+    let args = ["-p", "Read it.", "--window", &window, "--summary", "model"];
+    let (result, output) = bench.result(&server, Wire::Anthropic, &args);
+    ended(&output, 0);
+    assert_eq!(result["answer"], "All read.", "{window}");
+    assert_eq!(result["steps"], STEPS, "{window}");
+    let record = server.record();
+    assert_eq!(record.faults(), "", "{window}");
+    let compactions = result["compactions"].as_array().unwrap();
+    assert!(compactions.len() >= 2, "{window}: {compactions:?}");
+    for compaction in compactions {
+        let warnings = compaction["warnings"].to_string();
+        assert!(warnings.contains(told), "{window}: {told:?} is missing in {warnings}");
+        assert_eq!(compaction["changed"], true);
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), tries * compactions.len(), "{window}");
+}
+
+#[test]
 fn a_summary_model_that_answers_500_costs_three_tries_and_nothing_else() {
-    goes_on_without_the_summary(|| Reply::status(500), "the provider gave no summary");
+    goes_on_without_the_summary(|| Reply::status(500), "the provider gave no summary", 3);
 }
 
 #[test]
 fn a_summary_request_that_is_too_long_is_not_made_again() {
     let refused = || Reply::new().failing(Fault::Error(0, Trouble::TooLong));
-    goes_on_without_the_summary(refused, "did not fit into the window");
+    goes_on_without_the_summary(refused, "did not fit into the window", 1);
 }
 
 #[test]
 fn an_empty_summary_is_none() {
-    goes_on_without_the_summary(Reply::new, "the model's summary was empty");
+    goes_on_without_the_summary(Reply::new, "the model's summary was empty", 3);
 }
 
 #[test]
 fn a_summary_that_is_cut_is_none() {
     let cut = || Reply::text("1. Main goal: to read").stopping(Stop::Length);
-    goes_on_without_the_summary(cut, "the model's summary was cut");
+    goes_on_without_the_summary(cut, "the model's summary was cut", 3);
 }
 
 #[test]
 fn a_summary_whose_stream_breaks_off_is_none() {
     let cut = || Reply::text("1. Main goal: to read it all").failing(Fault::Cut(3));
-    goes_on_without_the_summary(cut, "the provider gave no summary");
+    goes_on_without_the_summary(cut, "the provider gave no summary", 3);
 }
 
 #[test]
