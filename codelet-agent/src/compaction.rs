@@ -85,17 +85,24 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
     let mut last = Answer::Interrupted;
     // A provider that says nothing is waited for no longer than for an answer; the engine's own summary is at hand.
     let mut left = session.settings.limits.patience.total;
-    let mut bearing = Bearing {
-        first: session.parts.model.silence().map(|limits| (limits.first, None)),
-        between: session.parts.model.silence().map(|limits| (limits.between, None)),
-        ..Bearing::default()
-    };
+    let limits = session.parts.model.silence();
+    let mut made = 0;
     while let Some(delay) = tries.next_delay() {
         tokio::select! {
             biased;
             () = interrupt.thrown() => return Answer::Interrupted,
             () = tokio::time::sleep(delay) => {}
         }
+        made += 1;
+        let another = tries.clone().next_delay().map(|_| made + 1);
+        let most = (made > 1).then_some(left);
+        let told = |limit: Duration| (limit, another.filter(|_| limit < left));
+        let bearing = Bearing {
+            most,
+            is_retry: made > 1,
+            first: limits.map(|limits| told(limits.first.min(most.unwrap_or(limits.first)))),
+            between: limits.map(|limits| told(limits.between)),
+        };
         let (answer, silence) = once(session, bearing, interrupt, listener).await;
         last = answer;
         match accept(last.clone()) {
@@ -106,8 +113,6 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
         if left.is_zero() {
             break;
         }
-        bearing.most = Some(left);
-        bearing.is_retry = true;
     }
     last
 }

@@ -996,3 +996,35 @@ async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
         assert_eq!(last, Some(None), "{limit:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_is_waited_for_no_longer_than_an_answer() {
+    for (limit, expected) in [(60, 121..=123), (900, 900..=900)] {
+        let steps = (0..6).map(|_| calls("Do", &["print 40000"]));
+        let model = Scripted::new(profile(200_000), steps.chain([says("Printed.")]));
+        let settings = Settings {
+            summary: SummaryBy::Model,
+            ..Settings::default()
+        };
+        let mut stage = Stage::of(model, settings);
+        stage.prompt("Print.").await;
+        stage.session.change_model(Box::new(Mute {
+            profile: profile(200_000),
+            limit: Duration::from_secs(limit),
+            asked: 1.into(),
+        }));
+        let mut tries = Vec::new();
+        let mut hear = |event: Event| {
+            if let Event::Waiting { next_try, .. } = event {
+                tries.push(next_try);
+            }
+        };
+        let began = tokio::time::Instant::now();
+        let interrupt = Interrupt::new();
+        stage.session.compact(None, &interrupt, &mut hear).await.unwrap();
+        let took = began.elapsed().as_secs();
+        assert!(expected.contains(&took), "{took} s");
+        assert_eq!(tries.last(), Some(&None), "{tries:?}");
+        assert_eq!(tries.contains(&Some(2)), limit == 60, "{tries:?}");
+    }
+}

@@ -717,7 +717,7 @@ fn three_hundred_steps_never_meet_the_limit_that_the_server_enforces() {
 fn goes_on_without_the_summary(failing: fn() -> Reply, told: &str, tries: usize) {
     // So much is read in each step that a window is full after some ten or forty of them.
     std::thread::scope(|scope| {
-        for (window, bytes) in [(32_000, 6_000), (200_000, 20_000)] {
+        for (window, bytes) in [(32_000, 2_500), (200_000, 20_000)] {
             scope.spawn(move || fails_to_summarise(failing, told, tries, window, bytes));
         }
     });
