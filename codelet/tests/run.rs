@@ -686,30 +686,106 @@ impl Long {
     }
 }
 
+impl Long {
+    /// The tasks that a window has to bear: four windows for a long one, and the other wires for a shorter one.
+    fn tasks() -> Vec<Long> {
+        let windows = [
+            (200_000, 200_000, true),
+            (32_000, 32_000, true),
+            (32_000, 200_000, true),
+            (60_000, 200_000, false),
+        ];
+        let long = |wire: Wire, steps: usize, (real, configured, told): (u64, u64, bool)| Long {
+            wire,
+            real,
+            configured,
+            told,
+            steps,
+        };
+        let on_anthropic = windows.map(|window| long(Wire::Anthropic, 300, window));
+        let others = WIRES[1..].iter().map(|(wire, ..)| long(*wire, 60, windows[1]));
+        on_anthropic.into_iter().chain(others).collect()
+    }
+
+    /// Runs all of them at once, and says what `check` has to say against each.
+    fn all(check: impl Fn(&Long, &Sight, &[Value]) -> Vec<String> + Sync) -> Vec<String> {
+        let tasks = Long::tasks();
+        std::thread::scope(|scope| {
+            let running: Vec<_> = tasks
+                .iter()
+                .map(|task| {
+                    scope.spawn(|| {
+                        let (sight, lines) = task.run();
+                        let said = check(task, &sight, &lines);
+                        let label = task.label();
+                        said.iter()
+                            .map(|said| format!("{label}: {said}"))
+                            .collect::<Vec<String>>()
+                    })
+                })
+                .collect();
+            running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    /// The newest results that are not whole in the first request that holds them, whatever the window: of a long one, its
+    /// beginning and its end, as it is bounded where it enters.
+    fn not_whole(&self, sight: &Sight, lines: &[Value]) -> Vec<String> {
+        let printed = lines.iter().filter(|line| line["type"] == "tool_finished");
+        let printed = printed.map(|line| line["output"].as_str().unwrap());
+        let mut said = Vec::new();
+        let mut before = 0;
+        for ((number, shown), whole) in sight.newest.iter().zip(printed) {
+            // Where a request was refused in between, the first that held it is not this one.
+            let is_first = std::mem::replace(&mut before, *number) + 1 == *number;
+            // An eighth of the window, four bytes a token, at most; what is cut in the middle stops at a line's end.
+            let bound = 51_200.min(self.real as usize * 4 / 8);
+            let same = |one: &str, other: &str| {
+                one.bytes()
+                    .zip(other.bytes())
+                    .take_while(|(one, other)| one == other)
+                    .count()
+            };
+            let reversed = |text: &str| text.chars().rev().collect::<String>();
+            let kept = same(shown, whole) + same(&reversed(shown), &reversed(whole));
+            let is_whole = shown == whole || (whole.len() > bound && kept + 1_000 >= bound);
+            if is_first && !is_whole {
+                said.push(format!(
+                    "request {number}: {} of {} bytes are shown",
+                    shown.len(),
+                    whole.len()
+                ));
+            }
+        }
+        said
+    }
+}
+
 #[test]
 fn three_hundred_steps_never_meet_the_limit_that_the_server_enforces() {
-    let windows = [
-        (200_000, 200_000, true),
-        (32_000, 32_000, true),
-        (32_000, 200_000, true),
-        (60_000, 200_000, false),
-    ];
-    let long = |wire: Wire, steps: usize, (real, configured, told): (u64, u64, bool)| Long {
-        wire,
-        real,
-        configured,
-        told,
-        steps,
-    };
-    let mut tasks: Vec<Long> = windows.map(|window| long(Wire::Anthropic, 300, window)).into();
-    for (wire, ..) in &WIRES[1..] {
-        tasks.push(long(*wire, 60, (32_000, 32_000, true)));
-    }
-    std::thread::scope(|scope| {
-        for task in &tasks {
-            scope.spawn(|| task.run());
-        }
-    });
+    Long::all(|_, _, _| Vec::new());
+}
+
+#[test]
+fn in_each_of_three_hundred_requests_the_system_prompt_and_the_reminders_stand_as_they_were() {
+    let lost = Long::all(|_, sight, _| sight.lost.clone());
+    assert!(
+        lost.is_empty(),
+        "{} are lost, such as: {:#?}",
+        lost.len(),
+        &lost[..lost.len().min(8)]
+    );
+}
+
+#[test]
+fn each_result_is_whole_in_the_first_request_that_holds_it() {
+    let cut = Long::all(Long::not_whole);
+    assert!(
+        cut.is_empty(),
+        "{} are not, such as: {:#?}",
+        cut.len(),
+        &cut[..cut.len().min(8)]
+    );
 }
 
 /// A summary model that fails in one way, on a long task that compacts several times, in a small window and in a large
