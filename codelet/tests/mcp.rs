@@ -4,7 +4,7 @@
 
 mod common;
 
-use codelet_testkit::mcp::{Http, Manner, program};
+use codelet_testkit::mcp::{Http, Manner};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
 use common::pty::signal;
@@ -21,13 +21,7 @@ fn server() {
 
 /// A table of the settings for a server that is a program; what it hears is in the file of its name.
 fn table(bench: &Bench, name: &str, manner: Manner) -> String {
-    let (command, arguments, environment) = program(manner, &bench.home.join(name));
-    let environment: Vec<String> = environment
-        .iter()
-        .map(|(name, value)| format!("{name} = {value:?}"))
-        .collect();
-    let environment = environment.join(", ");
-    format!("[mcp.{name}]\ncommand = {command:?}\nargs = {arguments:?}\nenv = {{ {environment} }}\n")
+    common::mcp_table(name, manner, &bench.home.join(name))
 }
 
 fn heard(bench: &Bench, name: &str) -> Vec<String> {

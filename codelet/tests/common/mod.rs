@@ -3,9 +3,11 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod agent;
+pub mod clock;
 pub mod pty;
 pub mod svg;
 
+use codelet_testkit::mcp::{Manner, program};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -73,6 +75,18 @@ pub fn refused(output: &Output, words: &[&str]) {
         );
     }
     assert_eq!(output.stdout, b"");
+}
+
+/// A table of the settings for a server of tools that is a program; what it hears goes to this file. The test's executable
+/// needs a test that is this server.
+pub fn mcp_table(name: &str, manner: Manner, heard: &std::path::Path) -> String {
+    let (command, arguments, environment) = program(manner, heard);
+    let environment: Vec<String> = environment
+        .iter()
+        .map(|(name, value)| format!("{name} = {value:?}"))
+        .collect();
+    let environment = environment.join(", ");
+    format!("[mcp.{name}]\ncommand = {command:?}\nargs = {arguments:?}\nenv = {{ {environment} }}\n")
 }
 
 /// An empty folder of this test's own.

@@ -1,9 +1,11 @@
-//! A session that a test lives in: in a real pseudo-terminal with an emulator behind it, or through pipes.
+//! A session that a test lives in: in a real pseudo-terminal with an emulator behind it, in one that knows nothing, or
+//! through pipes.
 
 use super::agent::Bench;
 use codelet_testkit::server::{Server, Wire};
 use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
@@ -44,16 +46,49 @@ impl<T> Shown<T> {
     }
 }
 
+/// The ways to live in a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// In a terminal that is drawn upon.
+    Terminal,
+    /// In lines that somebody types into a terminal.
+    Typed,
+    /// In lines through pipes.
+    Piped,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Terminal, Kind::Typed, Kind::Piped];
+
+    /// Starts a session of this kind that asks this server.
+    pub fn start(self, bench: &Bench, server: &Server, args: &[&str]) -> Box<dyn Session> {
+        match self {
+            Kind::Terminal => Box::new(Terminal::start(bench, server, args, (80, 24))),
+            Kind::Typed => Box::new(Typed::start(bench, server, args)),
+            Kind::Piped => Box::new(Piped::start(bench, server, args)),
+        }
+    }
+}
+
 /// A session that can be talked to.
 pub trait Session {
+    /// How it is lived in.
+    fn kind(&self) -> Kind;
     /// Says something and sends it.
     fn say(&mut self, text: &str);
+    /// Begins with these words, pastes a text behind them, and sends both.
+    fn paste(&mut self, words: &str, text: &str);
     /// Interrupts what runs.
     fn interrupt(&mut self);
     /// Waits until these words were shown.
     fn wait(&mut self, words: &str);
     /// Waits until these words were shown so often.
     fn wait_for(&mut self, words: &str, times: usize);
+    /// Waits until these words can be read: on the screen as it is, or in so many places of what goes by in lines.
+    fn read(&mut self, words: &str, times: usize);
+    /// Waits until nothing runs any more, where that is shown.
+    fn rest(&mut self);
     /// Answers the question that is shown: with `y`, `a`, `n`, or `n` and a reason.
     fn answer(&mut self, word: &str);
     /// What was shown since the beginning, as text.
@@ -394,6 +429,10 @@ impl NoTerminalOfOurs for std::fs::OpenOptions {
 }
 
 impl Session for Terminal {
+    fn kind(&self) -> Kind {
+        Kind::Terminal
+    }
+
     fn say(&mut self, text: &str) {
         for line in text.split_inclusive('\n') {
             self.send(line.trim_end_matches('\n').as_bytes());
@@ -401,6 +440,16 @@ impl Session for Terminal {
                 self.send(b"\x1b\r");
             }
         }
+        self.send(b"\r");
+    }
+
+    fn paste(&mut self, words: &str, text: &str) {
+        self.send(words.as_bytes());
+        self.send(b"\x1b[200~");
+        self.send(text.replace('\n', "\r").as_bytes());
+        self.send(b"\x1b[201~");
+        // What was pasted is shown folded.
+        self.see("[pasted ");
         self.send(b"\r");
     }
 
@@ -415,6 +464,14 @@ impl Session for Terminal {
     fn wait_for(&mut self, words: &str, times: usize) {
         let found = self.shown.wait(|state| state.text().matches(words).count() >= times);
         assert!(found, "{words:?} is not shown {times} times in:\n{}", self.text());
+    }
+
+    fn read(&mut self, words: &str, _: usize) {
+        self.see(words);
+    }
+
+    fn rest(&mut self) {
+        self.see("ready");
     }
 
     fn answer(&mut self, word: &str) {
@@ -440,6 +497,96 @@ impl Session for Terminal {
 
     fn end(&mut self) -> i32 {
         wait_for(&mut *self.child)
+    }
+}
+
+/// In a terminal that knows nothing: its user types lines, and nothing is drawn.
+pub struct Typed {
+    pub terminal: Terminal,
+    passed: usize,
+}
+
+impl Typed {
+    /// Starts a session that asks this server.
+    pub fn start(bench: &Bench, server: &Server, args: &[&str]) -> Self {
+        let mut command = bench.asking(server, Wire::Anthropic, args);
+        command.env("TERM", "dumb");
+        let mut typed = Typed {
+            terminal: Terminal::run(bench, command, (80, 24)),
+            passed: 0,
+        };
+        typed.rest();
+        typed
+    }
+
+    /// Ends the input.
+    pub fn close(&mut self) {
+        self.terminal.send(b"\x04");
+    }
+
+    fn shows(&self, what: &str, mut holds: impl FnMut(&str) -> bool) {
+        let passed = self.passed;
+        let found = self
+            .terminal
+            .shown
+            .wait(|state| holds(&lines(state.bytes.get(passed..).unwrap_or_default())));
+        assert!(found, "{what} is not shown in:\n{}", self.text());
+    }
+}
+
+/// What came over the line of a terminal, without what ends its lines.
+fn lines(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).replace('\r', "")
+}
+
+impl Session for Typed {
+    fn kind(&self) -> Kind {
+        Kind::Typed
+    }
+
+    fn say(&mut self, text: &str) {
+        let text = text.replace('\n', "\\\n");
+        self.terminal.send(format!("{text}\n").as_bytes());
+    }
+
+    fn paste(&mut self, words: &str, text: &str) {
+        self.say(&format!("{words}{text}"));
+    }
+
+    fn interrupt(&mut self) {
+        self.terminal.send(b"\x03");
+    }
+
+    fn wait(&mut self, words: &str) {
+        self.wait_for(words, 1);
+    }
+
+    fn wait_for(&mut self, words: &str, times: usize) {
+        self.shows(&format!("{words:?} {times} times"), |text| {
+            text.matches(words).count() >= times
+        });
+    }
+
+    fn read(&mut self, words: &str, times: usize) {
+        self.wait_for(words, times);
+    }
+
+    fn rest(&mut self) {
+        self.shows("the sign that it is one's turn", |text| text.ends_with("> "));
+    }
+
+    fn answer(&mut self, word: &str) {
+        self.wait("Permit it?");
+        self.passed = self.terminal.bytes().len();
+        self.say(word);
+    }
+
+    fn text(&self) -> String {
+        lines(&self.terminal.bytes())
+    }
+
+    fn end(&mut self) -> i32 {
+        self.terminal.end()
     }
 }
 
@@ -492,13 +639,22 @@ impl Piped {
 }
 
 impl Session for Piped {
+    fn kind(&self) -> Kind {
+        Kind::Piped
+    }
+
     fn say(&mut self, text: &str) {
         let text = text.replace('\n', "\\\n");
         writeln!(self.stdin.as_mut().unwrap(), "{text}").unwrap();
     }
 
+    fn paste(&mut self, words: &str, text: &str) {
+        self.say(&format!("{words}{text}"));
+    }
+
     fn interrupt(&mut self) {
-        signal(self.child.id(), "-INT");
+        let process = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(process, Signal::INT).unwrap();
     }
 
     fn wait(&mut self, words: &str) {
@@ -512,6 +668,12 @@ impl Session for Piped {
             .wait(|bytes| String::from_utf8_lossy(&bytes[passed..]).matches(words).count() >= times);
         assert!(found, "{words:?} is not shown {times} times in:\n{}", self.text());
     }
+
+    fn read(&mut self, words: &str, times: usize) {
+        self.wait_for(words, times);
+    }
+
+    fn rest(&mut self) {}
 
     fn answer(&mut self, word: &str) {
         self.wait("Permit it?");

@@ -1,12 +1,11 @@
-//! `codelet` as somebody lives in it: the real program in a real pseudo-terminal, and the same through pipes, with a
-//! provider on loopback.
+//! `codelet` as somebody lives in it: the real program in a real pseudo-terminal, and the same in lines, typed and through
+//! pipes, with a provider on loopback.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 #[path = "../common/mod.rs"]
 mod common;
 mod endings;
-mod interrupts;
 mod meanwhile;
 mod pauses;
 mod pictures;
@@ -14,11 +13,12 @@ mod pipes;
 mod slow;
 mod small;
 mod turns;
+mod typed;
 mod waits;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
 use common::agent::Bench;
-use common::pty::{Piped, Session, Terminal};
+use common::pty::{Kind, Session, Terminal};
 
 const SIZE: (u16, u16) = (80, 24);
 
@@ -40,17 +40,15 @@ fn leave(session: &mut dyn Session, server: &Server) {
     assert_eq!(server.record().faults(), "");
 }
 
-/// The same test in a terminal and through pipes.
-fn both(replies: impl Fn() -> Vec<Reply>, args: &[&str], test: impl Fn(&Bench, &Server, &mut dyn Session)) {
-    let bench = Bench::new();
-    // A provider that asks for a minute gets it.
-    bench.settings("patience = 100");
-    let served = server(replies());
-    test(&bench, &served, &mut Terminal::start(&bench, &served, args, SIZE));
-    let bench = Bench::new();
-    bench.settings("patience = 100");
-    let served = server(replies());
-    test(&bench, &served, &mut Piped::start(&bench, &served, args));
+/// The same test in a terminal, in lines that are typed, and through pipes.
+fn everywhere(replies: impl Fn() -> Vec<Reply>, args: &[&str], test: impl Fn(&Bench, &Server, &mut dyn Session)) {
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        // A provider that asks for a minute gets it.
+        bench.settings("patience = 100");
+        let served = server(replies());
+        test(&bench, &served, &mut *kind.start(&bench, &served, args));
+    }
 }
 
 fn usage(prompt: u64) -> Billed {

@@ -1,7 +1,7 @@
 //! What can be done while something runs, and what is done while nobody says anything.
 
 use crate::common::agent::Bench;
-use crate::common::pty::{Piped, Session, Terminal};
+use crate::common::pty::{Kind, Piped, Session, Terminal};
 use crate::{SIZE, leave, open, server, usage};
 use codelet_testkit::server::{Gate, Reply, block_on};
 use serde_json::json;
@@ -176,7 +176,7 @@ fn short_lived(bench: &Bench, most: u32) {
 
 #[test]
 fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
-    let talk = |begin: &dyn Fn(&Bench, &codelet_testkit::server::Server) -> Box<dyn Session>| {
+    for kind in Kind::ALL {
         let bench = Bench::new();
         short_lived(&bench, 2);
         let reply = || Reply::text("Hello.").billed(usage(20_000));
@@ -186,7 +186,7 @@ fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
             reply(),
             Reply::text("Still warm.").billed(usage(20_000)),
         ]);
-        let mut session = begin(&bench, &server);
+        let mut session = kind.start(&bench, &server, &[]);
         session.say("Hi.");
         session.wait("Hello.");
         session.wait("Idle request 1 kept the cache alive: 20,000 tokens sent again for $0.04");
@@ -208,9 +208,7 @@ fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
             record.exchanges[3].request.json()["messages"].as_array().unwrap().len(),
             3
         );
-    };
-    talk(&|bench, server| Box::new(Terminal::start(bench, server, &[], SIZE)));
-    talk(&|bench, server| Box::new(Piped::start(bench, server, &[])));
+    }
 }
 
 #[test]

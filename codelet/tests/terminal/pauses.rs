@@ -2,7 +2,7 @@
 
 use crate::common::agent::Bench;
 use crate::common::pty::{Session, Terminal};
-use crate::{SIZE, both, leave};
+use crate::{SIZE, everywhere, leave};
 use codelet_testkit::server::{Gate, Reply, Server, Stop, block_on};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn after_a_search_that_was_given_up_the_next_prompt_is_taken() {
             .chain([Reply::text("All right."), Reply::text("Still here.")])
             .collect()
     };
-    both(replies, &[], |_: &Bench, server, session| {
+    everywhere(replies, &[], |_: &Bench, server, session| {
         session.say("Search for news.");
         session.wait("paused 11 times");
         session.say("Never mind.");
@@ -105,7 +105,7 @@ fn a_search_beside_a_call_is_gone_on_with_or_closed() {
             Reply::text("As you like."),
         ]
     };
-    both(replies, &["--permission", "all"], |_: &Bench, server, session| {
+    everywhere(replies, &["--permission", "all"], |_: &Bench, server, session| {
         session.say("Search and run.");
         session.wait("Found.");
         session.say("Once more.");

@@ -1,7 +1,7 @@
 //! Pictures in a session that is interrupted and completed by keys.
 
 use crate::common::agent::Bench;
-use crate::common::pty::{Session, Terminal};
+use crate::common::pty::{Kind, Session, Terminal};
 use crate::{SIZE, leave};
 use codelet_testkit::server::{Gate, Reply, Server, block_on};
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn see(bench: &Bench) {
 
 #[test]
 fn continue_sends_the_picture_of_an_interrupted_prompt_again() {
-    for at_once in [true, false] {
+    for kind in Kind::ALL {
         let (bench, gate) = (Bench::new(), Gate::after(4));
         see(&bench);
         std::fs::write(bench.work.join("shot.gif"), GIF).unwrap();
@@ -35,10 +35,7 @@ fn continue_sends_the_picture_of_an_interrupted_prompt_again() {
             .in_fragments_of(6)
             .gated(&gate);
         let server = crate::server([half, Reply::text("A whole answer."), Reply::text("You are welcome.")]);
-        let mut session: Box<dyn Session> = match at_once {
-            true => Box::new(Terminal::start(&bench, &server, &[], SIZE)),
-            false => Box::new(crate::Piped::start(&bench, &server, &[])),
-        };
+        let mut session = kind.start(&bench, &server, &[]);
         session.say("What is on @shot.gif here?");
         session.wait("With the prompt goes shot.gif (");
         block_on(gate.reached());

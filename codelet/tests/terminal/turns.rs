@@ -1,12 +1,12 @@
 //! Turns of a session: what is said, shown, asked and interrupted, in a terminal and through pipes.
 
 use crate::common::agent::{Bench, KEY};
-use crate::common::pty::{Piped, Session, Terminal};
+use crate::common::pty::{Kind, Piped, Session, Terminal};
 use crate::common::{self};
-use crate::{SIZE, both, leave, open, server, usage};
+use crate::{SIZE, everywhere, leave, open, server, usage};
 use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, RetryAfter, Server, block_on};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The texts of a request's messages as they were sent.
 fn sent(server: &Server, at: usize) -> serde_json::Value {
@@ -89,35 +89,30 @@ fn the_same_can_be_done_in_lines() {
 
 #[test]
 fn an_interrupted_stream_keeps_its_words_and_continue_sends_the_prompt_again() {
-    let talk = |begin: &dyn Fn(&Bench, &Server) -> Box<dyn Session>| {
-        let gate = Gate::after(4);
-        let half = Reply::text("Half an answer that goes on.")
+    for kind in Kind::ALL {
+        let gate = Gate::after(8);
+        let half = Reply::text("The first part.\n\nHalf of a second one.")
             .in_fragments_of(6)
             .gated(&gate);
         let server = server([half, Reply::text("A whole answer.")]);
         let bench = Bench::new();
-        let mut session = begin(&bench, &server);
+        let mut session = kind.start(&bench, &server, &[]);
         session.say("Tell me all.");
         block_on(gate.reached());
-        let began = Instant::now();
+        session.wait("The first part.");
         session.interrupt();
-        session.wait("kept: ");
-        eprintln!("interrupted a stream: {} ms", began.elapsed().as_millis());
+        session.wait("kept: your prompt, what was said so far");
         server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
         session.say("continue");
         session.wait("A whole answer.");
-        session.say("exit");
-        assert_eq!(session.end(), 0);
+        leave(&mut *session, &server);
         assert_eq!(sent(&server, 0), sent(&server, 1));
-        assert_eq!(server.record().faults(), "");
-    };
-    talk(&|bench, server| Box::new(Terminal::start(bench, server, &[], SIZE)));
-    talk(&|bench, server| Box::new(Piped::start(bench, server, &[])));
+    }
 }
 
 #[test]
 fn after_an_interruption_anything_else_carries_on() {
-    both(
+    everywhere(
         || {
             vec![
                 Reply::call("Bash", json!({"command": "echo began; sleep 600"})),
@@ -143,7 +138,7 @@ fn after_an_interruption_anything_else_carries_on() {
 
 #[test]
 fn a_wait_for_the_provider_can_be_interrupted() {
-    both(
+    everywhere(
         || {
             let mut refusal = Refusal::status(429);
             refusal.retry = Some(RetryAfter::Seconds(60));
@@ -165,7 +160,7 @@ fn a_wait_for_the_provider_can_be_interrupted() {
 
 #[test]
 fn a_question_is_answered_each_way() {
-    both(
+    everywhere(
         || {
             vec![
                 Reply::call("Bash", json!({"command": "touch once"})),
@@ -233,7 +228,7 @@ fn a_question_shows_what_would_run_and_keys_on_their_way_answer_nothing() {
 
 #[test]
 fn a_question_can_be_interrupted() {
-    both(
+    everywhere(
         || {
             vec![
                 Reply::call("Bash", json!({"command": "touch never"})),
@@ -311,19 +306,40 @@ fn what_is_typed_ahead_of_an_interruption_goes_back_into_the_input() {
 }
 
 #[test]
-fn a_long_paste_is_shown_folded_and_sent_whole() {
+fn a_long_paste_is_sent_whole() {
+    everywhere(
+        || vec![Reply::text("That was long.")],
+        &[],
+        |_, server, session| {
+            let paste: Vec<String> = (0..10_000).map(|line| format!("line {line} of a log")).collect();
+            let paste = paste.join("\n");
+            session.paste("What is this? ", &paste);
+            session.wait("That was long.");
+            leave(session, server);
+            let record = server.record();
+            assert_eq!(record.exchanges.len(), 1);
+            let expected = format!("What is this? {paste}");
+            assert!(record.exchanges[0].request.user_texts().contains(&expected.as_str()));
+        },
+    );
+}
+
+#[test]
+fn a_long_paste_is_shown_folded() {
     let (_bench, server, mut terminal) = open([Reply::text("That was long.")]);
-    terminal.see("ready");
-    let paste: String = (0..10_000).map(|line| format!("line {line} of a log\r")).collect();
+    let paste = "a line of a log\r".repeat(10_000);
     terminal.send(b"What is this? \x1b[200~");
     terminal.send(paste.as_bytes());
     terminal.send(b"\x1b[201~");
     terminal.see("› What is this? [pasted 10,000 lines]");
-    terminal.send(b"\r");
+    // What is written behind it is behind it.
+    terminal.send(b" And why?\r");
     terminal.see("That was long.");
-    let expected = format!("What is this? {}", paste.replace('\r', "\n").trim_end());
     let record = server.record();
-    assert!(record.exchanges[0].request.user_texts().contains(&expected.as_str()));
+    let texts = record.exchanges[0].request.user_texts();
+    let sent = texts.last().unwrap();
+    assert_eq!(sent.matches("a line of a log").count(), 10_000);
+    assert!(sent.ends_with(" And why?"), "{}", &sent[sent.len() - 40..]);
 }
 
 #[test]
@@ -386,7 +402,7 @@ fn an_undone_compaction_sends_what_was_sent_before_byte_for_byte() {
             ])
             .collect()
     };
-    both(replies, &[], |bench, server, session| {
+    everywhere(replies, &[], |bench, server, session| {
         long_files(bench, TURNS);
         for turn in 0..TURNS {
             session.say(&format!("Read part {turn}."));
@@ -460,7 +476,7 @@ fn pins_survive_three_compactions() {
         replies.push(Reply::text("I know."));
         replies
     };
-    both(replies, &["--window", "16k"], |bench, server, session| {
+    everywhere(replies, &["--window", "16k"], |bench, server, session| {
         long_files(bench, TURNS);
         session.say("/pin never use tabs in Makefiles' comments");
         session.wait("Pinned: the sentence");
@@ -502,36 +518,35 @@ fn pins_survive_three_compactions() {
 
 #[test]
 fn a_compaction_by_the_model_can_be_interrupted() {
-    let bench = Bench::new();
-    long_files(&bench, 5);
-    let gate = Gate::after(3);
-    let mut replies = long(5);
-    replies.push(Reply::text("A summary that never ends.").gated(&gate));
-    replies.push(Reply::text("Here I am."));
-    let server = server(replies);
-    let mut terminal = Terminal::start(&bench, &server, &["--summary", "model"], SIZE);
-    for turn in 0..5 {
-        terminal.say(&format!("Read part {turn}."));
-        terminal.wait(&format!("Part {turn} is read."));
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        long_files(&bench, 5);
+        let gate = Gate::after(3);
+        let mut replies = long(5);
+        replies.push(Reply::text("A summary that never ends.").gated(&gate));
+        replies.push(Reply::text("Here I am."));
+        let server = server(replies);
+        let mut session = kind.start(&bench, &server, &["--summary", "model"]);
+        for turn in 0..5 {
+            session.say(&format!("Read part {turn}."));
+            session.wait(&format!("Part {turn} is read."));
+        }
+        session.say("/compact");
+        block_on(gate.reached());
+        session.interrupt();
+        session.wait("the compaction was interrupted");
+        session.say("Are you there?");
+        session.wait("Here I am.");
+        leave(&mut *session, &server);
+        // Nothing was swapped: the request goes on where the one before the summary stood.
+        let record = server.record();
+        assert!(record.exchanges.last().unwrap().request.holds("part 0 line 70: value_"));
     }
-    terminal.say("/compact");
-    block_on(gate.reached());
-    terminal.see("compacting");
-    let began = Instant::now();
-    terminal.send(b"\x1b");
-    terminal.see("ready");
-    eprintln!("interrupted a compaction: {} ms", began.elapsed().as_millis());
-    terminal.say("Are you there?");
-    terminal.see("Here I am.");
-    let record = server.record();
-    assert_eq!(record.faults(), "");
-    // Nothing was swapped: the request goes on where the one before the summary stood.
-    assert!(record.exchanges.last().unwrap().request.holds("part 0 line 70: value_"));
 }
 
 #[test]
 fn a_command_of_the_users_runs_and_the_model_sees_what_it_printed() {
-    both(
+    everywhere(
         || vec![Reply::text("I see it.")],
         &[],
         |_, server, session| {
@@ -548,7 +563,7 @@ fn a_command_of_the_users_runs_and_the_model_sees_what_it_printed() {
 
 #[test]
 fn commands_answer_and_unknown_ones_suggest_the_nearest() {
-    both(
+    everywhere(
         || vec![Reply::text("Hello.").billed(usage(2_000))],
         &[],
         |bench, _, session| {
