@@ -208,8 +208,15 @@ impl Secrets {
         text
     }
 
-    fn longest(&self) -> usize {
-        self.0.first().map_or(0, String::len)
+    /// How many bytes at the end of a text may be the beginning of one that is not finished.
+    fn begun(&self, text: &str) -> usize {
+        let of = |secret: &String| {
+            let begins = secret.char_indices().map(|(at, _)| at).rev();
+            begins
+                .take_while(|at| *at > 0)
+                .find(|at| text.ends_with(&secret[..*at]))
+        };
+        self.0.iter().filter_map(of).max().unwrap_or(0)
     }
 
     /// The variables that a child process may have: none with a secret, by its name or by its value.
@@ -243,15 +250,13 @@ impl Hiding {
 
     /// Takes more text, and returns what is certain.
     pub(crate) fn push(&mut self, text: String) -> String {
-        let longest = self.secrets.longest();
-        if longest == 0 {
+        if self.secrets.0.is_empty() {
             return text;
         }
         self.held.push_str(&text);
         let mut text = self.secrets.hide(&self.held).into_owned();
-        // Behind this, a secret may have begun that is not finished.
-        let certain = text.floor_char_boundary(text.len().saturating_sub(longest - 1));
-        self.held = text.split_off(certain);
+        // Nothing else is held back: somebody may wait for a single line.
+        self.held = text.split_off(text.len() - self.secrets.begun(&text));
         text
     }
 
@@ -413,6 +418,20 @@ mod tests {
         .to_vec();
         let found = values(&env, &["PASSED_TOKEN".to_owned()]);
         assert_eq!(found, ["sk_live_0123456789", "c0ffee0123456789"]);
+    }
+
+    #[test]
+    fn only_what_may_begin_a_secret_is_held_back() {
+        let secrets = Secrets::new(&["sk-0123456789".to_owned(), "ölig-0123456".to_owned()]);
+        let mut hiding = Hiding::new(secrets);
+        assert_eq!(hiding.push("one line\n".to_owned()), "one line\n");
+        assert_eq!(hiding.push("it is s".to_owned()), "it is ");
+        assert_eq!(hiding.push("k-".to_owned()), "");
+        assert_eq!(hiding.push("9, or ö".to_owned()), "sk-9, or ");
+        assert_eq!(hiding.push("l and sk-01".to_owned()), "öl and ");
+        assert_eq!(hiding.push("23456789!".to_owned()), format!("{MASK}!"));
+        assert_eq!(hiding.push("sk-".to_owned()), "");
+        assert_eq!(hiding.finish(), "sk-");
     }
 
     proptest! {

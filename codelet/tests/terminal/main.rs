@@ -12,6 +12,7 @@ mod pictures;
 mod pipes;
 mod slow;
 mod small;
+mod story;
 mod turns;
 mod typed;
 mod waits;

@@ -363,7 +363,7 @@ fn a_window_that_changes_its_size_while_something_streams_stays_readable() {
 }
 
 /// Turns that fill a conversation: the model reads a long file in each.
-fn long(turns: usize) -> Vec<Reply> {
+pub fn long(turns: usize) -> Vec<Reply> {
     (0..turns)
         .flat_map(|turn| {
             [
@@ -374,7 +374,7 @@ fn long(turns: usize) -> Vec<Reply> {
         .collect()
 }
 
-fn long_files(bench: &Bench, turns: usize) {
+pub fn long_files(bench: &Bench, turns: usize) {
     for turn in 0..turns {
         let text: String = (0..150)
             .map(|line| {
