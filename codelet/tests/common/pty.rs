@@ -410,7 +410,7 @@ fn settled_line(line: &str) -> String {
             out.push((*word).to_owned());
         }
     }
-    out.join(" ").replace("under 1 ms", "_ ms")
+    out.join(" ").replace("under _ ms", "_ ms")
 }
 
 /// A text with a mark in place of each of its figures. A notice whose figures decide where it is broken is one line.
@@ -432,6 +432,7 @@ fn without_figures(text: &str) -> String {
 }
 
 fn without_figure(word: &str) -> String {
+    let word = word.trim_start_matches('<');
     let is_figure = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '~');
     let core = word
         .trim_end_matches(['k', 'M', '%', ')', '.'])

@@ -4,7 +4,9 @@ use crate::common::agent::{Bench, KEY};
 use crate::common::pty::{Kind, Piped, Session, Terminal};
 use crate::common::{self};
 use crate::{SIZE, everywhere, leave, open, server, usage};
-use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, RetryAfter, Server, block_on};
+use codelet_testkit::server::{
+    Behaviour, End, Fault, Gate, Part, Refusal, Reply, Request, RetryAfter, Server, Wire, block_on,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -389,18 +391,71 @@ pub fn long_files(bench: &Bench, turns: usize) {
     }
 }
 
+/// The bytes of a request as they were sent, but for its cache marks, which move with its end.
+fn body(server: &Server, at: usize) -> String {
+    const MARK: &str = "\"cache_control\":{\"type\":\"ephemeral\"";
+    let record = server.record();
+    let mut text = std::str::from_utf8(&record.exchanges[at].request.body).unwrap();
+    let mut out = String::new();
+    while let Some((before, behind)) = text.split_once(MARK) {
+        let rest = behind.split_once('}').unwrap().1;
+        // The mark goes with the comma that parts it from its neighbours.
+        match before.strip_suffix(',') {
+            Some(before) => {
+                out.push_str(before);
+                text = rest;
+            }
+            None => {
+                out.push_str(before);
+                text = rest.strip_prefix(',').unwrap_or(rest);
+            }
+        }
+    }
+    out + text
+}
+
+/// Asserts that one request begins as an earlier one did, byte for byte: tools, system prompt, and messages up to their end.
+fn begins_as(server: &Server, later: usize, earlier: usize) {
+    let (later, earlier) = (body(server, later), body(server, earlier));
+    let (head, tail) = messages(&earlier);
+    let (later_head, later_tail) = messages(&later);
+    assert!(head.len() + tail.len() > 1_000, "{earlier}");
+    assert_eq!(later_head, head);
+    // The list of messages stays open at its end: its last bracket is what the later one goes on in place of.
+    let begin = tail.strip_suffix(']').unwrap();
+    assert!(later_tail.starts_with(begin), "{begin}\n{later_tail}");
+}
+
+/// Whether what was said last holds what a tool has answered.
+fn answers_a_call(request: &Request) -> bool {
+    let last = request.messages().last().unwrap();
+    last.parts.iter().any(|part| matches!(part, Part::Result { .. }))
+}
+
+/// A body in two pieces: everything but the messages, and the messages with their last bracket.
+fn messages(body: &str) -> (String, String) {
+    const BEGIN: &str = "\"messages\":";
+    let from = body.find(BEGIN).unwrap() + BEGIN.len();
+    let mut found = serde_json::Deserializer::from_str(&body[from..]).into_iter::<serde_json::Value>();
+    found.next().unwrap().unwrap();
+    let to = from + found.byte_offset();
+    let rest = [&body[..from], &body[to..]].concat();
+    (without_its_model(&rest), body[from..to].to_owned())
+}
+
+/// The same whoever is asked, and however much they may answer.
+fn without_its_model(head: &str) -> String {
+    let (before, behind) = head.split_once("\"max_tokens\":").unwrap();
+    let behind = behind.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{before}{behind}").replace("\"roomy\"", "\"test-model\"")
+}
+
 #[test]
 fn an_undone_compaction_sends_what_was_sent_before_byte_for_byte() {
     const TURNS: usize = 6;
     let replies = || {
-        long(TURNS)
-            .into_iter()
-            .chain([
-                Reply::text("Before."),
-                Reply::text("Compacted."),
-                Reply::text("Restored."),
-            ])
-            .collect()
+        let words = ["Before.", "Compacted.", "Restored."].map(Reply::text);
+        long(TURNS).into_iter().chain(words).collect()
     };
     everywhere(replies, &[], |bench, server, session| {
         long_files(bench, TURNS);
@@ -425,52 +480,73 @@ fn an_undone_compaction_sends_what_was_sent_before_byte_for_byte() {
         session.say("/cost");
         session.wait("taken back");
         leave(session, server);
+        let (before, compacted, restored) = (2 * TURNS, 2 * TURNS + 1, 2 * TURNS + 2);
+        let weight = |at: usize| body(server, at).len();
+        assert!(weight(compacted) * 4 < weight(before) * 3);
         let record = server.record();
-        let at = |index: usize| {
-            record.exchanges[index].request.json()["messages"]
-                .as_array()
-                .unwrap()
-                .clone()
-        };
-        let (before, compacted, restored) = (at(2 * TURNS), at(2 * TURNS + 1), at(2 * TURNS + 2));
-        let weigh =
-            |messages: &[serde_json::Value]| messages.iter().map(|message| message.to_string().len()).sum::<usize>();
         assert!(
-            weigh(&compacted) * 4 < weigh(&before) * 3,
-            "{} {}",
-            weigh(&compacted),
-            weigh(&before)
+            record.exchanges[compacted]
+                .request
+                .holds("keep the names of the values")
         );
-        assert!(
-            compacted
-                .iter()
-                .any(|message| message.to_string().contains("keep the names of the values"))
-        );
-        // Cache marks move with the end; the words do not.
-        let bare = |messages: &[serde_json::Value]| -> Vec<String> {
-            messages
-                .iter()
-                .map(|message| without_marks(message.clone()).to_string())
-                .collect()
-        };
-        assert_eq!(bare(&restored[..before.len()]), bare(&before));
+        begins_as(server, restored, before);
     });
 }
 
-fn without_marks(mut message: serde_json::Value) -> serde_json::Value {
-    if let Some(parts) = message["content"].as_array_mut() {
-        for part in parts {
-            if let Some(part) = part.as_object_mut() {
-                part.remove("cache_control");
-            }
+#[test]
+fn an_undone_compaction_that_nobody_has_asked_for_sends_what_was_sent_before_byte_for_byte() {
+    const TURNS: usize = 12;
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        long_files(&bench, TURNS);
+        bench.settings(
+            "[models.\"anthropic/test-model\"]\nwindow = 14000\n[models.\"anthropic/roomy\"]\nwindow = 100000\n",
+        );
+        let server = Server::start(
+            Wire::Anthropic,
+            Behaviour::answering({
+                let mut part = 0;
+                move |request| {
+                    if request.user_texts().last() == Some(&"And again?") {
+                        return Reply::text("Restored.");
+                    }
+                    if !answers_a_call(request) {
+                        return Reply::call("Read", json!({"file_path": format!("part_{part}.txt")}));
+                    }
+                    part += 1;
+                    Reply::text(format!("Part {} is read.", part - 1))
+                }
+            }),
+        );
+        let mut session = kind.start(&bench, &server, &[]);
+        let mut turns = 0;
+        // The window is full at some turn.
+        while !session.text().contains("Context compacted:") {
+            session.say(&format!("Read part {turns}."));
+            session.wait(&format!("Part {turns} is read."));
+            session.rest();
+            turns += 1;
         }
+        assert_eq!(session.text().matches("Context compacted:").count(), 1);
+        // The first request that is smaller than the one before it stands behind the edit.
+        let shrunk = |at: &usize| body(&server, *at).len() < body(&server, at - 1).len();
+        let first = (1..server.record().exchanges.len()).find(shrunk).unwrap();
+        session.say("/undo-compact");
+        session.wait("Compaction taken back");
+        // Where it fits; here it would be compacted again at once.
+        session.say("/model anthropic/roomy");
+        session.wait("From here on anthropic/roomy is asked");
+        session.say("And again?");
+        session.wait("Restored.");
+        leave(&mut *session, &server);
+        begins_as(&server, server.record().exchanges.len() - 1, first - 1);
     }
-    message
 }
 
 #[test]
 fn pins_survive_three_compactions() {
     const TURNS: usize = 9;
+    const NEVER_READ: &str = "Only the notes say that the depot closes at four.";
     let replies = || {
         let mut replies = long(TURNS);
         replies.push(Reply::text("I know."));
@@ -478,18 +554,33 @@ fn pins_survive_three_compactions() {
     };
     everywhere(replies, &["--window", "16k"], |bench, server, session| {
         long_files(bench, TURNS);
+        bench.file("notes/never_read.txt", &format!("{NEVER_READ}\n"));
         session.say("/pin never use tabs in Makefiles' comments");
         session.wait("Pinned: the sentence");
+        session.say("/pin @notes/never_read.txt ");
+        session.wait("Pinned: notes/never_read.txt, as it is now");
+        // What is pinned of a file that nobody has read is its text at that time.
+        bench.file("notes/never_read.txt", "something else\n");
         for turn in 0..TURNS {
             session.say(&format!("Read part {turn}."));
             session.wait(&format!("Part {turn} is read."));
             if turn == 0 {
-                session.say("/pin @part_0.txt");
+                // The blank ends the name, so that nothing is completed.
+                session.say("/pin @part_0.txt ");
                 session.wait("Pinned: part_0.txt");
+            }
+            if turn == 1 {
+                session.say("/pin");
+                session.wait_for("Read part 1.", 2);
+                session.rest();
+                // Behind the prompt stand the call and its result.
+                let number = number_of(session, "Read part 1.") + 2;
+                session.say(&format!("/pin #{number}"));
+                session.wait(&format!("Pinned: message #{number}"));
             }
             if turn % 3 == 2 {
                 session.say("/compact");
-                session.wait("Context compacted:");
+                session.wait_for("Context compacted:", turn / 3 + 1);
             }
         }
         session.say("What did I pin?");
@@ -497,12 +588,14 @@ fn pins_survive_three_compactions() {
         session.say("/pin");
         session.wait("never use tabs");
         session.say("/unpin all");
-        session.wait("Let go of 2 pins.");
+        session.wait("Let go of 4 pins.");
         leave(session, server);
         let record = server.record();
         assert!(session.text().matches("Context compacted:").count() >= 3);
         let last = record.exchanges.last().unwrap();
         assert!(last.request.holds("never use tabs in Makefiles' comments"));
+        assert!(last.request.holds(NEVER_READ));
+        assert!(!last.request.holds("something else"));
         let lines_of = |part: usize| {
             let mark = format!("part {part} line ");
             let results = last.request.results();
@@ -512,8 +605,20 @@ fn pins_survive_three_compactions() {
                 .sum::<usize>()
         };
         assert_eq!(lines_of(0), 150, "the pinned file is gone");
-        assert_eq!(lines_of(1), 0, "nothing was compacted");
+        assert_eq!(lines_of(1), 150, "the pinned message is gone");
+        assert_eq!(lines_of(2), 0, "nothing was compacted");
     });
+}
+
+/// The number of a prompt in the list of those that can be pinned.
+fn number_of(session: &dyn Session, prompt: &str) -> usize {
+    let text = session.text();
+    let line = text
+        .lines()
+        .rev()
+        .find(|line| line.trim_start().starts_with('#') && line.ends_with(prompt));
+    let number = line.unwrap().trim_start().trim_start_matches('#').split(' ').next();
+    number.unwrap().parse().unwrap()
 }
 
 #[test]
