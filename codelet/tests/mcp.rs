@@ -7,7 +7,7 @@ mod common;
 use codelet_testkit::mcp::{Http, Manner};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
-use common::pty::signal;
+use common::pty::{Kind, signal};
 use common::{ended, stderr, stdout};
 use serde_json::json;
 use std::process::{Command, Output};
@@ -270,6 +270,108 @@ fn a_project_cannot_name_servers() {
         stderr(&output)
     );
     assert!(heard(&bench, "evil").is_empty());
+}
+
+#[test]
+fn a_session_begins_and_goes_on_with_servers_that_are_broken() {
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        let dead = table(&bench, "dead", Manner::Dead);
+        let silent = table(&bench, "silent", Manner::Silent) + "start = 1\n";
+        let good = table(&bench, "good", Manner::Good);
+        bench.settings(&format!("{dead}{silent}{good}"));
+        let replies = [
+            Reply::call("good__echo", json!({"text": "fine"})),
+            Reply::call("good__die", json!({})),
+            Reply::call("good__echo", json!({"text": "still"})),
+            Reply::text("Done."),
+        ];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let mut session = kind.start(&bench, &server, &["--permission", "all"]);
+        session.wait("MCP server dead: it ended with status 3");
+        session.wait("MCP server silent: it was not ready within 1 s");
+        session.say("Go.");
+        session.wait("Done.");
+        // It was told of once, and not again with each request.
+        assert_eq!(
+            session.text().matches("MCP server dead").count(),
+            1,
+            "{}",
+            session.text()
+        );
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let record = server.record();
+        let results: Vec<&str> = record.exchanges[3]
+            .request
+            .results()
+            .iter()
+            .map(|(_, text)| *text)
+            .collect();
+        assert_eq!(results[0], "fine");
+        assert!(results[1].contains("it ended with status 3"), "{results:?}");
+        assert_eq!(results[2], "still");
+        assert_eq!(record.faults(), "");
+        for name in ["dead", "silent", "good"] {
+            all_gone(&bench, name);
+        }
+    }
+}
+
+#[test]
+fn a_session_asks_before_a_servers_tool_is_called() {
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        bench.settings(&table(&bench, "files", Manner::Good));
+        let say = |text: &str| Reply::call("files__echo", json!({ "text": text }));
+        let replies = [
+            say("refused"),
+            say("once"),
+            say("always"),
+            say("not asked about"),
+            Reply::call("files__environment", json!({})),
+            Reply::text("Done."),
+        ];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let mut session = kind.start(&bench, &server, &[]);
+        let calls = || {
+            heard(&bench, "files")
+                .iter()
+                .filter(|line| line.starts_with("tools/call"))
+                .count()
+        };
+        session.say("Go.");
+        for (word, told, called) in [
+            ("n we use make", "we use make", 0),
+            ("y", "permitted once", 0),
+            ("a", "permitted for this session", 1),
+            // Another tool of the same server is another question.
+            ("n", "refused: files__environment", 3),
+        ] {
+            if kind == Kind::Terminal {
+                session.read("[y] yes, once", 1);
+            }
+            // Nothing is called before the answer.
+            wait_until(|| calls() == called, "the calls that were permitted");
+            session.answer(word);
+            session.wait(told);
+        }
+        session.wait("Done.");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let record = server.record();
+        let results: Vec<&str> = record.exchanges[5]
+            .request
+            .results()
+            .iter()
+            .map(|(_, text)| *text)
+            .collect();
+        assert!(results[0].contains("the user said no, and: we use make"), "{results:?}");
+        assert_eq!(results[1..4], ["once", "always", "not asked about"]);
+        assert!(results[4].contains("the user said no"), "{results:?}");
+        assert_eq!(calls(), 3);
+        all_gone(&bench, "files");
+    }
 }
 
 fn settings(bench: &Bench, text: &str) -> Output {

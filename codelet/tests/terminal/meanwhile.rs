@@ -165,6 +165,52 @@ fn commands_that_only_look_answer_while_a_command_of_the_users_runs() {
     leave(&mut terminal, &server);
 }
 
+#[test]
+fn a_question_is_answered_while_what_is_beside_it_goes_on() {
+    for word in ["y", "n not that one"] {
+        for kind in Kind::ALL {
+            let bench = Bench::new();
+            bench.file("a.txt", "one\n");
+            bench.file("b.txt", "one\ntwo\nthree\n");
+            let outside = [bench.home.join("first.txt"), bench.home.join("second.txt")];
+            for path in &outside {
+                std::fs::write(path, "from outside\n").unwrap();
+            }
+            let calls = Reply::new()
+                .says("I look at all of it.")
+                .calls("Read", json!({"file_path": outside[0]}))
+                .calls("Read", json!({"file_path": "a.txt"}))
+                .calls("Read", json!({"file_path": outside[1]}))
+                .calls("Read", json!({"file_path": "b.txt"}));
+            let server = server([calls, Reply::text("Seen.")]);
+            let mut session = kind.start(&bench, &server, &[]);
+            session.say("Look.");
+            let asked = if kind == Kind::Terminal {
+                "[y] yes, once"
+            } else {
+                "Permit it?"
+            };
+            session.read(asked, 1);
+            // What nobody has to be asked about is done meanwhile, and told.
+            session.wait("3 lines");
+            assert_eq!(server.record().exchanges.len(), 1);
+            // The question still stands, and the other one behind it.
+            session.answer(word);
+            session.wait(if word == "y" { "permitted once" } else { "not that one" });
+            session.answer("n");
+            session.wait("Seen.");
+            leave(&mut *session, &server);
+            let record = server.record();
+            let results = record.exchanges[1].request.results();
+            let holds = |at: usize, words: &str| assert!(results[at].1.contains(words), "{words}: {}", results[at].1);
+            holds(0, if word == "y" { "from outside" } else { "not that one" });
+            holds(1, "one");
+            holds(2, "the user said no");
+            holds(3, "three");
+        }
+    }
+}
+
 /// Settings under which an entry of the cache lives a second, and is kept alive so often.
 fn short_lived(bench: &Bench, most: u32) {
     let cards = bench.home.join(".config/codelet/cards.txt");
