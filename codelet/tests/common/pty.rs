@@ -102,8 +102,9 @@ pub trait Session {
 /// In a terminal.
 pub struct Terminal {
     pub child: Box<dyn ChildWrapper>,
-    /// The emulator's side.
+    /// The emulator's side, and what carries there what is typed.
     master: Option<File>,
+    keys: Option<Box<dyn FnMut(&[u8]) + Send>>,
     /// Keeps the other side open, and knows its modes.
     slave: File,
     /// The modes before anything ran.
@@ -199,9 +200,17 @@ impl Terminal {
         });
         let master = File::from(master);
         let reader = Reader::start(master.try_clone().unwrap(), Arc::clone(&shown), pace);
+        let mut to = master.try_clone().unwrap();
+        let is_slow = !pace.delay.is_zero();
+        let keys = delayed(pace.delay, move |bytes| {
+            let written = to.write_all(bytes);
+            // What arrives late may find nobody.
+            assert!(is_slow || written.is_ok(), "{written:?}");
+        });
         Terminal {
             child,
             master: Some(master),
+            keys: Some(keys),
             slave,
             found,
             reader: Some(reader),
@@ -212,7 +221,7 @@ impl Terminal {
 
     /// Types bytes.
     pub fn send(&mut self, bytes: &[u8]) {
-        self.master.as_mut().unwrap().write_all(bytes).unwrap();
+        self.keys.as_mut().unwrap()(bytes);
     }
 
     /// Waits until the screen looks so.
@@ -237,6 +246,7 @@ impl Terminal {
     /// Closes the window: nobody holds the emulator's side any more.
     pub fn hang_up(&mut self) {
         self.reader = None;
+        self.keys = None;
         self.master = None;
     }
 
@@ -327,11 +337,13 @@ fn modes(terminal: &File) -> String {
     )
 }
 
-/// How fast a line brings what a program prints: so many bytes, then nothing for so long.
+/// How fast a line brings what a program prints: so many bytes, then nothing for so long; and how long everything is on
+/// its way, in each direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     pub bytes: usize,
     pub pause: Duration,
+    pub delay: Duration,
 }
 
 impl Default for Pace {
@@ -339,8 +351,27 @@ impl Default for Pace {
         Pace {
             bytes: 16 * 1024,
             pause: Duration::ZERO,
+            delay: Duration::ZERO,
         }
     }
+}
+
+/// A line on which everything is so long on its way, in the order and at the distances in which it was sent.
+fn delayed(delay: Duration, mut arrive: impl FnMut(&[u8]) + Send + 'static) -> Box<dyn FnMut(&[u8]) + Send> {
+    if delay.is_zero() {
+        return Box::new(arrive);
+    }
+    let (send, sent) = std::sync::mpsc::channel::<(Instant, Vec<u8>)>();
+    std::thread::spawn(move || {
+        for (at, bytes) in sent {
+            std::thread::sleep((at + delay).saturating_duration_since(Instant::now()));
+            arrive(&bytes);
+        }
+    });
+    Box::new(move |bytes| {
+        // Once the other end is gone, nothing arrives there.
+        let _ = send.send((Instant::now(), bytes.to_vec()));
+    })
 }
 
 /// Reads what a program prints until it is dropped, and lets go of the terminal then.
@@ -352,6 +383,12 @@ struct Reader {
 impl Reader {
     fn start(mut from: File, to: Arc<Shown<Emulated>>, pace: Pace) -> Self {
         let (stopped, stop) = std::io::pipe().unwrap();
+        let mut show = delayed(pace.delay, move |bytes| {
+            let mut state = to.lock();
+            state.parser.process(bytes);
+            state.bytes.extend_from_slice(bytes);
+            to.more.notify_all();
+        });
         let read = move || {
             let mut piece = vec![0; pace.bytes];
             loop {
@@ -364,10 +401,7 @@ impl Reader {
                     return;
                 }
                 let Ok(count @ 1..) = from.read(&mut piece) else { return };
-                let mut state = to.lock();
-                state.parser.process(&piece[..count]);
-                state.bytes.extend_from_slice(&piece[..count]);
-                to.more.notify_all();
+                show(&piece[..count]);
             }
         };
         Reader {

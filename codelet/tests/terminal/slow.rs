@@ -47,6 +47,7 @@ fn over_a_slow_line_no_key_is_lost_and_no_line_torn() {
     let pace = Pace {
         bytes: 700,
         pause: Duration::from_millis(60),
+        delay: Duration::ZERO,
     };
     let command = bench.asking(&server, Wire::Anthropic, &[]);
     let mut terminal = Terminal::run_at(&bench, command, SIZE, pace);
@@ -84,6 +85,7 @@ fn esc_is_soon_also_over_a_slow_line() {
     let pace = Pace {
         bytes: 2_000,
         pause: Duration::from_millis(50),
+        delay: Duration::ZERO,
     };
     let command = bench.asking(&server, Wire::Anthropic, &[]);
     let mut terminal = Terminal::run_at(&bench, command, SIZE, pace);
@@ -96,6 +98,67 @@ fn esc_is_soon_also_over_a_slow_line() {
     terminal.wait("interrupted");
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     leave(&mut terminal, &server);
+}
+
+/// A line over which everything takes a fifth of a second, there and back.
+const FAR: Pace = Pace {
+    bytes: 1_400,
+    pause: Duration::ZERO,
+    delay: Duration::from_millis(200),
+};
+
+#[test]
+fn from_far_away_everything_can_be_typed_asked_and_interrupted() {
+    let (bench, gate) = (Bench::new(), Gate::after(8));
+    let half = "The first part.\n\nHalf of a second one.";
+    let server = server([
+        Reply::call("Bash", json!({"command": "touch made"})),
+        Reply::text("It is made."),
+        Reply::text(half).in_fragments_of(6).gated(&gate),
+        Reply::text("A whole answer."),
+    ]);
+    let command = bench.asking(&server, Wire::Anthropic, &[]);
+    let mut terminal = Terminal::run_at(&bench, command, SIZE, FAR);
+    terminal.see("ready");
+    // Nobody waits for the echo: keys, arrows and a paste are on their way together.
+    for key in "Mke it".bytes() {
+        terminal.send(&[key]);
+    }
+    terminal.send(b"\x1b[H\x1b[C");
+    terminal.send(b"a");
+    terminal.send(b"\x1b[F\x1b[200~ now,\rplease\x1b[201~\r");
+    terminal.see("[y] yes, once");
+    terminal.send(b"y");
+    terminal.wait("It is made.");
+    assert!(bench.work.join("made").exists());
+    terminal.see("ready");
+    terminal.say("Go on.");
+    block_on(gate.reached());
+    terminal.see("Half of a sec");
+    // Keys that begin as Esc does, in one piece, interrupt nothing.
+    terminal.send(b"\x1b[A\x1b[B\x1bOC");
+    terminal.send(b"typed ahead");
+    terminal.see("typed ahead");
+    assert!(!terminal.text().contains("interrupted"), "{}", terminal.text());
+    terminal.send(b"\x15");
+    let began = Instant::now();
+    terminal.interrupt();
+    terminal.wait("kept: your prompt, what was said so far");
+    let took = began.elapsed();
+    eprintln!("interrupted from far away: {took:?}");
+    assert!(took >= 2 * FAR.delay && took < Duration::from_secs(3), "{took:?}");
+    terminal.say("continue");
+    terminal.wait("A whole answer.");
+    terminal.see("ready");
+    leave(&mut terminal, &server);
+    terminal.ends_in("\x1b[0m");
+    let record = server.record();
+    let said = record.exchanges[0]
+        .request
+        .user_texts()
+        .last()
+        .map(|text| (*text).to_owned());
+    assert_eq!(said.as_deref(), Some("Make it now,\nplease"));
 }
 
 /// The escape sequences in what was printed: what stands before their numbers, the numbers, and the letter at the end.
