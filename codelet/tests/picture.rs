@@ -1,5 +1,5 @@
-//! The picture of the README: a session in the real program, in which a compaction happens. `CODELET_BLESS=1` writes it
-//! to `docs/pictures/session.svg`.
+//! The picture of the README: a session in the real program, in which a compaction happens. What can be read in
+//! `docs/pictures/session.svg` is what a session shows now; `CODELET_BLESS=1` draws it anew.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
@@ -7,18 +7,24 @@ mod common;
 
 use codelet_testkit::server::{Behaviour, Reply, Server, Window, Wire};
 use common::agent::Bench;
-use common::pty::{Session as _, Terminal};
-use common::svg::svg;
+use common::pty::{Session as _, Terminal, without_figures};
+use common::svg::{svg, words};
 use serde_json::json;
+use std::collections::BTreeSet;
 
-const SIZE: (u16, u16) = (92, 26);
+const SIZE: (u16, u16) = (92, 44);
 const WINDOW: u64 = 9_000;
 const ANSWER: &str = "The invoice lost its **last line**: `read` says that the input has ended although it has read a line.\n\n\
 | file | change |\n|---|---|\n| `invoice.sh` | the loop takes that line, too |\n";
 
 #[test]
-fn a_session_with_a_compaction_can_be_drawn() {
+fn the_picture_shows_what_a_session_with_a_compaction_shows() {
     let bench = Bench::new();
+    // What it costs can be told where the price is known.
+    let card =
+        "anthropic/test-model input=3 output=15 read=0.3 write=3.75 lives=5m marks=4 as-of=2026-11 source=test\n";
+    std::fs::write(bench.home.join(".config/codelet/cards.txt"), card).unwrap();
+    bench.settings("prices = \"cards.txt\"\n");
     let log: String = (1..=240)
         .map(|n| {
             format!(
@@ -82,9 +88,45 @@ fn a_session_with_a_compaction_can_be_drawn() {
         &screens,
     );
     assert_eq!(picture.matches("<g ").count(), screens.len());
-    assert!(picture.contains("too small. Why?") && picture.contains("A compaction now"));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/pictures/session.svg");
     if std::env::var_os("CODELET_BLESS").is_some() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/pictures/session.svg");
-        std::fs::write(file, picture).unwrap();
+        std::fs::write(file, &picture).unwrap();
     }
+    let kept = std::fs::read_to_string(file).unwrap();
+    assert_eq!(
+        settled(&kept),
+        settled(&picture),
+        "CODELET_BLESS=1 cargo test -p codelet --test picture draws it anew"
+    );
+    // The cells of the window, the notice and the price are in it.
+    let read = words(&kept);
+    for words in [
+        "■ ■ ■",
+        "Context compacted:",
+        "A compaction now",
+        "Breaks of the cache",
+        "$0.",
+    ] {
+        assert!(read.contains(words), "{words}: {read}");
+    }
+}
+
+/// The lines that can be read, without what is different each time: figures, the folder, how much of a bar is filled, and
+/// where a line is broken or out of sight because of them.
+fn settled(picture: &str) -> BTreeSet<String> {
+    let is_cell = |c: char| "■·▒░▏▎▍▌▋▊▉█".contains(c);
+    let settled = |line: &str| {
+        let line = line.replace(['$', '<'], "").replace("&lt;", "");
+        let words = line.split_whitespace().filter(|word| !word.chars().all(is_cell));
+        let words = words.map(|word| if word.contains("/.tmp") { "FOLDER" } else { word });
+        let line = words.collect::<Vec<_>>().join(" ");
+        line.trim_end_matches("/undo-compact").trim_end().to_owned()
+    };
+    let lines: Vec<String> = words(picture).lines().map(settled).collect();
+    let lines = without_figures(&lines.join("\n"));
+    lines
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

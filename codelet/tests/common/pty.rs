@@ -104,7 +104,7 @@ pub struct Terminal {
     pub child: Box<dyn ChildWrapper>,
     /// The emulator's side, and what carries there what is typed.
     master: Option<File>,
-    keys: Option<Box<dyn FnMut(&[u8]) + Send>>,
+    keys: Option<Line>,
     /// Keeps the other side open, and knows its modes.
     slave: File,
     /// The modes before anything ran.
@@ -356,8 +356,11 @@ impl Default for Pace {
     }
 }
 
+/// One direction of a line.
+type Line = Box<dyn FnMut(&[u8]) + Send>;
+
 /// A line on which everything is so long on its way, in the order and at the distances in which it was sent.
-fn delayed(delay: Duration, mut arrive: impl FnMut(&[u8]) + Send + 'static) -> Box<dyn FnMut(&[u8]) + Send> {
+fn delayed(delay: Duration, mut arrive: impl FnMut(&[u8]) + Send + 'static) -> Line {
     if delay.is_zero() {
         return Box::new(arrive);
     }
@@ -448,7 +451,7 @@ fn settled_line(line: &str) -> String {
 }
 
 /// A text with a mark in place of each of its figures. A notice whose figures decide where it is broken is one line.
-fn without_figures(text: &str) -> String {
+pub fn without_figures(text: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     for line in text.lines() {
         let words: Vec<String> = line.split(' ').map(without_figure).collect();

@@ -48,6 +48,30 @@ pub fn svg(title: &str, screens: &[vt100::Screen]) -> String {
     svg
 }
 
+/// What can be read on the screens of a picture, row by row, each screen behind a line of its own.
+pub fn words(svg: &str) -> String {
+    let mut out = String::new();
+    let mut row = "";
+    for line in svg.lines() {
+        if line.starts_with("<g ") {
+            out.push_str("\n---");
+            row = "";
+            continue;
+        }
+        let Some(text) = line.strip_prefix("<text x=\"") else {
+            continue;
+        };
+        let pieces: Vec<&str> = text.splitn(3, '"').collect();
+        let [_, _, behind] = pieces[..] else { continue };
+        let (at, behind) = behind.trim_start_matches(" y=\"").split_once('"').unwrap_or_default();
+        let words = behind.split_once('>').map_or("", |(_, words)| words);
+        out.push(if at == row { ' ' } else { '\n' });
+        out.push_str(words.trim_end_matches("</text>"));
+        row = at;
+    }
+    out
+}
+
 /// One row: a piece of text for each run of cells that look alike.
 fn draw(svg: &mut String, screen: &vt100::Screen, row: u16, columns: u16) {
     let mut run = String::new();
