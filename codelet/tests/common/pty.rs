@@ -171,7 +171,7 @@ impl Terminal {
         resize(&master, (columns, rows));
         // The first terminal that a leader of a session opens is its own; so a shell opens it, and becomes the program.
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg("exec \"$@\" < \"$0\" > \"$0\" 2>&1").arg(&name);
+        shell.arg("-c").arg("exec \"$@\" <> \"$0\" >&0 2>&1").arg(&name);
         shell.arg(command.get_program()).args(command.get_args());
         shell.env_clear().env("TERM", "xterm-256color");
         for (key, value) in command.get_envs() {

@@ -159,6 +159,62 @@ fn a_suspended_session_gives_the_terminal_back_and_takes_it_again() {
     assert!(terminal.is_as_found());
 }
 
+/// A session that a shell has started, which alone can be suspended; the shell goes on with it at the next line.
+fn under_a_shell(bench: &Bench, server: &Server, args: &[&str]) -> Terminal {
+    // Twice, and not in a loop: a job that is stopped ends the loop it is in.
+    const SCRIPT: &str = "set -m; \"$@\"; echo the shell is back; read -r _; fg; echo the shell is back; read -r _; fg";
+    let session = bench.asking(server, Wire::Anthropic, args);
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", SCRIPT, "shell"]);
+    shell.arg(session.get_program()).args(session.get_args());
+    shell.envs(session.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let terminal = Terminal::run(bench, shell, SIZE);
+    terminal.see("ready");
+    terminal
+}
+
+#[test]
+fn a_session_that_is_suspended_while_an_answer_streams_or_a_tool_runs_goes_on_where_it_was() {
+    let gate = Gate::after(8);
+    let bench = Bench::new();
+    bench.settings("idle_timeout = 30\n");
+    let half = "The first part.\n\nHalf of a second one.";
+    let command = "echo it is $((40 + 2)); while [ ! -e go ]; do sleep 0.05; done; echo over";
+    let server = server([
+        Reply::text(half).in_fragments_of(6).gated(&gate),
+        Reply::call("Bash", json!({"command": command})),
+        Reply::text("It is over."),
+    ]);
+    let mut terminal = under_a_shell(&bench, &server, &["--permission", "all"]);
+    terminal.say("Go on.");
+    block_on(gate.reached());
+    terminal.see("Half of a sec");
+    terminal.send(b"\x1a");
+    terminal.see("the shell is back");
+    assert!(terminal.is_as_found(), "{}", terminal.text());
+    // What is sent meanwhile is waited for in the line.
+    gate.open();
+    terminal.send(b"\r");
+    terminal.wait("Half of a second one.");
+    terminal.see("ready");
+    terminal.say("Run it.");
+    terminal.see("it is 42");
+    terminal.send(b"\x1a");
+    terminal.wait_for("the shell is back", 2);
+    assert!(terminal.is_as_found(), "{}", terminal.text());
+    bench.file("go", "");
+    terminal.send(b"\r");
+    terminal.wait("It is over.");
+    terminal.see("ready");
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    terminal.ends_in(OFF);
+    assert!(terminal.is_as_found());
+    let record = server.record();
+    assert_eq!(record.faults(), "");
+    assert!(record.exchanges[2].request.results()[0].1.contains("over"));
+}
+
 #[test]
 fn a_window_that_changes_while_the_session_is_stopped_is_drawn_anew() {
     let long = "A sentence of many words that is much longer than a narrow terminal is wide, and some more.";
@@ -227,6 +283,39 @@ fn an_editor_that_is_killed_leaves_the_text_and_the_terminal_as_they_were() {
     assert_eq!(terminal.end(), 0);
     terminal.ends_in(OFF);
     assert!(terminal.is_as_found());
+}
+
+#[test]
+fn an_editor_that_succeeds_gives_the_text_to_the_input() {
+    let bench = Bench::new();
+    let server = server([Reply::text("I see.")]);
+    let mut command = bench.asking(&server, Wire::Anthropic, &[]);
+    // It shows what it was given, and writes more behind it.
+    command.env(
+        "VISUAL",
+        "sh -c 'cat \"$1\"; stty -echo; printf \" and\\nmore\" >> \"$1\"' editor",
+    );
+    let mut terminal = Terminal::run(&bench, command, SIZE);
+    terminal.see("ready");
+    terminal.send(b"half a text");
+    terminal.see("half a text");
+    terminal.send(b"\x07");
+    terminal.see("› half a text and");
+    terminal.see("more");
+    terminal.send(b"\r");
+    terminal.see("I see.");
+    terminal.see("ready");
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    terminal.ends_in(OFF);
+    assert!(terminal.is_as_found());
+    let record = server.record();
+    let said = record.exchanges[0]
+        .request
+        .user_texts()
+        .last()
+        .map(|text| (*text).to_owned());
+    assert_eq!(said.as_deref(), Some("half a text and\nmore"));
 }
 
 /// Says these things through a pipe that ends behind them; returns the status.

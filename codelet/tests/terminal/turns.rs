@@ -364,6 +364,163 @@ fn a_window_that_changes_its_size_while_something_streams_stays_readable() {
     terminal.looks_like("narrow");
 }
 
+#[test]
+fn a_window_may_change_its_size_again_and_again_while_an_answer_flows() {
+    const LINES: usize = 40;
+    let answer: String = (0..LINES)
+        .map(|line| format!("- item {line} has a sentence behind it that is longer than a narrow window is wide\n"))
+        .collect();
+    let reply = Reply::text(answer).in_fragments_of(16).paced(Duration::from_millis(3));
+    let (_bench, server, mut terminal) = open([reply]);
+    terminal.say("List them.");
+    terminal.wait("item 0 has");
+    for (turn, size) in [(40, 20), (120, 30), (60, 8), (100, 40), (33, 12), (80, 24)]
+        .into_iter()
+        .enumerate()
+    {
+        terminal.wait(&format!("item {} has", 5 * turn + 2));
+        terminal.resize(size);
+    }
+    terminal.wait_until("the end", |screen| screen.contains("ready"));
+    leave(&mut terminal, &server);
+    // No item is drawn twice, and those behind the last change are whole. What a smaller window has pushed out is the
+    // emulator's to keep, and this one drops it; it was sent all the same.
+    let text = terminal.text();
+    let number = |line: &str| {
+        line.trim_start()
+            .strip_prefix("• item ")?
+            .split(' ')
+            .next()?
+            .parse()
+            .ok()
+    };
+    let items: Vec<usize> = text.lines().filter_map(number).collect();
+    assert!(items.is_sorted_by(|a, b| a < b), "{text}");
+    assert!(items.ends_with(&(LINES - 8..LINES).collect::<Vec<_>>()), "{text}");
+    let sent = String::from_utf8(terminal.bytes()).unwrap();
+    for line in 0..LINES {
+        assert!(
+            sent.contains(&format!("item {line} has")),
+            "item {line} was never drawn"
+        );
+    }
+}
+
+#[test]
+fn what_was_said_before_is_found_by_its_words() {
+    let (_bench, server, mut terminal) = open([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]);
+    terminal.say("the invoice of november");
+    terminal.see("One.");
+    terminal.say("something else");
+    terminal.see("Two.");
+    terminal.see("ready");
+    terminal.send(b"\x12");
+    terminal.send(b"invo");
+    terminal.see("the invoice of november");
+    terminal.send(b"\r");
+    terminal.see("Three.");
+    leave(&mut terminal, &server);
+    let record = server.record();
+    assert_eq!(
+        record.exchanges[2].request.user_texts().last(),
+        Some(&"the invoice of november")
+    );
+}
+
+#[test]
+fn colours_are_those_of_the_background_and_none_where_nobody_wants_them() {
+    let shown = |variables: &[(&str, &str)]| {
+        let bench = Bench::new();
+        let answer = "# Done\n\n```rust\nfn main() { let a = \"b\"; } // c\n```\n";
+        let server = server([Reply::text(answer)]);
+        let mut command = bench.asking(&server, Wire::Anthropic, &[]);
+        command.envs(variables.iter().copied());
+        let mut terminal = Terminal::run(&bench, command, SIZE);
+        terminal.see("ready");
+        terminal.say("Show it.");
+        terminal.see("fn main()");
+        terminal.see("ready");
+        leave(&mut terminal, &server);
+        (terminal.text(), String::from_utf8(terminal.bytes()).unwrap())
+    };
+    let has_colours = |bytes: &str| {
+        let sequences = bytes.split("\x1b[").skip(1);
+        let mut colours = sequences
+            .filter_map(|rest| rest.split_once('m'))
+            .flat_map(|(numbers, _)| numbers.split(';'));
+        colours.any(|number| matches!(number.parse(), Ok(30..=37 | 90..=97)))
+    };
+    let (text, dark) = shown(&[("COLORFGBG", "15;0")]);
+    let (light_text, light) = shown(&[("COLORFGBG", "0;15")]);
+    let (plain_text, plain) = shown(&[("NO_COLOR", "1")]);
+    assert!(
+        has_colours(&dark) && has_colours(&light) && !has_colours(&plain),
+        "{plain:?}"
+    );
+    let code = |bytes: &str| {
+        bytes
+            .lines()
+            .find(|line| line.contains("main"))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_ne!(code(&dark), code(&light), "a light background looks as a dark one");
+    // The words are the same.
+    let last = |text: &str| {
+        text.lines()
+            .filter(|line| line.contains("fn main"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(last(&text), last(&light_text));
+    assert_eq!(last(&text), last(&plain_text));
+}
+
+#[test]
+fn a_session_lives_in_tmux() {
+    let bench = Bench::new();
+    let Ok(version) = std::process::Command::new("tmux").arg("-V").output() else {
+        eprintln!("skipped: there is no tmux here");
+        return;
+    };
+    assert!(version.status.success());
+    // Whatever comes of this test, nothing of it stays.
+    std::fs::write(bench.home.join("tmux.conf"), "set -g destroy-unattached on\n").unwrap();
+    let server = server([
+        Reply::text("Half of it, and the rest."),
+        Reply::text("You are welcome."),
+    ]);
+    let inner = bench.asking(&server, Wire::Anthropic, &[]);
+    let mut outer = std::process::Command::new("tmux");
+    outer.arg("-S").arg(bench.home.join("tmux"));
+    outer.arg("-f").arg(bench.home.join("tmux.conf")).arg("new-session");
+    outer.arg(inner.get_program()).args(inner.get_args());
+    outer.envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    outer.env("LC_ALL", "C.UTF-8").current_dir(&bench.work);
+    let mut terminal = Terminal::run(&bench, outer, SIZE);
+    terminal.see("ready");
+    terminal.say("Tell me.");
+    terminal.see("and the rest.");
+    terminal.see("ready");
+    terminal.resize((60, 20));
+    terminal.send(b"\x1b[200~Thank you,\rthat was quick.\x1b[201~");
+    terminal.see("that was quick.");
+    terminal.send(b"\r");
+    terminal.see("You are welcome.");
+    terminal.see("ready");
+    terminal.say("exit");
+    // The last session of its server ends tmux.
+    assert_eq!(terminal.end(), 0);
+    let record = server.record();
+    assert_eq!(record.faults(), "");
+    let said = record.exchanges[1]
+        .request
+        .user_texts()
+        .last()
+        .map(|text| (*text).to_owned());
+    assert_eq!(said.as_deref(), Some("Thank you,\nthat was quick."));
+}
+
 /// Turns that fill a conversation: the model reads a long file in each.
 pub fn long(turns: usize) -> Vec<Reply> {
     (0..turns)
