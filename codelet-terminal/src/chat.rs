@@ -135,7 +135,7 @@ impl<F: Front> Chat<F> {
                     session: self.session,
                 };
             }
-            match self.front.unqueue() {
+            match self.front.unqueue().await {
                 Some(said) => self.take(&said).await,
                 None => self.wait().await,
             }
@@ -525,6 +525,8 @@ impl<F: Front> Meanwhile<'_, F> {
         let done = loop {
             let wish = tokio::select! {
                 biased;
+                // What somebody wants goes ahead of whatever happens, however much that is.
+                wish = self.front.next(), if self.left.is_none() => wish,
                 Some(event) = self.happened.recv() => {
                     self.front.on(event);
                     continue;
@@ -533,7 +535,6 @@ impl<F: Front> Meanwhile<'_, F> {
                     self.front.print(lines);
                     continue;
                 }
-                wish = self.front.next(), if self.left.is_none() => wish,
                 Some(question) = self.reach.questions.recv() => {
                     self.front.ask(question, &(self.reach.directory)());
                     continue;

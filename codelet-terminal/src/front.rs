@@ -85,7 +85,7 @@ pub(crate) trait Front {
     fn queue(&mut self, said: String);
 
     /// The first of what was said meanwhile.
-    fn unqueue(&mut self) -> Option<String>;
+    async fn unqueue(&mut self) -> Option<String>;
 
     /// What was said meanwhile is not to be sent unasked: it goes back to where it was written.
     fn give_back(&mut self);

@@ -27,6 +27,7 @@ mod lines;
 mod live;
 mod plain;
 mod questions;
+mod remote;
 pub mod render;
 pub mod repl;
 pub mod screen;
@@ -54,13 +55,13 @@ pub async fn on_terminal(
     greeting: &str,
     notices: &[String],
 ) -> io::Result<Lived> {
-    let mut front = live::Live::open(outfit)?;
+    let mut front = remote::Remote::open(outfit)?;
     let look = front.look();
     let mut lines: Vec<Line<'static>> = answers::say(&look, Role::Dim, greeting);
     for notice in notices {
         lines.extend(answers::say(&look, Role::Warning, notice));
     }
-    front.greet(lines);
+    front.print(lines);
     Ok(Chat::new(session, reach, front).live().await)
 }
 

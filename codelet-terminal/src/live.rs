@@ -1,10 +1,11 @@
 //! The front on a terminal: finished lines go up into the scrollback, a few rows at the bottom are drawn again.
 
 use crate::answers;
-use crate::front::{Doing, Front, Standing, Wish};
+use crate::front::{Doing, Standing, Wish};
 use crate::keys::{self, Key, Keys, Open, Typed};
 use crate::layout;
 use crate::questions;
+use crate::remote::{Shared, Told};
 use crate::render::Renderer;
 use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
@@ -14,11 +15,13 @@ use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
 use ratatui::text::Line;
+use std::collections::VecDeque;
 use std::io::{self, Stdout};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::sleep_until;
 
@@ -32,6 +35,15 @@ const ESCAPE: Duration = Duration::from_millis(25);
 const SLOW: Duration = Duration::from_secs(1);
 /// Between two pieces of a paste that a terminal puts no brackets around.
 const PIECES: Duration = Duration::from_millis(40);
+/// Between two parts of something long that is unfolded: what happens meanwhile is shown too.
+const PART: Duration = Duration::from_millis(4);
+/// So long at most what happens is taken before keys are looked for again.
+const TURN: Duration = Duration::from_millis(2);
+/// The most that is finished in one frame, in bytes of words: a terminal takes them before it shows a key, and one at the
+/// end of a line that brings a megabyte in a second has taken these after a sixtieth of it.
+const MOST: usize = 16 * 1024;
+/// A process that was told to stop and has not done so after this long is one that nobody can stop.
+const STOPPING: Duration = Duration::from_millis(500);
 /// In a smaller window, in columns and rows, not all of a question can stay in sight.
 const ROOMY: (u16, u16) = (60, 12);
 
@@ -62,7 +74,7 @@ pub(crate) struct Live {
     /// Something folded that is being shown, a part with each frame; and how far back the next one lies.
     unfolding: Option<Unfolding>,
     unfolded: usize,
-    finished: Vec<Line<'static>>,
+    finished: VecDeque<Line<'static>>,
     /// When the next frame is to be drawn; none while nothing has changed.
     due: Option<Instant>,
     drawn: Instant,
@@ -75,10 +87,12 @@ pub(crate) struct Live {
     signals: Signals,
     files: Option<oneshot::Receiver<Vec<String>>>,
     edited: Option<oneshot::Receiver<Result<String, String>>>,
-    wishes: std::collections::VecDeque<Wish>,
+    wishes: VecDeque<Wish>,
     is_gone: bool,
-    /// Ctrl-Z was pressed, and the signal that goes with its end is still to come.
-    was_suspended: bool,
+    /// Ctrl-Z was pressed: the terminal is taken back when the process goes on, or at this time if it was never stopped.
+    suspended: Option<Instant>,
+    /// The same for whoever lays lines out elsewhere.
+    shared: Shared,
 }
 
 struct Signals {
@@ -92,7 +106,7 @@ struct Signals {
 
 impl Live {
     /// Takes the terminal over.
-    pub(crate) fn open(outfit: Outfit) -> io::Result<Self> {
+    pub(crate) fn open(outfit: Outfit, shared: Shared) -> io::Result<Self> {
         let signals = Signals {
             size: signal(SignalKind::window_change())?,
             go_on: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
@@ -104,6 +118,7 @@ impl Live {
         let tty = Tty::open(&outfit.terminal)?;
         let size = Tty::size();
         let look = look_at(outfit.look, size);
+        shared.set(look);
         Ok(Live {
             tty,
             keys: Keys::default(),
@@ -114,8 +129,8 @@ impl Live {
             outfit: Outfit { look, ..outfit },
             unfolding: None,
             unfolded: 0,
-            finished: Vec::new(),
-            due: Some(Instant::now()),
+            finished: VecDeque::new(),
+            due: None,
             drawn: Instant::now(),
             escape: None,
             settled: None,
@@ -124,9 +139,10 @@ impl Live {
             signals,
             files: None,
             edited: None,
-            wishes: std::collections::VecDeque::new(),
+            wishes: VecDeque::new(),
             is_gone: false,
-            was_suspended: false,
+            suspended: None,
+            shared,
         })
     }
 
@@ -138,14 +154,15 @@ impl Live {
 
     fn draw(&mut self, now: Instant) {
         self.due = None;
-        if self.edited.is_some() {
+        if self.edited.is_some() || self.suspended.is_some() {
             return;
         }
         self.drawn = now;
         let is_asked = self.repl.question(now).is_some();
         self.renderer.set_asked(is_asked, self.since(now));
         self.renderer.set_queued(self.repl.queued().count());
-        if let Some(mut unfolding) = self.unfolding.take()
+        if self.finished.is_empty()
+            && let Some(mut unfolding) = self.unfolding.take()
             && let Some(lines) = unfolding.next_lines(&self.outfit.look)
         {
             self.finished.extend(lines);
@@ -153,12 +170,14 @@ impl Live {
         }
         let (look, size, since) = (self.outfit.look, self.screen.size(), self.since(now));
         let frame = layout::frame(&mut self.repl, &self.renderer, &look, size, now, since);
-        let finished = std::mem::take(&mut self.finished);
+        let finished: Vec<Line<'static>> = self.finished.drain(..part(&self.finished)).collect();
         if self.screen.draw(&finished, frame).is_err() {
             self.is_gone = true;
         }
-        let next = if self.unfolding.is_some() {
+        let next = if !self.finished.is_empty() {
             Some(now)
+        } else if self.unfolding.is_some() {
+            Some(now + PART)
         } else {
             self.is_moving().then_some(now + TICK)
         };
@@ -219,7 +238,7 @@ impl Live {
                 Act::Unfold => self.unfold(),
                 Act::Redraw => {
                     self.screen.forget();
-                    self.finished.insert(0, Line::default());
+                    self.finished.push_front(Line::default());
                 }
                 Act::Answered(told) => {
                     let lines = answers::say(&self.outfit.look, Role::Dim, &told);
@@ -244,14 +263,20 @@ impl Live {
     }
 
     fn suspend(&mut self) {
-        let _ = self.screen.wipe();
-        self.was_suspended = true;
-        if self.tty.suspend().is_err() {
-            self.is_gone = true;
+        if self.edited.is_some() || self.suspended.is_some() {
+            return;
         }
-        self.resized();
+        let _ = self.screen.wipe();
+        self.suspended = Some(Instant::now() + STOPPING);
+        self.tty.stop();
+    }
+
+    /// The process goes on, or was never stopped.
+    fn resume(&mut self) {
+        self.suspended = None;
+        self.is_gone |= self.tty.take_back().is_err();
         self.screen.forget();
-        self.change(true);
+        self.resized();
     }
 
     fn edit(&mut self) {
@@ -311,17 +336,151 @@ impl Live {
         if size != self.screen.size() {
             self.screen.resize(size);
             self.outfit.look = look_at(self.outfit.look, size);
+            self.shared.set(self.outfit.look);
             self.finished.extend(self.renderer.set_look(self.outfit.look));
         }
         self.change(true);
     }
 
-    /// A word of the session itself, before anything was said.
-    pub(crate) fn greet(&mut self, lines: Vec<Line<'static>>) {
-        // Drawn with the first frame, when the status is known too.
-        let lines = self.renderer.say(lines);
-        self.finished.extend(lines);
+    /// Hears and shows, until nobody tells it anything any more.
+    pub(crate) async fn serve(mut self, mut told: UnboundedReceiver<Told>, wishes: UnboundedSender<Wish>) {
+        let mut is_gone = false;
+        loop {
+            while let Some(wish) = self.wishes.pop_front() {
+                is_gone |= matches!(wish, Wish::Gone(_));
+                // Whoever wants nothing to be heard any more ends this by telling so.
+                let _ = wishes.send(wish);
+            }
+            if is_gone {
+                match told.recv().await {
+                    None => return,
+                    Some(Told::Over) => return self.close(),
+                    Some(Told::Wanted(answer)) => drop(answer.send(self.repl.unqueue())),
+                    Some(_) => {}
+                }
+                continue;
+            }
+            match self.next(&mut told).await {
+                Came::Told(None) => return,
+                Came::Told(Some(first)) => {
+                    // What is waited for anew with each event would cost more than most events do.
+                    let end = Instant::now() + TURN;
+                    let mut next = Some(first);
+                    while let Some(one) = next {
+                        if matches!(one, Told::Over) {
+                            return self.close();
+                        }
+                        self.told(one);
+                        next = (Instant::now() < end).then(|| told.try_recv().ok()).flatten();
+                    }
+                }
+                came => self.came(came),
+            }
+            if self.is_gone {
+                self.wishes.push_back(Wish::Gone(HUNG_UP));
+            }
+        }
     }
+
+    /// What comes next: keys before anything else, and a frame that is due before what would be in the next one.
+    async fn next(&mut self, told: &mut UnboundedReceiver<Told>) -> Came {
+        tokio::select! {
+            biased;
+            input = self.tty.input() => Came::Input(input),
+            _ = self.signals.hang_up.recv() => Came::HangUp,
+            _ = self.signals.terminate.recv() => Came::Terminate,
+            _ = self.signals.quit.recv() => Came::Quit,
+            _ = self.signals.interrupt.recv() => Came::Interrupt,
+            _ = self.signals.size.recv() => Came::Size,
+            _ = self.signals.go_on.recv() => Came::GoOn,
+            files = answer(&mut self.files) => Came::Files(files),
+            text = answer(&mut self.edited) => Came::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
+            () = until(self.escape) => Came::Escape,
+            () = until(self.over) => Came::Pasted,
+            () = until(self.suspended) => Came::GoOn,
+            () = until(self.due) => Came::Frame,
+            told = told.recv() => Came::Told(told),
+        }
+    }
+
+    fn came(&mut self, came: Came) {
+        let now = Instant::now();
+        match came {
+            Came::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
+            Came::Input(Input::HungUp) | Came::HangUp => self.wishes.push_back(Wish::Gone(HUNG_UP)),
+            Came::Terminate => self.wishes.push_back(Wish::Gone(TERMINATED)),
+            // While an editor has the terminal, its keys are not ours.
+            Came::Interrupt | Came::Quit if self.edited.is_some() => {}
+            Came::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
+            Came::Interrupt => {
+                self.typed(Typed::Key(Key::ctrl('c')), now);
+                self.change(true);
+            }
+            Came::Size => self.resized(),
+            // While an editor has the terminal, it is the editor's.
+            Came::GoOn if self.edited.is_some() => {}
+            Came::GoOn if self.suspended.is_some() => self.resume(),
+            Came::GoOn => {
+                // Whoever stopped us from outside has used the terminal meanwhile.
+                self.tty.lend();
+                self.resume();
+            }
+            Came::Files(files) => {
+                self.files = None;
+                self.repl.take_files(files.unwrap_or_default());
+                self.change(true);
+            }
+            Came::Edited(text) => self.edited(text),
+            Came::Pasted => self.pasted(now),
+            Came::Escape => {
+                self.escape = None;
+                self.settled = Some(now);
+                for typed in self.keys.settle() {
+                    self.typed(typed, now);
+                }
+                self.change(true);
+            }
+            Came::Frame => {
+                let acts = self.repl.settle(now);
+                self.act(acts);
+                self.draw(now);
+            }
+            Came::Told(told) => told.into_iter().for_each(|one| self.told(one)),
+        }
+    }
+
+    fn told(&mut self, told: Told) {
+        match told {
+            Told::Event(event) => self.on(event),
+            Told::Question(question, directory) => self.ask(question, &directory),
+            Told::Lines(lines) => self.print(lines),
+            Told::Said(said) => self.echo(&said),
+            Told::Doing(doing) => self.doing(doing),
+            Told::Standing(standing) => self.stands(standing),
+            Told::Queued(said) => {
+                self.repl.queue(said);
+                self.change(true);
+            }
+            Told::Wanted(answer) => {
+                let first = self.repl.unqueue();
+                // Nobody is there any more to take it; then nothing is sent either.
+                let _ = answer.send(first);
+            }
+            Told::GivenBack => self.give_back(),
+            Told::Over => {}
+        }
+    }
+}
+
+/// How many of these lines are drawn at once.
+fn part(finished: &VecDeque<Line<'static>>) -> usize {
+    let mut bytes = 0;
+    let fits = |line: &&Line<'static>| {
+        bytes += line.spans.iter().map(|span| span.content.len()).sum::<usize>() + 2;
+        bytes <= MOST
+    };
+    // One line alone may be longer than all of it.
+    finished.iter().take_while(fits).count().max(1).min(finished.len())
 }
 
 /// The last column stays free: a terminal that is made narrower wraps what reaches it.
@@ -343,10 +502,12 @@ enum Came {
     Escape,
     Pasted,
     Frame,
+    Told(Option<Told>),
 }
 
 async fn until(at: Option<Instant>) {
     match at {
+        Some(at) if at <= Instant::now() => {}
         Some(at) => sleep_until(at.into()).await,
         None => std::future::pending().await,
     }
@@ -359,83 +520,7 @@ async fn answer<T>(waiting: &mut Option<oneshot::Receiver<T>>) -> Option<T> {
     }
 }
 
-impl Front for Live {
-    async fn next(&mut self) -> Wish {
-        loop {
-            if self.is_gone {
-                return Wish::Gone(HUNG_UP);
-            }
-            if let Some(wish) = self.wishes.pop_front() {
-                self.change(true);
-                return wish;
-            }
-            let now = Instant::now();
-            if self.due.is_some_and(|due| due <= now) {
-                let acts = self.repl.settle(now);
-                self.act(acts);
-                self.draw(now);
-                continue;
-            }
-            let came = tokio::select! {
-                biased;
-                input = self.tty.input() => Came::Input(input),
-                _ = self.signals.hang_up.recv() => Came::HangUp,
-                _ = self.signals.terminate.recv() => Came::Terminate,
-                _ = self.signals.quit.recv() => Came::Quit,
-                _ = self.signals.interrupt.recv() => Came::Interrupt,
-                _ = self.signals.size.recv() => Came::Size,
-                _ = self.signals.go_on.recv() => Came::GoOn,
-                files = answer(&mut self.files) => Came::Files(files),
-                text = answer(&mut self.edited) => Came::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
-                () = until(self.escape) => Came::Escape,
-                () = until(self.over) => Came::Pasted,
-                () = until(self.due) => Came::Frame,
-            };
-            let now = Instant::now();
-            match came {
-                Came::Input(Input::Bytes(bytes)) => self.take(&bytes, now),
-                Came::Input(Input::HungUp) | Came::HangUp => return Wish::Gone(HUNG_UP),
-                Came::Terminate => return Wish::Gone(TERMINATED),
-                // While an editor has the terminal, its keys are not ours.
-                Came::Interrupt | Came::Quit if self.edited.is_some() => {}
-                Came::Quit => return Wish::Gone(QUIT),
-                Came::Interrupt => {
-                    self.typed(Typed::Key(Key::ctrl('c')), now);
-                    self.change(true);
-                }
-                Came::Size => self.resized(),
-                // Ctrl-Z has seen to it already; and while an editor has the terminal, it is the editor's.
-                Came::GoOn if std::mem::take(&mut self.was_suspended) || self.edited.is_some() => {}
-                Came::GoOn => {
-                    // Whoever stopped us from outside has used the terminal meanwhile.
-                    self.tty.lend();
-                    self.is_gone = self.tty.take_back().is_err();
-                    self.screen.forget();
-                    self.resized();
-                }
-                Came::Files(files) => {
-                    self.files = None;
-                    self.repl.take_files(files.unwrap_or_default());
-                    self.change(true);
-                }
-                Came::Edited(text) => self.edited(text),
-                Came::Pasted => self.pasted(now),
-                Came::Escape => {
-                    self.escape = None;
-                    self.settled = Some(now);
-                    for typed in self.keys.settle() {
-                        self.typed(typed, now);
-                    }
-                    self.change(true);
-                }
-                Came::Frame => {
-                    let acts = self.repl.settle(now);
-                    self.act(acts);
-                }
-            }
-        }
-    }
-
+impl Live {
     fn on(&mut self, event: Event) {
         let now = self.since(Instant::now());
         let finished = self.renderer.on(&event, now);
@@ -492,23 +577,6 @@ impl Front for Live {
         self.change(true);
     }
 
-    fn look(&self) -> Look {
-        self.outfit.look
-    }
-
-    fn keeps_order(&self) -> bool {
-        false
-    }
-
-    fn queue(&mut self, said: String) {
-        self.repl.queue(said);
-        self.change(true);
-    }
-
-    fn unqueue(&mut self) -> Option<String> {
-        self.repl.unqueue()
-    }
-
     fn give_back(&mut self) {
         for said in self.repl.give_back() {
             let said = said.lines().next().unwrap_or_default().to_owned();
@@ -518,10 +586,10 @@ impl Front for Live {
         self.change(true);
     }
 
-    fn close(&mut self) {
-        let finished = std::mem::take(&mut self.finished);
+    fn close(mut self) {
         // A terminal that is gone is told nothing.
-        let _ = self.screen.draw(&finished, Frame::default());
+        let _ = self.screen.draw(self.finished.make_contiguous(), Frame::default());
+        self.finished.clear();
         let _ = self.screen.wipe();
     }
 }

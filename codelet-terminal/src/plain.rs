@@ -333,7 +333,7 @@ impl Front for Plain {
         self.queue.push_back(said);
     }
 
-    fn unqueue(&mut self) -> Option<String> {
+    async fn unqueue(&mut self) -> Option<String> {
         self.queue.pop_front()
     }
 

@@ -88,14 +88,11 @@ impl Tty {
         self.enter()
     }
 
-    /// Stops the process as Ctrl-Z does, and returns when it goes on.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
-    pub fn suspend(&mut self) -> io::Result<()> {
+    /// Gives the terminal back and stops the process and those beside it, as Ctrl-Z does. The stop may come a moment
+    /// later, since it is the whole process that is told; whoever goes on takes the terminal back.
+    pub fn stop(&mut self) {
         self.lend();
         let _ = kill_current_process_group(Signal::TSTP);
-        self.enter()
     }
 
     fn enter(&mut self) -> io::Result<()> {

@@ -1,0 +1,187 @@
+//! A front on a thread of its own: keys are heard and frames are drawn there, whatever the session works on meanwhile.
+
+use crate::front::{Doing, Front, Standing, Wish};
+use crate::live::{Live, Outfit};
+use crate::render::look::Look;
+use codelet_agent::asking::Question;
+use codelet_agent::event::Event;
+use ratatui::text::Line;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+/// What the front is told.
+pub(crate) enum Told {
+    /// Something has happened in a run.
+    Event(Event),
+    /// A permission is asked for; commands run in this directory.
+    Question(Question, PathBuf),
+    /// Lines for good.
+    Lines(Vec<Line<'static>>),
+    /// What was said.
+    Said(String),
+    /// What goes on.
+    Doing(Doing),
+    /// How the session stands.
+    Standing(Standing),
+    /// This waits for its turn.
+    Queued(String),
+    /// The first of what waits is wanted.
+    Wanted(oneshot::Sender<Option<String>>),
+    /// What waits goes back to where it was written.
+    GivenBack,
+    /// Nothing comes after this.
+    Over,
+}
+
+/// How things look there, for whoever lays lines out here.
+#[derive(Clone)]
+pub(crate) struct Shared(Arc<Mutex<Look>>);
+
+impl Shared {
+    pub(crate) fn new(look: Look) -> Self {
+        Shared(Arc::new(Mutex::new(look)))
+    }
+
+    pub(crate) fn get(&self) -> Look {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set(&self, look: Look) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = look;
+    }
+}
+
+/// The session's end of such a front.
+pub(crate) struct Remote {
+    to: Option<UnboundedSender<Told>>,
+    wishes: UnboundedReceiver<Wish>,
+    look: Shared,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Remote {
+    /// Takes the terminal over.
+    pub(crate) fn open(outfit: Outfit) -> io::Result<Self> {
+        let (to, told) = unbounded_channel();
+        let (wish, wishes) = unbounded_channel();
+        let (opened, begun) = std::sync::mpsc::channel();
+        let look = Shared::new(outfit.look);
+        let shared = look.clone();
+        let run = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = match runtime {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(opened.send(Err(error))),
+            };
+            runtime.block_on(async {
+                match Live::open(outfit, shared) {
+                    Ok(live) => {
+                        let _ = opened.send(Ok(()));
+                        live.serve(told, wish).await;
+                    }
+                    Err(error) => drop(opened.send(Err(error))),
+                }
+            });
+        };
+        let thread = std::thread::Builder::new().name("terminal".to_owned()).spawn(run)?;
+        let gone = || io::Error::other("its thread has ended");
+        begun.recv().map_err(|_| gone())??;
+        Ok(Remote {
+            to: Some(to),
+            wishes,
+            look,
+            thread: Some(thread),
+        })
+    }
+
+    fn tell(&self, told: Told) {
+        if let Some(to) = &self.to {
+            // A front that is gone is noticed where its wishes are waited for.
+            let _ = to.send(told);
+        }
+    }
+
+    /// Waits until the terminal is as it was found; what broke the front breaks the session too.
+    fn join(&mut self) {
+        self.to = None;
+        if let Some(thread) = self.thread.take()
+            && let Err(broken) = thread.join()
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(broken);
+        }
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+impl Front for Remote {
+    async fn next(&mut self) -> Wish {
+        match self.wishes.recv().await {
+            Some(wish) => wish,
+            None => {
+                self.join();
+                Wish::Gone(crate::live::HUNG_UP)
+            }
+        }
+    }
+
+    fn on(&mut self, event: Event) {
+        self.tell(Told::Event(event));
+    }
+
+    fn ask(&mut self, question: Question, directory: &Path) {
+        self.tell(Told::Question(question, directory.to_owned()));
+    }
+
+    fn print(&mut self, lines: Vec<Line<'static>>) {
+        self.tell(Told::Lines(lines));
+    }
+
+    fn echo(&mut self, said: &str) {
+        self.tell(Told::Said(said.to_owned()));
+    }
+
+    fn doing(&mut self, doing: Doing) {
+        self.tell(Told::Doing(doing));
+    }
+
+    fn stands(&mut self, standing: Standing) {
+        self.tell(Told::Standing(standing));
+    }
+
+    fn look(&self) -> Look {
+        self.look.get()
+    }
+
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
+    fn queue(&mut self, said: String) {
+        self.tell(Told::Queued(said));
+    }
+
+    async fn unqueue(&mut self) -> Option<String> {
+        let (answer, first) = oneshot::channel();
+        self.tell(Told::Wanted(answer));
+        first.await.ok().flatten()
+    }
+
+    fn give_back(&mut self) {
+        self.tell(Told::GivenBack);
+    }
+
+    fn close(&mut self) {
+        self.tell(Told::Over);
+        self.join();
+    }
+}
