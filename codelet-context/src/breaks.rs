@@ -8,6 +8,8 @@ use crate::tokens::Tokens;
 pub enum Cause {
     /// An edit, for this reason.
     Edit(Reason),
+    /// The user took an edit back that had been sent.
+    Undone,
     /// The cache had expired, and nothing was edited.
     Expired,
     /// Nobody knows: the cache was warm, and what was sent extended what it held.
@@ -19,6 +21,7 @@ impl Cause {
     pub fn name(self) -> &'static str {
         match self {
             Cause::Edit(reason) => reason.name(),
+            Cause::Undone => "undone",
             Cause::Expired => "expired",
             Cause::Unplanned => "unplanned",
         }
@@ -47,7 +50,7 @@ pub struct Break {
 /// What all breaks of a session come to.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct BreakTotals {
-    /// Edits.
+    /// Edits, and those that were taken back.
     pub edits: u64,
     /// Expired caches that no edit made use of.
     pub expired: u64,
@@ -66,7 +69,7 @@ pub fn totals(breaks: &[Break]) -> BreakTotals {
     let mut totals = BreakTotals::default();
     for it in breaks {
         match it.cause {
-            Cause::Edit(_) => totals.edits += 1,
+            Cause::Edit(_) | Cause::Undone => totals.edits += 1,
             Cause::Expired => totals.expired += 1,
             Cause::Unplanned => totals.unplanned += 1,
         }

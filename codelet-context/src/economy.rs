@@ -317,7 +317,7 @@ impl Economy {
             let tail = self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>();
             (readable, tail + lost)
         };
-        let cost = self.broken(reason, removed, tail, readable);
+        let cost = self.broken(Cause::Edit(reason), removed, tail, readable);
         // What an expired cache costs is not the edit's.
         self.account
             .edited(removed, if reason == Reason::Cold { 0.0 } else { cost });
@@ -339,7 +339,7 @@ impl Economy {
     }
 
     /// Puts a break on record; what it is expected to cost, in dollars.
-    fn broken(&mut self, reason: Reason, removed: f64, tail: f64, readable: f64) -> f64 {
+    fn broken(&mut self, cause: Cause, removed: f64, tail: f64, readable: f64) -> f64 {
         let factor = self.economics.card.factor(self.prompt as Tokens);
         let (read, write) = (self.read() * factor, self.write() * factor);
         let cost = economics::break_cost(read, write, tail) / 1e6;
@@ -349,7 +349,7 @@ impl Economy {
         });
         self.breaks.push(Break {
             request: self.requests + 1,
-            cause: Cause::Edit(reason),
+            cause,
             removed: removed.max(0.0) as Tokens,
             rewritten: tail as Tokens,
             predicted: cost,
@@ -357,10 +357,34 @@ impl Economy {
             actual: None,
         });
         self.edited = Some((self.bulk.steps(), self.bulk.position()));
+        self.plan_anew();
+        cost
+    }
+
+    /// Strikes the newest edit off the record, if no request has been made since: nothing was sent otherwise than before it.
+    /// Says no if one has.
+    fn strike_unsent(&mut self) -> bool {
+        let is_pending = |it: &Break| it.request > self.requests && matches!(it.cause, Cause::Edit(_));
+        if !self.breaks.last().is_some_and(is_pending) {
+            return false;
+        }
+        self.breaks.pop();
+        // An edit before it that no request has followed either waits for the same report.
+        self.open = match self.breaks.last().is_some_and(|it| it.request > self.requests) {
+            true => self.open.take().map(|open| Open {
+                number: self.breaks.len() - 1,
+                ..open
+            }),
+            false => None,
+        };
+        self.plan_anew();
+        true
+    }
+
+    fn plan_anew(&mut self) {
         self.marks.clear();
         self.give_up_cut();
         self.bound = f64::INFINITY;
-        cost
     }
 
     /// The view was rebuilt: by a compaction for this reason, or by taking one back.
@@ -386,7 +410,15 @@ impl Economy {
         };
         let after: f64 = self.weights.iter().sum();
         let tail = after + self.overhead - readable;
-        self.broken(reason.unwrap_or(Reason::Asked), before - after, tail, readable);
+        match reason {
+            Some(reason) => {
+                self.broken(Cause::Edit(reason), before - after, tail, readable);
+            }
+            None if self.strike_unsent() => {}
+            None => {
+                self.broken(Cause::Undone, before - after, tail, readable);
+            }
+        }
         self.account.compacted();
         self.sent = 0;
     }

@@ -528,6 +528,32 @@ fn a_break_that_nobody_planned_is_on_record() {
     assert_eq!(conversation.breaks()[1].cause, Cause::Expired);
 }
 
+#[test]
+fn an_edit_that_was_taken_back_before_it_was_sent_is_no_break() {
+    let mut conversation = stale(30);
+    let causes =
+        |conversation: &Conversation| -> Vec<Cause> { conversation.breaks().iter().map(|it| it.cause).collect() };
+    let before = causes(&conversation);
+    conversation.compact_to(6_000, Reason::Asked).unwrap();
+    conversation.compact_to(3_000, Reason::Asked).unwrap();
+    assert_eq!(causes(&conversation).len(), before.len() + 2);
+    while conversation.undo_compact() {}
+    assert_eq!(causes(&conversation), before);
+    conversation.compact_to(6_000, Reason::Asked).unwrap();
+    conversation.sending(false);
+    let usage = Usage::from_exclusive(0, 9_000, 0, 50);
+    let report = Report {
+        usage,
+        reasoning: 0,
+        is_whole: true,
+    };
+    conversation.replied(says(vec![run("sent", "ls")]), report);
+    conversation.append(answers(vec![result("sent", "a b c")]));
+    assert!(conversation.undo_compact());
+    let after = causes(&conversation);
+    assert_eq!(after[before.len()..], [Cause::Edit(Reason::Asked), Cause::Undone]);
+}
+
 /// The time of a step does not grow with the conversation, and setting sixteen megabytes aside at once takes no second.
 #[test]
 fn a_long_session_takes_linear_time() {

@@ -140,6 +140,7 @@ fn edits(run: &mut Run, ledger: &[breaks::Break]) -> Vec<Edit> {
         let Some(step) = run.steps.get_mut(at) else { continue };
         let (cause, reason) = match it.cause {
             breaks::Cause::Edit(reason) => (Cause::Planned, Some(reason.name())),
+            breaks::Cause::Undone => (Cause::Planned, Some(it.cause.name())),
             breaks::Cause::Expired => (Cause::Cold, None),
             breaks::Cause::Unplanned => (Cause::Unplanned, None),
         };

@@ -158,6 +158,7 @@ fn list_breaks(breaks: &[Break], has_price: bool, look: &Look, out: &mut Vec<Lin
     for (index, one) in breaks.iter().enumerate().skip(older) {
         let mut pieces = vec![match one.cause {
             Cause::Edit(reason) => format!("edited: {}", reason.name()),
+            Cause::Undone => "undone: what was removed is sent again".to_owned(),
             Cause::Expired => "the cache had expired".to_owned(),
             Cause::Unplanned => "nobody knows why".to_owned(),
         }];
