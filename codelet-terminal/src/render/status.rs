@@ -8,10 +8,16 @@ use codelet_context::tokens::Tokens;
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
+const MINUTE: Duration = Duration::from_secs(60);
 /// The share of the limit from which on the bar warns.
 const CLOSE: f64 = 0.8;
 /// What happens is cut to this many columns where other parts want room too.
 const DOING: usize = 40;
+/// The same where every figure would have room then; less than the second says nothing.
+const SHORT: usize = 20;
+const LEAST: usize = 10;
+/// Columns of a model's name where it is short.
+const NAME: usize = 12;
 
 /// What the status line tells. Whatever is not known is left out.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -38,6 +44,42 @@ pub struct Status {
     pub queued: usize,
 }
 
+/// How much room the parts take.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Columns of the bar.
+    bar: usize,
+    /// Columns of what happens.
+    doing: usize,
+    /// The vendor stands before the model.
+    has_vendor: bool,
+    /// Names and times are as short as they can be told from others, and what the bar shows is not said again.
+    is_brief: bool,
+}
+
+impl Room {
+    const WIDE: Room = Room {
+        bar: 10,
+        doing: DOING,
+        has_vendor: true,
+        is_brief: false,
+    };
+    const USUAL: Room = Room {
+        bar: 5,
+        has_vendor: false,
+        ..Room::WIDE
+    };
+    const BRIEF: Room = Room {
+        is_brief: true,
+        ..Room::USUAL
+    };
+    const SHORT: Room = Room {
+        doing: SHORT,
+        ..Room::USUAL
+    };
+    const LEAST: Room = Room { bar: 0, ..Room::USUAL };
+}
+
 /// A part of the line: the less it matters, the sooner it goes.
 struct Part {
     rank: u8,
@@ -45,15 +87,25 @@ struct Part {
 }
 
 impl Status {
-    /// The line, never wider than the look. Where it is narrow, the elapsed time goes first, then the share of the cache, the
-    /// bar, the cost, the model, and last the tokens.
+    /// The line, never wider than the look. Where it is narrow, what happens and the names become short before a figure
+    /// goes; then the elapsed time goes first, after it the share of the cache, the bar, the cost, the model, and last the
+    /// tokens.
     pub fn line(&self, look: &Look) -> Line<'static> {
-        let whole = self.parts(look, 10);
-        if wide(&whole, look) <= look.width {
-            return joined(whole, look);
+        for room in [Room::WIDE, Room::USUAL] {
+            let whole = self.parts(look, room);
+            if wide(&whole, look) <= look.width {
+                return joined(whole, look);
+            }
+        }
+        let brief = |doing| Room { doing, ..Room::BRIEF };
+        let over = wide(&self.parts(look, brief(DOING)), look).saturating_sub(look.width);
+        let said = self.doing.as_ref().map_or(0, |(what, _)| columns(&clean(what, 1)));
+        let left = said.min(DOING).saturating_sub(over);
+        if over == 0 || left >= said.min(LEAST) {
+            return joined(self.parts(look, brief(left.max(1))), look);
         }
         // The bar is worth more than how long the session lasts and what the cache saved.
-        let mut short = self.parts(look, 5);
+        let mut short = self.parts(look, Room::SHORT);
         for rank in [6, 5] {
             if wide(&short, look) > look.width {
                 short.retain(|part| part.rank != rank);
@@ -62,7 +114,7 @@ impl Status {
         if wide(&short, look) <= look.width {
             return joined(short, look);
         }
-        let mut least = self.parts(look, 0);
+        let mut least = self.parts(look, Room::LEAST);
         while least.len() > 1 && wide(&least, look) > look.width {
             let at = least.iter().enumerate().max_by_key(|(_, part)| part.rank);
             least.remove(at.map_or(0, |(at, _)| at));
@@ -70,7 +122,30 @@ impl Status {
         joined(least, look)
     }
 
-    fn parts(&self, look: &Look, bar: usize) -> Vec<Part> {
+    /// How things stand as a line of words, for whoever hears it or reads it in a log. `took` is how long the turn was.
+    pub fn words(&self, took: Duration) -> String {
+        let mut words = Vec::new();
+        if let Some((current, limit)) = self.tokens {
+            let about = if self.is_estimate { "about " } else { "" };
+            words.push(format!(
+                "window: {about}{} of {} tokens, {}",
+                short(current),
+                short(limit),
+                percent(current, limit)
+            ));
+        }
+        if let Some(spent) = self.dollars {
+            let more = if self.is_partly_unpriced { " and more" } else { "" };
+            words.push(format!("{}{more} so far", dollars(spent)));
+        }
+        if let Some((read, all)) = self.cached.filter(|&(_, all)| all > 0) {
+            words.push(format!("{} from the cache", percent(read, all)));
+        }
+        words.push(format!("this turn {}", clock(took)));
+        words.join(" - ")
+    }
+
+    fn parts(&self, look: &Look, room: Room) -> Vec<Part> {
         let dim = look.style(Role::Dim);
         let mut parts = Vec::new();
         let mut add = |rank: u8, spans: Vec<Span<'static>>| parts.push(Part { rank, spans });
@@ -78,7 +153,7 @@ impl Status {
             Some((what, since)) => {
                 let spinner = Span::styled(format!("{} ", spinner(self.beats, look)), look.style(Role::Accent));
                 let time = format!(" {}", clock(*since));
-                let room = DOING.min(look.width.saturating_sub(2 + columns(&time)));
+                let room = room.doing.min(look.width.saturating_sub(2 + columns(&time)));
                 let what = clip(&clean(what, 1), room);
                 add(0, vec![spinner, Span::raw(what), Span::styled(time, dim)]);
             }
@@ -94,14 +169,16 @@ impl Status {
             );
         }
         if let Some((current, limit)) = self.tokens {
-            add(2, window(current, limit, self.is_estimate, bar, look));
+            add(2, window(current, limit, self.is_estimate, room, look));
         }
         if !self.model.is_empty() {
             // The vendor goes before the model's own name does.
             let name = clean(&self.model, 1);
-            let name = match bar {
-                10 => name.into_owned(),
-                _ => name.rsplit('/').next().unwrap_or(&name).to_owned(),
+            let own = name.rsplit('/').next().unwrap_or(&name);
+            let name = match room {
+                Room { is_brief: true, .. } => clip(without_family(own), NAME),
+                Room { has_vendor: true, .. } => name.into_owned(),
+                _ => own.to_owned(),
             };
             add(3, vec![Span::styled(clip(&name, 32), dim)]);
         }
@@ -113,7 +190,11 @@ impl Status {
             add(5, vec![Span::styled(format!("{} cached", percent(read, all)), dim)]);
         }
         if let Some(elapsed) = self.elapsed {
-            add(6, vec![Span::styled(clock(elapsed), dim)]);
+            let time = match room.is_brief && elapsed >= MINUTE && elapsed < 60 * MINUTE {
+                true => format!("{} min", elapsed.as_secs() / 60),
+                false => clock(elapsed),
+            };
+            add(6, vec![Span::styled(time, dim)]);
         }
         parts
     }
@@ -129,8 +210,18 @@ pub(super) fn spinner(beats: u64, look: &Look) -> &'static str {
     }
 }
 
+/// `sonnet-5` of `claude-sonnet-5`: a word that all models of a vendor share tells none from another.
+fn without_family(name: &str) -> &str {
+    let is_word = |part: &str| !part.is_empty() && part.chars().all(char::is_alphabetic);
+    match name.split_once('-') {
+        Some((family, rest)) if is_word(family) && rest.split_once('-').is_some_and(|(own, _)| is_word(own)) => rest,
+        _ => name,
+    }
+}
+
 /// How full the window is: a bar, the tokens, the limit.
-fn window(current: Tokens, limit: Tokens, is_estimate: bool, columns: usize, look: &Look) -> Vec<Span<'static>> {
+fn window(current: Tokens, limit: Tokens, is_estimate: bool, room: Room, look: &Look) -> Vec<Span<'static>> {
+    let columns = room.bar;
     let share = if limit == 0 { 1.0 } else { current as f64 / limit as f64 };
     let role = match share {
         s if s > 1.0 => Role::Error,
@@ -151,8 +242,10 @@ fn window(current: Tokens, limit: Tokens, is_estimate: bool, columns: usize, loo
         role
     };
     spans.push(Span::styled(format!("{about}{}", short(current)), look.style(role)));
-    spans.push(Span::styled(format!("/{} ", short(limit)), look.style(Role::Dim)));
-    spans.push(Span::styled(percent(current, limit), look.style(role)));
+    spans.push(Span::styled(format!("/{}", short(limit)), look.style(Role::Dim)));
+    if !room.is_brief {
+        spans.push(Span::styled(format!(" {}", percent(current, limit)), look.style(role)));
+    }
     spans
 }
 
@@ -226,7 +319,7 @@ mod tests {
         );
         assert_eq!(
             shown(80),
-            "⠸ Bash cargo test 12 s · █▌░░░ 41.9k/168k 25 % · claude-sonnet-5 · $0.42"
+            "⠸ Bash cargo t… 12 s · █▌░░░ 41.9k/168k · sonnet-5 · $0.42 · 93 % cached · 3 min"
         );
         assert_eq!(shown(60), "⠸ Bash cargo test 12 s · 41.9k/168k 25 % · claude-sonnet-5");
         assert_eq!(shown(40), "⠸ Bash cargo test 12 s · 41.9k/168k 25 %");
