@@ -44,6 +44,20 @@ const KEYS: [(&str, &str); 13] = [
     ("Ctrl-Z", "suspend; fg goes on"),
 ];
 
+/// What can be written where there are only lines, and what it does.
+const LINES: [(&str, &str); 7] = [
+    ("a line", "is sent; while something runs: queued"),
+    ("a line that ends in \\", "goes on in the next one"),
+    ("Ctrl-C", "interrupt what runs; twice: leave"),
+    (
+        "continue",
+        "after an interruption: take it back, and send the prompt again",
+    ),
+    ("exit, Ctrl-D", "leave"),
+    ("!command", "run a command in the shell; the model sees what it printed"),
+    ("@file", "name a file; a picture goes with the prompt"),
+];
+
 /// Sentences, broken to the width. Line ends in the text stay.
 pub fn say(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
@@ -81,7 +95,10 @@ fn table(look: &Look, rows: &[(String, String)], lines: &mut Vec<Line<'static>>)
             let label = format!("  {}  ", fit(&clean(word, 4), widest));
             wrapped(look, Role::Text, &label, text, lines);
         } else {
-            lines.extend(say(look, Role::Accent, &format!("  {word}")));
+            let margin = vec![Span::raw("  ")];
+            let mut wrap = Wrap::new(look.width, Breaking::Prose, margin.clone(), margin);
+            wrap.push(look.style(Role::Accent), &clean(word, 4), lines);
+            wrap.finish(lines);
             wrapped(look, Role::Text, "      ", text, lines);
         }
     }
@@ -128,8 +145,12 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
         .collect();
     table(look, &commands, &mut lines);
     lines.push(Line::default());
-    lines.push(heading(look, "Keys"));
-    let keys: Vec<(String, String)> = KEYS
+    let (title, keys): (&str, &[(&str, &str)]) = match look.is_plain() {
+        true => ("Lines", &LINES),
+        false => ("Keys", &KEYS),
+    };
+    lines.push(heading(look, title));
+    let keys: Vec<(String, String)> = keys
         .iter()
         .map(|(key, does)| ((*key).to_owned(), (*does).to_owned()))
         .collect();

@@ -5,6 +5,7 @@ use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::render::figures::{count, dollars, number};
 use crate::render::look::{Look, Role};
+use crate::render::tool::OWN_ID;
 use codelet_agent::asking::{Asking, Question};
 use codelet_agent::event::{Event, Listen};
 use codelet_agent::glance::Glances;
@@ -293,7 +294,7 @@ impl<F: Front> Chat<F> {
     async fn shell(&mut self, line: &str) {
         let tool = Arc::clone(&self.reach.shell);
         let ran = self.run(Doing::Shell, async |session, interrupt, listener| {
-            let (id, name): (Arc<str>, Arc<str>) = ("!".into(), "Bash".into());
+            let (id, name): (Arc<str>, Arc<str>) = (OWN_ID.into(), "Bash".into());
             let (glimpses, mut shown) = mpsc::channel(64);
             let began = Instant::now();
             listener.on(Event::ToolStarted {
@@ -336,6 +337,7 @@ impl<F: Front> Chat<F> {
         let look = self.front.look();
         match name {
             Name::Exit => self.left = Some(Left::Left),
+            Name::More => self.front.unfold(),
             Name::Help => self.front.print(answers::help(&look)),
             name if only_looks(name, arguments) => {
                 let lines = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
@@ -348,11 +350,14 @@ impl<F: Front> Chat<F> {
             Name::Model => self.model(arguments).await,
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
             Name::Clear => {
+                let pins = self.session.conversation().pins().len();
                 self.session.clear();
-                self.say(
-                    Role::Text,
-                    "The conversation is empty again; what was spent stays on the bill.",
-                );
+                let pins = match pins {
+                    0 => String::new(),
+                    some => format!(" {} went with it.", count(some as u64, "pin")),
+                };
+                let told = format!("The conversation is empty again; what was spent stays on the bill.{pins}");
+                self.say(Role::Text, &told);
             }
             // These only look, whatever stands behind them.
             Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => {}
@@ -558,6 +563,7 @@ impl<F: Front> Meanwhile<'_, F> {
             Wish::Say(said) if self.front.keeps_order() => self.queue(said, interrupt),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),
+                Said::Command(Name::More, _) => self.front.unfold(),
                 Said::Command(Name::Help, _) => {
                     let lines = answers::help(&self.front.look());
                     self.front.print(lines);

@@ -27,6 +27,8 @@ pub enum Name {
     Todo,
     /// Begin anew.
     Clear,
+    /// Show in full what was folded.
+    More,
     /// Write the conversation to a file.
     Export,
     /// This list.
@@ -49,7 +51,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 15] = [
+pub const COMMANDS: [Entry; 16] = [
     entry(
         Name::Context,
         "context",
@@ -96,6 +98,12 @@ pub const COMMANDS: [Entry; 15] = [
         "what may be done without asking; alone: what is permitted now",
     ),
     entry(Name::Todo, "todo", "", "show the list of what is to be done"),
+    entry(
+        Name::More,
+        "more",
+        "",
+        "show in full what was folded last; again: what was before it",
+    ),
     entry(Name::Clear, "clear", "", "begin anew with an empty conversation"),
     entry(
         Name::Export,

@@ -46,7 +46,7 @@ pub fn commands(word: &str) -> Vec<Candidate> {
             text: format!("/{}", entry.word),
             help: match entry.arguments {
                 "" => entry.help.to_owned(),
-                arguments => format!("{arguments} · {}", entry.help),
+                arguments => format!("{} · {arguments}", entry.help),
             },
         })
         .collect()

@@ -90,6 +90,9 @@ pub(crate) trait Front {
     /// What was said meanwhile is not to be sent unasked: it goes back to where it was written.
     fn give_back(&mut self);
 
+    /// Shows in full what was folded last; asked again, what lies before it.
+    fn unfold(&mut self);
+
     /// Shows whatever was not shown yet. Nothing comes after it.
     fn close(&mut self);
 }

@@ -250,6 +250,17 @@ impl Live {
 
     /// Shows the newest of what was folded; asked again, what lies before it.
     fn unfold(&mut self) {
+        // What somebody decides upon comes first.
+        if !self.repl.is_unfolded
+            && let Some(question) = self.repl.question(Instant::now())
+            && let Some(rest) = questions::rest(&self.outfit.look, question)
+        {
+            self.repl.is_unfolded = true;
+            self.unfolding = Some(rest);
+            let lines = self.renderer.aside(Vec::new());
+            self.finished.extend(lines);
+            return;
+        }
         match self.renderer.unfold(self.unfolded) {
             Some(unfolding) => {
                 self.unfolded += 1;
@@ -467,6 +478,10 @@ impl Live {
                 let _ = answer.send(first);
             }
             Told::GivenBack => self.give_back(),
+            Told::Unfold => {
+                self.unfold();
+                self.change(true);
+            }
             Told::Over => {}
         }
     }

@@ -38,6 +38,12 @@ pub(crate) struct Plain {
     /// Lines of an input that goes on, each with a backslash at its end.
     begun: String,
     queue: VecDeque<String>,
+    /// What was typed ahead for an answer that did not come; an empty line has it done all the same.
+    offered: VecDeque<String>,
+    /// How far back the next folded thing lies.
+    unfolded: usize,
+    /// When the run began that goes on or has just ended.
+    run: Option<Instant>,
     /// What was said last and is carried to its end.
     said: String,
     questions: VecDeque<(Question, PathBuf)>,
@@ -63,6 +69,9 @@ impl Plain {
             is_over: false,
             begun: String::new(),
             queue: VecDeque::new(),
+            offered: VecDeque::new(),
+            unfolded: 0,
+            run: None,
             said: String::new(),
             questions: VecDeque::new(),
             is_asked: false,
@@ -154,17 +163,14 @@ impl Plain {
         if std::mem::replace(&mut self.is_asked, true) {
             return;
         }
-        let mut lines: Vec<String> = questions::body(&self.look, question, directory)
-            .iter()
-            .map(words)
-            .collect();
-        lines.push(format!(
-            "Permit it? y: once. a: always in this session ({}). n: no. n REASON: no, and the model is told why.",
-            questions::always(question)
-        ));
-        for line in lines {
-            self.line(&clean(&line, 8));
-        }
+        let mut lines = questions::body(&self.look, question, directory);
+        let always = match question.grants.is_empty() {
+            true => String::new(),
+            false => format!(" a: always in this session ({}).", questions::always(question)),
+        };
+        let answers = format!("Permit it? y: once.{always} n: no. n REASON: no, and the model is told why.");
+        lines.extend(answers::say(&self.look, Role::Text, &answers));
+        self.show(lines);
         if self.is_over {
             self.answer(Word::No(Some("nobody is there to be asked".to_owned())));
         }
@@ -258,9 +264,20 @@ impl Front for Plain {
                         }
                         continue;
                     }
-                    if !said.trim().is_empty() {
-                        return Wish::Say(said);
+                    if said.trim().is_empty() {
+                        // Whoever answers a question with an empty line meant the question.
+                        if self.doing == Doing::Nothing
+                            && let Some(first) = self.offered.pop_front()
+                        {
+                            self.queue.append(&mut self.offered);
+                            return Wish::Say(first);
+                        }
+                        continue;
                     }
+                    if matches!(command::read(&said), Said::Prompt(_)) {
+                        self.offered.clear();
+                    }
+                    return Wish::Say(said);
                 }
             }
         }
@@ -276,6 +293,7 @@ impl Front for Plain {
                 self.tell(&clean(&told, 1));
             }
         }
+        self.unfolded = 0;
         let mut lines = Vec::new();
         if let Event::ToolStarted { tool, description, .. } = &event {
             // Nothing stands below these lines that would tell what runs.
@@ -313,9 +331,34 @@ impl Front for Plain {
     fn doing(&mut self, doing: Doing) {
         self.doing = doing;
         self.interrupted = None;
+        if doing == Doing::Run {
+            self.run = Some(Instant::now());
+        }
     }
 
-    fn stands(&mut self, _: Standing) {}
+    fn stands(&mut self, standing: Standing) {
+        self.renderer.set_model(&standing.model);
+        self.renderer.set_tokens(&standing.tokens, standing.is_estimate);
+        self.renderer.set_bill(&standing.bill);
+        // A pipe's output is read by programs too.
+        if let Some(began) = self.run.take().filter(|_| self.is_typed) {
+            let status = self.renderer.status_told(self.began.elapsed());
+            let lines = answers::say(&self.look, Role::Dim, &status.words(began.elapsed()));
+            self.show(lines);
+        }
+    }
+
+    fn unfold(&mut self) {
+        match self.renderer.unfold(self.unfolded) {
+            Some(mut unfolding) => {
+                self.unfolded += 1;
+                while let Some(lines) = unfolding.next_lines(&self.look) {
+                    self.show(lines);
+                }
+            }
+            None => self.line("Nothing more is folded."),
+        }
+    }
 
     fn look(&self) -> Look {
         self.look
@@ -347,6 +390,14 @@ impl Front for Plain {
         };
         let (stay, lost): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.queue).into_iter().partition(may_stay);
         self.queue = stay;
+        if self.is_typed && !lost.is_empty() {
+            for said in &lost {
+                self.say(&format!("kept: {}", named(said)));
+            }
+            self.say("An empty line has it done all the same.");
+            self.offered.extend(lost);
+            return;
+        }
         let count = lost.len();
         for said in lost.into_iter().take(NAMED) {
             self.tell(&clean(&format!("not done: {}", named(&said)), 1));

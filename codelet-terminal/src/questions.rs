@@ -4,10 +4,12 @@ use crate::answers::{grant, say};
 use crate::render::clean::clean;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
-use crate::render::permission::{Choice, choices, question, short_choices};
+use crate::render::permission::{Choice, choices, question, rest as rest_of, short_choices};
+use crate::render::tool::Unfolding;
 use crate::render::wrap::{clip, clip_line};
 use codelet_agent::asking::Question;
 use codelet_agent::permission::Asked;
+use codelet_context::body::Body;
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
@@ -22,6 +24,13 @@ pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<
         needs: &asked.needs,
     };
     question(asked, directory, look)
+}
+
+/// The whole of a change that was not shown to its end.
+pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
+    let text = rest_of(&asked.needs, look)?;
+    let head = format!("{} {}", asked.tool, asked.description);
+    Some(Unfolding::new(&head, Body::new(text), Role::Text))
 }
 
 /// What always would permit.

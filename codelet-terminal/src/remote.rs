@@ -33,6 +33,8 @@ pub(crate) enum Told {
     Wanted(oneshot::Sender<Option<String>>),
     /// What waits goes back to where it was written.
     GivenBack,
+    /// What was folded last is to be shown.
+    Unfold,
     /// Nothing comes after this.
     Over,
 }
@@ -178,6 +180,10 @@ impl Front for Remote {
 
     fn give_back(&mut self) {
         self.tell(Told::GivenBack);
+    }
+
+    fn unfold(&mut self) {
+        self.tell(Told::Unfold);
     }
 
     fn close(&mut self) {

@@ -76,6 +76,10 @@ pub struct Repl {
     asked: Option<Instant>,
     refusing: Option<Refusing>,
     picked: Option<Picked>,
+    /// The last of some letters that came too early to be an answer and are nothing else.
+    early: Option<Instant>,
+    /// All of what is asked was unfolded.
+    pub is_unfolded: bool,
     files: Option<Vec<String>>,
     chosen: usize,
     /// The suggestions were sent away until something else is written.
@@ -102,6 +106,8 @@ impl Repl {
             asked: None,
             refusing: None,
             picked: None,
+            early: None,
+            is_unfolded: false,
             files: None,
             chosen: 0,
             dismissed: None,
@@ -164,6 +170,7 @@ impl Repl {
             self.asked = None;
             self.refusing = None;
             self.picked = None;
+            self.is_unfolded = false;
         }
         if self.questions.is_empty() {
             self.asked = None;
@@ -193,18 +200,27 @@ impl Repl {
 
     /// When something becomes of a letter that may be an answer.
     pub fn settles_at(&self, now: Instant) -> Option<Instant> {
-        let picked = self.picked?;
-        let last = (picked.choice != Choice::Always).then_some(picked.at + SETTLED);
-        [Some(picked.at + BURST), last]
+        let early = self.early.map(|early| early + SETTLED);
+        let burst = self.picked.map(|picked| picked.at + BURST);
+        let last = self.picked.filter(|picked| picked.choice != Choice::Always);
+        [early, burst, last.map(|picked| picked.at + SETTLED)]
             .into_iter()
             .flatten()
-            .find(|at| *at > now)
+            .filter(|at| *at > now)
+            .min()
     }
 
     /// Time has passed: a letter that stood alone is the answer. What permits more than this once waits for Enter.
     pub fn settle(&mut self, now: Instant) -> Vec<Act> {
         // A question that nobody needs answered any more takes its letter with it.
         let is_asked = self.question(now).is_some() && self.is_answerable(now);
+        if self.early.is_some_and(|early| now >= early + SETTLED) {
+            self.early = None;
+            // Left where they are, they would be sent with what is written next.
+            if self.waiting() > 0 {
+                self.editor.set("");
+            }
+        }
         match self.picked {
             Some(picked) if is_asked && picked.choice != Choice::Always && now >= picked.at + SETTLED => {
                 self.decide(picked.choice)
@@ -261,7 +277,10 @@ impl Repl {
         self.hint = None;
         let mut acts = self.settle(now);
         match typed {
-            Typed::Paste(text) => self.paste(&text, now),
+            Typed::Paste(text) => {
+                self.early = None;
+                self.paste(&text, now);
+            }
             Typed::Key(key) => acts.extend(self.key(key, now)),
         }
         if self.files.is_none() && matches!(self.sought(), Some(Sought::File(_))) {
@@ -294,6 +313,7 @@ impl Repl {
         {
             // What was picked before something else is done was no answer.
             self.unpick();
+            self.early = None;
             match letter {
                 'c' => return self.cancel(now),
                 'd' if self.editor.is_empty() => return vec![Act::Leave],
@@ -403,6 +423,7 @@ impl Repl {
             return self.picked_key(picked, key, now);
         }
         if !self.is_answerable(now) {
+            self.early = self.early_answer(key, now);
             return None;
         }
         match key {
@@ -428,6 +449,27 @@ impl Repl {
             }
             _ => None,
         }
+    }
+
+    /// When an answer's letter came, if nothing but that letter was typed since the question appeared: somebody means to
+    /// answer, and it is too soon.
+    fn early_answer(&self, key: Key, now: Instant) -> Option<Instant> {
+        let Key {
+            code: Code::Char(letter),
+            ctrl: false,
+            alt: false,
+            ..
+        } = key
+        else {
+            return None;
+        };
+        Choice::of_key(letter)?;
+        let text = self.editor.text();
+        let is_alone = match self.early {
+            None => text.is_empty(),
+            Some(_) => text.chars().all(|written| written == letter),
+        };
+        is_alone.then_some(now)
     }
 
     /// A key after a letter that may be an answer.
@@ -517,6 +559,7 @@ impl Repl {
         self.picked = None;
         self.refusing = None;
         self.asked = None;
+        self.is_unfolded = false;
         let Some(question) = self.questions.pop_front() else {
             return Vec::new();
         };
@@ -768,6 +811,20 @@ mod tests {
             at.write("yany");
         });
         assert_eq!((at.repl.editor.text().as_str(), said), ("yany", None));
+        // The same letter again and again is an answer that came too early: it answers nothing, and is not sent either.
+        let (at, said) = question(|at| {
+            at.write("yyy");
+            at.wait(1_000);
+            at.repl.settle(at.now);
+        });
+        assert_eq!((at.repl.editor.text().as_str(), said), ("", None));
+        let (at, said) = question(|at| {
+            at.write("yy");
+            at.write("es");
+            at.wait(1_000);
+            at.repl.settle(at.now);
+        });
+        assert_eq!((at.repl.editor.text().as_str(), said), ("yyes", None));
         let (at, said) = question(|at| {
             at.repl.editor.set("half ");
             at.wait(1_000);

@@ -99,6 +99,11 @@ impl Diff {
         self.hunks.is_empty()
     }
 
+    /// How many lines of the text it shows, changed and around what changed.
+    pub fn rows(&self) -> usize {
+        self.hunks.iter().map(Vec::len).sum()
+    }
+
     /// `+3 −1`; a diff whose end is missing says `+3… −1…`.
     pub fn summary(&self, look: &Look) -> Vec<Span<'static>> {
         let more = if self.is_cut { look.pick("…", "...") } else { "" };

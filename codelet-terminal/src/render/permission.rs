@@ -9,7 +9,7 @@ use codelet_agent::tool::Need;
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
-/// Changed lines that are shown; the question says so where there are more.
+/// Changed lines that are shown at once where the rest can be unfolded; the question says how.
 const CHANGED: usize = 400;
 
 /// What may be asked of the user, with the key that answers it.
@@ -47,8 +47,8 @@ impl Choice {
     }
 }
 
-/// What the call would do, all of it: the command to its last character, the file and its changes, the folder. `directory` is where
-/// commands run.
+/// What the call would do: the command to its last character, the file and its changes, the folder. `directory` is where
+/// commands run. Of a long change the beginning is shown where [`rest`] can be unfolded, else all of it.
 pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     let title = format!("{} asks to", clean(asked.tool, 1));
@@ -90,6 +90,21 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
         titled(&format!("{title} be called: {}", asked.description), look, &mut out);
     }
     out
+}
+
+/// The changes of a call whose end was not shown with the question, whole, as text; none where all of it was.
+pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
+    if look.is_plain() {
+        return None;
+    }
+    let changes = needs.iter().filter_map(|need| match need {
+        Need::Change { path, diff, .. } if Diff::parse(diff).rows() > CHANGED => {
+            Some(format!("{}\n{diff}", shown(path)))
+        }
+        _ => None,
+    });
+    let changes: Vec<String> = changes.collect();
+    (!changes.is_empty()).then(|| changes.join("\n"))
 }
 
 /// The answers, on as many rows as they need. `pattern` is what an answer for the session would allow; without one it is
@@ -186,7 +201,13 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     let mut summary = vec![Span::raw("  ")];
     summary.extend(read.summary(look));
     out.push(Line::from(summary));
+    if look.is_plain() {
+        return out.extend(read.lines(look, usize::MAX));
+    }
     out.extend(read.lines(look, CHANGED));
+    if read.rows() > CHANGED {
+        warning("Ctrl-O shows all of it, before you answer.", look, out);
+    }
 }
 
 fn outside(is_inside: bool, look: &Look, out: &mut Vec<Line<'static>>) {

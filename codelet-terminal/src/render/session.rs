@@ -318,10 +318,22 @@ impl Renderer {
                 out
             }
             Event::ToolPrinted { id, text } => {
-                if let Some(running) = self.running.iter_mut().find(|running| running.id == *id) {
-                    running.print(text);
+                let is_alone = self.running.len() == 1;
+                let Some(running) = self.running.iter_mut().find(|running| running.id == *id) else {
+                    return Vec::new();
+                };
+                running.print(text);
+                // Of several at once nobody could tell whose lines these are.
+                if !(self.look.is_plain() && is_alone) {
+                    return Vec::new();
                 }
-                Vec::new()
+                let lines = running.come(text, &self.look);
+                if lines.is_empty() {
+                    return lines;
+                }
+                let mut out = self.topic(Topic::Tools);
+                out.extend(lines);
+                out
             }
             Event::ToolFinished {
                 id,
@@ -437,7 +449,7 @@ impl Renderer {
     /// What the status line tells.
     pub fn status_told(&self, now: Duration) -> Status {
         let what = match (&self.doing, self.is_asked) {
-            (_, true) => Some("waiting for your permission".to_owned()),
+            (_, true) => Some("asking you".to_owned()),
             (Doing::Nothing, _) => None,
             (Doing::Asking, _) => Some("waiting for the model".to_owned()),
             (Doing::Thinking, _) => Some("thinking".to_owned()),

@@ -17,6 +17,14 @@ const TAIL: usize = 4;
 const TAIL_BYTES: usize = 8 * 1024;
 /// Lines of a finished command that are shown.
 const LAST: usize = 3;
+/// Lines of a command that the user has typed to read what it prints.
+const OWN: usize = 24;
+/// What the call of such a command is known by.
+pub(crate) const OWN_ID: &str = "!";
+/// Bytes that a tool says behind what was shown as it came, such as its status.
+const ENDING: u64 = 200;
+/// Lines that are shown as they come where nothing stands below them; what goes on without end is not read.
+const COMING: usize = 400;
 /// Changed lines that are shown with an edit.
 const CHANGED: usize = 40;
 /// A description longer than this is cut, in bytes, before anything else is done with it.
@@ -36,6 +44,12 @@ pub struct Running {
     /// The end of what it has printed.
     tail: String,
     pub(super) has_printed: bool,
+    /// The line that has not ended, where lines are shown as they come.
+    begun: String,
+    /// Lines that were shown so.
+    came: usize,
+    /// Bytes that were shown so; what was not seen in time is missing in them.
+    shown: u64,
 }
 
 /// A call that has answered.
@@ -63,7 +77,40 @@ impl Running {
             began,
             tail: String::new(),
             has_printed: false,
+            begun: String::new(),
+            came: 0,
+            shown: 0,
         }
+    }
+
+    /// It has printed more, where lines are shown as they come: those that have ended.
+    pub(super) fn come(&mut self, text: &str, look: &Look) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        for part in text.split_inclusive('\n') {
+            if self.came == COMING {
+                break;
+            }
+            self.shown += part.len() as u64;
+            self.begun.push_str(part);
+            if part.ends_with('\n') || self.begun.len() >= LINE {
+                self.come_to_its_end(look, &mut out);
+            }
+        }
+        if self.came == COMING {
+            self.came += 1;
+            let words = "  ... it prints more, which is shown when it has ended";
+            out.push(Line::styled(clip(words, look.width), look.style(Role::Dim)));
+        }
+        out
+    }
+
+    fn come_to_its_end(&mut self, look: &Look, out: &mut Vec<Line<'static>>) {
+        let line = std::mem::take(&mut self.begun);
+        let line = line.trim_end_matches(['\n', '\r']);
+        // What a line was before it was written over is not what it says.
+        let line = line.rsplit('\r').next().unwrap_or(line);
+        whole(line, look.style(Role::Dim), look, out);
+        self.came += 1;
     }
 
     /// Its name in a few words, for the status line.
@@ -121,8 +168,25 @@ impl Running {
             ));
         }
         tail.push(Span::styled(format!("{dot}{}", took(answer.elapsed)), dim));
-        let mut out = vec![self.line(mark, tail, look)];
-        if !answer.success {
+        let mut out = Vec::new();
+        let has_come = self.came <= COMING && self.shown > 0 && answer.bytes.abs_diff(self.shown) <= ENDING;
+        if has_come {
+            let rest = answer.printed.as_str().get(self.shown as usize..).unwrap_or_default();
+            let mut end = self.clone();
+            for part in rest.split_inclusive('\n').chain([""]) {
+                end.begun.push_str(part);
+                if part.ends_with('\n') || (part.is_empty() && !end.begun.trim().is_empty()) {
+                    end.come_to_its_end(look, &mut out);
+                }
+            }
+        }
+        out.push(self.line(mark, tail, look));
+        if has_come {
+            return out;
+        }
+        if &*self.id == OWN_ID {
+            own(answer.printed, look, &mut out);
+        } else if !answer.success {
             self.failure(answer.printed, look, &mut out);
         } else if !diff.is_empty() {
             out.extend(
@@ -228,6 +292,35 @@ fn first_error(text: &str) -> Option<&str> {
     };
     let found = head.lines().find(speaks).or_else(|| tail.lines().find(speaks));
     found.or_else(|| last_lines(text, 1).first().copied())
+}
+
+/// What a command of the user's has printed, as far as a window shows it.
+fn own(printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
+    let text = printed.as_str().trim_end();
+    if text.is_empty() {
+        return;
+    }
+    let all = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
+    if let Some(before) = all.checked_sub(OWN).filter(|before| *before > 0) {
+        let how = if look.is_plain() { "/more" } else { "Ctrl-O" };
+        let words = format!(
+            "{} {} before; {how} shows all",
+            look.pick("…", "..."),
+            count(before as u64, "line")
+        );
+        out.push(indented(&words, look.style(Role::Dim), look));
+    }
+    for line in text.lines().skip(all.saturating_sub(OWN)) {
+        out.push(indented(line, look.style(Role::Text), look));
+    }
+}
+
+/// One line of an output to its end, however many rows that takes.
+fn whole(line: &str, style: Style, look: &Look, out: &mut Vec<Line<'static>>) {
+    let margin = vec![Span::raw("  ")];
+    let mut wrap = Wrap::new(look.width, Breaking::Exact, margin.clone(), margin);
+    wrap.push(style, &clean(line, 8), out);
+    wrap.break_row(out);
 }
 
 /// One line below a call, cut to the width.

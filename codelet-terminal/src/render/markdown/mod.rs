@@ -14,7 +14,9 @@ use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// A line of prose is looked at in pieces of this many bytes, so that a long paragraph is finished row by row.
-pub(super) const SOON: usize = 512;
+const SOON: usize = 512;
+/// The same where nothing shows what is still open: whoever reads there waits for each row.
+const PLAIN_SOON: usize = 96;
 /// No piece of a line is longer than this, in bytes: what is held back stays small whatever comes.
 pub(super) const MOST: usize = 4096;
 
@@ -28,6 +30,8 @@ pub struct Markdown {
     is_continued: bool,
     /// How long it may become before a piece of it is taken.
     room: usize,
+    /// How long it may be before it is looked at.
+    soon: usize,
     blocks: Blocks,
 }
 
@@ -37,7 +41,8 @@ impl Markdown {
         Markdown {
             line: String::new(),
             is_continued: false,
-            room: SOON,
+            room: soon(&look),
+            soon: soon(&look),
             blocks: Blocks::new(look),
         }
     }
@@ -85,6 +90,7 @@ impl Markdown {
     /// are full at the new width are returned.
     pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
         let mut out = Vec::new();
+        self.soon = soon(&look);
         self.blocks.set_look(look, &mut out);
         out
     }
@@ -103,7 +109,7 @@ impl Markdown {
             self.blocks.take(&self.line, is_start, true, out);
             self.line.clear();
         }
-        self.room = SOON;
+        self.room = self.soon;
     }
 
     /// The line is full: takes its words but the last, which may go on.
@@ -123,6 +129,11 @@ impl Markdown {
         self.blocks.take(&self.line[..cut], !self.is_continued, false, out);
         self.line.drain(..cut);
         self.is_continued = true;
-        self.room = SOON;
+        self.room = self.soon;
     }
+}
+
+/// How long a line or a paragraph may be before it is looked at, in bytes.
+pub(super) fn soon(look: &Look) -> usize {
+    if look.is_plain() { PLAIN_SOON } else { SOON }
 }

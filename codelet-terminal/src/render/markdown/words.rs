@@ -6,7 +6,7 @@ use super::super::wrap::{Breaking, Wrap};
 use super::container::Beginnings;
 use super::inline::{self, ROW_END, Shown};
 use super::reference::References;
-use super::{MOST, SOON};
+use super::{MOST, soon};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
@@ -46,7 +46,7 @@ impl Words {
             is_heading,
             style,
             wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest),
-            room: SOON,
+            room: soon(look),
             references: references.clone(),
         }
     }
@@ -86,7 +86,7 @@ impl Words {
         self.lay(&runs, out);
         self.text.drain(..cut);
         self.is_begun = true;
-        self.room = SOON;
+        self.room = soon(look);
     }
 
     fn runs(&self, text: &str, look: &Look, runs: &mut Vec<Option<(Style, String)>>) -> bool {
