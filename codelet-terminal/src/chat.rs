@@ -474,10 +474,20 @@ impl<F: Front> Chat<F> {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
                 let (name, window) = (profile.name.clone(), number(profile.window));
-                self.say(
-                    Role::Good,
-                    &format!("From here on {name} is asked; its window holds {window} tokens."),
-                );
+                if profile.is_unknown {
+                    let meant = nearest(&name, &self.reach.models);
+                    let meant = meant.map_or("/model lists those that are known".to_owned(), |meant| {
+                        format!("did you mean {meant}?")
+                    });
+                    self.say(Role::Good, &format!("From here on {name} is asked."));
+                    let told = format!(
+                        "{name} is in no catalogue: a window of {window} tokens is assumed, and its price is not known; {meant}"
+                    );
+                    self.say(Role::Warning, &told);
+                } else {
+                    let told = format!("From here on {name} is asked; its window holds {window} tokens.");
+                    self.say(Role::Good, &told);
+                }
             }
             Some(Err(why)) => self.say(Role::Error, &why),
             None => {}
@@ -679,6 +689,13 @@ impl Looking {
             Err(refusal) => answers::say(&self.look, Role::Error, &refusal.to_string()),
         }
     }
+}
+
+/// The model whose name is nearest to one that nobody knows, if any is near.
+fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+    let near = known.iter().map(|model| (command::distance(name, model), model));
+    let (distance, model) = near.min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + name.len() / 4).then_some(model)
 }
 
 /// So long from now; without end where nobody says how long.

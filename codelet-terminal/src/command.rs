@@ -108,7 +108,7 @@ pub const COMMANDS: [Entry; 16] = [
     entry(
         Name::Export,
         "export",
-        "FILE",
+        "FILE [--force]",
         "write the whole conversation to a file; as .html, a report about it",
     ),
     entry(Name::Help, "help", "", "list the commands and keys"),
@@ -187,9 +187,9 @@ fn nearest(word: &str) -> Option<&'static str> {
 }
 
 /// How many letters are to be put in, left out, changed or swapped with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    // Nothing that long is near to a command.
-    let a: Vec<char> = a.chars().take(32).collect();
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    // Nothing that long is near to a command or the name of a model.
+    let a: Vec<char> = a.chars().take(64).collect();
     let b: Vec<char> = b.chars().collect();
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();

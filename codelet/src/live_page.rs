@@ -40,6 +40,13 @@ impl Page {
         page(&self.lock().live.report(session.conversation(), &told))
     }
 
+    /// Whether a text is such a page, of whatever session and version.
+    pub fn is_one(text: &str) -> bool {
+        let head = &text[..text.floor_char_boundary(16_000)];
+        let begins = "<!DOCTYPE html>\n<html lang=\"en\"><head>";
+        head.starts_with(begins) && head.contains(" – Codelet report</title>")
+    }
+
     fn lock(&self) -> MutexGuard<'_, Sent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,6 +8,7 @@ mod front;
 mod input;
 mod live_page;
 mod loading;
+mod local;
 mod output;
 mod paint;
 mod pictures;

@@ -9,6 +9,7 @@ use codelet_agent::retry::Patience;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
 use codelet_context::price::{self, PriceCard};
+use codelet_terminal::render::Background;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -100,6 +101,10 @@ pub struct Settings {
     pub patience: Set<u64>,
     /// Seconds without a byte after which a connection counts as cut; none leaves it to the kind of provider.
     pub idle_timeout: Set<Option<u64>>,
+    /// What the terminal writes upon; none leaves it to what the terminal says of itself.
+    pub background: Set<Option<Background>>,
+    /// The ports at which servers of models are looked for on this machine.
+    pub local_ports: Set<Vec<u16>>,
     /// Keys by vendor, from the user's own file.
     pub keys: BTreeMap<String, Key>,
     /// What is known of models that no catalogue lists, or better than it.
@@ -172,6 +177,8 @@ impl Default for Settings {
             append_system: Set::default(None),
             patience: Set::default(Patience::default().total.as_secs()),
             idle_timeout: Set::default(None),
+            background: Set::default(None),
+            local_ports: Set::default(crate::local::USUAL.iter().map(|(port, ..)| *port).collect()),
             keys: BTreeMap::new(),
             models: BTreeMap::new(),
             mcp: BTreeMap::new(),
@@ -232,6 +239,8 @@ impl Settings {
         self.append_system.take(written.append_system.map(Some), from);
         self.patience.take(written.patience, from);
         self.idle_timeout.take(written.idle_timeout.map(Some), from);
+        self.background.take(written.background.map(Some), from);
+        self.local_ports.take(written.local_ports, from);
         self.keys.extend(written.keys);
         self.models.extend(written.models);
         self.mcp.extend(written.mcp);
@@ -259,6 +268,8 @@ impl Settings {
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
         refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);
+        refuse(&mut written.background, |_| true, "background", &mut refused);
+        refuse(&mut written.local_ports, |_| true, "local_ports", &mut refused);
         // A model's summary is one more request each time.
         let asks_more = |by: &SummaryBy| (*by, self.summary.value) == (SummaryBy::Model, SummaryBy::Template);
         refuse(&mut written.summary, asks_more, "summary", &mut refused);
@@ -315,6 +326,18 @@ pub fn summary(name: &str) -> Result<SummaryBy, String> {
         "template" => Ok(SummaryBy::Template),
         "model" => Ok(SummaryBy::Model),
         _ => Err(format!("summary {name:?} is not known, expected template or model")),
+    }
+}
+
+/// What a terminal writes upon, by name.
+///
+/// # Errors
+/// When it has no such name.
+pub fn background(name: &str) -> Result<Background, String> {
+    match name {
+        "light" => Ok(Background::Light),
+        "dark" => Ok(Background::Dark),
+        _ => Err(format!("background {name:?} is not known, expected light or dark")),
     }
 }
 

@@ -99,9 +99,13 @@ impl Status {
         }
         let brief = |doing| Room { doing, ..Room::BRIEF };
         let over = wide(&self.parts(look, brief(DOING)), look).saturating_sub(look.width);
-        let said = self.doing.as_ref().map_or(0, |(what, _)| columns(&clean(what, 1)));
-        let left = said.min(DOING).saturating_sub(over);
-        if over == 0 || left >= said.min(LEAST) {
+        let said = self
+            .doing
+            .as_ref()
+            .map_or(0, |(what, _)| columns(&clean(briefly(what), 1)));
+        let said = said.min(DOING);
+        let left = said.saturating_sub(over);
+        if over == 0 || (over < said && left >= said.min(LEAST)) {
             return joined(self.parts(look, brief(left.max(1))), look);
         }
         // The bar is worth more than how long the session lasts and what the cache saved.
@@ -147,6 +151,7 @@ impl Status {
 
     fn parts(&self, look: &Look, room: Room) -> Vec<Part> {
         let dim = look.style(Role::Dim);
+        let is_brief = room.is_brief;
         let mut parts = Vec::new();
         let mut add = |rank: u8, spans: Vec<Span<'static>>| parts.push(Part { rank, spans });
         match &self.doing {
@@ -154,6 +159,7 @@ impl Status {
                 let spinner = Span::styled(format!("{} ", spinner(self.beats, look)), look.style(Role::Accent));
                 let time = format!(" {}", clock(*since));
                 let room = room.doing.min(look.width.saturating_sub(2 + columns(&time)));
+                let what = if is_brief { briefly(what) } else { what };
                 let what = clip(&clean(what, 1), room);
                 add(0, vec![spinner, Span::raw(what), Span::styled(time, dim)]);
             }
@@ -207,6 +213,16 @@ pub(super) fn spinner(beats: u64, look: &Look) -> &'static str {
     match look.is_plain() {
         true => PLAIN[(beats % 4) as usize],
         false => FINE[(beats % 10) as usize],
+    }
+}
+
+/// What the session itself says of what it does, in a word or two.
+fn briefly(what: &str) -> &str {
+    match what {
+        "waiting for the model" => "waiting",
+        "looking for the model" => "connecting",
+        "keeping the cache alive" => "keep-alive",
+        other => other,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::{loading, pictures, transcript, world};
+use crate::{loading, local, pictures, transcript, world};
 use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -16,29 +16,21 @@ use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
 use codelet_mcp::Connected;
+use codelet_providers::vendor::Vendor;
 use codelet_providers::{Loading, catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::{Attach, Attached, Edit, Left, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Files whose names can be completed.
 const MOST_FILES: usize = 50_000;
-/// A server on this machine answers at once, or is none.
-const KNOCK: Duration = Duration::from_millis(100);
-/// Where servers that run models on this machine listen, and whose port that is.
-const LOCAL: [(u16, &str, &str); 4] = [
-    (8080, "llama.cpp", "llamacpp"),
-    (11434, "Ollama", "ollama"),
-    (1234, "LM Studio", "lmstudio"),
-    (8000, "vLLM", "vllm"),
-];
+/// Servers on this machine that are named.
+const NAMED: usize = 3;
 /// What a shell reports of a process that ended by these signals.
 const HUNG_UP: u8 = 129;
 const TERMINATED: u8 = 143;
@@ -138,7 +130,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let width = crate::paint::Look::stdout().width;
     let lived = runtime.block_on(async {
         if on_terminal {
-            let outfit = outfit(place);
+            let outfit = outfit(settings, place);
             codelet_terminal::on_terminal(session, reach, outfit, &greeting, &notices).await
         } else {
             codelet_terminal::in_lines(session, reach, is_typed, width, &greeting, &notices).await
@@ -202,43 +194,69 @@ fn nobody_to_ask(settings: &Settings) -> Option<String> {
     if world::key(settings, vendor.name, vendor.keys).is_some() {
         return None;
     }
-    let keys: Vec<String> = vendor::vendors()
-        .filter_map(|other| other.keys.first())
-        .filter(|other| !vendor.keys.contains(other))
-        .map(|key| format!("${key}"))
-        .collect::<std::collections::BTreeSet<String>>()
-        .into_iter()
+    let servers: Vec<String> = local::servers(&settings.local_ports.value)
+        .iter()
+        .take(NAMED)
+        .map(local::Server::command)
         .collect();
-    let found = LOCAL.iter().find(|(port, ..)| is_open(*port));
-    let server = match found {
-        Some((port, whose, vendor)) => {
-            let address = match vendor::find(vendor) {
-                Some(_) => String::new(),
-                None => format!(" --base-url http://127.0.0.1:{port}/v1"),
-            };
-            format!("Or use the server that listens on port {port} ({whose}'s): codelet --model {vendor}/NAME{address}")
-        }
-        None => {
-            let ports: Vec<String> = LOCAL.iter().map(|(port, whose, _)| format!("{port} {whose}")).collect();
-            format!(
-                "Or start a server on this machine and name its model: codelet --model ollama/NAME (none listens now: {})",
-                ports.join(", ")
-            )
-        }
+    let server = match servers.as_slice() {
+        [] => format!(
+            "Or start a server on this machine and name its model: codelet --model ollama/NAME (none answers now: {})",
+            usual_places(&settings.local_ports.value)
+        ),
+        [one] => format!("Or use the server that runs on this machine: {one}"),
+        more => format!("Or use a server that runs on this machine: {}", more.join(", or ")),
     };
     Some(format!(
         "There is no key for {name}, so there is no model to work with.\n\
-         Set ${} (or another vendor's, such as {}, with --model VENDOR/NAME; `codelet models` lists them).\n\
+         Set ${}{}; `codelet models` lists all.\n\
          {server}\n\
          Or watch how it works, with no key and no network: codelet demo\n",
         vendor.keys.join(" or $"),
-        keys.join(", "),
+        other_keys(settings, vendor),
     ))
 }
 
-/// Whether something on this machine listens there.
-fn is_open(port: u16) -> bool {
-    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), KNOCK).is_ok()
+/// Which vendors else can be asked: those whose key is there, else the names of their keys.
+fn other_keys(settings: &Settings, missing: &Vendor) -> String {
+    let others = || vendor::vendors().filter(|other| !other.keys.is_empty() && other.keys != missing.keys);
+    let mut has: Vec<String> = Vec::new();
+    for other in others() {
+        let Some((_, from)) = world::key(settings, other.name, other.keys) else {
+            continue;
+        };
+        let known = catalogue::known().find(|known| known.vendor == other.name);
+        let model = known.map_or("NAME", |known| known.model);
+        let told = format!("{from} has a key: codelet --model {}/{model}", other.name);
+        // Some vendors can be asked in two ways with one key.
+        let is_told = has.iter().any(|before| before.starts_with(&format!("{from} ")));
+        if !is_told {
+            has.push(told);
+        }
+    }
+    if !has.is_empty() {
+        return format!(", or use another vendor: {}", has.join(", or "));
+    }
+    let names: std::collections::BTreeSet<String> = others()
+        .filter_map(|other| other.keys.first())
+        .map(|key| format!("${key}"))
+        .collect();
+    let names: Vec<String> = names.into_iter().collect();
+    format!(
+        " (or another vendor's key, such as {}, with --model VENDOR/NAME)",
+        names.join(", ")
+    )
+}
+
+/// Where servers were looked for.
+fn usual_places(ports: &[u16]) -> String {
+    let told = ports
+        .iter()
+        .map(|port| match local::USUAL.iter().find(|(usual, ..)| usual == port) {
+            Some((_, whose, _)) => format!("{port} {whose}"),
+            None => port.to_string(),
+        });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// Connects to the model of a name; the tools work for it from then on. Another vendor's is not asked at the address of
@@ -283,8 +301,25 @@ fn known_models(settings: &Settings) -> Vec<String> {
 }
 
 /// Writes the conversation as the form that its file's name asks for: a page about it as `.html`, else all of it as JSON.
+/// A file that is there and was not written so is replaced only where that is said.
 fn export(file: &str, session: &Session, page: &Page) -> Result<String, String> {
+    const FORCE: &str = "--force";
+    let words = file.trim();
+    let bare = words
+        .strip_suffix(FORCE)
+        .filter(|rest| rest.ends_with(char::is_whitespace));
+    let bare = bare.or_else(|| {
+        words
+            .strip_prefix(FORCE)
+            .filter(|rest| rest.starts_with(char::is_whitespace))
+    });
+    let file = bare.unwrap_or(words).trim();
     let path = Path::new(file);
+    if bare.is_none() && path.is_file() && !is_export(path) {
+        return Err(format!(
+            "{file} is there already and is no export; nothing was written. /export {file} --force replaces it."
+        ));
+    }
     let is_page = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"));
     if is_page {
         let html = page.html(session, file);
@@ -306,6 +341,23 @@ fn export(file: &str, session: &Session, page: &Page) -> Result<String, String> 
         Err(Failure::Told(why)) => Err(why),
         Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
     }
+}
+
+/// Whether a file is what an export leaves, or empty.
+fn is_export(path: &Path) -> bool {
+    const FIELDS: [&str; 4] = ["max_tokens", "messages", "model", "system"];
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return false;
+    };
+    if text.trim().is_empty() || Page::is_one(&text) {
+        return true;
+    }
+    let conversation: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(&text).ok();
+    conversation.is_some_and(|fields| {
+        let mut names: Vec<&str> = fields.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names == FIELDS
+    })
 }
 
 fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_terminal::ReadFile {
@@ -336,7 +388,7 @@ fn attach(place: Place) -> Attach {
     })
 }
 
-fn outfit(place: &Place) -> Outfit {
+fn outfit(settings: &Settings, place: &Place) -> Outfit {
     let terminal = variable("TERM").unwrap_or_default();
     // Those of VT100's kind, and those that say so, have one colour.
     let is_monochrome = terminal.starts_with("vt") || terminal.ends_with("-m") || terminal.ends_with("-mono");
@@ -347,7 +399,10 @@ fn outfit(place: &Place) -> Outfit {
     };
     // `COLORFGBG` ends in the colour of the background; 7 and 15 are the light ones.
     let is_light = variable("COLORFGBG").is_some_and(|colours| matches!(colours.rsplit(';').next(), Some("7" | "15")));
-    let background = if is_light { Background::Light } else { Background::Dark };
+    let background = settings.background.value.unwrap_or(match is_light {
+        true => Background::Light,
+        false => Background::Dark,
+    });
     let directory = place.directory.clone();
     Outfit {
         look: Look::new(80, styles, background),

@@ -7,6 +7,7 @@ use crate::paint::{Ink, Look, clean, width};
 use crate::place::Place;
 use crate::settings::{Set, Settings};
 use codelet_agent::session::SummaryBy;
+use codelet_terminal::render::Background;
 
 /// Prints the settings as they hold in a folder. Keys are named, never shown.
 ///
@@ -70,6 +71,16 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row("patience", &settings.patience, |seconds| format!("{seconds} s")),
         row("idle_timeout", &settings.idle_timeout, |seconds| {
             seconds.map_or("the provider's".to_owned(), |seconds| format!("{seconds} s"))
+        }),
+        row("background", &settings.background, |background| {
+            let name = background.map(|background| match background {
+                Background::Light => "light",
+                Background::Dark => "dark",
+            });
+            name.unwrap_or("what the terminal says").to_owned()
+        }),
+        row("local_ports", &settings.local_ports, |ports| {
+            ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
         }),
     ];
     for vendor in codelet_providers::vendor::vendors() {

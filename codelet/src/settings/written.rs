@@ -6,6 +6,7 @@ use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
+use codelet_terminal::render::Background;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use std::collections::BTreeMap;
@@ -44,6 +45,9 @@ pub(super) struct Written {
     pub patience: Option<u64>,
     #[serde(deserialize_with = "idle_timeout")]
     pub idle_timeout: Option<u64>,
+    #[serde(deserialize_with = "background")]
+    pub background: Option<Background>,
+    pub local_ports: Option<Vec<u16>>,
     pub keys: BTreeMap<String, Key>,
     pub models: BTreeMap<String, ModelFile>,
     pub mcp: BTreeMap<String, ServerFile>,
@@ -315,4 +319,5 @@ names! {
     permission: Permission;
     summary: SummaryBy;
     economics: Preset;
+    background: Background;
 }

@@ -6,10 +6,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod endings;
+mod keys;
+mod lines;
+mod local;
 mod meanwhile;
 mod pauses;
 mod pictures;
 mod pipes;
+mod questions;
 mod slow;
 mod small;
 mod story;

@@ -1,0 +1,87 @@
+//! Before somebody permits something they can see all of it, and what they press too early goes nowhere.
+
+use crate::common::agent::Bench;
+use crate::common::pty::{Session, Terminal};
+use crate::{SIZE, leave, open, server};
+use codelet_testkit::server::Reply;
+use serde_json::json;
+
+#[test]
+fn the_end_of_a_long_change_is_unfolded_while_the_question_stands() {
+    let text: String = (1..=900).map(|n| format!("row {n}\n")).collect();
+    let (bench, server) = (
+        Bench::new(),
+        server([
+            Reply::call("Write", json!({"file_path": "long.txt", "content": text})),
+            Reply::text("Written."),
+        ]),
+    );
+    let mut terminal = Terminal::start(&bench, &server, &["--permission", "read"], SIZE);
+    terminal.say("Write it.");
+    terminal.wait("Ctrl-O shows all of it");
+    assert!(!terminal.text().contains("row 900"));
+    terminal.see("[y] yes, once");
+    terminal.send(b"\x0f");
+    terminal.wait("row 900");
+    // The question stands as it stood.
+    terminal.see("[y] yes, once");
+    assert!(!bench.work.join("long.txt").exists());
+    terminal.answer("y");
+    terminal.wait("Written.");
+    assert_eq!(bench.read("long.txt"), text);
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn an_answer_that_came_too_early_is_not_sent_with_the_next_prompt() {
+    let call = |command: &str| Reply::call("Bash", json!({"command": command}));
+    let (_bench, server, mut terminal) = open([
+        call("true one"),
+        call("true two"),
+        Reply::text("Done."),
+        Reply::text("Next."),
+    ]);
+    terminal.say("Do both.");
+    terminal.answer("y");
+    terminal.see("Permit Bash true two?");
+    terminal.send(b"yyy");
+    terminal.wait_until("an empty line and the answers", |screen| {
+        screen.contains("[y] yes, once") && screen.lines().any(|line| line.trim_end() == "›")
+    });
+    terminal.answer("y");
+    terminal.wait("Done.");
+    terminal.say("Go on.");
+    terminal.wait("Next.");
+    let record = server.record();
+    let last = record
+        .exchanges
+        .last()
+        .unwrap()
+        .request
+        .user_texts()
+        .last()
+        .map(|text| (*text).to_owned());
+    assert_eq!(last.as_deref(), Some("Go on."));
+    drop(record);
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn an_export_replaces_no_file_but_an_earlier_export() {
+    let (bench, server, mut terminal) = open([]);
+    bench.file("a.rs", "fn main() {}\n");
+    bench.file("own.html", "<!DOCTYPE html>\n<html><head></head></html>\n");
+    for name in ["a.rs", "own.html"] {
+        terminal.say(&format!("/export {name}"));
+        terminal.wait(&format!("{name} is there already and is no export"));
+    }
+    assert_eq!(bench.read("a.rs"), "fn main() {}\n");
+    for (times, name) in [(1, "new.json"), (2, "new.json"), (1, "new.html"), (2, "new.html")] {
+        terminal.say(&format!("/export {name}"));
+        terminal.wait_for(&format!("is in {name};"), times);
+    }
+    terminal.say("/export a.rs --force");
+    terminal.wait("is in a.rs;");
+    assert!(bench.read("a.rs").starts_with('{'));
+    leave(&mut terminal, &server);
+}
