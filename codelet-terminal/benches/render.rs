@@ -1,14 +1,22 @@
-//! What it costs to show text: streamed Markdown, plain text, code, a tool's whole output, and the slowest single push.
+//! What it costs to show text: streamed Markdown, plain text, code, a tool's whole output, the slowest single push, and all
+//! of it from the events to the bytes that a terminal is sent.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use codelet_agent::event::Event;
 use codelet_context::body::Body;
-use codelet_terminal::render::{Background, Look, Markdown, Role, Styles, Unfolding};
+use codelet_terminal::render::{Background, Look, Markdown, Renderer, Role, Styles, Unfolding};
+use codelet_terminal::screen::{Frame, Screen};
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
+use ratatui::text::Line;
+use std::collections::VecDeque;
+use std::time::Duration;
 
 const TORTURE: &str = include_str!("../tests/markdown/torture.md");
 /// What a terminal's frame may bring at most when a session is replayed.
 const FRAME: usize = 64 * 1024;
+/// What one frame finishes at most.
+const DRAWN: usize = 16 * 1024;
 const ALL: usize = 10_000_000;
 
 fn main() {
@@ -89,4 +97,53 @@ fn unfold_10_mb(bencher: Bencher<'_, '_>) {
         }
         lines
     });
+}
+
+/// What stands below what is finished, as a session draws it.
+fn frame(renderer: &Renderer, now: Duration) -> Frame {
+    let mut rows = renderer.live(20, now);
+    rows.push("› ".into());
+    rows.push(renderer.status(now));
+    Frame {
+        cursor: Some((0, 2)),
+        rows,
+    }
+}
+
+/// An answer as it streams, from the event to the bytes that a terminal is sent: each frame has what came since the last
+/// one, and at most what a terminal takes at once.
+#[divan::bench(args = ["torture", "prose", "plain", "line", "code", "table"], sample_count = 5, sample_size = 1)]
+fn shown(bencher: Bencher<'_, '_>, kind: &str) {
+    let text = text(kind, ALL);
+    bencher.counter(BytesCount::of_str(&text)).bench(|| {
+        let mut renderer = Renderer::new(look());
+        let mut screen = Screen::new(std::io::sink(), (101, 30));
+        let mut finished: VecDeque<Line<'static>> = VecDeque::new();
+        let mut now = Duration::ZERO;
+        let mut rest = text.as_str();
+        while !rest.is_empty() || !finished.is_empty() {
+            let mut bytes = 0;
+            while bytes < DRAWN && !rest.is_empty() {
+                let (part, more) = rest.split_at(rest.floor_char_boundary(48).max(1));
+                finished.extend(renderer.on(&Event::Text(part.to_owned()), now));
+                (rest, bytes) = (more, bytes + part.len());
+            }
+            let some: Vec<Line<'static>> = finished.drain(..finished.len().min(400)).collect();
+            now += Duration::from_millis(1);
+            screen.draw(&some, frame(&renderer, now)).unwrap();
+        }
+    });
+}
+
+/// One frame with all that it finishes at most, from the events to the bytes: this must stay far below 16 ms.
+#[divan::bench(args = ["torture", "prose", "plain", "line", "code", "table"], sample_count = 100, sample_size = 1)]
+fn one_frame(bencher: Bencher<'_, '_>, kind: &str) {
+    let text = text(kind, DRAWN);
+    bencher
+        .with_inputs(|| (Renderer::new(look()), Screen::new(std::io::sink(), (101, 30))))
+        .bench_local_values(|(mut renderer, mut screen)| {
+            let finished = renderer.on(&Event::Text(text.clone()), Duration::ZERO);
+            screen.draw(&finished, frame(&renderer, Duration::ZERO)).unwrap();
+            renderer
+        });
 }
