@@ -271,7 +271,7 @@ fn what_is_said_during_an_idle_request_does_not_wait_for_it() {
     terminal.say("Hi.");
     terminal.see("Hello.");
     block_on(gate.reached());
-    terminal.see("keeping the cache alive");
+    terminal.see("keep-alive");
     terminal.say("Quick!");
     terminal.see("At once.");
     leave(&mut terminal, &server);
