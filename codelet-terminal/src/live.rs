@@ -91,6 +91,8 @@ pub(crate) struct Live {
     is_gone: bool,
     /// Ctrl-Z was pressed: the terminal is taken back when the process goes on, or at this time if it was never stopped.
     suspended: Option<Instant>,
+    /// When that time came.
+    awake: Option<Instant>,
     /// The same for whoever lays lines out elsewhere.
     shared: Shared,
 }
@@ -142,6 +144,7 @@ impl Live {
             wishes: VecDeque::new(),
             is_gone: false,
             suspended: None,
+            awake: None,
             shared,
         })
     }
@@ -408,7 +411,7 @@ impl Live {
             text = answer(&mut self.edited) => Came::Edited(text.unwrap_or_else(|| Err("the editor could not be waited for".to_owned()))),
             () = until(self.escape) => Came::Escape,
             () = until(self.over) => Came::Pasted,
-            () = until(self.suspended) => Came::GoOn,
+            () = until(self.suspended) => Came::Awake,
             () = until(self.due) => Came::Frame,
             told = told.recv() => Came::Told(told),
         }
@@ -431,6 +434,12 @@ impl Live {
             // While an editor has the terminal, it is the editor's.
             Came::GoOn if self.edited.is_some() => {}
             Came::GoOn if self.suspended.is_some() => self.resume(),
+            // The time was over when the process went on, and the signal comes behind it.
+            Came::GoOn if self.awake.take().is_some_and(|awake| now < awake + SLOW) => {}
+            Came::Awake => {
+                self.awake = Some(now);
+                self.resume();
+            }
             Came::GoOn => {
                 // Whoever stopped us from outside has used the terminal meanwhile.
                 self.tty.lend();
@@ -510,6 +519,7 @@ enum Came {
     Edited(Result<String, String>),
     Size,
     GoOn,
+    Awake,
     Interrupt,
     Terminate,
     Quit,
