@@ -176,26 +176,27 @@ impl<W: Write> Screen<W> {
 pub fn push_line(out: &mut String, line: &Line<'_>, columns: usize) {
     let mut left = columns;
     'line: for span in &line.spans {
-        let codes = codes(line.style.patch(span.style));
-        if !codes.is_empty() {
-            let _ = write!(out, "\x1b[{codes}m");
-        }
-        for c in span.content.chars() {
-            // Whoever made the line has made it harmless; this is the last place where that can be made sure of.
-            let width = match c.width() {
-                Some(width) => width,
-                None => continue,
-            };
-            if width > left {
-                if !codes.is_empty() {
-                    out.push_str("\x1b[0m");
+        let has_style = push_style(out, line.style.patch(span.style));
+        let text = span.content.as_ref();
+        if text.len() <= left && text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+            // Most text is of the plainest kind, and is one column for each of its bytes.
+            out.push_str(text);
+            left -= text.len();
+        } else {
+            for c in text.chars() {
+                // Whoever made the line has made it harmless; this is the last place where that can be made sure of.
+                let Some(width) = c.width() else { continue };
+                if width > left {
+                    if has_style {
+                        out.push_str("\x1b[0m");
+                    }
+                    break 'line;
                 }
-                break 'line;
+                left -= width;
+                out.push(c);
             }
-            left -= width;
-            out.push(c);
         }
-        if !codes.is_empty() {
+        if has_style {
             out.push_str("\x1b[0m");
         }
     }
@@ -206,31 +207,54 @@ pub fn words(line: &Line<'_>) -> String {
     line.spans.iter().map(|span| span.content.as_ref()).collect()
 }
 
-fn codes(style: Style) -> String {
-    let mut codes: Vec<String> = Vec::new();
+/// What makes the text behind it look so; says whether that is anything.
+fn push_style(out: &mut String, style: Style) -> bool {
+    let begin = out.len();
+    let mut push = |code: u8| {
+        out.push_str(if out.len() == begin { "\x1b[" } else { ";" });
+        let _ = write!(out, "{code}");
+    };
     for (modifier, code) in [
-        (Modifier::BOLD, "1"),
-        (Modifier::DIM, "2"),
-        (Modifier::ITALIC, "3"),
-        (Modifier::UNDERLINED, "4"),
-        (Modifier::REVERSED, "7"),
-        (Modifier::CROSSED_OUT, "9"),
+        (Modifier::BOLD, 1),
+        (Modifier::DIM, 2),
+        (Modifier::ITALIC, 3),
+        (Modifier::UNDERLINED, 4),
+        (Modifier::REVERSED, 7),
+        (Modifier::CROSSED_OUT, 9),
     ] {
         if style.add_modifier.contains(modifier) {
-            codes.push(code.to_owned());
+            push(code);
         }
     }
-    codes.extend(style.fg.and_then(|color| code(color, 30)));
-    codes.extend(style.bg.and_then(|color| code(color, 40)));
-    codes.join(";")
+    for (color, base) in [(style.fg, 30), (style.bg, 40)] {
+        match color.map(|color| code(color, base)) {
+            None | Some(Code::None) => {}
+            Some(Code::Basic(code)) => push(code),
+            Some(Code::Indexed(number)) => [base + 8, 5, number].into_iter().for_each(&mut push),
+            Some(Code::Rgb(red, green, blue)) => [base + 8, 2, red, green, blue].into_iter().for_each(&mut push),
+        }
+    }
+    let is_any = out.len() > begin;
+    if is_any {
+        out.push('m');
+    }
+    is_any
+}
+
+/// How a colour is asked for.
+enum Code {
+    None,
+    Basic(u8),
+    Indexed(u8),
+    Rgb(u8, u8, u8),
 }
 
 /// The code of a colour: `base` is 30 for the text and 40 behind it.
-fn code(color: Color, base: u8) -> Option<String> {
-    let basic = |number: u8| Some((base + number).to_string());
-    let bright = |number: u8| Some((base + 60 + number).to_string());
+fn code(color: Color, base: u8) -> Code {
+    let basic = |number: u8| Code::Basic(base + number);
+    let bright = |number: u8| Code::Basic(base + 60 + number);
     match color {
-        Color::Reset => None,
+        Color::Reset => Code::None,
         Color::Black => basic(0),
         Color::Red => basic(1),
         Color::Green => basic(2),
@@ -247,8 +271,8 @@ fn code(color: Color, base: u8) -> Option<String> {
         Color::LightMagenta => bright(5),
         Color::LightCyan => bright(6),
         Color::White => bright(7),
-        Color::Indexed(number) => Some(format!("{};5;{number}", base + 8)),
-        Color::Rgb(red, green, blue) => Some(format!("{};2;{red};{green};{blue}", base + 8)),
+        Color::Indexed(number) => Code::Indexed(number),
+        Color::Rgb(red, green, blue) => Code::Rgb(red, green, blue),
     }
 }
 
