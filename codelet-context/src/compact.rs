@@ -375,6 +375,7 @@ impl<'a> Work<'a> {
         // Not even so: nothing but the last step.
         let mut drafts = self.select(last, last);
         draft::drop_free_thinking(&mut drafts, &mut self.archive);
+        let floor = budget.saturating_sub(room::overhead(&drafts));
         room::squeeze(&mut drafts, floor, &mut self.archive);
         self.finish(
             Kept {

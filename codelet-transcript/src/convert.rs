@@ -10,7 +10,7 @@ use crate::envelope;
 use crate::extra::VENDOR;
 use crate::format::Format;
 use crate::gemini::answer;
-use crate::ids::{LONGEST_IN_CHAT, name_for_all, spelled_for_all};
+use crate::ids::{LONGEST_IN_CHAT, name_for_all, plain_id};
 use crate::pictures;
 use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
@@ -376,7 +376,7 @@ struct Ids {
 
 impl Ids {
     fn of(&mut self, id: &Arc<str>) -> Arc<str> {
-        let spelled = spelled_for_all(id).map_or_else(|| id.clone(), Arc::from);
+        let spelled = plain_id(id);
         if self.used.insert(spelled.clone()) {
             return spelled;
         }

@@ -45,6 +45,13 @@ pub(crate) fn spelled_for_all(id: &str) -> Option<String> {
     (!is_taken).then(|| anew(id))
 }
 
+/// The same without what tells it from other ids, for who sees to it that none is used twice.
+pub(crate) fn plain_id(id: &str) -> Arc<str> {
+    let letters = id.chars().map(|c| if is_plain(c) { c } else { '_' });
+    let plain: String = letters.take(LONGEST_IN_CHAT).collect();
+    if plain.is_empty() { "_".into() } else { plain.into() }
+}
+
 /// The id in letters that the vendor takes; `None` where it takes it as it is.
 fn spelled(id: &str, to: Format) -> Option<String> {
     let is_taken = match to {

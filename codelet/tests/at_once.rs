@@ -26,8 +26,8 @@ fn provider(replies: impl IntoIterator<Item = Reply>) -> Server {
 /// What an interrupted prompt is told to have left.
 const KEPT: &str = "kept: your prompt";
 
-/// A phase that is reached when the server has sent so much of its reply.
-fn interrupt_reply(what: &str, frames: usize, reply: impl Fn() -> Reply) {
+/// A phase that is reached when the server has sent so much of its reply, and of which a terminal shows a sign.
+fn interrupt_reply(what: &str, sign: &str, frames: usize, reply: impl Fn() -> Reply) {
     let _alone = alone();
     for kind in Kind::ALL {
         let gates: Vec<Gate> = (0..ROUNDS).map(|_| Gate::after(frames)).collect();
@@ -39,7 +39,7 @@ fn interrupt_reply(what: &str, frames: usize, reply: impl Fn() -> Reply) {
             block_on(gates[round].reached());
             if kind == Kind::Terminal {
                 // It is on the screen that something is going on.
-                session.read("waiting for the model", 1);
+                session.read(sign, 1);
             }
         });
         assert_eq!(server.record().faults(), "");
@@ -62,26 +62,26 @@ fn lines(file: &Path) -> Vec<String> {
 
 #[test]
 fn a_request_that_is_not_answered_yet_ends_at_once() {
-    interrupt_reply("a request", 0, || Reply::text("Never."));
+    interrupt_reply("a request", "waiting", 0, || Reply::text("Never."));
 }
 
 #[test]
 fn an_answer_ends_at_once() {
-    interrupt_reply("an answer", 5, || {
+    interrupt_reply("an answer", "Half an answ", 5, || {
         Reply::text("Half an answer that goes on.").in_fragments_of(6)
     });
 }
 
 #[test]
 fn thinking_ends_at_once() {
-    interrupt_reply("thinking", 4, || {
+    interrupt_reply("thinking", "thinking", 4, || {
         Reply::new().thinks("Long thoughts that go on.").in_fragments_of(6)
     });
 }
 
 #[test]
 fn the_writing_of_a_call_ends_at_once() {
-    interrupt_reply("a call that is being written", 3, || {
+    interrupt_reply("a call that is being written", "writing", 3, || {
         Reply::call("Write", json!({"file_path": "a.txt", "content": "long ".repeat(50)})).in_fragments_of(12)
     });
 }

@@ -364,9 +364,15 @@ mod tests {
             "Nothing to compact: 182,300 tokens within the budget of 200,000 · under 1 ms"
         );
         done.changed = true;
+        done.after = done.before;
         assert!(
             notice(&look, Target::Select, &done, took)
                 .starts_with("Nothing to compact: 182,300 tokens in 0 turns · mended")
+        );
+        done.after.tokens = 19;
+        assert!(
+            notice(&look, Target::Select, &done, took)
+                .starts_with("Mended: 182,300 → 19 tokens, without what no vendor takes")
         );
         let summary = Part::text_from(Origin::Summary, "Summary");
         done.view

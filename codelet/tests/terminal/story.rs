@@ -51,7 +51,7 @@ fn each_phase_shows_what_an_interruption_keeps_of_it_and_continue_goes_back() {
     terminal.resembles("story/03-esc-in-an-answer");
     terminal.say("continue");
     block_on(gates[3].reached());
-    terminal.see("writing a call of Write");
+    terminal.see("writing a call");
     terminal.interrupt();
     terminal.resembles("story/04-esc-while-a-call-is-written");
     terminal.say("continue");

@@ -69,7 +69,7 @@ fn what_is_typed_ahead_is_told_to_be_queued_and_done_in_its_order() {
 }
 
 #[test]
-fn what_is_typed_ahead_of_an_interruption_is_told_and_not_sent() {
+fn what_is_typed_ahead_of_an_interruption_is_kept_and_not_sent() {
     let gate = Gate::after(3);
     let (_bench, server, mut typed) = open([Reply::text("An answer.").gated(&gate), Reply::text("Another.")]);
     typed.say("A question.");
@@ -77,8 +77,8 @@ fn what_is_typed_ahead_of_an_interruption_is_told_and_not_sent() {
     typed.say("Meant for the answer.");
     typed.wait("queued: Meant for the answer.");
     typed.interrupt();
-    typed.wait("kept: ");
-    typed.wait("not done: Meant for the answer.");
+    typed.wait("kept: your prompt");
+    typed.wait("kept: Meant for the answer.");
     typed.rest();
     typed.say("Something else.");
     typed.wait("Another.");
