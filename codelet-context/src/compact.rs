@@ -345,10 +345,7 @@ impl<'a> Work<'a> {
         let outputs = messages[last..].iter().flat_map(|message| &message.parts);
         let outputs = outputs.filter(|part| matches!(part, Part::ToolResult(_)));
         let last_cap = room::last_cap(outputs.map(tokens::estimate_part).collect(), budget, self.is_seen(last));
-        let weight = |message: usize| {
-            let cap = if message < last { output_cap } else { last_cap };
-            room::weigh(&messages[message], cap)
-        };
+        let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let kept = select::within(
             room::share(budget, room::KEPT_SHARE),
             messages,

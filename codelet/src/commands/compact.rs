@@ -359,12 +359,12 @@ mod tests {
             tokens: 182_300,
             ..done.before
         };
+        done.after = done.before;
         assert_eq!(
             notice(&look, Target::Budget(200_000), &done, Duration::ZERO),
             "Nothing to compact: 182,300 tokens within the budget of 200,000 · under 1 ms"
         );
         done.changed = true;
-        done.after = done.before;
         assert!(
             notice(&look, Target::Select, &done, took)
                 .starts_with("Nothing to compact: 182,300 tokens in 0 turns · mended")
