@@ -294,7 +294,7 @@ pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
         .map(|(at, message)| (format!("#{at}"), quote(message)))
         .collect();
     if !prompts.is_empty() {
-        lines.push(heading(look, "Prompts that can be pinned with what was done"));
+        lines.push(heading(look, "Prompts that can be pinned by their number"));
         let from = prompts.len().saturating_sub(LISTED);
         table(look, &prompts[from..], &mut lines);
     }
