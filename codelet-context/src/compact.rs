@@ -21,7 +21,7 @@ use crate::body::Body;
 use crate::candidates::Candidates;
 use crate::cut;
 use crate::digest;
-use crate::draft::{self, Draft};
+use crate::draft::{self, Class, Draft};
 use crate::history::History;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::pack::{self, Choice, Task, Use};
@@ -373,7 +373,16 @@ impl<'a> Work<'a> {
         let mut drafts = self.select(last, last);
         draft::drop_free_thinking(&mut drafts, &mut self.archive);
         let floor = budget.saturating_sub(room::overhead(&drafts));
-        room::squeeze(&mut drafts, floor, &mut self.archive);
+        if !room::squeeze(&mut drafts, floor, &mut self.archive) {
+            // Each to the end at once: not everything that was cut gently can be cut further, and this is the smallest there is.
+            drafts = self.select(last, last);
+            draft::drop_free_thinking(&mut drafts, &mut self.archive);
+            for class in Class::ALL {
+                if room::whole(&drafts) > floor {
+                    draft::shorten(&mut drafts, class, 0, &mut self.archive);
+                }
+            }
+        }
         self.finish(
             Kept {
                 start: last,

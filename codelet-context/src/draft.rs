@@ -259,12 +259,23 @@ pub(crate) fn opaque_marker(opaque: &Opaque, why: &str, reason: &'static str, ar
 
 /// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape.
 fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
-    let whole = call.parameters.json().clone();
-    if call.cut.is_some() || whole.len() <= bytes {
+    if call.parameters.json().len() <= bytes {
         return;
     }
+    // What was cut before is cut anew from the whole.
+    let (whole, mut map) = match &call.cut {
+        None => (call.parameters.json().clone(), call.parameters.as_map().clone()),
+        Some(handle) => {
+            let kept = archive.get(handle.as_str()).map(|removed| removed.body.clone());
+            let Some(whole) = kept else { return };
+            match serde_json::from_str(whole.as_str()) {
+                Ok(Value::Object(map)) => (whole, map),
+                _ => return,
+            }
+        }
+    };
     let mut lengths = Vec::new();
-    visit(&mut Value::Object(call.parameters.as_map().clone()), 0, &mut |string| {
+    visit(&mut Value::Object(map.clone()), 0, &mut |string| {
         lengths.push(string.len() as Tokens)
     });
     let long: Tokens = lengths.iter().filter(|&&length| length > SHORT_STRING as Tokens).sum();
@@ -278,7 +289,6 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
     );
     let cap = (cap as usize).max(SHORT_STRING);
     let handle = archive.keep(&whole, &call.tool, REASON);
-    let mut map = call.parameters.as_map().clone();
     let mut first = true;
     for value in map.values_mut() {
         visit(value, 0, &mut |string| {
@@ -308,7 +318,7 @@ fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
         let marker = cut::marker("parameters", whole.len(), "removed", &handle);
         parameters = Parameters::new([(String::from("cut"), Value::String(marker))].into_iter().collect());
     }
-    if parameters.json().len() < whole.len() {
+    if parameters.json().len() < call.parameters.json().len() {
         call.parameters = parameters;
         call.cut = Some(handle);
     }

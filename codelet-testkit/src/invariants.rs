@@ -324,12 +324,17 @@ fn nothing_is_lost(messages: &[Message], view: &View) -> Kept {
 /// Each handle beside a shown part restores what stood there, and each in a heading of the summary something that was kept.
 fn handles_restore(messages: &[Message], view: &View) -> Kept {
     let mut original = HashSet::new();
-    // What was said in each call, and what came back; an id may have been used again.
+    // What was said in each call, and what came back, where ids tell calls apart.
     let mut of_call: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut calls: HashMap<&str, usize> = HashMap::new();
+    let mut is_clear = true;
     for part in messages.iter().flat_map(|message| &message.parts) {
         bodies(part, &mut original);
         if let Some(id) = call_id(part) {
             bodies(part, of_call.entry(id).or_default());
+            let count = calls.entry(id).or_default();
+            *count += usize::from(matches!(part, Part::ToolCall(_)));
+            is_clear &= *count == 1 && !id.trim().is_empty();
         }
     }
     let kept = |handle: &str| {
@@ -343,7 +348,7 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
                 let start: String = text.chars().take(200).collect();
                 format!("handle {handle} restores what was never there: {start}")
             })?;
-            let own = call_id(part).and_then(|id| of_call.get(id));
+            let own = call_id(part).filter(|_| is_clear).and_then(|id| of_call.get(id));
             ensure(own.is_none_or(|own| own.contains(text)), || {
                 format!("handle {handle} restores what another call said")
             })?;
