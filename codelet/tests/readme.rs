@@ -26,6 +26,8 @@ fn the_readme_shows_what_is_printed() {
     let mut command = codelet(&args);
     command.current_dir(root);
     let mut terminal = Terminal::run(&Bench::new(), command, SIZE);
+    // The notice comes last.
+    terminal.ends_in(" ms\r\n");
     assert_eq!(terminal.end(), 0);
     let printed = shortened(terminal.text().trim_end());
     if std::env::var_os("CODELET_BLESS").is_some() {
