@@ -370,13 +370,11 @@ impl<'a> Work<'a> {
             return self.finish(kept, drafts, Some(budget));
         }
         // Not even so: nothing but the last step.
-        let mut drafts = self.select(last, last);
-        draft::drop_free_thinking(&mut drafts, &mut self.archive);
+        let mut drafts = self.last_step(last);
         let floor = budget.saturating_sub(room::overhead(&drafts));
         if !room::squeeze(&mut drafts, floor, &mut self.archive) {
             // Each to the end at once: not everything that was cut gently can be cut further, and this is the smallest there is.
-            drafts = self.select(last, last);
-            draft::drop_free_thinking(&mut drafts, &mut self.archive);
+            drafts = self.last_step(last);
             for class in Class::ALL {
                 if room::whole(&drafts) > floor {
                     draft::shorten(&mut drafts, class, 0, &mut self.archive);
@@ -391,6 +389,13 @@ impl<'a> Work<'a> {
             drafts,
             Some(budget),
         )
+    }
+
+    /// What stands always, and the last complete step, which begins here, without thinking that nobody wants back.
+    fn last_step(&mut self, last: usize) -> Vec<Draft> {
+        let mut drafts = self.select(last, last);
+        draft::drop_free_thinking(&mut drafts, &mut self.archive);
+        drafts
     }
 
     /// Whether the model has seen the outputs of the last complete step, which begins here. Of a conversation that somebody

@@ -47,8 +47,7 @@ pub(crate) fn spelled_for_all(id: &str) -> Option<String> {
 
 /// The same without what tells it from other ids, for who sees to it that none is used twice.
 pub(crate) fn plain_id(id: &str) -> Arc<str> {
-    let letters = id.chars().map(|c| if is_plain(c) { c } else { '_' });
-    let plain: String = letters.take(LONGEST_IN_CHAT).collect();
+    let plain: String = plain_letters(id).take(LONGEST_IN_CHAT).collect();
     if plain.is_empty() { "_".into() } else { plain.into() }
 }
 
@@ -66,6 +65,11 @@ fn spelled(id: &str, to: Format) -> Option<String> {
 /// Letters that every vendor takes in an id.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// The same text in such letters.
+fn plain_letters(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().map(|c| if is_plain(c) { c } else { '_' })
 }
 
 /// Whether the vendor of this form takes this as a tool's name.
@@ -93,22 +97,24 @@ pub(crate) fn name_for_all(name: &Arc<str>) -> Arc<str> {
         return name.clone();
     }
     let first = if begins_well(name) { None } else { Some('_') };
-    let letters = first
-        .into_iter()
-        .chain(name.chars().map(|c| if is_plain(c) { c } else { '_' }));
-    let spelled: String = letters.collect();
+    let spelled: String = first.into_iter().chain(plain_letters(name)).collect();
     if spelled.len() <= LONGEST_NAME {
         return spelled.into();
     }
     let stem = &spelled[..LONGEST_NAME - DIGITS - 1];
-    format!("{stem}_{:013x}", hash(name) >> 12).into()
+    told_apart(stem, name).into()
 }
 
 /// Another id for this one. It follows from the old one alone, so that it is the same in each request, and ids that differ
 /// in nothing but what is replaced or cut stay different.
 fn anew(id: &str) -> String {
-    let stem = id.chars().take(STEM).map(|c| if is_plain(c) { c } else { '_' });
-    format!("{}_{:013x}", stem.collect::<String>(), hash(id) >> 12)
+    let stem: String = plain_letters(id).take(STEM).collect();
+    told_apart(&stem, id)
+}
+
+/// A stem with [`DIGITS`] digits of the hash of the whole behind it.
+fn told_apart(stem: &str, whole: &str) -> String {
+    format!("{stem}_{:0DIGITS$x}", hash(whole) >> (64 - 4 * DIGITS))
 }
 
 /// FNV-1a, which is the same on every machine.
