@@ -99,10 +99,7 @@ pub(crate) async fn stream(
             }
         };
         quiet.heard();
-        if delta == Delta::Alive {
-            continue;
-        }
-        has_begun = true;
+        has_begun |= delta != Delta::Alive;
         let event = match delta {
             Delta::Text(more) => {
                 text.push_str(&more);

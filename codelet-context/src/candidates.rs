@@ -1,19 +1,25 @@
 //! Which lines of a long history may still be chosen.
 //!
 //! The room in a window stays the same while a session grows, so a line that was far from being chosen once is further from it
-//! each time. A compaction therefore hands on the lines that the next one should look at, a few times as many as there was
-//! room for. Without that each compaction of a session would take longer than the one before. Nothing is lost by it: the
-//! lines that are no longer looked at are in the archive as before.
+//! each time. A compaction therefore hands on the lines that the next one should look at: those that are quoted or shown, and
+//! as many again as there was room for. Without that each compaction of a session would take longer than the one before. What
+//! the user names is looked at again. Nothing is lost by it: the lines that are no longer looked at are in the archive as before.
 
+use crate::index::{BlockKind, Index, NONE};
 use crate::items::KINDS;
+use crate::marked::Marked;
+use crate::relevance::REACH;
+use crate::value;
+use std::borrow::Cow;
 use std::ops::Range;
 
-/// Lines that take this many times the room are handed on …
-const ROOMS: usize = 2;
-/// … once there are more than that by a quarter, so that the choice is not made for a handful.
+/// Lines are left out once there are more than fill the room by a quarter, so that the choice is not made for a handful.
 const SLACK: u64 = 4;
 /// With this many times the room, what was passed over may be worth it after all, and everything is looked at.
 const WIDER: f64 = 1.5;
+
+/// Where the user's words lead back to more than one line in so many, everything is looked at.
+const MANY: u32 = 4;
 
 /// What a compaction looks at; by default everything.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +42,8 @@ pub(crate) struct Ranked {
     pub bytes: Option<u32>,
     /// What it is worth per byte at best; not negative.
     pub worth: f32,
+    /// The line that stands before anything of its unit, which is handed on with it, or [`NONE`].
+    pub first: u32,
 }
 
 impl Candidates {
@@ -45,11 +53,18 @@ impl Candidates {
         if Self::is_few(ranked.iter().filter_map(|line| line.bytes).map(u64::from).sum(), room) {
             return None;
         }
-        let most = room.saturating_mul(ROOMS);
-        let lowest = lowest(ranked, most);
+        let lowest = lowest(ranked, room);
         let is_kept = |line: &&Ranked| line.bytes.is_none() || bucket(line.worth) >= lowest;
+        let mut lines: Vec<u32> = Vec::new();
+        for line in ranked.iter().filter(is_kept) {
+            lines.extend((line.first != NONE).then_some(line.first));
+            lines.push(line.line);
+        }
+        // A command goes with its output, and mostly stands before it.
+        lines.sort();
+        lines.dedup();
         Some(Candidates {
-            lines: ranked.iter().filter(is_kept).map(|line| line.line).collect(),
+            lines,
             until: count,
             room,
             sums,
@@ -59,13 +74,97 @@ impl Candidates {
 
     /// Whether lines of so many bytes may all be looked at, for a choice with this room.
     pub fn is_few(bytes: u64, room: usize) -> bool {
-        let most = room.saturating_mul(ROOMS) as u64;
-        bytes <= most.saturating_add(most / SLACK)
+        let room = room as u64;
+        bytes <= room.saturating_add(room / SLACK)
     }
 
-    /// Whether they will do for this many bytes of quoted lines.
-    pub fn will_do_for(&self, room: usize) -> bool {
-        room as f64 <= self.room as f64 * WIDER
+    /// What a choice with this many bytes of quoted lines looks at: these, and what the user has named since they were picked.
+    pub fn for_room(&self, index: &Index, room: usize) -> Cow<'_, Self> {
+        if room as f64 > self.room as f64 * WIDER {
+            return Cow::default();
+        }
+        let named = self.named_since(index);
+        if named.len() > (self.until / MANY) as usize {
+            return Cow::default();
+        }
+        if named.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut lines = [&*self.lines, &*named].concat();
+        // Few runs that ascend.
+        lines.sort();
+        lines.dedup();
+        Cow::Owned(Candidates {
+            lines,
+            until: self.until,
+            room: self.room,
+            sums: self.sums,
+            bytes: self.bytes,
+        })
+    }
+
+    /// The lines before `until` that the prompts behind it lead back to: those near a name that a prompt says, unless many
+    /// messages say it, and those of a file that a prompt names; with the commands that go with them.
+    fn named_since(&self, index: &Index) -> Vec<u32> {
+        let new = index.blocks.partition_point(|block| block.lines.start < self.until);
+        let prompts = index.blocks[new..]
+            .iter()
+            .filter(|block| block.kind == BlockKind::Prompt);
+        // The names are few, and looked for in every line.
+        let mut said = Marked::default();
+        said.make_room(index.items.len());
+        let mut is_any = false;
+        for line in prompts.flat_map(|block| block.lines.clone()) {
+            for &name in index.names_of(line as usize) {
+                said.mark(name);
+                is_any = true;
+            }
+        }
+        let mut named = Vec::new();
+        if !is_any {
+            return named;
+        }
+        let frequent = value::frequent(index);
+        let is_rare = |name: u32| index.items[name as usize].messages <= frequent;
+        for (number, block) in index.blocks[..new].iter().enumerate() {
+            let before = named.len();
+            if index.shows_file_named(number, |name| said.has(name)) {
+                named.extend(block.lines.clone());
+            } else {
+                let mut done = block.lines.start;
+                for line in block.lines.clone() {
+                    let mut names = index.names_of(line as usize).iter();
+                    if names.any(|&name| said.has(name) && is_rare(name)) {
+                        let end = (line + REACH + 1).min(block.lines.end);
+                        named.extend(line.saturating_sub(REACH).max(done)..end);
+                        done = end;
+                    }
+                }
+            }
+            let lead = index.blocks[block.unit(number)].lead.start;
+            if named.len() > before && lead != NONE {
+                named.push(lead);
+            }
+        }
+        named
+    }
+
+    /// The estimated tokens of the history whose lines were never passed over, since they are newer.
+    pub fn new_tokens(&self, index: &Index) -> u32 {
+        let new = index.blocks.partition_point(|block| block.lines.start < self.until);
+        let from = index.blocks.get(new).map_or(index.position, |block| block.position);
+        index.position.saturating_sub(from)
+    }
+
+    /// These lines, which ascend, of so many, for a choice among things of one kind: there is no scale between kinds.
+    pub fn only(lines: Vec<u32>, count: u32) -> Self {
+        Candidates {
+            lines,
+            until: count.max(1),
+            room: 0,
+            sums: [1.0; KINDS],
+            bytes: 0,
+        }
     }
 
     /// Whether every line is looked at.
@@ -108,16 +207,20 @@ fn bucket(worth: f32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compact;
     use crate::digest::{
         self,
         tests::{run, with_task},
     };
     use crate::history::History;
+    use crate::message::Message;
     use crate::pack::{self, Choice, Task};
     use proptest::prelude::*;
 
     fn chosen(history: &History, bytes: usize, candidates: Option<&Candidates>) -> Choice {
+        let candidates = candidates.map(|candidates| candidates.for_room(history.index(), bytes));
         with_task(history, bytes, |task, units| {
+            let candidates = candidates.as_deref();
             let task = Task { candidates, ..task };
             pack::choose(&task, |taken| digest::render(task.index, units, taken)).1
         })
@@ -133,6 +236,8 @@ mod tests {
         let mut candidates = Candidates::default();
         let mut counts = Vec::new();
         for round in 0..12 {
+            let prompt = format!("What becomes of part_3_{round}?");
+            history.append(Message::user(prompt.as_str()));
             for number in 0..20 {
                 let output: String = (0..40)
                     .map(|line| format!("let part_{number}_{line} = compute_{round}({});\n", line * 7))
@@ -179,7 +284,7 @@ mod tests {
                 prop_assert!(all || candidates.within(line..line + 1).next() == Some(line));
             }
             let index = history.index();
-            let units = digest::units(index, history.messages(), |_| None);
+            let units = digest::units(index, history.messages(), |_| true, |_| None);
             prop_assert!(digest::render(index, &units, &second.taken).len() <= later);
         }
     }
@@ -191,6 +296,7 @@ mod tests {
                 line,
                 bytes: Some(100),
                 worth,
+                first: NONE,
             })
             .collect()
     }
@@ -203,12 +309,12 @@ mod tests {
     #[test]
     fn the_best_lines_are_handed_on() {
         let lines = ranked(&[1.0, 8.0, 0.5, 4.0, 2.0, 0.1, 0.2, 3.0, 0.0, 0.0]);
-        assert_eq!(picked(&lines, 200), Some(vec![1, 3, 4, 7]), "twice a room of two lines");
+        assert_eq!(picked(&lines, 400), Some(vec![1, 3, 4, 7]), "a room of four lines");
     }
 
     #[test]
     fn few_lines_are_all_looked_at_again() {
-        assert_eq!(picked(&ranked(&[1.0, 2.0, 3.0, 4.0, 5.0]), 200), None);
+        assert_eq!(picked(&ranked(&[1.0, 2.0, 3.0, 4.0, 5.0]), 400), None);
         assert_eq!(picked(&[], 0), None);
     }
 
@@ -217,13 +323,13 @@ mod tests {
         let mut lines = ranked(&[1.0, 8.0, 0.5, 4.0, 2.0, 0.1, 0.2, 3.0]);
         lines[5].bytes = None;
         lines[5].worth = 0.0;
-        assert_eq!(picked(&lines, 200), Some(vec![1, 3, 4, 5, 7]));
+        assert_eq!(picked(&lines, 400), Some(vec![1, 3, 4, 5, 7]));
     }
 
     #[test]
     fn lines_said_later_are_looked_at() {
         let lines = ranked(&[1.0, 8.0, 0.5, 4.0, 2.0, 0.1, 0.2, 3.0]);
-        let picked = Candidates::pick(&lines, 8, 200, [0.0; KINDS], 0);
+        let picked = Candidates::pick(&lines, 8, 400, [0.0; KINDS], 0);
         let within = |range| picked.as_ref().map(|picked| picked.within(range).collect::<Vec<_>>());
         assert_eq!(within(3..11), Some(vec![3, 4, 7, 8, 9, 10]));
         assert_eq!(within(9..11), Some(vec![9, 10]));
@@ -232,11 +338,117 @@ mod tests {
     }
 
     #[test]
+    fn what_the_user_names_is_looked_at_again() {
+        let mut history = History::new();
+        for number in 0..40 {
+            let around = |side: &str| {
+                (0..20)
+                    .map(|line| format!("let {side}_{number}_{line} = 1;\n"))
+                    .collect::<String>()
+            };
+            let output = format!(
+                "{}let walnut_{number} = press_it({number});\n{}",
+                around("above"),
+                around("below")
+            );
+            run(&mut history, &format!("cat src/file_{number}.rs"), &output);
+        }
+        let everything = chosen(&history, 400, Some(&Candidates::default()));
+        let candidates = everything.candidates.unwrap_or_default();
+        let looked_at = |history: &History| {
+            let index = history.index();
+            let candidates = candidates.for_room(index, 400);
+            let texts = index.blocks.iter().flat_map(|block| {
+                let lines = candidates.within(block.lines.clone());
+                lines
+                    .map(|line| index.text_of(block, line as usize).to_owned())
+                    .collect::<Vec<_>>()
+            });
+            texts.collect::<std::collections::BTreeSet<String>>()
+        };
+        let before = looked_at(&history);
+        let line = |side: &str, number: usize, line: usize| format!("let {side}_{number}_{line} = 1;");
+        let walnut = |number: usize| format!("let walnut_{number} = press_it({number});");
+        let gone = |number: &usize| {
+            !before
+                .iter()
+                .any(|line| line.contains(&format!("_{number}_")) || *line == walnut(*number))
+        };
+        let gone: Vec<usize> = (0..40).filter(gone).collect();
+        let (first, second, third) = (gone[0], gone[1], gone[2]);
+        let prompt = format!("Have a look at walnut_{first} and at file_{second}.rs.");
+        history.append(Message::user(prompt.as_str()));
+        let after = looked_at(&history);
+        assert!(after.contains(&walnut(first)), "a name");
+        assert!(
+            after.contains(&line("above", first, 19)) && after.contains(&line("below", first, 4)),
+            "beside it"
+        );
+        assert!(!after.contains(&line("above", first, 2)), "far from it");
+        assert!(
+            after.contains(&line("above", second, 2)) && after.contains(&walnut(second)),
+            "a file"
+        );
+        assert!(
+            after.contains(&format!("cat src/file_{second}.rs")),
+            "the command that printed it"
+        );
+        assert!(!after.contains(&walnut(third)), "what the prompt does not name");
+        let all: String = (0..40)
+            .map(|number| format!("walnut_{number} at file_{number}.rs, "))
+            .collect();
+        history.append(Message::user(all.as_str()));
+        assert!(
+            candidates.for_room(history.index(), 400).is_all(),
+            "whoever names everything has it looked at"
+        );
+    }
+
+    #[test]
+    fn a_look_ahead_keeps_what_would_be_quoted() {
+        let mut history = History::new();
+        history.append(Message::user("What becomes of the walnut_press?"));
+        for number in 0..60 {
+            let lines =
+                (0..30).map(|line| format!("let part_{number}_{line} = walnut_{}({});\n", line % 7, number * line));
+            run(
+                &mut history,
+                &format!("cat part_{number}.rs"),
+                &lines.collect::<String>(),
+            );
+        }
+        let ahead = compact::look_ahead(&history, 9_000, &Candidates::default());
+        assert!(count(&history, &ahead) * 3 < count(&history, &Candidates::default()));
+        assert_eq!(ahead.new_tokens(history.index()), 0);
+        let told = chosen(&history, 6_000, None);
+        let quoted = told
+            .taken
+            .iter()
+            .enumerate()
+            .filter(|(_, taken)| **taken)
+            .map(|(line, _)| line as u32);
+        let lost = quoted.filter(|&line| ahead.within(line..line + 1).next().is_none());
+        assert_eq!(lost.count(), 0);
+        run(&mut history, "make", "error: the walnut_press is stuck\n");
+        assert!(ahead.new_tokens(history.index()) > 0);
+    }
+
+    #[test]
+    fn a_command_goes_with_its_output() {
+        let mut lines = ranked(&[0.1, 8.0, 0.5, 4.0, 0.2, 3.0, 0.2, 0.1]);
+        lines[3].first = 0;
+        lines[5].first = 6;
+        lines[7].first = 4;
+        assert_eq!(picked(&lines, 300), Some(vec![0, 1, 3, 5, 6]));
+    }
+
+    #[test]
     fn with_more_room_everything_is_looked_at_again() {
         let lines = ranked(&[1.0, 8.0, 0.5, 4.0, 2.0, 0.1, 0.2, 3.0]);
         let picked = Candidates::pick(&lines, 8, 100, [0.0; KINDS], 0);
-        let will_do = |room| picked.as_ref().map(|picked| picked.will_do_for(room));
-        assert_eq!((will_do(150), will_do(151)), (Some(true), Some(false)));
+        let index = Index::default();
+        let is_all = |room| picked.as_ref().map(|picked| picked.for_room(&index, room).is_all());
+        assert_eq!((is_all(150), is_all(151)), (Some(false), Some(true)));
         assert_eq!(Candidates::default().within(2..5).collect::<Vec<_>>(), [2, 3, 4]);
     }
 }

@@ -179,6 +179,23 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates
     compaction
 }
 
+/// Which lines the next compaction of this history should look at, with so many bytes for those that are quoted, if these are
+/// the ones that it would look at now.
+pub(crate) fn look_ahead(history: &History, room: usize, candidates: &Candidates) -> Candidates {
+    let index = history.index();
+    let units = digest::units(index, history.messages(), |_| false, |_| None);
+    pack::candidates(&Task {
+        index,
+        uses: &vec![Use::Choose; index.blocks.len()],
+        shown: &[],
+        unit_of: &units.of_block,
+        units: &units.units,
+        bytes: room,
+        focus: None,
+        candidates: Some(&candidates.for_room(index, room)),
+    })
+}
+
 /// What is small already is left as it is.
 fn never_larger(compacted: Compaction, untouched: Compaction, budget: Option<Tokens>) -> Compaction {
     if compacted.after.tokens < untouched.after.tokens {
@@ -247,8 +264,12 @@ fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
             count: StrategyCount::default(),
         };
     }
-    let mut mended = History::new();
-    view.messages.iter().for_each(|message| mended.append(message.clone()));
+    // What is known of its messages holds where others only follow them, as after a call that nobody answered.
+    let mut mended = if same { history.clone() } else { History::new() };
+    let known = mended.messages().len();
+    view.messages[known..]
+        .iter()
+        .for_each(|message| mended.append(message.clone()));
     Mended {
         history: Cow::Owned(mended),
         view,
@@ -310,7 +331,7 @@ impl<'a> Work<'a> {
     fn untouched(&self, view: &View) -> Compaction {
         let kept = Fate {
             kind: FateKind::Kept,
-            why: String::from("as it was"),
+            why: Cow::Borrowed("as it was"),
         };
         let size = Size::of(&view.messages);
         Compaction {
@@ -644,39 +665,36 @@ impl<'a> Work<'a> {
 
     /// Which blocks are shown, and which may give lines to the digest.
     fn uses(&self, drafts: &[Draft]) -> Vec<Use> {
-        let mut shown: HashMap<(u32, u32), bool> = HashMap::new();
+        let index = self.history.index();
+        let mut uses = vec![Use::Choose; index.blocks.len()];
         for draft in drafts {
-            for (&source, part) in draft.parts.iter().zip(&draft.message.parts) {
-                shown.insert((draft.source as u32, source), fate::is_whole(part));
+            let whole: Vec<bool> = draft.message.parts.iter().map(fate::is_whole).collect();
+            for number in index.blocks_of(draft.source as u32) {
+                let place = draft.parts.binary_search(&index.blocks[number].part);
+                if place.is_ok_and(|at| whole.get(at) == Some(&true)) {
+                    uses[number] = Use::Shown;
+                }
             }
         }
-        let index = self.history.index();
-        let uses = index
-            .blocks
-            .iter()
-            .map(|block| match shown.get(&(block.message, block.part)) {
-                Some(true) => Use::Shown,
-                Some(false) | None => Use::Choose,
-            });
-        uses.collect()
+        uses
     }
 
     /// The lines of the history that are left in parts of the view that were cut.
     fn left_of_cuts(&self, drafts: &[Draft]) -> Vec<u32> {
-        let mut left: HashMap<(u32, u32), HashSet<&str>> = HashMap::new();
-        for draft in drafts {
-            let parts = draft.parts.iter().zip(&draft.message.parts);
-            for (&number, part) in parts.filter(|(_, part)| !fate::is_whole(part)) {
-                let lines = left.entry((draft.source as u32, number)).or_default();
-                draft::visit_texts(part, &mut |text| lines.extend(text.lines().map(str::trim_end)));
-            }
-        }
         let index = self.history.index();
         let mut found = Vec::new();
-        for block in &index.blocks {
-            if let Some(left) = left.get(&(block.message, block.part)) {
-                let is_left = |line: &u32| left.contains(index.whole_text_of(block, *line as usize));
-                found.extend(block.lines.clone().filter(is_left));
+        for draft in drafts {
+            let mut left: HashMap<u32, HashSet<&str>> = HashMap::new();
+            let parts = draft.parts.iter().zip(&draft.message.parts);
+            for (&number, part) in parts.filter(|(_, part)| !fate::is_whole(part)) {
+                let lines = left.entry(number).or_default();
+                draft::visit_texts(part, &mut |text| lines.extend(text.lines().map(str::trim_end)));
+            }
+            for block in &index.blocks[index.blocks_of(draft.source as u32)] {
+                if let Some(left) = left.get(&block.part) {
+                    let is_left = |line: &u32| left.contains(index.whole_text_of(block, *line as usize));
+                    found.extend(block.lines.clone().filter(is_left));
+                }
             }
         }
         found
@@ -707,14 +725,23 @@ impl<'a> Work<'a> {
     fn digest(&mut self, uses: &[Use], shown: &[u32], bytes: usize) -> (String, Choice) {
         let index = self.history.index();
         let messages = self.history.messages();
+        let candidates = self.candidates.map(|candidates| candidates.for_room(index, bytes));
+        let mut may_be_quoted = vec![false; index.blocks.len()];
+        for (number, block) in index.blocks.iter().enumerate() {
+            let unit = block.unit(number);
+            may_be_quoted[unit] |= match &candidates {
+                Some(candidates) => candidates.within(block.lines.clone()).next().is_some(),
+                None => true,
+            };
+        }
         // A unit is known by the handle of its largest text: the output, or what a call wrote.
         let mut largest: Vec<Option<Handle>> = vec![None; index.blocks.len()];
         let mut sizes = vec![0_usize; index.blocks.len()];
         for (number, block) in index.blocks.iter().enumerate() {
-            if uses[number] != Use::Choose {
+            let unit = block.unit(number);
+            if !may_be_quoted[unit] || uses[number] != Use::Choose {
                 continue;
             }
-            let unit = block.call.map_or(number, |call| call as usize);
             if block.text.len() >= sizes[unit] && !block.text.is_empty() {
                 let part = &messages[block.message as usize].parts[block.part as usize];
                 let (body, tool) = match part {
@@ -725,7 +752,12 @@ impl<'a> Work<'a> {
                 largest[unit] = Some(self.archive.keep(body, tool, draft::REASON));
             }
         }
-        let units = digest::units(index, messages, |block| largest[block].take());
+        let units = digest::units(
+            index,
+            messages,
+            |block| may_be_quoted[block],
+            |block| largest[block].take(),
+        );
         let task = Task {
             index,
             uses,
@@ -734,7 +766,7 @@ impl<'a> Work<'a> {
             units: &units.units,
             bytes,
             focus: self.options.focus,
-            candidates: self.candidates,
+            candidates: candidates.as_deref(),
         };
         pack::choose(&task, |taken| digest::render(index, &units, taken))
     }

@@ -195,8 +195,6 @@ impl Conversation {
         let tokens = self.history.estimates().last().copied().unwrap_or(0);
         if message.is_prompt() {
             self.newest_prompt = tokens;
-            // What the user says now may make old lines worth a look again.
-            self.candidates = Candidates::default();
         } else if message.role == Role::System || (message.role == Role::User && self.newest_prompt == 0) {
             self.head += tokens;
         }

@@ -7,7 +7,7 @@
 
 use crate::cut;
 use crate::index::{Block, BlockKind, Index, NONE};
-use crate::message::{ActionKind, Message, Part};
+use crate::message::{Message, Part};
 use crate::pack::{LIST_BYTES, Unit};
 use crate::posing;
 use crate::recall::Handle;
@@ -29,10 +29,12 @@ pub(crate) const GAP: &str = "…\n";
 /// Longest name of a file in a header, in bytes.
 const LONGEST_NAME: usize = 80;
 
-/// Groups the blocks of a history into units; `handle` gives the name under which a unit can be read back.
+/// Groups the blocks of a history into units. One of which something may be quoted gets a header, and `handle` gives the name
+/// under which it can be read back; both are asked with the number of its first block.
 pub(crate) fn units(
     index: &Index,
     messages: &[Arc<Message>],
+    may_be_quoted: impl Fn(usize) -> bool,
     mut handle: impl FnMut(usize) -> Option<Handle>,
 ) -> Units {
     debug_assert_eq!(
@@ -50,8 +52,11 @@ pub(crate) fn units(
             units.of_block.push(units.of_block[call as usize]);
             continue;
         }
-        let header = header(block, messages, handle(number));
-        let Range { start: first, end } = leading(index, block, messages);
+        let header = match may_be_quoted(number) {
+            true => header(block, messages, handle(number)),
+            false => String::new(),
+        };
+        let Range { start: first, end } = block.lead.clone();
         units.of_block.push(units.units.len() as u32);
         units.units.push(Unit {
             header: header.len() as u32,
@@ -61,36 +66,6 @@ pub(crate) fn units(
         units.headers.push(header);
     }
     units
-}
-
-/// The lines of a call that stand before any output of it: all of a command, or else what the call says first and nothing
-/// that could be listed among commands. From [`NONE`] on if it has a file in its header instead, or is no call.
-fn leading(index: &Index, block: &Block, messages: &[Arc<Message>]) -> Range<u32> {
-    if block.kind != BlockKind::Call || block.subject || block.lines.is_empty() {
-        return NONE..NONE;
-    }
-    let part = &messages[block.message as usize].parts[block.part as usize];
-    let Some(bytes) = command_in(block.text.as_str(), part) else {
-        return block.lines.start..block.lines.start;
-    };
-    let lines = &index.lines[block.lines.start as usize..block.lines.end as usize];
-    let before = |byte: usize| block.lines.start + lines.partition_point(|line| (line.start as usize) < byte) as u32;
-    before(bytes.start)..before(bytes.end)
-}
-
-/// Where a call's command line stands among its parameters, as lines of its own.
-fn command_in(text: &str, part: &Part) -> Option<Range<usize>> {
-    let Part::ToolCall(call) = part else { return None };
-    let command = call.action.command.as_deref().filter(|line| !line.trim().is_empty())?;
-    if call.action.kind != ActionKind::Command {
-        return None;
-    }
-    let is_edge = |byte: Option<&u8>| byte.is_none_or(|&byte| byte == b'\n');
-    let mut places = text.match_indices(command).map(|(at, _)| at..at + command.len());
-    places.find(|place| {
-        let before = place.start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
-        is_edge(before) && is_edge(text.as_bytes().get(place.end))
-    })
 }
 
 fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>) -> String {
@@ -202,7 +177,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::history::History;
-    use crate::message::{Action, Parameters, Role, ToolCall, ToolResult};
+    use crate::message::{Action, ActionKind, Parameters, Role, ToolCall, ToolResult};
     use crate::pack::{self, Task, Use};
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -243,7 +218,7 @@ pub(crate) mod tests {
     /// Hands on the task of choosing among all lines of a history, with its units.
     pub(crate) fn with_task<T>(history: &History, bytes: usize, then: impl FnOnce(Task<'_>, &Units) -> T) -> T {
         let index = history.index();
-        let units = units(index, history.messages(), |_| None);
+        let units = units(index, history.messages(), |_| true, |_| None);
         let uses = vec![Use::Choose; index.blocks.len()];
         let task = Task {
             index,
@@ -261,7 +236,7 @@ pub(crate) mod tests {
     /// What is written where exactly the lines are taken that `is_taken` says.
     fn written(history: &History, is_taken: impl Fn(&str) -> bool) -> String {
         let index = history.index();
-        let units = units(index, history.messages(), |_| None);
+        let units = units(index, history.messages(), |_| true, |_| None);
         let blocks = index.blocks.iter();
         let taken: Vec<bool> = blocks
             .flat_map(|block| {
@@ -345,7 +320,7 @@ pub(crate) mod tests {
             call(&mut history, "Bash", Action::command(&line), parameters, (Some(true), &after));
             let text = quoted(&history, &[], bytes);
             prop_assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
-            for unit in units(history.index(), history.messages(), |_| None).units {
+            for unit in units(history.index(), history.messages(), |_| true, |_| None).units {
                 prop_assert!(unit.first <= unit.end);
             }
         }

@@ -8,7 +8,7 @@ use crate::body::Body;
 use crate::candidates::Candidates;
 use crate::digest::GAP;
 use crate::index::{Block, BlockKind, Index};
-use crate::items::ItemKind;
+use crate::items::{ANSWERED, ItemKind, PROMPTED};
 use crate::{relevance, value};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -98,41 +98,48 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
+    /// Reads the lines that go and those of outputs that are still shown as they were printed. Whether a call, a prompt or an
+    /// answer says a thing is known of the thing itself.
     fn new(index: &'a Index, gone: &[Place], is_shown: impl Fn(Place) -> bool) -> Self {
-        let mut values = value::values(index, &Candidates::default()).of;
-        for (value, item) in values.iter_mut().zip(index.items.iter()) {
-            if item.kind != ItemKind::Name {
+        let mut blocks = Vec::new();
+        let mut staying = Vec::new();
+        for block in &index.blocks {
+            let place = (block.message, block.part);
+            match block.kind {
+                BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other => {
+                    if gone.binary_search(&place).is_ok() {
+                        blocks.push(block);
+                    } else if is_shown(place) {
+                        staying.push(block);
+                    }
+                }
+                BlockKind::Injected => staying.push(block),
+                // Thinking of finished turns goes with the same edit; what calls, prompts and answers say, see below.
+                BlockKind::Thinking | BlockKind::Call | BlockKind::Prompt | BlockKind::Answer => {}
+            }
+        }
+        let lines = blocks.iter().flat_map(|block| block.lines.clone()).collect();
+        let candidates = Candidates::only(lines, index.lines.len() as u32);
+        let mut choice = Choice {
+            index,
+            values: value::values(index, &candidates).of,
+            factors: vec![0.0; index.lines.len()],
+            blocks,
+            taken: vec![false; index.lines.len()],
+        };
+        for (number, value) in choice.values.iter_mut().enumerate().filter(|(_, value)| **value > 0.0) {
+            let item = &index.items[number];
+            if item.kind != ItemKind::Name || item.calls > 0 || item.marks() & (PROMPTED | ANSWERED) != 0 {
                 *value = 0.0;
             }
         }
-        let mut choice = Choice {
-            index,
-            values,
-            factors: vec![0.0; index.lines.len()],
-            blocks: Vec::new(),
-            taken: vec![false; index.lines.len()],
-        };
-        for block in &index.blocks {
-            let place = (block.message, block.part);
-            let stays = match block.kind {
-                BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other => {
-                    if gone.binary_search(&place).is_ok() {
-                        let lines = block.lines.start as usize..block.lines.end as usize;
-                        choice.factors[lines].fill(1.0);
-                        choice.blocks.push(block);
-                        continue;
-                    }
-                    is_shown(place)
-                }
-                // Thinking of finished turns goes with the same edit.
-                BlockKind::Thinking => false,
-                _ => true,
-            };
-            if stays {
-                block.lines.clone().for_each(|line| choice.cover(line));
-            }
+        for block in staying {
+            block.lines.clone().for_each(|line| choice.cover(line));
         }
-        relevance::weigh(index, &Candidates::default(), &mut choice.factors);
+        for line in candidates.within(0..index.lines.len() as u32) {
+            choice.factors[line as usize] = 1.0;
+        }
+        relevance::weigh(index, &candidates, &mut choice.factors);
         choice
     }
 
@@ -155,7 +162,7 @@ impl<'a> Choice<'a> {
 
     fn bytes(&self, line: u32) -> usize {
         let line = &self.index.lines[line as usize];
-        usize::from(line.bytes).saturating_sub(usize::from(line.prefix))
+        usize::from(line.bytes).saturating_sub(usize::from(line.prefix()))
     }
 
     /// Takes the densest lines until the room is full. A line that lost worth to a chosen one waits again.

@@ -7,8 +7,9 @@ use crate::body::Body;
 use crate::encoded::is_encoded;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
+use crate::lead;
 use crate::look;
-use crate::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall};
+use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall};
 use crate::names::{self, Name};
 use crate::posing;
 use crate::tokens;
@@ -68,6 +69,15 @@ pub struct Block {
     pub failed: bool,
     /// A command printed it that only looks at files.
     pub look: bool,
+    /// For a call without a file, the lines that stand before any output of it; see [`crate::lead`].
+    pub lead: Range<u32>,
+}
+
+impl Block {
+    /// The first block of the unit that this one, of this number, belongs to: its call, or itself.
+    pub fn unit(&self, number: usize) -> usize {
+        self.call.map_or(number, |call| call as usize)
+    }
 }
 
 /// A line, or a piece of a very long one.
@@ -77,14 +87,30 @@ pub struct Line {
     pub start: u32,
     /// Its bytes, without the line break and white space at the end.
     pub bytes: u16,
-    /// How many of them are a line number in front of the line itself.
-    pub prefix: u8,
-    /// It begins as a line of the summary itself would.
-    pub poses: bool,
+    /// How many of them are a line number in front of the line itself, and whether it begins as a line of the summary
+    /// itself would.
+    front: u8,
+    /// How many of its items are names; they come first.
+    names: u8,
     /// Where its items begin; they end where the next line's begin.
     pub items: u32,
     /// The item that stands for this line after the one before it, or [`NONE`].
     pub after: u32,
+}
+
+/// The bit of [`Line::front`] that tells of a line that begins as one of the summary's own.
+const POSES: u8 = 1 << 7;
+
+impl Line {
+    /// How many of its bytes are a line number in front of the line itself.
+    pub fn prefix(&self) -> u8 {
+        self.front & !POSES
+    }
+
+    /// Whether it begins as a line of the summary itself would.
+    pub fn poses(&self) -> bool {
+        self.front & POSES != 0
+    }
 }
 
 /// Lines longer than this are cut, in bytes.
@@ -152,8 +178,9 @@ impl Index {
 
     fn part(&mut self, role: Role, number: u32, part: &Part, answers: Option<(u32, BlockKind)>) {
         match part {
-            // What the engine said of the way to go on is said anew where it is needed.
-            Part::Text(text) if role == Role::User && text.origin == Origin::Notice && answers.is_none() => {}
+            // What the engine said of the way to go on is said anew where it is needed, and so is how things stand: what was
+            // said of that before is no longer so.
+            Part::Text(text) if role == Role::User && answers.is_none() && is_said_anew(text.origin) => {}
             Part::Text(text) => {
                 let kind = match (role, text.origin, answers) {
                     (_, _, Some((_, kind))) => kind,
@@ -203,6 +230,9 @@ impl Index {
                 if let Some(block) = self.blocks.last_mut() {
                     block.subject = arguments.subject && !block.lines.is_empty();
                     block.change = call.action.kind == ActionKind::Change;
+                    if !block.subject {
+                        block.lead = lead::of(call, block, &self.lines[block.lines.start as usize..]);
+                    }
                 }
             }
             Part::ToolResult(result) => {
@@ -257,6 +287,7 @@ impl Index {
             change: false,
             failed: false,
             look: false,
+            lead: NONE..NONE,
         });
         let text = text.as_str();
         let numbered = is_numbered(text);
@@ -317,9 +348,11 @@ impl Index {
         let see = |kind, place, hash| Sighting { hash, kind, place };
         self.names.clear();
         names::scan(&bytes[prefix..], &mut self.names);
-        let mut before: Option<Name> = None;
         for &name in &self.names {
             self.seen.push(see(ItemKind::Name, kind, name.hash));
+        }
+        let mut before: Option<Name> = None;
+        for &name in &self.names {
             if let Some(before) = before
                 && before.hash != name.hash
                 && name.at - before.at <= PAIR_DISTANCE
@@ -343,8 +376,8 @@ impl Index {
         self.lines.push(Line {
             start: start as u32,
             bytes: bytes.len() as u16,
-            prefix: prefix as u8,
-            poses: posing::poses(&bytes[prefix..]),
+            front: prefix as u8 | if posing::poses(&bytes[prefix..]) { POSES } else { 0 },
+            names: self.names.len().min(usize::from(u8::MAX)) as u8,
             items,
             after: NONE,
         });
@@ -406,11 +439,20 @@ impl Index {
 
     /// Whether the user has named the file that this block shows.
     pub fn is_named_by_user(&self, block: usize) -> bool {
-        self.names_of_paths.get(&self.blocks[block].path).is_some_and(|name| {
-            self.items
-                .find(*name)
-                .is_some_and(|id| self.items[id as usize].is_prompted())
-        })
+        self.shows_file_named(block, |name| self.items[name as usize].is_prompted())
+    }
+
+    /// The numbers of the blocks of a message.
+    pub fn blocks_of(&self, message: u32) -> Range<usize> {
+        let start = self.blocks.partition_point(|block| block.message < message);
+        let count = self.blocks[start..].partition_point(|block| block.message == message);
+        start..start + count
+    }
+
+    /// Whether one of these names is that of the file that this block shows.
+    pub fn shows_file_named(&self, block: usize, is_name: impl Fn(u32) -> bool) -> bool {
+        let name = self.names_of_paths.get(&self.blocks[block].path);
+        name.and_then(|&name| self.items.find(name)).is_some_and(is_name)
     }
 
     /// The items of a line.
@@ -420,6 +462,12 @@ impl Index {
             .get(line + 1)
             .map_or(self.line_items.len(), |next| next.items as usize);
         &self.line_items[self.lines[line].items as usize..end]
+    }
+
+    /// The names among the items of a line.
+    pub fn names_of(&self, line: usize) -> &[u32] {
+        let Line { items, names, .. } = self.lines[line];
+        &self.line_items[items as usize..items as usize + usize::from(names)]
     }
 
     /// A line as it was.
@@ -434,8 +482,15 @@ impl Index {
         let line = &self.lines[line];
         let start = line.start as usize;
         let text = block.text.as_str();
-        &text[start + line.prefix as usize..start + line.bytes as usize]
+        &text[start + line.prefix() as usize..start + line.bytes as usize]
     }
+}
+
+fn is_said_anew(origin: Origin) -> bool {
+    matches!(
+        origin,
+        Origin::Notice | Origin::Reminder(ReminderKind::GitStatus | ReminderKind::TokenStatus)
+    )
 }
 
 /// A file by its last two components: agents mix absolute and relative paths.

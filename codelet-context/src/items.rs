@@ -1,6 +1,7 @@
 //! The things that occur in a history, each known by its hash, with what is known of it.
 
 use crate::index::BlockKind;
+use crate::marked::Marked;
 
 /// No item.
 pub const NONE: u32 = u32::MAX;
@@ -43,10 +44,16 @@ pub struct Item {
 /// A thing in more blocks of output than this points at none of them.
 const COMMON: u16 = 3;
 
-const PROMPTED: u8 = 1;
-const ANSWERED: u8 = 2;
-const FROM_COMMAND: u8 = 4;
-const FROM_SEARCH: u8 = 8;
+/// The user said it.
+pub const PROMPTED: u8 = 1;
+/// The assistant said it in its own words.
+pub const ANSWERED: u8 = 2;
+/// A command printed it.
+pub const FROM_COMMAND: u8 = 4;
+/// A search printed it.
+pub const FROM_SEARCH: u8 = 8;
+/// How many of these marks there are.
+pub const MARKS: u32 = 4;
 
 impl Item {
     /// The user said it.
@@ -54,19 +61,9 @@ impl Item {
         self.marks & PROMPTED != 0
     }
 
-    /// The assistant said it in its own words.
-    pub fn is_answered(&self) -> bool {
-        self.marks & ANSWERED != 0
-    }
-
-    /// A command printed it.
-    pub fn is_from_command(&self) -> bool {
-        self.marks & FROM_COMMAND != 0
-    }
-
-    /// A search printed it.
-    pub fn is_from_search(&self) -> bool {
-        self.marks & FROM_SEARCH != 0
+    /// Who said it, as a sum of marks.
+    pub fn marks(&self) -> u8 {
+        self.marks
     }
 
     /// The blocks of output that somebody who says it has probably read it in: the newest one, unless it stands in so many
@@ -125,6 +122,8 @@ pub struct Items {
     items: Vec<Item>,
     /// Numbers of items or [`NONE`], each at the first free place from its hash on. Never more than half full.
     slots: Vec<u32>,
+    /// The names that the user or a call has said. Most names of what was read are not.
+    said: Marked,
 }
 
 impl std::ops::Deref for Items {
@@ -143,6 +142,11 @@ impl Items {
         }
         let id = self.slots[self.place(hash)];
         (id != NONE).then_some(id)
+    }
+
+    /// Whether an item is a name that the user said, or that stands in a call.
+    pub fn is_said(&self, id: u32) -> bool {
+        self.said.has(id)
     }
 
     /// Counts what was seen in a block, and appends the numbers of the items to `ids`. `first` is the first block of the
@@ -184,6 +188,9 @@ impl Items {
                     }
                     let counted = item.block != NONE && item.block >= first;
                     item.see(block, sighting.place, counted);
+                    if item.kind == ItemKind::Name && matches!(sighting.place, BlockKind::Prompt | BlockKind::Call) {
+                        self.said.mark(id);
+                    }
                 }
                 ids.push(id);
             }
@@ -194,6 +201,7 @@ impl Items {
         let place = self.place(hash);
         if self.slots[place] == NONE {
             self.slots[place] = self.items.len() as u32;
+            self.said.make_room(self.items.len() + 1);
             self.items.push(Item {
                 hash,
                 block: NONE,

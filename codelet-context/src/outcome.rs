@@ -108,7 +108,7 @@ impl OpenError {
 enum About {
     /// A check, and what it was narrowed to.
     Check { name: String, only: Vec<String> },
-    /// Any other program, by its name.
+    /// Any other program, by its name and what it is asked to do.
     Program(String),
 }
 
@@ -603,6 +603,21 @@ mod tests {
         assert_eq!(errors.len(), ERRORS);
         assert_eq!(errors[0].command, "cargo test");
         assert_eq!(errors[ERRORS - 1].command, "./try29");
+    }
+
+    #[test]
+    fn an_error_is_open_until_the_same_is_done_not_something_else_with_the_same_program() {
+        let open = |failed: &str, done: &str| {
+            let talk = Talk::new().run(failed, false, "no").run(done, true, "done");
+            !talk.facts().errors.is_empty()
+        };
+        assert!(open("npm publish", "npm install"));
+        assert!(open("npm run publish", "npm run build-docs"));
+        assert!(open("sudo docker push app", "docker ps"));
+        assert!(!open("npm publish", "npm --quiet publish"));
+        assert!(!open("docker push app", "cd app && sudo docker push"));
+        assert!(!open("sleep 60", "sleep 5"));
+        assert!(!open("curl https://a", "curl -s https://b"));
     }
 
     #[test]

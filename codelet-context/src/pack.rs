@@ -54,7 +54,8 @@ pub(crate) struct Task<'a> {
     pub bytes: usize,
     /// What the user asks the summary to attend to.
     pub focus: Option<&'a str>,
-    /// The lines to look at; `None` for all of them, and where no other choice will follow in this history.
+    /// The lines to look at, [for this room](Candidates::for_room); `None` for all of them, and where no other choice will
+    /// follow in this history.
     pub candidates: Option<&'a Candidates>,
 }
 
@@ -126,6 +127,13 @@ pub(crate) fn choose(task: &Task<'_>, render: impl Fn(&[bool]) -> String) -> (St
     (text, choice)
 }
 
+/// The lines that the next choice in this history should look at, as if one were made now.
+pub(crate) fn candidates(task: &Task<'_>) -> Candidates {
+    let mut packer = Packer::new(task);
+    packer.fill();
+    packer.candidates()
+}
+
 struct Packer<'a> {
     task: &'a Task<'a>,
     index: &'a Index,
@@ -152,7 +160,9 @@ struct Packer<'a> {
     reopening: u32,
     /// For each line: no density of it is ever higher.
     bounds: Vec<f32>,
-    /// … and none is higher than this until something near it is taken, see [`Packer::wake`].
+    /// … or, while nothing beside it is taken, higher than this …
+    alone: Vec<f32>,
+    /// … and none is higher than this, until something near it is taken, see [`Packer::wake`].
     most: Vec<f32>,
     passes: Passes,
     /// For each unit and each block: the first and the next block of the unit, or [`NONE`].
@@ -164,10 +174,7 @@ impl<'a> Packer<'a> {
     fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let lines = index.lines.len();
-        let candidates = match task.candidates {
-            Some(candidates) if candidates.will_do_for(task.bytes) => Cow::Borrowed(candidates),
-            _ => Cow::default(),
-        };
+        let candidates = task.candidates.map(Cow::Borrowed).unwrap_or_default();
         let values = value::values(index, &candidates);
         let mut packer = Packer {
             task,
@@ -185,6 +192,7 @@ impl<'a> Packer<'a> {
             left: task.bytes as i64,
             reopening: 0,
             bounds: Vec::new(),
+            alone: Vec::new(),
             most: Vec::new(),
             passes: Passes::default(),
             first_block: vec![NONE; task.units.len()],
@@ -192,12 +200,12 @@ impl<'a> Packer<'a> {
         };
         for (number, (block, &usage)) in index.blocks.iter().zip(task.uses).enumerate() {
             let lines = block.lines.start as usize..block.lines.end as usize;
-            packer.block_of[lines].fill(number as u32);
-            let lines = candidates.within(block.lines.clone());
+            packer.block_of[lines.clone()].fill(number as u32);
             if usage == Use::Shown {
-                lines.for_each(|line| packer.cover(line as usize));
+                lines.for_each(|line| packer.cover(line));
                 continue;
             }
+            let lines = candidates.within(block.lines.clone());
             let factor = match block.kind {
                 BlockKind::Call if block.failed && !index.is_stale(number) => FAILED_FACTOR,
                 BlockKind::Call => CALL_FACTOR,
@@ -274,9 +282,9 @@ impl<'a> Packer<'a> {
     /// A density only falls while other lines cover its items, unless something near is taken. So a line sleeps until the
     /// threshold is down to the last density that it had, and is looked at a few times instead of once in each pass.
     fn fill(&mut self) {
-        self.bounds = self.bounds();
-        self.most.clone_from(&self.bounds);
-        self.take_best();
+        self.weigh_lines();
+        let top = self.bounds.iter().copied().fold(0.0, f32::max);
+        self.take_best(top);
     }
 
     /// Once more, with so many bytes; what was too long then may fit now.
@@ -287,11 +295,12 @@ impl<'a> Packer<'a> {
         for (most, &taken) in self.most.iter_mut().zip(&self.taken) {
             *most = if taken { 0.0 } else { *most };
         }
-        self.take_best();
+        let top = self.most.iter().copied().fold(0.0, f32::max);
+        self.take_best(top);
     }
 
-    fn take_best(&mut self) {
-        let top = self.most.iter().copied().fold(0.0, f32::max);
+    /// Takes the best lines, beginning with those that are worth as much as `top` a byte.
+    fn take_best(&mut self, top: f32) {
         self.passes = Passes::new(&self.most, top, FALL, LOWEST);
         while self.left > i64::from(GAP_BYTES)
             && let Some(threshold) = self.passes.next_pass()
@@ -299,10 +308,15 @@ impl<'a> Packer<'a> {
             // From new to old: a line that is taken makes the one before it cheaper.
             while let Some(line) = self.passes.next_line() {
                 let line = line as usize;
-                if self.most[line] < threshold || self.taken[line] {
+                if self.taken[line] {
                     continue;
                 }
-                let (density, bytes) = self.density(line);
+                // What was weighed anew meanwhile may have to wait for longer than it did.
+                if self.most[line] < threshold {
+                    self.passes.sleep(line as u32, self.most[line]);
+                    continue;
+                }
+                let (density, bytes) = self.density(line, self.gain(line));
                 if density < threshold {
                     self.most[line] = self.most[line].min(density);
                     self.passes.sleep(line as u32, self.most[line]);
@@ -322,38 +336,47 @@ impl<'a> Packer<'a> {
         }
         let mut ranked: Vec<Ranked> = Vec::new();
         for (number, block) in index.blocks.iter().enumerate() {
-            let is_shown = self.task.uses[number] == Use::Shown;
             let first = self.task.units[self.task.unit_of[number] as usize].first;
-            for line in self.candidates.within(block.lines.clone()) {
-                let at = line as usize;
-                // A command goes with its output, and what is shown now may be gone next time.
-                let always = is_shown || self.taken[at] || self.is_path[at] || first == line;
-                ranked.push(Ranked {
-                    line,
-                    bytes: (!always).then(|| self.shown_bytes(at)),
-                    worth: self.most[at].max(self.bounds[at] * COVERED),
-                });
+            let rank = |line: u32, always: bool| Ranked {
+                line,
+                bytes: (!always).then(|| self.shown_bytes(line as usize)),
+                worth: self.most[line as usize].max(self.bounds[line as usize] * COVERED),
+                first,
+            };
+            if self.task.uses[number] == Use::Shown {
+                // What is shown now may be gone next time.
+                ranked.extend(block.lines.clone().map(|line| rank(line, true)));
+            } else {
+                let lines = self.candidates.within(block.lines.clone());
+                ranked.extend(lines.map(|line| rank(line, self.taken[line as usize])));
             }
         }
         Candidates::pick(&ranked, index.lines.len() as u32, room, self.sums, self.bytes)
             .unwrap_or_else(|| self.candidates.clone().into_owned())
     }
 
-    /// For each line that may be chosen: no density of it is higher, whatever is taken.
-    fn bounds(&self) -> Vec<f32> {
+    /// Each line that may be chosen: the most that its density can ever be, and what it is while nothing is taken. In their
+    /// order, since what is known of lines that stand together is found together.
+    fn weigh_lines(&mut self) {
         let mut bounds = vec![0.0; self.taken.len()];
+        let mut alone = vec![0.0; self.taken.len()];
+        let mut most = vec![0.0; self.taken.len()];
         for (number, block) in self.index.blocks.iter().enumerate() {
             if self.task.uses[number] != Use::Choose {
                 continue;
             }
             let first = self.first_gain(number);
             for line in self.candidates.within(block.lines.clone()) {
-                if self.factors[line as usize] > 0.0 {
-                    bounds[line as usize] = self.bound(line as usize, first);
+                let line = line as usize;
+                if self.factors[line] > 0.0 {
+                    let gain = self.gain(line);
+                    bounds[line] = self.bound(line, gain, first);
+                    alone[line] = self.alone(line, gain);
+                    most[line] = self.density(line, gain).0;
                 }
             }
         }
-        bounds
+        (self.bounds, self.alone, self.most) = (bounds, alone, most);
     }
 
     /// What the command says that stands before the lines of this block.
@@ -365,27 +388,47 @@ impl<'a> Packer<'a> {
     }
 
     /// Something near a line was taken: it may cost less now.
-    fn wake(&mut self, line: usize) {
-        if self.taken[line] || self.bounds[line] <= 0.0 {
-            return;
-        }
-        self.most[line] = self.bounds[line];
-        self.passes.wake(line as u32, self.most[line]);
+    fn wake(&mut self, line: usize, most: f32) {
+        self.most[line] = most;
+        self.passes.wake(line as u32, most);
     }
 
+    fn may_be_taken(&self, line: usize) -> bool {
+        self.bounds[line] > 0.0 && !self.taken[line]
+    }
+
+    /// A line was taken: its neighbours need no mark of what is left out, and make pairs with it.
     fn wake_beside(&mut self, line: usize) {
-        if let Some(above) = line.checked_sub(1) {
-            self.wake(above);
-        }
-        if line + 1 < self.taken.len() {
-            self.wake(line + 1);
+        let above = line.checked_sub(1);
+        for beside in above
+            .into_iter()
+            .chain((line + 1 < self.taken.len()).then_some(line + 1))
+        {
+            if self.may_be_taken(beside) {
+                let (density, _) = self.density(beside, self.gain(beside));
+                self.wake(beside, density);
+            }
         }
     }
 
+    /// The header of a unit is paid for, or what stands before all its lines. They are many, and few of them have a neighbour
+    /// that is taken: that is accounted for already.
     fn wake_unit(&mut self, unit: usize) {
         let mut block = self.first_block[unit];
         while let Some(range) = self.index.blocks.get(block as usize).map(|block| block.lines.clone()) {
-            range.for_each(|line| self.wake(line as usize));
+            for line in range.map(|line| line as usize) {
+                if !self.may_be_taken(line) {
+                    continue;
+                }
+                let is_alone =
+                    !self.is_taken_beside(line, line.checked_sub(1)) && !self.is_taken_beside(line, Some(line + 1));
+                let most = if is_alone {
+                    self.alone[line].max(self.most[line])
+                } else {
+                    self.density(line, self.gain(line)).0
+                };
+                self.wake(line, most);
+            }
             block = self.next_block[block as usize];
         }
     }
@@ -411,15 +454,26 @@ impl<'a> Packer<'a> {
     fn shown_bytes(&self, line: usize) -> u32 {
         let info = &self.index.lines[line];
         // Room for the space in front of what looks like a line of the summary.
-        u32::from(info.bytes) - u32::from(info.prefix) + 1 + u32::from(info.poses)
+        u32::from(info.bytes) - u32::from(info.prefix()) + 1 + u32::from(info.poses())
     }
 
-    /// No later density of this line is higher; `first` is what the command before it says.
-    fn bound(&self, line: usize, first: f32) -> f32 {
+    /// No later density of this line, which says so much, is higher; `first` is what the command before it says.
+    fn bound(&self, line: usize, gain: f32, first: f32) -> f32 {
         let bytes = self.shown_bytes(line);
         let pairs = self.value_of(self.index.lines[line].after) + self.value_of(self.pair_below(line));
-        let gain = self.gain(line) + pairs + self.per_byte * bytes as f32;
+        let gain = gain + pairs + self.per_byte * bytes as f32;
         gain.max(gain + first) * self.factors[line] / bytes.saturating_sub(GAP_BYTES).max(1) as f32
+    }
+
+    /// No density of this line, which says so much, is higher while nothing beside it is taken.
+    fn alone(&self, line: usize, gain: f32) -> f32 {
+        let bytes = self.shown_bytes(line);
+        let gain = gain + self.per_byte * bytes as f32;
+        let unit = self.task.unit_of[self.block_of[line] as usize] as usize;
+        // A command may be listed, and is not lonely there.
+        let is_listed = self.task.units[unit].is_command(line as u32);
+        let lonely = if is_listed { 0.0 } else { LONELY_BYTES };
+        gain * self.factors[line] / ((bytes + GAP_BYTES) as f32 + lonely)
     }
 
     /// Whether a neighbour in the same block is chosen.
@@ -429,10 +483,10 @@ impl<'a> Packer<'a> {
         })
     }
 
-    /// What a line is worth per byte now, and the bytes that taking it would cost.
-    fn density(&self, line: usize) -> (f32, u32) {
+    /// What a line that says so much is worth per byte now, and the bytes that taking it would cost.
+    fn density(&self, line: usize, gain: f32) -> (f32, u32) {
         let mut bytes = self.shown_bytes(line);
-        let mut gain = self.gain(line) + self.per_byte * bytes as f32;
+        let mut gain = gain + self.per_byte * bytes as f32;
         if self.is_path[line] {
             return (gain * self.factors[line] / bytes as f32, bytes);
         }
@@ -519,6 +573,7 @@ mod tests {
     use crate::history::History;
     use crate::items::ItemKind;
     use crate::message::{Action, ActionKind};
+    use proptest::prelude::*;
     use serde_json::json;
 
     const FAILED: (Option<bool>, &str) = (Some(false), "old text not found");
@@ -552,6 +607,62 @@ mod tests {
         let (older, newer) = (text.contains("walnut"), text.contains("cherry"));
         assert!(older != newer, "{text}");
         older
+    }
+
+    /// The same choice without a schedule: in each pass every line is weighed.
+    fn fill_plainly(packer: &mut Packer<'_>) {
+        packer.weigh_lines();
+        let top = packer.bounds.iter().copied().fold(0.0, f32::max);
+        packer.passes = Passes::new(&packer.bounds, top, FALL, LOWEST);
+        let mut schedule = Passes::new(&packer.bounds, top, FALL, LOWEST);
+        packer.passes.next_pass();
+        while packer.left > i64::from(GAP_BYTES)
+            && let Some(threshold) = schedule.next_pass()
+        {
+            for line in (0..packer.taken.len()).rev() {
+                if packer.taken[line] || packer.factors[line] <= 0.0 || packer.bounds[line] <= 0.0 {
+                    continue;
+                }
+                let (density, bytes) = packer.density(line, packer.gain(line));
+                if density >= threshold && i64::from(bytes) <= packer.left {
+                    packer.take(line, bytes);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_schedule_chooses_what_weighing_every_line_in_every_pass_chooses(
+            steps in proptest::collection::vec(
+                (0usize..4, proptest::collection::vec("(let|use|fn) [a-d]{1,2}_[a-e]{1,3}( = [0-9]{1,4};)?", 0..14)),
+                1..16,
+            ),
+            room in 0usize..1_500,
+        ) {
+            let mut history = History::new();
+            for (number, (kind, lines)) in steps.iter().enumerate() {
+                let text = lines.join("\n");
+                match kind {
+                    0 => run(&mut history, &format!("./look {number}\necho {text}"), &text),
+                    1 => edit(&mut history, &format!("src/{}.rs", number % 3), &text, DONE),
+                    2 => edit(&mut history, &format!("src/{}.rs", number % 3), &text, FAILED),
+                    _ => {
+                        let file = format!("src/{}.rs", number % 3);
+                        let action = Action::on(ActionKind::Read, [file.as_str()]);
+                        call(&mut history, "Read", action, json!({"file_path": file}), (Some(true), &text));
+                    }
+                }
+            }
+            let (scheduled, plain) = with_task(&history, room, |task, _| {
+                let mut scheduled = Packer::new(&task);
+                scheduled.fill();
+                let mut plain = Packer::new(&task);
+                fill_plainly(&mut plain);
+                (scheduled.taken, plain.taken)
+            });
+            prop_assert_eq!(scheduled, plain);
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@
 pub(crate) struct Passes {
     /// The threshold of each pass.
     thresholds: Vec<f32>,
+    /// Passes for each power of two.
+    per_octave: f32,
     /// The lines that wait for each pass.
     waiting: Vec<Vec<u32>>,
     /// For each line: the pass that it waits for, or [`NEVER`].
@@ -21,6 +23,8 @@ pub(crate) struct Passes {
 }
 
 const NEVER: u8 = u8::MAX;
+/// By so much the bits of a float grow when it is doubled.
+const OCTAVE: f32 = (1 << (f32::MANTISSA_DIGITS - 1)) as f32;
 
 impl Passes {
     /// Thresholds fall from `top` by the factor `fall` down to `lowest` times `top`; each line waits for its bound.
@@ -33,6 +37,7 @@ impl Passes {
         }
         let mut passes = Passes {
             waiting: vec![Vec::new(); thresholds.len()],
+            per_octave: -1.0 / fall.log2(),
             thresholds,
             pass_of: vec![NEVER; bounds.len()],
             ..Passes::default()
@@ -100,7 +105,61 @@ impl Passes {
     }
 
     /// The first pass whose threshold is not above this.
+    ///
+    /// The bits of a positive float, read as a number, grow nearly as its logarithm does. So the place is guessed from them,
+    /// and is one beside the guess at most; it is the same wherever the logarithm is worked out otherwise.
     fn pass_for(&self, most: f32) -> usize {
-        self.thresholds.partition_point(|&threshold| threshold > most)
+        let Some(&first) = self.thresholds.first() else {
+            return 0;
+        };
+        let octaves = (i64::from(first.to_bits()) - i64::from(most.max(0.0).to_bits())) as f32 / OCTAVE;
+        let mut pass = ((octaves * self.per_octave) as usize).min(self.thresholds.len());
+        while pass > 0 && self.thresholds[pass - 1] <= most {
+            pass -= 1;
+        }
+        while self.thresholds.get(pass).is_some_and(|&threshold| threshold > most) {
+            pass += 1;
+        }
+        pass
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_line_waits_for_the_first_threshold_that_is_not_above_it(
+            top in 1e-6f32..1e6,
+            part in prop_oneof![0f32..2.0, 0f32..1e-5, Just(0.0), Just(1.0)],
+            fall in 0.3f32..0.95,
+        ) {
+            let passes = Passes::new(&[], top, fall, 1e-7);
+            let searched = |most: f32| passes.thresholds.partition_point(|&threshold| threshold > most);
+            for most in [top * part, -part].into_iter().chain(passes.thresholds.iter().copied()) {
+                prop_assert_eq!(passes.pass_for(most), searched(most));
+            }
+        }
+
+        #[test]
+        fn lines_are_handed_out_once_from_the_last_to_the_first(bounds in proptest::collection::vec(0f32..1.0, 0..40)) {
+            let top = bounds.iter().copied().fold(0.0, f32::max);
+            let mut passes = Passes::new(&bounds, top, 0.8, 1e-7);
+            let mut handed = Vec::new();
+            while let Some(threshold) = passes.next_pass() {
+                let mut last = u32::MAX;
+                while let Some(line) = passes.next_line() {
+                    prop_assert!(line < last && bounds[line as usize] >= threshold);
+                    last = line;
+                    handed.push(line);
+                }
+            }
+            handed.sort_unstable();
+            let above = |bound: f32| bound > 0.0 && bound >= top * 1e-7;
+            let wanted: Vec<u32> = (0..bounds.len() as u32).filter(|&line| above(bounds[line as usize])).collect();
+            prop_assert_eq!(handed, wanted);
+        }
     }
 }

@@ -26,6 +26,10 @@ const HARNESS_TAGS: [&str; 9] = [
 /// A line as it may be quoted, never longer than it is; `None` for one that had better not be.
 pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     let is_plain = line.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte));
+    // Most lines are such, and have nothing that a tag could begin or be named with.
+    if is_plain && !line.bytes().any(|byte| matches!(byte, b'<' | b'-')) {
+        return Some(Cow::Borrowed(line));
+    }
     let shown = if is_plain {
         Cow::Borrowed(line)
     } else {

@@ -381,6 +381,25 @@ mod tests {
     }
 
     #[test]
+    fn every_built_in_card_names_the_vendor_s_page_or_says_that_there_was_none() {
+        for card in built_in() {
+            let page = match card.name.split_once('/').map(|(vendor, _)| vendor) {
+                Some("anthropic") => "platform.claude.com/docs",
+                Some("openai") => "developers.openai.com/api/docs",
+                Some("gemini") => "ai.google.dev/gemini-api/docs",
+                Some("deepseek") => "api-docs.deepseek.com",
+                Some(vendor) => panic!("{vendor} has no page"),
+                None if card.rates == Rates::default() && &*card.name != "free" => "local",
+                None => "generic",
+            };
+            let is_vendor = card.name.contains('/');
+            let is_known =
+                *card.source == *page || is_vendor && ["other-price-tables", "memory"].contains(&&*card.source);
+            assert!(is_known, "{card:?}");
+        }
+    }
+
+    #[test]
     fn rules_to_compare_under_are_there_by_name() {
         let (minutes, hour) = (find("5m").unwrap(), find("1h").unwrap());
         assert_eq!((minutes.write(), hour.write()), (3.75, 6.0));

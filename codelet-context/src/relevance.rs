@@ -5,7 +5,6 @@
 
 use crate::candidates::Candidates;
 use crate::index::{BlockKind, Index};
-use crate::items::ItemKind;
 use crate::value;
 
 /// Lines of a file that the user named.
@@ -16,60 +15,60 @@ const NEAR_PROMPTED: f32 = 2.5;
 const NEAR_CALLED: f32 = 0.3;
 const MOST_CALLED: u32 = 4;
 /// How many lines away is near.
-const REACH: usize = 5;
+pub(crate) const REACH: u32 = 5;
 
 /// Multiplies the factors of the lines of what reading tools printed by how near they are, of those that are looked at.
 pub(crate) fn weigh(index: &Index, candidates: &Candidates, factors: &mut [f32]) {
     let frequent = value::frequent(index);
     let said_by = |line: usize| {
         let mut said = (false, false);
-        for &id in index.items_of(line) {
+        for &id in index.names_of(line).iter().filter(|&&id| index.items.is_said(id)) {
             let item = &index.items[id as usize];
-            let is_rare = item.kind == ItemKind::Name && item.messages <= frequent;
+            let is_rare = item.messages <= frequent;
             said.0 |= is_rare && item.is_prompted();
             said.1 |= is_rare && item.calls > 0;
         }
         said
     };
-    let mut near: Vec<(bool, bool)> = Vec::new();
+    let mut lines: Vec<usize> = Vec::new();
+    // How many of the lines before each one have such a name: of the user's, and of a call.
+    let mut sums: Vec<(u32, u32)> = Vec::new();
     for (number, block) in index.blocks.iter().enumerate() {
         if block.kind != BlockKind::Read {
             continue;
         }
-        let first = block.lines.start as usize;
-        let count = block.lines.len();
-        let lines = candidates.within(block.lines.clone()).map(|line| line as usize - first);
-        let lines = lines.filter(|at| factors[first + at] > 0.0);
-        near.clear();
-        near.resize(count, (false, false));
-        let mut read = 0;
-        for at in lines.clone() {
-            let end = (at + REACH + 1).min(count);
-            let start = at.saturating_sub(REACH).max(read);
-            for (said, line) in near[start..end].iter_mut().zip(first + start..) {
-                *said = said_by(line);
-            }
-            read = end;
-        }
-        if read == 0 {
-            continue;
+        lines.clear();
+        lines.extend(candidates.within(block.lines.clone()).map(|line| line as usize));
+        let mut sum = (0, 0);
+        sums.clear();
+        sums.push(sum);
+        for &line in &lines {
+            let (prompted, called) = said_by(line);
+            sum = (sum.0 + u32::from(prompted), sum.1 + u32::from(called));
+            sums.push(sum);
         }
         let file = if index.is_named_by_user(number) {
             NAMED_FILE
         } else {
             1.0
         };
-        let lines: Vec<usize> = lines.collect();
-        for at in lines {
-            let beside = &near[at.saturating_sub(REACH)..(at + REACH + 1).min(count)];
-            let called = beside.iter().filter(|(_, called)| *called).count() as u32;
-            let said = if beside.iter().any(|(prompted, _)| *prompted) {
+        // Those that are near go on from line to line.
+        let (mut start, mut end) = (0, 0);
+        for &line in &lines {
+            while lines[start] + (REACH as usize) < line {
+                start += 1;
+            }
+            while end < lines.len() && lines[end] <= line + REACH as usize {
+                end += 1;
+            }
+            let called = sums[end].1 - sums[start].1;
+            let said = if sums[end].0 > sums[start].0 {
                 NEAR_PROMPTED
             } else {
                 1.0
             };
             let used = 1.0 + NEAR_CALLED * called.min(MOST_CALLED) as f32;
-            factors[first + at] *= file * said * used;
+            factors[line] *= file * said * used;
         }
     }
 }

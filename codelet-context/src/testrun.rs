@@ -45,7 +45,7 @@ pub fn checks(line: &str) -> Vec<Check> {
 pub(crate) struct Line {
     /// See [`checks`].
     pub checks: Vec<Check>,
-    /// The program that the line ends with, by its name.
+    /// The program that the line ends with, by its name and what it is asked to do.
     pub program: Option<String>,
     /// See [`is_question`].
     pub is_question: bool,
@@ -94,10 +94,33 @@ fn ends_with_question(commands: &[Simple]) -> bool {
     })
 }
 
+/// The program of the last command, with what it is asked to do: `npm install`, `docker push`, `npm run publish`. That
+/// another of them succeeds mends nothing.
 fn program_name(commands: &[Simple]) -> Option<String> {
     let last = commands.last()?;
-    let program = unwrap(&last.words).words.first()?;
-    Some(base(program).to_owned())
+    let (program, rest) = unwrap(&last.words).words.split_first()?;
+    let mut name = base(program).to_owned();
+    if program.starts_with('.') {
+        // A script of the project's own does one thing.
+        return Some(name);
+    }
+    let mut verbs = rest.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
+    while let Some(verb) = verbs.next().filter(|word| is_verb(word)) {
+        name.push(' ');
+        name.push_str(verb);
+        if verb != "run" {
+            break;
+        }
+    }
+    Some(name)
+}
+
+/// Whether a word may say what to do, and is no number, path, address or text.
+fn is_verb(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
 }
 
 fn collect(commands: &[Simple], is_outermost: bool, depth: usize, found: &mut Vec<Check>) {

@@ -7,7 +7,7 @@
 use crate::candidates::Candidates;
 use crate::exact;
 use crate::index::{Index, NONE};
-use crate::items::{Item, ItemKind, KINDS};
+use crate::items::{ANSWERED, FROM_COMMAND, FROM_SEARCH, Item, ItemKind, KINDS, MARKS, PROMPTED};
 
 /// By kind of item: a name, a pair of names, a line (or two neighbouring lines).
 type ByKind = [f32; 3];
@@ -33,11 +33,11 @@ const SEARCH: ByKind = [0.2, 0.12, 0.02];
 /// Printed by another tool.
 const OTHER: ByKind = [0.1, 0.1, 0.03];
 /// In the assistant's own words.
-const ANSWERED: ByKind = [0.9, 0.4, 0.04];
+const SAID: ByKind = [0.9, 0.4, 0.04];
 /// In the assistant's own words as well as elsewhere.
-const ALSO_ANSWERED: f32 = 1.6;
+const ALSO_SAID: f32 = 1.6;
 /// In the user's words.
-const PROMPTED: ByKind = [0.7, 1.5, 0.6];
+const ASKED: ByKind = [0.7, 1.5, 0.6];
 /// How the value grows with the number of calls and of results that have the thing: as powers, in 64ths.
 const CALLS_EXPONENT: u32 = 29;
 const RESULTS_EXPONENT: u32 = 26;
@@ -69,7 +69,7 @@ pub(crate) struct Values {
 /// The value of each item of the lines that are looked at, each kind of items scaled to the same sum.
 pub(crate) fn values(index: &Index, candidates: &Candidates) -> Values {
     let frequent = frequent(index);
-    let stale: Vec<bool> = (0..index.blocks.len()).map(|block| index.is_stale(block)).collect();
+    let classes = Classes::new(index);
     let curves = Curves::new(index.position);
     let distances: Vec<f32> = index
         .blocks
@@ -80,77 +80,116 @@ pub(crate) fn values(index: &Index, candidates: &Candidates) -> Values {
         if item.kind == ItemKind::Name && item.messages > frequent {
             return 0.0;
         }
-        class(item, index, &stale) * curves.of(item, distances[item.block as usize])
+        classes.of(item) * curves.of(item, distances[item.block as usize])
     };
-    let mut sums = candidates.sums;
-    let mut values: Vec<f32>;
-    // The items that are looked at, unless all are.
-    let mut known: Vec<u32> = Vec::new();
     if candidates.is_all() {
+        let mut sums = candidates.sums;
         let mut add = |item: &Item| {
             let value = value(item);
             sums[item.kind as usize] += f64::from(value);
             value
         };
-        values = index.items.iter().map(&mut add).collect();
-    } else {
-        values = vec![0.0; index.items.len()];
-        for line in candidates.within(0..index.lines.len() as u32) {
-            let after = index.lines[line as usize].after;
-            let items = index.items_of(line as usize).iter().copied();
-            for id in items.chain((after != NONE).then_some(after)) {
+        let mut values: Vec<f32> = index.items.iter().map(&mut add).collect();
+        let scale = scale(&sums);
+        for (value, item) in values.iter_mut().zip(index.items.iter()) {
+            *value *= scale[item.kind as usize];
+        }
+        return Values { of: values, sums };
+    }
+    let scale = scale(&candidates.sums);
+    let mut values = vec![0.0; index.items.len()];
+    for line in candidates.within(0..index.lines.len() as u32) {
+        let after = index.lines[line as usize].after;
+        let items = index.items_of(line as usize).iter().copied();
+        for id in items.chain((after != NONE).then_some(after)) {
+            if values[id as usize] == 0.0 {
                 let item = &index.items[id as usize];
-                if values[id as usize] == 0.0 {
-                    values[id as usize] = value(item);
-                    known.push(id);
-                }
+                values[id as usize] = value(item) * scale[item.kind as usize];
             }
         }
     }
+    Values {
+        of: values,
+        sums: candidates.sums,
+    }
+}
+
+/// By what each kind of items is multiplied so that it is worth its share.
+fn scale(sums: &[f64; KINDS]) -> [f32; KINDS] {
     let share = [1.0, 1.0, LINES, LINES];
-    let scale: [f32; KINDS] = std::array::from_fn(|kind| {
+    std::array::from_fn(|kind| {
         if sums[kind] > 0.0 {
             share[kind] / sums[kind] as f32
         } else {
             0.0
         }
-    });
-    if candidates.is_all() {
-        for (value, item) in values.iter_mut().zip(index.items.iter()) {
-            *value *= scale[item.kind as usize];
-        }
-    }
-    for &id in &known {
-        values[id as usize] *= scale[index.items[id as usize].kind as usize];
-    }
-    Values { of: values, sums }
+    })
 }
 
-fn class(item: &Item, index: &Index, stale: &[bool]) -> f32 {
-    let kind = (item.kind as usize).min(2);
-    let read = item.read != NONE;
-    let live = read && !stale[item.read as usize];
-    let aside = read && index.has_reader && index.blocks[item.read as usize].look;
-    let table = match (item.calls > 0, live, read) {
+/// What decides the class of an item, a bit for each, beside the marks of who said it: a call has it …
+const CALLED: usize = 1 << MARKS;
+/// … an output has it …
+const PRINTED: usize = CALLED << 1;
+/// … a reading tool read it …
+const READ: usize = PRINTED << 1;
+/// … from a file that was not changed since …
+const FRESH: usize = READ << 1;
+/// … by the way, with a command.
+const ASIDE: usize = FRESH << 1;
+const CLASSES: usize = ASIDE << 1;
+
+/// What an item of each class is worth. There are millions of items, and hundreds of classes.
+struct Classes {
+    values: Vec<[f32; KINDS]>,
+    /// For each block what it says of an item that was read last there, and for no block at the end.
+    reads: Vec<u16>,
+}
+
+impl Classes {
+    fn new(index: &Index) -> Self {
+        let by_block = index.blocks.iter().enumerate().map(|(number, block)| {
+            let fresh = if index.is_stale(number) { 0 } else { FRESH };
+            let aside = if index.has_reader && block.look { ASIDE } else { 0 };
+            (READ | fresh | aside) as u16
+        });
+        let of_kinds = |class| std::array::from_fn(|kind| value_of(class, kind.min(2)));
+        Classes {
+            values: (0..CLASSES).map(of_kinds).collect(),
+            reads: by_block.chain([0]).collect(),
+        }
+    }
+
+    fn of(&self, item: &Item) -> f32 {
+        let read = self.reads[(item.read as usize).min(self.reads.len() - 1)];
+        let called = usize::from(item.calls > 0) * CALLED;
+        let printed = usize::from(item.results > 0) * PRINTED;
+        let class = usize::from(item.marks()) | called | printed | usize::from(read);
+        self.values[class][item.kind as usize]
+    }
+}
+
+fn value_of(class: usize, kind: usize) -> f32 {
+    let has = |bits: usize| class & bits != 0;
+    let marked = |mark: u8| has(usize::from(mark));
+    let table = match (has(CALLED), has(FRESH), has(READ)) {
         (true, true, _) => CALLED_LIVE,
         (true, _, true) => CALLED_STALE,
-        (true, ..) if item.results > 0 => CALLED_PRINTED,
+        (true, ..) if has(PRINTED) => CALLED_PRINTED,
         (true, ..) => CALLED_ONLY,
-        (false, true, _) if aside => LOOKED_AT,
+        (false, true, _) if has(ASIDE) => LOOKED_AT,
         (false, true, _) => LIVE,
         (false, _, true) => STALE,
-        _ if item.is_from_command() => COMMAND,
-        _ if item.is_from_search() => SEARCH,
-        _ if item.results > 0 => OTHER,
+        _ if marked(FROM_COMMAND) => COMMAND,
+        _ if marked(FROM_SEARCH) => SEARCH,
+        _ if has(PRINTED) => OTHER,
         _ => [0.0; 3],
     };
     let mut value = table[kind];
-    if item.is_answered() {
-        let elsewhere = item.results > 0 || item.calls > 0;
-        value = value.max(ANSWERED[kind]) * if elsewhere { ALSO_ANSWERED } else { 1.0 };
+    if marked(ANSWERED) {
+        value = value.max(SAID[kind]) * if has(PRINTED | CALLED) { ALSO_SAID } else { 1.0 };
     }
-    if item.is_prompted() {
-        value = value.max(PROMPTED[kind]);
+    if marked(PROMPTED) {
+        value = value.max(ASKED[kind]);
     }
     value
 }

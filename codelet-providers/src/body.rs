@@ -489,7 +489,7 @@ mod tests {
     #[test]
     #[ignore = "a measurement: run it alone, with --nocapture"]
     #[allow(clippy::print_stderr, reason = "what it measures is for whoever runs it")]
-    fn a_long_history_is_written_in_milliseconds() {
+    fn how_long_a_long_history_takes_to_be_written() {
         let mut messages = vec![Message::system("one"), Message::user("go")];
         let line = "    let value = map.get(\"key\").unwrap_or(&0); // a \"quoted\" line\n";
         for step in 0..200 {

@@ -119,8 +119,9 @@ fn mark_blocks(messages: &mut [Message]) {
     let is_block = |part: &Part| matches!(part, Part::Text(text) if is_block(text.body.as_str()));
     let mut found = false;
     for message in messages.iter_mut().filter(|message| message.role == Role::User) {
-        // A block alone may be what somebody has typed.
-        if message.parts.iter().any(is_block) && !message.parts.iter().all(is_block) {
+        // A block alone may be what somebody has typed; who types two makes one text of them.
+        let is_list = !message.bare && message.parts.len() > 1;
+        if message.parts.iter().any(is_block) && (is_list || !message.parts.iter().all(is_block)) {
             found = true;
             own_texts(message)
                 .filter(|text| self::is_block(text.body.as_str()))
@@ -150,7 +151,11 @@ fn is_block(text: &str) -> bool {
     }
     while !rest.is_empty() {
         let after = BLOCKS.iter().find_map(|tag| {
-            let inside = rest.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+            let inside = rest.strip_prefix('<')?.strip_prefix(tag)?;
+            let (attributes, inside) = inside.split_once('>')?;
+            if !attributes.is_empty() && (!attributes.starts_with(' ') || attributes.contains(['<', '\n'])) {
+                return None;
+            }
             let close = format!("</{tag}>");
             Some(&inside[inside.find(&close)? + close.len()..])
         });

@@ -141,6 +141,21 @@ fn whole_blocks_of_a_harness_beside_a_prompt_or_an_answer_are_no_prompts() {
 }
 
 #[test]
+fn blocks_that_say_what_they_are_and_stand_in_a_list_of_their_own_are_no_prompts() {
+    let text = |kind: &str| json!({"type": "text", "text": format!("<system-reminder type=\"{kind}\">\nso it is\n</system-reminder>")});
+    let messages = [
+        user(json!([text("environment"), text("gitStatus")])),
+        user(json!([{"type": "text", "text": "Mend the parser."}])),
+        model("It is mended."),
+        user(json!([text("tokenStatus")])),
+        user(json!([{"type": "text", "text": "And the printer."}])),
+    ];
+    assert_eq!(prompts(&messages), [1, 4]);
+    let typed = user(json!([text("a <b>"), {"type": "text", "text": "<system-reminders>\nno\n</system-reminders>"}]));
+    assert_eq!(prompts(&[typed]), [0], "no block of a harness");
+}
+
+#[test]
 fn what_is_no_prompt_is_written_as_it_came() {
     let messages = run(7, BASH, |n| format!("Observation: {n}").into());
     let request = json!({ "messages": messages }).to_string();

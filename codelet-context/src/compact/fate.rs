@@ -5,6 +5,7 @@ use crate::cut;
 use crate::draft::Draft;
 use crate::history::History;
 use crate::message::{Message, Part, Role};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,9 +22,9 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {
     messages
         .map(|(at, message)| {
             let quoted = match lines[at] {
-                0 => String::from("in the summary only"),
-                1 => String::from("1 line quoted"),
-                count => format!("{} lines quoted", cut::grouped(count)),
+                0 => Cow::Borrowed("in the summary only"),
+                1 => Cow::Borrowed("1 line quoted"),
+                count => Cow::Owned(format!("{} lines quoted", cut::grouped(count))),
             };
             match shown.next_if(|draft| draft.source == at) {
                 Some(draft)
@@ -36,12 +37,12 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {
                     };
                     Fate {
                         kind: FateKind::Kept,
-                        why: why.to_owned(),
+                        why: Cow::Borrowed(why),
                     }
                 }
                 Some(_) => Fate {
                     kind: FateKind::Shortened,
-                    why: if lines[at] > 0 { quoted } else { String::from("cut") },
+                    why: if lines[at] > 0 { quoted } else { Cow::Borrowed("cut") },
                 },
                 None if lines[at] > 0 => Fate {
                     kind: FateKind::Excerpted,
@@ -63,7 +64,7 @@ pub fn fates_before(history: &History, valid: &History, fates: Vec<Fate>) -> Vec
     let fate = |message: &Arc<Message>| {
         let mended = || Fate {
             kind: FateKind::Shortened,
-            why: String::from("mended: it was not valid"),
+            why: Cow::Borrowed("mended: it was not valid"),
         };
         known.get(&Arc::as_ptr(message)).cloned().unwrap_or_else(mended)
     };

@@ -8,6 +8,7 @@ use crate::strategy::{self, StrategyStats};
 use crate::summary_request::Failure;
 use crate::tokens::{self, Tokens};
 use crate::view::View;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How much there is of a conversation.
@@ -45,7 +46,7 @@ pub struct Fate {
     /// What was done.
     pub kind: FateKind,
     /// Why, in a few words for a person.
-    pub why: String,
+    pub why: Cow<'static, str>,
 }
 
 /// The things that can become of a message.

@@ -75,7 +75,7 @@ impl Conversation {
     /// In a window so small that what always stays takes most of the aim, the aim is a share of the room that is left
     /// beside it: a system prompt that is cut to a marker leaves no agent. It is large enough for what the model has asked
     /// for last and not seen yet, else that would be work to be done again.
-    fn budget(&self) -> Tokens {
+    pub(super) fn budget(&self) -> Tokens {
         let halvings = self.refusals.saturating_sub(1).min(63);
         let aim = self.in_estimate(self.config.target() >> halvings);
         let room = self.in_estimate(self.config.trigger());

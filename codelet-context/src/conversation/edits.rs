@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// After this many refusals in a row, each followed by a compaction, another one would be a loop.
 const REFUSALS: u32 = 3;
 
+/// From so many estimated tokens of new lines on, a light edit looks at them.
+const LOOK_AHEAD: Tokens = 100_000;
+
 /// An edit point: a moment at which what had already been sent was changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edit {
@@ -227,10 +230,8 @@ impl Conversation {
             },
             edit: edit_number,
         });
-        for (handle, _) in view.archive.iter() {
-            if self.view.archive.get(handle.as_str()).is_none() {
-                self.removed_by.insert(handle.clone(), edit_number);
-            }
+        for handle in view.archive.since(self.view.archive.len()) {
+            self.removed_by.insert(handle.clone(), edit_number);
         }
         self.edits.push(edit);
         self.view = view;
@@ -316,7 +317,20 @@ impl Conversation {
             after,
             is_undone: false,
         });
+        self.look_ahead();
         Ok(Notice::trimmed(masked, before, after, true))
+    }
+
+    /// While light edits keep the window from filling, the conversation grows to many times its size, and the compaction that
+    /// comes at last would look at all of it. So what is new is looked at once in a while.
+    fn look_ahead(&mut self) {
+        let budget = self.budget();
+        // Less than the room holds is all looked at, time and again.
+        let least = LOOK_AHEAD.max(budget.saturating_mul(2));
+        if Tokens::from(self.candidates.new_tokens(self.history.index())) >= least {
+            let room = budget.saturating_mul(4) as usize;
+            self.candidates = compact::look_ahead(&self.history, room, &self.candidates);
+        }
     }
 
     /// What was removed once stays removed in a view that was built anew.
