@@ -61,7 +61,8 @@ pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
         let marks = marks(&prompt, editor.edge(), same);
         let mut bill = cache.send(&prompt, &marks, places, now);
         let reply = &session.messages[request.reply.clone()];
-        bill.usage.output = reply.iter().flat_map(|message| &message.parts).map(weigh).sum();
+        let estimate = || reply.iter().flat_map(|message| &message.parts).map(weigh).sum();
+        bill.usage.output = request.reply_tokens.unwrap_or_else(estimate);
         let lost = std::mem::replace(&mut left, bill.kept).saturating_sub(bill.usage.cache_read);
         let cause = match () {
             () if bill.is_cold => Cause::Cold,

@@ -3,7 +3,7 @@
 use crate::reference::References;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{self, Tokens};
-use codelet_transcript::{Billed, Recording};
+use codelet_transcript::{Billed, Recorded, Recording};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Request {
     pub began: Option<u64>,
     /// What was billed.
     pub billed: Option<Billed>,
+    /// What the reply weighs, where that is known and need not be estimated, in tokens.
+    pub reply_tokens: Option<Tokens>,
     /// The model, where it was recorded.
     pub model: Option<Arc<str>>,
     /// The recording agent compacted the conversation before this request.
@@ -54,11 +56,33 @@ impl Session {
     /// From a recording. A summary that the recording agent made of its own conversation is left out, since the policies
     /// that are compared make their own; what it had summarised stands there whole.
     pub fn new(name: impl Into<String>, recording: Recording) -> Self {
+        let said = recording.document.messages.into_iter().map(Arc::new);
+        Session::gathered(name.into(), said, recording.requests).ready()
+    }
+
+    /// From what is still being said, with notes of its requests in the order of their replies, whose bills are whole. Before the
+    /// requests at `edited`, by the places of their replies, what is sent was made smaller, so their bills do not tell what was
+    /// said.
+    pub(crate) fn under_way(
+        name: impl Into<String>,
+        said: &[Arc<Message>],
+        notes: Vec<Recorded>,
+        edited: &[usize],
+    ) -> Self {
+        let mut session = Session::gathered(name.into(), said.iter().cloned(), notes);
+        for request in &mut session.requests {
+            request.after_compaction |= edited.iter().any(|reply| request.reply.contains(reply));
+            request.reply_tokens = request.billed.map(|billed| billed.usage.output);
+        }
+        session.ready()
+    }
+
+    fn gathered(name: String, said: impl Iterator<Item = Arc<Message>>, notes: Vec<Recorded>) -> Self {
         let mut messages: Vec<Arc<Message>> = Vec::new();
         let mut requests: Vec<Request> = Vec::new();
-        let mut notes = recording.requests.into_iter().peekable();
+        let mut notes = notes.into_iter().peekable();
         let mut after_compaction = false;
-        for (index, message) in recording.document.messages.into_iter().enumerate() {
+        for (index, message) in said.enumerate() {
             if is_summary(&message) {
                 after_compaction = true;
                 continue;
@@ -69,7 +93,7 @@ impl Session {
             while let Some(found) = notes.next_if(|note| note.reply <= index) {
                 note = Some(found).filter(|found| found.reply == index);
             }
-            messages.push(Arc::new(message));
+            messages.push(message);
             if !is_reply {
                 continue;
             }
@@ -88,24 +112,29 @@ impl Session {
                         reply: place..place + 1,
                         began,
                         billed,
+                        reply_tokens: None,
                         model,
                         after_compaction: std::mem::take(&mut after_compaction),
                     });
                 }
             }
         }
-        let mut session = Session {
-            name: name.into(),
+        Session {
+            name,
             messages,
             requests,
             fixed: USUAL_FIXED,
             ratio: USUAL_RATIO,
             is_calibrated: false,
             references: References::default(),
-        };
-        session.calibrate();
-        session.references = References::of(&session);
-        session
+        }
+    }
+
+    /// What the bills tell of it, and what its replies refer to.
+    fn ready(mut self) -> Self {
+        self.calibrate();
+        self.references = References::of(&self);
+        self
     }
 
     /// What a part weighs, in tokens of the window.

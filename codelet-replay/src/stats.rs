@@ -14,8 +14,11 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
 }
 
 /// The 95 % interval of the ratio of two sums over sessions, by drawing as many sessions as there are with replacement;
-/// none where the lower sum is nothing.
+/// none where the lower sum is nothing, and none of a single session, which can only be drawn again.
 pub fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
+    if pairs.len() < 2 {
+        return None;
+    }
     let mut state = SEED;
     let ratios: Vec<f64> = (0..DRAWS)
         .filter_map(|_| {
@@ -61,8 +64,8 @@ mod tests {
         let (low, high) = ratio_interval(&pairs).unwrap();
         assert!(low < ratio && ratio < high && high - low < 0.5, "{low} {ratio} {high}");
         assert_eq!(ratio_interval(&pairs), Some((low, high)));
-        assert_eq!(ratio_interval(&[(2.0, 4.0)]), Some((0.5, 0.5)));
+        assert_eq!(ratio_interval(&[(2.0, 4.0)]), None);
         assert_eq!(ratio_interval(&[]), None);
-        assert_eq!(ratio_interval(&[(1.0, 0.0)]), None);
+        assert_eq!(ratio_interval(&[(1.0, 0.0), (2.0, 0.0)]), None);
     }
 }

@@ -3,18 +3,18 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use codelet_context::conversation::{Conversation, Report};
-use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
-use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::conversation::Conversation;
+use codelet_context::economics::Preset;
+use codelet_context::message::Part;
+use codelet_context::policy::CompactionConfig;
 use codelet_context::price;
 use codelet_context::usage::Usage;
 use codelet_replay::policy::Policy;
 use codelet_replay::report::{Live, Told, page};
+use codelet_replay::run::Step;
 use codelet_replay::totals::{Played, totals};
 use common::*;
 use proptest::prelude::*;
-use serde_json::Map;
 
 const POLICIES: [Policy; 3] = [Policy::Never, Policy::MaskTen, Policy::Preset(Preset::Thrifty)];
 
@@ -47,11 +47,7 @@ fn the_figures_of_the_page_are_those_of_the_run() {
     };
     assert_eq!(count("svg", "plot"), 2 * POLICIES.len());
     assert!(count("g", "edit") > 10);
-    let data: Vec<f64> = tags
-        .iter()
-        .filter_map(|tag| tag.attribute("data-value"))
-        .map(|value| value.parse().unwrap())
-        .collect();
+    let data = figures(&tags);
     for course in &report.courses {
         let sums = course.run.sums();
         for figure in [
@@ -183,59 +179,6 @@ fn several_sessions_have_intervals() {
     assert!(text.contains(&format!("{low:.3}")) && text.contains(&format!("{high:.3}")));
 }
 
-/// A live session of so many steps, edited once in the middle.
-fn live(steps: usize) -> (Live, Conversation) {
-    let economics = Economics::new(price::usual());
-    let mut conversation = Conversation::new(CompactionConfig::new(60_000).reserving(4_000), 500).under(economics);
-    let mut live = Live::new(500);
-    conversation.append(Message::system("You are terse."));
-    conversation.append(Message::user("Read everything, please."));
-    let mut before = 0;
-    for step in 0..steps {
-        if step == steps / 2 {
-            conversation.compact_to(6_000, Reason::Asked).unwrap();
-            before = 0;
-        }
-        conversation.sending(false);
-        live.sending(&conversation, Some(1_700_000_000_000 + step as u64 * 20_000));
-        let prompt = 500
-            + conversation
-                .view()
-                .messages
-                .iter()
-                .map(|message| codelet_context::tokens::estimate_message(message))
-                .sum::<u64>();
-        let usage = Usage {
-            fresh: 0,
-            cache_read: before,
-            cache_write: prompt - before,
-            output: 30,
-        };
-        before = prompt;
-        live.billed(usage);
-        let path = format!("src/part_{step}.rs");
-        let call = ToolCall::new(format!("c{step}"), "Read", Map::new()).doing(Action::on(ActionKind::Read, [&*path]));
-        let reply = Message::new(Role::Assistant, vec![Part::ToolCall(call)]);
-        conversation.replied(
-            reply,
-            Report {
-                usage,
-                reasoning: 0,
-                is_whole: true,
-            },
-        );
-        let output: String = (0..120)
-            .map(|line| format!("let value_{step}_{line} = {};\n", line * step))
-            .collect();
-        conversation.append(Message::results(vec![ToolResult::new(
-            format!("c{step}"),
-            Some(true),
-            &*output,
-        )]));
-    }
-    (live, conversation)
-}
-
 #[test]
 fn a_live_session_shows_its_bills_its_edits_and_what_can_be_read_back() {
     let (live, conversation) = live(30);
@@ -245,7 +188,7 @@ fn a_live_session_shows_its_bills_its_edits_and_what_can_be_read_back() {
         model: "some-model",
         card: Some(&card),
     };
-    let report = live.report(&conversation, &told);
+    let report = live.report(&conversation, &told, Vec::new());
     let course = &report.courses[0];
     assert_eq!(course.run.steps.len(), 30);
     for step in &course.run.steps {
@@ -271,9 +214,53 @@ fn a_live_session_shows_its_bills_its_edits_and_what_can_be_read_back() {
     assert!(!text.contains("Simulated"));
     assert!(report.handles.values().all(|handle| text.contains(handle.as_str())));
 
-    let unpriced = live.report(&conversation, &Told { card: None, ..told });
-    let (_, text) = read(&page(&unpriced));
+    let unpriced = Told { card: None, ..told };
+    assert!(live.session(&conversation, &unpriced).is_none());
+    let (_, text) = read(&page(&live.report(&conversation, &unpriced, Vec::new())));
     assert!(text.contains("The price of the model is not known"));
+}
+
+#[test]
+fn a_live_session_is_compared_with_what_it_would_have_cost_under_each_policy() {
+    let (live, conversation) = live(60);
+    let report = live_report(&live, &conversation, &POLICIES);
+    let names: Vec<&str> = report.courses.iter().map(|course| &*course.name).collect();
+    assert_eq!(names, ["as billed", "never", "mask-10", "thrifty"]);
+    let billed = &report.courses[0].run;
+    for course in &report.courses[1..] {
+        assert_eq!(course.run.steps.len(), billed.steps.len(), "{}", course.name);
+        let (of, is) = (course.run.steps[0].usage.prompt(), billed.steps[0].usage.prompt());
+        assert_eq!(of, is, "the first request is the same under all");
+    }
+    // Nothing was edited in the first half, and texts weigh what the bills say, so until then nothing differs.
+    let prompts = |steps: &[Step]| -> u64 { steps[..30].iter().map(|step| step.usage.prompt()).sum() };
+    let (never, is) = (prompts(&report.courses[1].run.steps), prompts(&billed.steps));
+    assert!(never.abs_diff(is) * 100 <= is, "{never} {is}");
+    for course in &report.courses[1..] {
+        assert_eq!(
+            course.run.sums().usage.output,
+            billed.sums().usage.output,
+            "replies are what they were billed"
+        );
+    }
+
+    let html = page(&report);
+    let (tags, text) = read(&html);
+    assert!(text.contains("Dollars under each policy"));
+    assert!(text.contains("without any edit before the window is full"));
+    let cost = |at: usize| report.courses[at].run.sums().cost();
+    let data = figures(&tags);
+    for course in &report.courses {
+        assert!(data.contains(&course.run.sums().cost()), "{}", course.name);
+    }
+    assert!(
+        data.contains(&(cost(3) / cost(1))),
+        "shares are of the simulation without edits"
+    );
+    assert!(
+        !data.contains(&(cost(0) / cost(1))),
+        "a bill is no share of a simulation"
+    );
 }
 
 #[test]
@@ -298,8 +285,11 @@ fn a_request_that_was_never_billed_is_not_counted() {
         model: "m",
         card: None,
     };
-    assert_eq!(live.report(&conversation, &told).courses[0].run.steps.len(), 5);
-    let fresh = Live::new(0).report(&Conversation::new(CompactionConfig::new(10_000), 0), &told);
+    assert_eq!(
+        live.report(&conversation, &told, Vec::new()).courses[0].run.steps.len(),
+        5
+    );
+    let fresh = Live::new(0).report(&Conversation::new(CompactionConfig::new(10_000), 0), &told, Vec::new());
     let (_, text) = read(&page(&fresh));
     assert!(text.contains("Nothing was sent yet"));
 }

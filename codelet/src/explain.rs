@@ -330,7 +330,7 @@ impl Columns {
         let last = first + entries.len() - 1;
         let tokens: Tokens = entries.iter().map(|entry| estimate_message(entry.message)).sum();
         let range = format!("{}–{}", number(first as u64), number(last as u64));
-        let words = format!("{range}: {}", told(entries));
+        let words = told(&range, entries, self.words);
         let mut marks: BTreeMap<Mark, usize> = BTreeMap::new();
         for entry in entries {
             *marks.entry(entry.mark).or_default() += 1;
@@ -339,10 +339,18 @@ impl Columns {
         let note = if same {
             entries[0].note.clone()
         } else {
-            let counts = marks
-                .iter()
-                .map(|(mark, count)| format!("{} {}", number(*count as u64), mark.look().1));
-            counts.collect::<Vec<_>>().join(", ")
+            let counts = |spelled: bool| {
+                let one = |(mark, count): (&Mark, &usize)| match (mark.look(), number(*count as u64)) {
+                    ((_, name, _), count) if spelled => format!("{count} {name}"),
+                    ((sign, ..), count) => format!("{sign} {count}"),
+                };
+                let all: Vec<String> = marks.iter().map(one).collect();
+                all.join(if spelled { ", " } else { "  " })
+            };
+            // The signs are explained above the list, so they may stand for the words where these have no room.
+            Some(counts(true))
+                .filter(|words| paint::width(words) <= self.note)
+                .unwrap_or_else(|| counts(false))
         };
         let sign = match marks.first_key_value() {
             Some((mark, _)) if marks.len() == 1 => (mark.look().0, mark.look().2),
@@ -408,8 +416,8 @@ fn words(message: &Message, columns: usize) -> String {
     line + &rest
 }
 
-/// What is in a fold: `38 messages, 19 calls, 18 results`.
-fn told(entries: &[Entry<'_>]) -> String {
+/// What is in a fold: `3–40: 38 messages, 19 calls, 18 results`, as much of it as has room in these columns.
+fn told(range: &str, entries: &[Entry<'_>], columns: usize) -> String {
     let calls: usize = entries.iter().map(|entry| entry.message.calls().count()).sum();
     let results: usize = entries.iter().map(|entry| entry.message.tool_results().count()).sum();
     let prompts = entries.iter().filter(|entry| entry.message.is_prompt()).count();
@@ -418,10 +426,14 @@ fn told(entries: &[Entry<'_>]) -> String {
         .into_iter()
         .filter(|(value, _)| *value > 0)
         .map(|(value, noun)| count(value, noun));
-    std::iter::once(count(entries.len(), "message"))
-        .chain(counts)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let mut line = format!("{range}: {}", count(entries.len(), "message"));
+    for more in counts.map(|count| format!(", {count}")) {
+        if paint::width(&line) + paint::width(&more) > columns {
+            break;
+        }
+        line += &more;
+    }
+    line
 }
 
 fn ink_of(message: &Message) -> Option<Ink> {

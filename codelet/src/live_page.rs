@@ -1,10 +1,14 @@
 //! The report of a session that is under way: sees each request, and makes the page when it is asked for.
 
+use crate::side_by_side::{cores, side_by_side};
 use codelet_agent::event::Witness;
 use codelet_agent::session::Session;
 use codelet_context::conversation::Conversation;
+use codelet_context::message::{Origin, Part};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
+use codelet_replay::play::play;
+use codelet_replay::policy::Policy;
 use codelet_replay::report::{Live, Told, page};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -30,14 +34,23 @@ impl Page {
     }
 
     /// The page as things stand.
-    pub fn html(&self, session: &Session, title: &str) -> String {
+    pub fn html(&self, session: &Session) -> String {
         let profile = session.model().profile();
+        let conversation = session.conversation();
         let told = Told {
-            title,
+            title: title(conversation),
             model: &profile.name,
             card: profile.price.as_ref(),
         };
-        page(&self.lock().live.report(session.conversation(), &told))
+        // A copy, so that the next request need not wait for the simulation.
+        let live = self.lock().live.clone();
+        let runs = live.session(conversation, &told);
+        let runs = runs.map_or_else(Vec::new, |(played, settings)| {
+            let policies = Policy::USUAL;
+            // On all cores, since somebody waits for it.
+            side_by_side(policies.len(), cores(), |at| play(&played, policies[at], &settings))
+        });
+        page(&live.report(conversation, &told, runs))
     }
 
     /// Whether a text is such a page, of whatever session and version.
@@ -50,6 +63,23 @@ impl Page {
     fn lock(&self) -> MutexGuard<'_, Sent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The first line of the first prompt.
+fn title(conversation: &Conversation) -> &str {
+    let prompts = conversation
+        .history()
+        .messages()
+        .iter()
+        .filter(|message| message.is_prompt());
+    let texts = prompts
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str()),
+            _ => None,
+        });
+    let mut lines = texts.flat_map(str::lines).map(str::trim);
+    lines.find(|line| !line.is_empty()).unwrap_or("A session")
 }
 
 impl Witness for Page {

@@ -17,6 +17,7 @@ mod progress;
 mod report_json;
 mod servers;
 mod settings;
+mod side_by_side;
 mod transcript;
 mod world;
 

@@ -218,6 +218,55 @@ fn the_tables_fit_the_columns_that_there_are() {
 }
 
 #[test]
+fn a_lifetime_that_the_vendor_does_not_sell_is_refused_and_one_that_it_has_anyway_is_taken() {
+    let folder = sessions("replay_ttl");
+    let path = folder.to_str().unwrap();
+    for (card, ttl, lives) in [
+        ("openai/gpt-5.5", "1h", "5 min"),
+        ("gemini/gemini-3.5-flash", "1h", "5 min"),
+        ("deepseek/deepseek-flash", "5m", "2 h"),
+        ("no-write-fee", "1h", "5 min"),
+    ] {
+        let output = run(&["replay", path, "--prices", card, "--ttl", ttl]);
+        refused(
+            &output,
+            &[card, "sells no cache of that lifetime", lives, "Leave --ttl away"],
+        );
+    }
+    let lives = |card: &str, ttl: &str| {
+        let found = replayed(&["--policy", "never", "--prices", card, "--ttl", ttl], &folder);
+        found["settings"]["card"]["lives_seconds"].as_u64().unwrap()
+    };
+    assert_eq!(lives("openai/gpt-5.5", "5m"), 300);
+    assert_eq!(lives("anthropic/claude-opus-5", "5m"), 300);
+    assert_eq!(lives("anthropic/claude-opus-5", "1h"), 3_600);
+    assert_eq!(lives("1h", "5m"), 300);
+}
+
+#[test]
+fn each_source_has_an_interval_and_a_single_session_has_none() {
+    let folder = sessions("replay_intervals");
+    file(&folder, "chat.json", request_text(12));
+    let args = ["--policy", "mask-10"];
+    let found = replayed(&args, &folder);
+    let interval = |source: &str| found["sources"][source]["totals"][1]["interval"].clone();
+    let (low, high) = (
+        interval("claude-code")[0].as_f64().unwrap(),
+        interval("claude-code")[1].as_f64().unwrap(),
+    );
+    assert!(low < high);
+    assert_eq!(interval("anthropic"), Value::Null);
+    let output = run(&[&["replay", folder.to_str().unwrap()][..], &args].concat());
+    let told = stdout(&output);
+    let ratio = found["sources"]["claude-code"]["totals"][1]["ratio"].as_f64().unwrap();
+    let line = format!("mask-10 {ratio:.2} ({low:.2}–{high:.2})");
+    assert_eq!(told.matches(&line).count(), 1, "{told}");
+    let (_, files) = told.split_once("By file").unwrap();
+    let (files, _) = files.split_once("Checked").unwrap();
+    assert!(files.contains("mask-10") && !files.contains('('), "{told}");
+}
+
+#[test]
 fn what_is_typed_wrong_is_refused_with_what_was_expected() {
     for (args, words) in [
         (["--policy", "always"], "never"),

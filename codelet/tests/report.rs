@@ -3,7 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+use codelet_replay::policy::Policy;
+use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
+use common::agent::{Bench, KEY, usage};
 use common::*;
+use std::io::Write as _;
 
 #[test]
 fn a_page_appears_whole_in_a_file_or_on_a_pipe() {
@@ -37,6 +41,31 @@ fn policies_window_and_prices_are_those_that_were_asked_for() {
     assert!(page.contains("window 1,000,000") && page.contains("lives 1 h 0 min"));
     assert_eq!(page.matches("class=\"course\"").count(), 2);
     assert!(page.contains(">thrifty</label>") && !page.contains(">faithful</label>"));
+}
+
+#[test]
+fn where_the_prices_were_found_is_told() {
+    let folder = folder("report_prices");
+    let recorded = file(&folder, "session.json", request_text(3));
+    for (card, words) in [
+        (
+            "openai/gpt-4o",
+            "as of 2026-11 from memory, not from the vendor&#39;s page, for",
+        ),
+        (
+            "deepseek/deepseek-v4-pro",
+            "as of 2026-10 by api-docs.deepseek.com, for",
+        ),
+        (
+            "openai/gpt-6-sol",
+            "as of 2026-10 by other programs&#39; tables of the vendor&#39;s prices, for",
+        ),
+        ("5m", "as of 2026-11, for"),
+    ] {
+        let output = run(&["report", &recorded, "--policy", "never", "--prices", card]);
+        ended(&output, 0);
+        assert!(stdout(&output).contains(words), "{card}");
+    }
 }
 
 #[test]
@@ -87,4 +116,49 @@ fn what_is_odd_in_a_recording_is_told() {
         told.contains("session.json: escapes of half a character were replaced"),
         "{told}"
     );
+}
+
+/// What a session's own page holds, in a window in which it never fills: bills, and what other policies would have cost.
+#[test]
+fn the_page_of_a_session_under_way_names_its_prompt_and_compares_policies() {
+    let bench = Bench::new();
+    bench.file("a.txt", &"a line of the file\n".repeat(400));
+    let replies = [
+        Reply::new()
+            .calls("Read", serde_json::json!({"file_path": "a.txt"}))
+            .billed(usage(5_000)),
+        Reply::text("It holds one line.").billed(usage(8_000)),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let model = [
+        "--plain",
+        "--model",
+        "anthropic/claude-sonnet-5",
+        "--base-url",
+        &server.base(),
+    ];
+    let mut command = bench.command(&model);
+    command.env("ANTHROPIC_API_KEY", KEY);
+    let mut child = piped(&mut command);
+    let said = "Read a.txt, <b>please</b>.\n/export report.html\nexit\n";
+    child.stdin.take().unwrap().write_all(said.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 0);
+    let page = bench.read("report.html");
+    assert!(
+        page.contains("<h1><bdi>Read a.txt, &lt;b&gt;please&lt;/b&gt;.</bdi></h1>"),
+        "{}",
+        &page[page.find("<h1>").unwrap()..][..200]
+    );
+    assert!(page.contains("2 requests sent 13,000 prompt tokens"));
+    assert!(page.contains("Dollars under each policy"));
+    for policy in Policy::USUAL {
+        let name = policy.name();
+        assert!(page.contains(&format!("<th scope=\"row\">{name}</th>")), "{name}");
+        assert!(
+            page.contains(&format!("<strong>{name}</strong>, simulated: ")),
+            "{name}"
+        );
+    }
+    assert!(page.contains("<strong>as billed</strong>: faithful, "));
 }

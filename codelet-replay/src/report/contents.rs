@@ -94,6 +94,9 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
         ]);
     }
     let caption = match course {
+        Some(course) if course.is_billed => {
+            "What was said, and what of it was sent in all requests together".to_owned()
+        }
         Some(course) => format!(
             "What was said, and what of it was sent in all requests together under {}",
             course.name

@@ -8,7 +8,6 @@ use super::html::{self, Html};
 use super::table::{Cell, figures, table, words};
 use super::words::{count, dollars, number, percent, share};
 use super::{Course, Edit, Report};
-use crate::policy::Policy;
 use serde_json::{Value, json};
 
 /// Rows of a list of edits or breaks.
@@ -63,7 +62,13 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
     let sums = course.run.sums();
     html.element("p", &[("class", "under")], |html| {
         html.line("strong", &[], &course.name);
-        html.text(&format!(": {}.", course.about.trim_end_matches('.')));
+        // Beside figures that were billed, one has to know which were not.
+        let how = if report.is_live && !course.is_billed {
+            ", simulated"
+        } else {
+            ""
+        };
+        html.text(&format!("{how}: {}.", course.about.trim_end_matches('.')));
     });
     html.line("h3", &[], "What filled the window");
     if course.run.steps.len() > buckets.len() {
@@ -257,10 +262,11 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
         number(removed)
     );
     if report.is_priced {
-        told += &format!("; they cost {} and saved {}", dollars(cost), dollars(saved));
+        let it = if course.edits.len() == 1 { "it" } else { "they" };
+        told += &format!("; {it} cost {} and saved {}", dollars(cost), dollars(saved));
     }
-    let compacts = |other: &Course| other.run.policy == Policy::Never && !other.edits.is_empty();
-    let more = match report.courses.iter().any(compacts) && course.run.policy != Policy::Never {
+    let compacts = |other: &Course| other.is_never() && !other.edits.is_empty();
+    let more = match report.courses.iter().any(compacts) && !course.is_never() && !course.is_billed {
         true => " Never editing compacts too when the window is full, so the dollars below differ by less.",
         false => "",
     };
@@ -272,7 +278,7 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
         figures("Tokens before"),
         figures("after"),
         figures("removed"),
-        figures(if report.is_live { "Cost, predicted" } else { "Cost" }),
+        figures(if course.is_billed { "Cost, predicted" } else { "Cost" }),
     ];
     if has_actual {
         columns.push(figures("Cost, billed"));

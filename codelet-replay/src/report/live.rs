@@ -1,17 +1,19 @@
 //! The report of a session that is under way: what was sent and billed, request by request, with the engine's own ledger.
 
-use super::played::{LARGEST, ages};
+use super::played::{LARGEST, ages, course};
 use super::{Course, Edit, Report};
 use crate::policy::{Policy, Settings};
 use crate::prompt::Prompt;
 use crate::run::{Broken, Cause, Dollars, Edited, Run, Step};
+use crate::session::Session;
 use codelet_context::breaks;
 use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{self, Inspection};
 use codelet_context::message::{Message, Part};
-use codelet_context::price::PriceCard;
+use codelet_context::price::{Lifetime, PriceCard};
 use codelet_context::tokens::{self, Tokens};
 use codelet_context::usage::Usage;
+use codelet_transcript::{Billed, Recorded};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -72,14 +74,38 @@ impl Live {
         });
     }
 
-    /// The report as things stand.
-    pub fn report(&self, conversation: &Conversation, told: &Told<'_>) -> Report {
-        let config = conversation.config();
+    /// What was said so far, to be played under policies as a recording of it would be. Nothing where no request was
+    /// answered yet, or where the price of the model is not known: there would be no dollars to compare.
+    pub fn session(&self, conversation: &Conversation, told: &Told<'_>) -> Option<(Session, Settings)> {
+        let card = told.card?;
+        let notes = self.steps.iter().map(|step| Recorded {
+            reply: step.reply,
+            began: step.began,
+            model: None,
+            billed: Some(Billed {
+                usage: step.usage,
+                hour: match card.lifetime {
+                    Lifetime::Hour => step.usage.cache_write,
+                    Lifetime::FiveMinutes => 0,
+                },
+            }),
+        });
+        let edited = conversation
+            .breaks()
+            .iter()
+            .filter(|it| matches!(it.cause, breaks::Cause::Edit(_) | breaks::Cause::Undone));
+        let edited = edited.filter_map(|it| Some(self.steps.get(place(it)?)?.reply));
+        let edited: Vec<usize> = edited.collect();
+        let said = conversation.history().messages();
+        let session = Session::under_way(told.title, said, notes.collect(), &edited);
+        (!session.requests.is_empty()).then(|| (session, settings(conversation, card)))
+    }
+
+    /// The report as things stand. `runs` are those of [`Live::session`] under policies that it is compared with.
+    pub fn report(&self, conversation: &Conversation, told: &Told<'_>, runs: Vec<Run>) -> Report {
         let economics = conversation.economics();
         let card = told.card.unwrap_or(&economics.card);
-        let mut settings = Settings::new(config.context_window, card.clone());
-        settings.reserved = config.reserved_output;
-        settings.refetch = 0.0;
+        let settings = settings(conversation, card);
         let mut run = Run {
             policy: Policy::Preset(economics.preset),
             steps: self.steps.clone(),
@@ -99,14 +125,17 @@ impl Live {
             model: Some(told.model.to_owned()),
             is_live: true,
             is_priced: told.card.is_some(),
-            settings,
             lasted: began().max().zip(began().min()).map(|(last, first)| last - first),
-            courses: vec![Course {
-                name: economics.preset.name().to_owned(),
-                about: economics.preset.explained().to_owned(),
+            courses: std::iter::once(Course {
+                name: "as billed".to_owned(),
+                about: format!("{}, {}", economics.preset.name(), economics.preset.explained()),
+                is_billed: true,
                 run,
                 edits,
-            }],
+            })
+            .chain(runs.into_iter().map(|run| course(run, &settings)))
+            .collect(),
+            settings,
             first: 0,
             handles: handles(conversation, history, &contents),
             ratio: ratio(&self.steps, &self.prompt),
@@ -123,6 +152,20 @@ impl Live {
     }
 }
 
+/// The conditions of the session.
+fn settings(conversation: &Conversation, card: &PriceCard) -> Settings {
+    let config = conversation.config();
+    Settings {
+        reserved: config.reserved_output,
+        ..Settings::new(config.context_window, card.clone())
+    }
+}
+
+/// Before which request a break was, counted from 0.
+fn place(it: &breaks::Break) -> Option<usize> {
+    usize::try_from(it.request).ok()?.checked_sub(1)
+}
+
 /// Tokens for each estimated token, by the last request.
 fn ratio(steps: &[Step], prompt: &Prompt) -> f64 {
     match (steps.last(), prompt.tokens()) {
@@ -136,8 +179,9 @@ fn edits(run: &mut Run, ledger: &[breaks::Break]) -> Vec<Edit> {
     let mut edits = Vec::new();
     let requests = run.steps.len();
     for it in ledger {
-        let at = usize::try_from(it.request).unwrap_or(usize::MAX).saturating_sub(1);
-        let Some(step) = run.steps.get_mut(at) else { continue };
+        let Some((at, step)) = place(it).and_then(|at| Some((at, run.steps.get_mut(at)?))) else {
+            continue;
+        };
         let (cause, reason) = match it.cause {
             breaks::Cause::Edit(reason) => (Cause::Planned, Some(reason.name())),
             breaks::Cause::Undone => (Cause::Planned, Some(it.cause.name())),

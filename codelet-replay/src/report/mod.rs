@@ -22,7 +22,7 @@ pub use live::{Live, Told};
 pub use played::played;
 
 use crate::check::Check;
-use crate::policy::Settings;
+use crate::policy::{Policy, Settings};
 use crate::run::Run;
 use crate::totals::Total;
 use codelet_context::inspect::Inspection;
@@ -44,7 +44,7 @@ pub struct Report {
     pub agent: String,
     /// The model, where it is known.
     pub model: Option<String>,
-    /// The figures are what happened, and not what a simulation says.
+    /// The session is under way: the first course is what happened, the others what a simulation says.
     pub is_live: bool,
     /// Window, prices, and what is read again.
     pub settings: Settings,
@@ -52,7 +52,7 @@ pub struct Report {
     pub is_priced: bool,
     /// How long it took from the first request to the last, in milliseconds.
     pub lasted: Option<u64>,
-    /// What became of the session under each policy; of a live session there is one.
+    /// What became of the session, and what would have become of it under each policy.
     pub courses: Vec<Course>,
     /// The course that is shown first.
     pub first: usize,
@@ -79,10 +79,19 @@ pub struct Course {
     pub name: String,
     /// What it does, in a few words.
     pub about: String,
+    /// It is what a provider billed, and not what a simulation says.
+    pub is_billed: bool,
     /// The requests.
     pub run: Run,
     /// Its edits.
     pub edits: Vec<Edit>,
+}
+
+impl Course {
+    /// Whether it is the one that the others are compared with.
+    fn is_never(&self) -> bool {
+        !self.is_billed && self.run.policy == Policy::Never
+    }
 }
 
 /// An edit, with what it was worth.

@@ -72,10 +72,12 @@ pub(super) fn ages(messages: usize, replies: &[usize]) -> Vec<u64> {
     (0..messages).map(|message| since(message) as u64).collect()
 }
 
-fn course(run: Run, settings: &Settings) -> Course {
+/// What came of a run.
+pub(super) fn course(run: Run, settings: &Settings) -> Course {
     Course {
         name: run.policy.name().to_owned(),
         about: run.policy.describe().to_owned(),
+        is_billed: false,
         edits: edits(&run, settings),
         run,
     }

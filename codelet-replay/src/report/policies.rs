@@ -6,30 +6,34 @@ use super::html::Html;
 use super::table::{Cell, figures, table, words};
 use super::words::{dollars, number};
 use super::{Course, Report};
-use crate::policy::Policy;
 use crate::totals::Total;
 
 /// The section.
 pub fn section(html: &mut Html, report: &Report, courses: &[Course]) {
     html.element("section", &[("aria-labelledby", "dollars")], |html| {
-        let title = if report.is_live {
-            "What it cost"
-        } else {
+        let is_simulated = courses.iter().any(|course| !course.is_billed);
+        let title = if is_simulated {
             "Dollars under each policy"
+        } else {
+            "What it cost"
         };
         html.line("h2", &[("id", "dollars")], title);
-        let words = if report.is_live {
-            "What the provider billed, at its prices."
-        } else {
-            "Simulated: the same conversation, request by request, under each policy; replies cost the same under all. \
-             Reading again is what had been removed and was referred to later."
+        let simulated = "the same conversation, request by request, under each policy; replies cost the same under all. \
+                         Reading again is what had been removed and was referred to later.";
+        let words = match (report.is_live, report.is_priced, is_simulated) {
+            (false, ..) => format!("Simulated: {simulated}"),
+            (true, true, true) => {
+                format!("The first row is what the provider billed, at its prices. The others are simulated: {simulated}")
+            }
+            (true, true, false) => "What the provider billed, at its prices.".to_owned(),
+            (true, false, _) => {
+                "The price of the model is not known, so there are no dollars to compare policies by.".to_owned()
+            }
         };
-        html.line("p", &[], words);
+        html.line("p", &[], &words);
         legend(html, courses);
-        costs(html, report, courses);
-        if !report.is_live {
-            rest(html, courses);
-        }
+        costs(html, courses);
+        rest(html, courses);
         if let Some((sessions, totals)) = &report.together {
             together(html, *sessions, totals);
         }
@@ -57,12 +61,13 @@ fn legend(html: &mut Html, courses: &[Course]) {
     });
 }
 
-fn costs(html: &mut Html, report: &Report, courses: &[Course]) {
+fn costs(html: &mut Html, courses: &[Course]) {
     let most = courses
         .iter()
         .map(|course| course.run.sums().cost())
         .fold(0.0, f64::max);
-    let never = courses.iter().find(|course| course.run.policy == Policy::Never);
+    let is_simulated = courses.iter().any(|course| !course.is_billed);
+    let never = courses.iter().find(|course| course.is_never());
     let never = never.map(|never| never.run.sums().cost()).filter(|&never| never > 0.0);
     let mut columns = vec![words("Policy"), words("Dollars"), figures("All")];
     if never.is_some() {
@@ -74,7 +79,7 @@ fn costs(html: &mut Html, report: &Report, courses: &[Course]) {
         figures("Without cache"),
         figures("Replies"),
     ]);
-    if !report.is_live {
+    if is_simulated {
         columns.push(figures("Reading again"));
     }
     let rows = courses.iter().map(|course| {
@@ -86,7 +91,8 @@ fn costs(html: &mut Html, report: &Report, courses: &[Course]) {
             money(sums.cost()),
         ];
         if let Some(never) = never {
-            row.push(Cell::Figure(format!("{:.3}", sums.cost() / never), sums.cost() / never));
+            let share = Cell::Figure(format!("{:.3}", sums.cost() / never), sums.cost() / never);
+            row.push(simulated(course, share));
         }
         row.extend([
             money(spent.read),
@@ -94,8 +100,8 @@ fn costs(html: &mut Html, report: &Report, courses: &[Course]) {
             money(spent.fresh),
             money(spent.output),
         ]);
-        if !report.is_live {
-            row.push(money(refetch));
+        if is_simulated {
+            row.push(simulated(course, money(refetch)));
         }
         row
     });
@@ -103,19 +109,28 @@ fn costs(html: &mut Html, report: &Report, courses: &[Course]) {
     table(html, "costs", &caption, &columns, rows.collect());
 }
 
+/// A figure that only a simulation has.
+fn simulated(course: &Course, figure: Cell) -> Cell {
+    if course.is_billed {
+        Cell::Figure("–".to_owned(), -1.0)
+    } else {
+        figure
+    }
+}
+
 /// What the dollars do not say.
 fn rest(html: &mut Html, courses: &[Course]) {
     let columns = [
         words("Policy"),
-        figures("From the cache"),
-        figures("Breaks by edits"),
+        figures("Cached"),
+        figures("Edit breaks"),
         figures("Expired"),
         figures("Unplanned"),
         figures("Edits"),
         figures("Fullest"),
         figures("Mean"),
-        figures("Did not fit"),
-        figures("Shown when needed"),
+        figures("Too large"),
+        figures("Still shown"),
     ];
     let plain = |value: u64| Cell::Figure(number(value), value as f64);
     let rows = courses.iter().map(|course| {
@@ -130,13 +145,13 @@ fn rest(html: &mut Html, courses: &[Course]) {
             tokens(sums.peak),
             tokens(sums.mean().round() as u64),
             plain(sums.overflows),
-            ratio(sums.recall()),
+            simulated(course, ratio(sums.recall())),
         ]
     });
     table(
         html,
         "policies",
-        "Cache, window and what was still shown",
+        "Cache, window and what was still shown when it was referred to",
         &columns,
         rows.collect(),
     );

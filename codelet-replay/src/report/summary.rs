@@ -45,10 +45,10 @@ pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usiz
             return;
         };
         let sums = course.run.sums();
-        let never = courses.iter().find(|course| course.run.policy == Policy::Never);
+        let never = courses.iter().find(|course| course.is_never());
         html.element("p", &[("class", "lead")], |html| {
             html.text(&if report.is_live {
-                billed(report, &sums)
+                billed(report, course, courses, never)
             } else {
                 simulated(course, &sums, never)
             });
@@ -60,7 +60,8 @@ pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usiz
     });
 }
 
-fn billed(report: &Report, sums: &Sums) -> String {
+fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&Course>) -> String {
+    let sums = course.run.sums();
     let mut words = format!(
         "{} sent {} prompt tokens, of which {} were read from the cache, and brought {} tokens of replies",
         count(sums.steps, "request", "requests"),
@@ -73,9 +74,22 @@ fn billed(report: &Report, sums: &Sums) -> String {
     }
     words += &match sums.edits {
         0 => ". Nothing that was sent has been edited.".to_owned(),
-        edits => format!(". What was sent has been edited {}.", count(edits, "time", "times")),
+        1 => ". What was sent has been edited once.".to_owned(),
+        edits => format!(". What was sent has been edited {} times.", number(edits)),
     };
-    words
+    let Some(never) = never else { return words };
+    words += &format!(
+        " Played again by a simulation, the same conversation costs {} without any edit before the window is full",
+        dollars(never.run.sums().cost())
+    );
+    let own = courses
+        .iter()
+        .find(|of| !of.is_billed && of.run.policy == course.run.policy);
+    if let Some(own) = own {
+        let cost = dollars(own.run.sums().cost());
+        words += &format!(", and {cost} under this session's own policy, {}", own.name);
+    }
+    words + "."
 }
 
 fn simulated(course: &Course, sums: &Sums, never: Option<&Course>) -> String {
@@ -158,11 +172,12 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
         ),
     ];
     if report.is_priced {
-        let below = match never.filter(|_| course.run.policy != Policy::Never) {
+        // What was billed is not compared with what was not.
+        let below = match never.filter(|never| never.name != course.name && !course.is_billed) {
             Some(never) => format!("{} without edits", dollars(never.run.sums().cost())),
             None => format!("{} for prompts", dollars(sums.dollars.prompt())),
         };
-        let name = if report.is_live { "Cost" } else { "Simulated cost" };
+        let name = if course.is_billed { "Billed" } else { "Simulated cost" };
         tiles.push((name, dollars(sums.cost()), below));
     }
     if !report.is_live {
@@ -210,10 +225,13 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
         html.line("h2", &[("id", "figures")], "The figures as files");
         html.element("p", &[("class", "files")], |html| {
             if let Some(course) = courses.get(report.first.min(courses.len().saturating_sub(1))) {
-                let words = format!("Requests under {} (CSV)", course.name);
+                let words = match course.is_billed {
+                    true => "Requests as billed (CSV)".to_owned(),
+                    false => format!("Requests under {} (CSV)", course.name),
+                };
                 csv::link(html, "requests.csv", &words, &csv::steps(course));
-                if course.run.policy != Policy::Never
-                    && let Some(never) = courses.iter().find(|course| course.run.policy == Policy::Never)
+                if !course.is_never()
+                    && let Some(never) = courses.iter().find(|course| course.is_never())
                 {
                     csv::link(
                         html,
@@ -243,6 +261,17 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
     });
 }
 
+/// Where the figures of a card were found.
+fn found(source: &str) -> String {
+    match source {
+        // Nobody sells at these.
+        "" | "generic" | "local" => String::new(),
+        "memory" => " from memory, not from the vendor's page".to_owned(),
+        "other-price-tables" => " by other programs' tables of the vendor's prices".to_owned(),
+        page => format!(" by {page}"),
+    }
+}
+
 fn conditions(report: &Report) -> Vec<String> {
     let settings = &report.settings;
     let card = &settings.card;
@@ -251,7 +280,7 @@ fn conditions(report: &Report) -> Vec<String> {
         let dated = if card.as_of.is_empty() {
             String::new()
         } else {
-            format!(", as of {}", card.as_of)
+            format!(", as of {}{}", card.as_of, found(&card.source))
         };
         notes.push(format!(
             "Prices of the card {}{dated}, for a million tokens: prompt {}, read from the cache {}, written to it {}, \
@@ -266,7 +295,22 @@ fn conditions(report: &Report) -> Vec<String> {
     } else {
         notes.push("The price of the model is not known, so dollars are left out or zero.".to_owned());
     }
-    if !report.is_live {
+    if report.is_live {
+        notes.push(
+            "What an edit of the session itself saved is what each request since was expected to cost less, times their \
+             number."
+                .to_owned(),
+        );
+    }
+    if report.courses.iter().any(|course| !course.is_billed) {
+        if report.is_live {
+            notes.push(
+                "Every row but the first is simulated. The simulation weighs texts by what this session was billed and \
+                 reads no replies but those that came; what you compacted, pinned or took back yourself it leaves out. \
+                 So compare its rows with one another, and the bill with the row of the session's own policy."
+                    .to_owned(),
+            );
+        }
         notes.push(format!(
             "Every policy compacts with the engine when a request would pass {} tokens: the window less {} for the reply.",
             number(settings.limit()),
@@ -277,13 +321,9 @@ fn conditions(report: &Report) -> Vec<String> {
             percent(settings.refetch)
         ));
         notes.push(
-            "What an edit cost is the price of writing again what the cache held behind it. What it saved is what the \
-             removed tokens would have cost in the requests after it, had they stayed to the end."
+            "What a simulated edit cost is the price of writing again what the cache held behind it. What it saved is \
+             what the removed tokens would have cost in the requests after it, had they stayed to the end."
                 .to_owned(),
-        );
-    } else {
-        notes.push(
-            "What an edit saved is what each request since was expected to cost less, times their number.".to_owned(),
         );
     }
     notes

@@ -2,12 +2,17 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+use codelet_context::conversation::{Conversation, Report as Bill};
+use codelet_context::economics::Economics;
+use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
+use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price;
+use codelet_context::usage::Usage;
 use codelet_replay::play::play;
 use codelet_replay::policy::{Policy, Settings};
-use codelet_replay::report::{Report, played};
+use codelet_replay::report::{Live, Report, Told, played};
 use codelet_replay::session::Session;
-use serde_json::json;
+use serde_json::{Map, json};
 
 /// A conversation of one prompt in which so many files are read, named by `name`.
 pub fn session(title: &str, steps: usize, name: impl Fn(usize) -> String) -> Session {
@@ -46,6 +51,72 @@ pub fn report_of(session: &Session, window: u64, policies: &[Policy]) -> Report 
     played(session, "test", runs, &settings)
 }
 
+/// A live session of so many steps, edited once in the middle.
+pub fn live(steps: usize) -> (Live, Conversation) {
+    let economics = Economics::new(price::usual());
+    let mut conversation = Conversation::new(CompactionConfig::new(60_000).reserving(4_000), 500).under(economics);
+    let mut live = Live::new(500);
+    conversation.append(Message::system("You are terse."));
+    conversation.append(Message::user("Read everything, please."));
+    let mut before = 0;
+    for step in 0..steps {
+        if step == steps / 2 {
+            conversation.compact_to(6_000, Reason::Asked).unwrap();
+            before = 0;
+        }
+        conversation.sending(false);
+        live.sending(&conversation, Some(1_700_000_000_000 + step as u64 * 20_000));
+        let prompt = 500
+            + conversation
+                .view()
+                .messages
+                .iter()
+                .map(|message| codelet_context::tokens::estimate_message(message))
+                .sum::<u64>();
+        let usage = Usage {
+            fresh: 0,
+            cache_read: before,
+            cache_write: prompt - before,
+            output: 30,
+        };
+        before = prompt;
+        live.billed(usage);
+        let path = format!("src/part_{step}.rs");
+        let call = ToolCall::new(format!("c{step}"), "Read", Map::new()).doing(Action::on(ActionKind::Read, [&*path]));
+        let reply = Message::new(Role::Assistant, vec![Part::ToolCall(call)]);
+        conversation.replied(
+            reply,
+            Bill {
+                usage,
+                reasoning: 0,
+                is_whole: true,
+            },
+        );
+        let output: String = (0..120)
+            .map(|line| format!("let value_{step}_{line} = {};\n", line * step))
+            .collect();
+        conversation.append(Message::results(vec![ToolResult::new(
+            format!("c{step}"),
+            Some(true),
+            &*output,
+        )]));
+    }
+    (live, conversation)
+}
+
+/// It, and what it would have cost under these policies.
+pub fn live_report(live: &Live, conversation: &Conversation, policies: &[Policy]) -> Report {
+    let card = price::usual();
+    let told = Told {
+        title: "Read everything, please.",
+        model: "some-model",
+        card: Some(&card),
+    };
+    let (session, settings) = live.session(conversation, &told).unwrap();
+    let runs = policies.iter().map(|&policy| play(&session, policy, &settings));
+    live.report(conversation, &told, runs.collect())
+}
+
 /// An element of a page as it begins.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tag {
@@ -60,6 +131,14 @@ impl Tag {
             .find(|(of, _)| of == name)
             .map(|(_, value)| &**value)
     }
+}
+
+/// The figures that a page keeps exactly behind the ones that it shows.
+pub fn figures(tags: &[Tag]) -> Vec<f64> {
+    tags.iter()
+        .filter_map(|tag| tag.attribute("data-value"))
+        .map(|value| value.parse().unwrap())
+        .collect()
 }
 
 /// The elements and the text of a page. Panics where an element is left open, closes another one, or where a character

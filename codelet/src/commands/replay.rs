@@ -9,6 +9,7 @@ use crate::input::Input;
 use crate::output::Output;
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
+use crate::side_by_side::{cores, side_by_side};
 use codelet_context::price::{self, Lifetime, PriceCard};
 use codelet_replay::json;
 use codelet_replay::policy::{Policy, Settings};
@@ -17,10 +18,9 @@ use codelet_replay::totals::{Half, Played, by_source, checked, totals};
 use codelet_transcript::Format;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Endings of the files that are looked for in a folder.
 const ENDINGS: [&str; 3] = ["json", "jsonl", "traj"];
@@ -43,10 +43,7 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
     let mut settings = Settings::new(args.window, card(&args.prices)?);
     settings.refetch = args.refetch;
     if let Some(ttl) = args.ttl {
-        settings.card = settings.card.living(match ttl {
-            Ttl::Minutes => Lifetime::FiveMinutes,
-            Ttl::Hour => Lifetime::Hour,
-        });
+        settings.card = living(settings.card, ttl)?;
     }
     let progress = Progress::start("looking for files");
     let files = files(&args.files, args.half)?;
@@ -133,6 +130,27 @@ pub(super) fn card(name: &str) -> Result<PriceCard, Failure> {
         .ok_or_else(|| Failure::at(file, format!("holds no card {}", wanted.unwrap_or_default())))
 }
 
+/// The card with the lifetime that was asked for.
+///
+/// # Errors
+/// When the vendor has no choice to offer, and keeps its cache for another time than that.
+fn living(card: PriceCard, ttl: Ttl) -> Result<PriceCard, Failure> {
+    let has_choice = card.marks.is_some() || card.rates.cache_write_1h > card.rates.cache_write;
+    let (lifetime, name, asked) = match ttl {
+        Ttl::Minutes => (Lifetime::FiveMinutes, "5m", Duration::from_secs(300)),
+        Ttl::Hour => (Lifetime::Hour, "1h", Duration::from_secs(3_600)),
+    };
+    if has_choice || card.lives == asked {
+        return Ok(if has_choice { card.living(lifetime) } else { card });
+    }
+    Err(Failure::Told(format!(
+        "--ttl {name}: by the card {} the vendor sells no cache of that lifetime; its only one keeps what is unused for {}. \
+         Leave --ttl away",
+        clean(&card.name),
+        view::lifetime(card.lives.as_secs())
+    )))
+}
+
 /// The files that are named, and those in folders that are, in the order of their names.
 fn files(named: &[PathBuf], half: WhichHalf) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
@@ -171,8 +189,7 @@ fn stem(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Plays the files on as many cores as there are; each result stands where its file does, so that the order of the output
-/// does not depend on who was faster. One file at a time is held by each.
+/// Plays the files on as many cores as there are, unless told otherwise. One file at a time is held by each.
 fn play_all(
     files: &[PathBuf],
     args: &Replay,
@@ -180,33 +197,16 @@ fn play_all(
     settings: &Settings,
     progress: &Progress,
 ) -> Vec<Result<Played, String>> {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let workers = args.jobs.map_or(cores, usize::from).min(files.len()).max(1);
-    let results: Mutex<Vec<Option<Result<Played, String>>>> = Mutex::new(vec![None; files.len()]);
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(at) else { break };
-            let result = play_file(file, args.from.0, policies, settings);
-            if let Ok(mut results) = results.lock() {
-                results[at] = Some(result);
-            }
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            let look = Look::stderr();
-            let bar = look.bar(done as u64, files.len() as u64, 30);
-            progress.tell(&format!("{bar} {done} of {}", count(files.len(), "file")));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..workers {
-            // Without a thread to spare, the others do the work.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    results.into_iter().flatten().collect()
+    let threads = args.jobs.map_or_else(cores, usize::from);
+    let done = AtomicUsize::new(0);
+    side_by_side(files.len(), threads, |at| {
+        let result = play_file(&files[at], args.from.0, policies, settings);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        let look = Look::stderr();
+        let bar = look.bar(done as u64, files.len() as u64, 30);
+        progress.tell(&format!("{bar} {done} of {}", count(files.len(), "file")));
+        result
+    })
 }
 
 fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &Settings) -> Result<Played, String> {
@@ -262,7 +262,7 @@ fn as_json(outcome: &Outcome) -> Value {
                 "name": &*card.name,
                 "input": rates.input, "output": rates.output, "cache_read": rates.cache_read,
                 "cache_write": card.write(), "lives_seconds": card.expires_after().as_secs(), "marks": card.marks,
-                "minimum": card.minimum, "as_of": &*card.as_of,
+                "minimum": card.minimum, "as_of": &*card.as_of, "source": &*card.source,
             },
         },
         "sessions": outcome.played.iter().map(json::played).collect::<Vec<_>>(),

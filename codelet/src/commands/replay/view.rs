@@ -27,14 +27,19 @@ pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
     }
     let sources = by_source(played);
     if sources.len() > 1 {
-        heading(&mut text, look, "By source", "share of the cost of never editing");
+        heading(
+            &mut text,
+            look,
+            "By source",
+            "share of the cost of never editing, and where it lies (95 %)",
+        );
         for (name, (sessions, totals)) in &sources {
             let of = format!("{} ({sessions})", clip(&clean(name), 24));
             ratios(
                 &mut text,
                 look,
                 &of,
-                totals.iter().map(|total| (total.policy, total.ratio)),
+                totals.iter().map(|total| (total.policy, total.ratio, total.interval)),
             );
         }
     }
@@ -42,7 +47,8 @@ pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
         heading(&mut text, look, "By file", "share of the cost of never editing");
         for session in played {
             let name = paint::clip_path(&clean(&session.name), 40);
-            let each = session.sums.iter().map(|(policy, _)| (*policy, session.ratio(*policy)));
+            let sums = session.sums.iter();
+            let each = sums.map(|(policy, _)| (*policy, session.ratio(*policy), None));
             ratios(&mut text, look, &name, each);
         }
     }
@@ -75,7 +81,8 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
     }
 }
 
-fn lifetime(seconds: u64) -> String {
+/// A time as people say it: `5 min`.
+pub(super) fn lifetime(seconds: u64) -> String {
     match seconds {
         s if s % 3_600 == 0 => format!("{} h", s / 3_600),
         s if s % 60 == 0 => format!("{} min", s / 60),
@@ -144,12 +151,16 @@ fn policies(text: &mut String, look: &Look, totals: &[Total]) {
     }
 }
 
-fn ratios(text: &mut String, look: &Look, name: &str, each: impl Iterator<Item = (Policy, Option<f64>)>) {
+/// A policy, what it cost as a share of never editing, and the interval of that.
+type Share = (Policy, Option<f64>, Option<(f64, f64)>);
+
+fn ratios(text: &mut String, look: &Look, name: &str, each: impl Iterator<Item = Share>) {
     let parts = each
-        .filter(|(policy, _)| *policy != Policy::Never)
-        .map(|(policy, ratio)| {
+        .filter(|(policy, ..)| *policy != Policy::Never)
+        .map(|(policy, ratio, interval)| {
             let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
-            format!("{} {ratio}", policy.name())
+            let interval = interval.map_or(String::new(), |(low, high)| format!(" ({low:.2}–{high:.2})"));
+            format!("{} {ratio}{interval}", policy.name())
         })
         .collect::<Vec<_>>();
     let _ = writeln!(text, "  {}", look.ink(Ink::Bold, name));
