@@ -4,12 +4,11 @@
 
 use codelet_agent::event::Event;
 use codelet_context::body::Body;
+use codelet_terminal::finished::Finished;
 use codelet_terminal::render::{Background, Look, Markdown, Renderer, Role, Styles, Unfolding};
 use codelet_terminal::screen::{Frame, Screen};
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use ratatui::text::Line;
-use std::collections::VecDeque;
 use std::time::Duration;
 
 const TORTURE: &str = include_str!("../tests/markdown/torture.md");
@@ -118,7 +117,7 @@ fn shown(bencher: Bencher<'_, '_>, kind: &str) {
     bencher.counter(BytesCount::of_str(&text)).bench(|| {
         let mut renderer = Renderer::new(look());
         let mut screen = Screen::new(std::io::sink(), (101, 30));
-        let mut finished: VecDeque<Line<'static>> = VecDeque::new();
+        let mut finished = Finished::default();
         let mut now = Duration::ZERO;
         let mut rest = text.as_str();
         while !rest.is_empty() || !finished.is_empty() {
@@ -128,9 +127,8 @@ fn shown(bencher: Bencher<'_, '_>, kind: &str) {
                 finished.extend(renderer.on(&Event::Text(part.to_owned()), now));
                 (rest, bytes) = (more, bytes + part.len());
             }
-            let some: Vec<Line<'static>> = finished.drain(..finished.len().min(400)).collect();
             now += Duration::from_millis(1);
-            screen.draw(&some, frame(&renderer, now)).unwrap();
+            screen.draw(finished.next(DRAWN), frame(&renderer, now)).unwrap();
         }
     });
 }
@@ -142,8 +140,11 @@ fn one_frame(bencher: Bencher<'_, '_>, kind: &str) {
     bencher
         .with_inputs(|| (Renderer::new(look()), Screen::new(std::io::sink(), (101, 30))))
         .bench_local_values(|(mut renderer, mut screen)| {
-            let finished = renderer.on(&Event::Text(text.clone()), Duration::ZERO);
-            screen.draw(&finished, frame(&renderer, Duration::ZERO)).unwrap();
+            let mut finished = Finished::default();
+            finished.extend(renderer.on(&Event::Text(text.clone()), Duration::ZERO));
+            screen
+                .draw(finished.next(usize::MAX), frame(&renderer, Duration::ZERO))
+                .unwrap();
             renderer
         });
 }

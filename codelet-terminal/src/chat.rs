@@ -16,7 +16,9 @@ use codelet_agent::permission::Permission;
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
 use codelet_agent::tool::{Live, Tool};
+use codelet_context::conversation::Signals;
 use codelet_context::pin::Pin;
+use codelet_context::policy::Reason;
 use futures_util::future::LocalBoxFuture;
 use ratatui::text::Line;
 use std::path::PathBuf;
@@ -385,6 +387,14 @@ impl<F: Front> Chat<F> {
                     "Compaction taken back: {before} → {after} tokens; everything is shown to the model as before it"
                 ),
             );
+            let again = match self.session.conversation().decide(Signals::default()) {
+                Some(Reason::Full | Reason::Refused) => {
+                    "The window is full with it: the next step compacts again, unless /model names one with a larger window."
+                }
+                Some(Reason::Price) => "Going on so costs more than compacting does: the next step compacts again.",
+                _ => return,
+            };
+            self.say(Role::Warning, again);
         } else {
             self.say(Role::Warning, "There is no compaction to take back.");
         }

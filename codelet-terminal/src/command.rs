@@ -187,25 +187,9 @@ fn nearest(word: &str) -> Option<&'static str> {
 }
 
 /// How many letters are to be put in, left out, changed or swapped with their neighbour.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(typed: &str, name: &str) -> usize {
     // Nothing that long is near to a command or the name of a model.
-    let a: Vec<char> = a.chars().take(64).collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (row, c) in a.iter().enumerate() {
-        let mut here = vec![row + 1];
-        for (column, d) in b.iter().enumerate() {
-            let changed = above[column] + usize::from(c != d);
-            let mut least = changed.min(above[column + 1] + 1).min(here[column] + 1);
-            if row > 0 && column > 0 && *c == b[column - 1] && a[row - 1] == *d {
-                least = least.min(before[column - 1] + 1);
-            }
-            here.push(least);
-        }
-        before = std::mem::replace(&mut above, here);
-    }
-    above.last().copied().unwrap_or(usize::MAX)
+    strsim::osa_distance(&typed[..typed.ceil_char_boundary(64)], name)
 }
 
 #[cfg(test)]

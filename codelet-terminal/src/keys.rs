@@ -121,6 +121,7 @@ impl Keys {
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
         let mut typed = Vec::new();
         let mut bytes = [mem::take(&mut self.pending).as_slice(), bytes].concat();
+        // A rest that is torn once more is not waited for: a bracket alone is one that somebody types.
         if mem::take(&mut self.may_have_begun) && is_rest(&bytes) {
             bytes.insert(0, 0x1b);
         }
@@ -557,10 +558,28 @@ mod tests {
         keys.settle();
         assert_eq!(keys.take(b"[200~a\rb\x1b[201~"), [Typed::Paste("a\nb".to_owned())]);
         // What somebody types is theirs, also a bracket.
-        for typed in ["[", "[x", "[]", "O", "Ok", "["] {
+        for typed in [
+            "[",
+            "[x",
+            "[]",
+            "O",
+            "Ok",
+            "[1] fix it",
+            "[ ] to do",
+            "[Done]",
+            "OF course",
+        ] {
+            let expected: Vec<Typed> = typed.chars().map(|c| Typed::Key(Key::plain(Code::Char(c)))).collect();
             keys.take(b"\x1b");
             keys.settle();
+            // Key by key, as people type.
+            let came: Vec<Typed> = typed.bytes().flat_map(|byte| keys.take(&[byte])).collect();
+            assert_eq!((came, keys.open()), (expected, None), "{typed}");
+        }
+        for typed in ["[x", "[]", "Ok"] {
             let expected: Vec<Typed> = typed.chars().map(|c| Typed::Key(Key::plain(Code::Char(c)))).collect();
+            keys.take(b"\x1b");
+            keys.settle();
             assert_eq!(keys.take(typed.as_bytes()), expected, "{typed}");
         }
         keys.take(b"\x1b");

@@ -259,7 +259,7 @@ mod tests {
             picked in "[ar]?",
             way in 0usize..4,
         ) {
-            let is_empty = way != 1;
+            let is_empty = way != 1 || written.is_empty();
             let frame = shown((width, height), command.as_deref(), &picked, |repl| {
                 for text in &queued {
                     repl.queue(text.clone());

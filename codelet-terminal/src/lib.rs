@@ -20,6 +20,7 @@ mod chat;
 pub mod command;
 mod complete;
 mod editor;
+pub mod finished;
 mod front;
 pub mod keys;
 mod layout;

@@ -1,23 +1,44 @@
-//! The lines of standard input, read by a thread, so that nothing else waits for them.
+//! The lines of standard input, read by a thread, so that nothing else waits for them. It reads no further ahead than
+//! there is room for: whoever writes without end waits.
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The longest line that is read, in bytes: no window takes more.
-const LONGEST: usize = 16 * 1024 * 1024;
+pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
+/// Lines that wait weigh no more than this together, but for the last piece.
+pub(crate) const ROOM: usize = 1024 * 1024;
+/// What a line weighs beside its bytes.
+const LINE: usize = 64;
 /// Bytes read at once.
-const PIECE: usize = 64 * 1024;
-/// An input that never pauses is not waited for longer than this.
-const ENDLESS: Duration = Duration::from_secs(1);
+const PIECE: usize = 16 * 1024;
+/// Between two looks at what has come of an input that brings more than there is room for.
+const LOOK: Duration = Duration::from_millis(2);
+/// Whoever takes lines says with these bytes that there is room again, and that they want to know when all is read.
+const HAS_ROOM: u8 = b'r';
+const TELL: u8 = b'.';
 
 /// Lines as they come.
 pub(crate) struct Lines {
     lines: UnboundedReceiver<String>,
+    room: Arc<Room>,
     ask: PipeWriter,
     had: Receiver<()>,
+}
+
+/// What was written until now.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// Its lines, as many as there is room for.
+    pub(crate) lines: Vec<String>,
+    /// So many more, of which nothing is kept.
+    pub(crate) more: usize,
+    /// All of it was read; if not, it comes faster than it can be taken.
+    pub(crate) is_all: bool,
 }
 
 impl Lines {
@@ -26,45 +47,126 @@ impl Lines {
         let (send, lines) = unbounded_channel();
         let (asked, ask) = io::pipe()?;
         let (tell, had) = channel();
-        let read = move || read(&send, asked, &tell);
+        let room = Arc::new(Room::default());
+        let of_reader = Arc::clone(&room);
+        let read = move || read(&send, &of_reader, asked, &tell);
         std::thread::Builder::new().name("lines".to_owned()).spawn(read)?;
-        Ok(Lines { lines, ask, had })
+        Ok(Lines { lines, room, ask, had })
     }
 
     /// The next line; none once the input is at its end.
     pub(crate) async fn next(&mut self) -> Option<String> {
-        self.lines.recv().await
+        let line = self.lines.recv().await?;
+        self.taken(&line);
+        Some(line)
     }
 
-    /// Every line that has been written until now and was not taken yet, so that it can be told from what is written in
-    /// the knowledge of what is said next.
-    pub(crate) fn written(&mut self) -> Vec<String> {
+    /// What has been written until now and was not taken yet, so that it can be told from what is written in the
+    /// knowledge of what is said next. An input that never pauses is not waited for longer than this.
+    pub(crate) fn written(&mut self, patience: Duration) -> Written {
+        let mut written = Written::default();
+        let mut kept = 0;
+        let end = Instant::now() + patience;
+        // Whoever gave up waiting may have been told since.
+        while self.had.try_recv().is_ok() {}
         // At the end of the input nobody answers, and all of it is here.
-        if self.ask.write_all(b".").is_ok() {
-            let _ = self.had.recv_timeout(ENDLESS);
+        let mut is_told = self.ask.write_all(&[TELL]).is_err();
+        loop {
+            while let Ok(line) = self.lines.try_recv() {
+                self.taken(&line);
+                if kept < ROOM {
+                    kept += weight(&line);
+                    written.lines.push(line);
+                } else {
+                    written.more += 1;
+                }
+            }
+            if is_told || Instant::now() >= end {
+                written.is_all = is_told;
+                return written;
+            }
+            is_told = self.had.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout);
         }
-        std::iter::from_fn(|| self.lines.try_recv().ok()).collect()
+    }
+
+    fn taken(&mut self, line: &str) {
+        if self.room.leave(weight(line)) {
+            // Without a reader nobody waits for room.
+            let _ = self.ask.write_all(&[HAS_ROOM]);
+        }
+    }
+}
+
+/// What a line takes of the room.
+pub(crate) fn weight(line: &str) -> usize {
+    line.len() + LINE
+}
+
+/// How much the lines weigh that wait.
+#[derive(Debug, Default)]
+struct Room(Mutex<Taken>);
+
+#[derive(Debug, Default)]
+struct Taken {
+    weight: usize,
+    /// The reader waits for room.
+    is_awaited: bool,
+}
+
+impl Room {
+    fn enter(&self, weight: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).weight += weight;
+    }
+
+    /// Says whether somebody waits for the room that there is now.
+    fn leave(&self, weight: usize) -> bool {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.weight = taken.weight.saturating_sub(weight);
+        taken.weight <= ROOM / 2 && std::mem::take(&mut taken.is_awaited)
+    }
+
+    /// Whether there is any. Whoever asks and finds none is told once there is.
+    fn is_there(&self) -> bool {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.is_awaited = taken.weight >= ROOM;
+        !taken.is_awaited
     }
 }
 
 /// Reads until the input ends, or nobody takes its lines any more.
-fn read(to: &UnboundedSender<String>, mut asked: PipeReader, tell: &Sender<()>) {
+fn read(to: &UnboundedSender<String>, room: &Room, mut asked: PipeReader, tell: &Sender<()>) {
     let stdin = io::stdin();
     let mut piece = vec![0; PIECE];
     let mut begun: Vec<u8> = Vec::new();
+    let mut wants_to_know = false;
     loop {
-        let mut watched = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&asked, PollFlags::IN)];
-        match poll(&mut watched, None) {
+        let has_room = room.is_there();
+        let mut watched = vec![PollFd::new(&asked, PollFlags::IN)];
+        if has_room {
+            watched.push(PollFd::new(&stdin, PollFlags::IN));
+        }
+        // Whoever wants to know that all is read is told as soon as nothing more is there.
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match poll(&mut watched, (wants_to_know && has_room).then_some(&at_once)) {
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => break,
             Ok(_) => {}
         }
-        // Whoever asks what was written is told once nothing more of it is there.
-        if watched[0].revents().is_empty() {
-            match asked.read(&mut [0]) {
-                Ok(1..) if tell.send(()).is_ok() => continue,
+        let is_asked = !watched[0].revents().is_empty();
+        let has_come = watched.get(1).is_some_and(|stdin| !stdin.revents().is_empty());
+        if is_asked {
+            let mut words = [0; 16];
+            match asked.read(&mut words) {
+                Ok(count @ 1..) => wants_to_know |= words[..count].contains(&TELL),
                 _ => return,
             }
+            continue;
+        }
+        if !has_come {
+            if std::mem::take(&mut wants_to_know) && tell.send(()).is_err() {
+                return;
+            }
+            continue;
         }
         let count = match rustix::io::read(&stdin, &mut piece) {
             Ok(0) => break,
@@ -75,15 +177,22 @@ fn read(to: &UnboundedSender<String>, mut asked: PipeReader, tell: &Sender<()>) 
         for part in piece[..count].split_inclusive(|byte| *byte == b'\n') {
             begun.extend_from_slice(part);
             let is_whole = part.ends_with(b"\n") || begun.len() >= LONGEST;
-            if is_whole && to.send(line(&std::mem::take(&mut begun))).is_err() {
+            if is_whole && !send(to, room, &std::mem::take(&mut begun)) {
                 return;
             }
         }
     }
     if !begun.is_empty() {
         // The last line may have no end.
-        let _ = to.send(line(&begun));
+        send(to, room, &begun);
     }
+}
+
+/// Says whether somebody takes it.
+fn send(to: &UnboundedSender<String>, room: &Room, bytes: &[u8]) -> bool {
+    let line = line(bytes);
+    room.enter(weight(&line));
+    to.send(line).is_ok()
 }
 
 fn line(bytes: &[u8]) -> String {

@@ -1,6 +1,7 @@
 //! The front on a terminal: finished lines go up into the scrollback, a few rows at the bottom are drawn again.
 
 use crate::answers;
+use crate::finished::Finished;
 use crate::front::{Doing, Standing, Wish};
 use crate::keys::{self, Key, Keys, Open, Typed};
 use crate::layout;
@@ -31,6 +32,8 @@ const FRAME: Duration = Duration::from_millis(33);
 const TICK: Duration = Duration::from_millis(100);
 /// An Esc that nothing follows for so long is the key: somebody waits for what it does.
 const ESCAPE: Duration = Duration::from_millis(25);
+/// The same while something runs, which it would stop: a slow line may tear an arrow key behind its Esc.
+const STOP: Duration = Duration::from_millis(45);
 /// So long the rest of a sequence may still come over a slow line, also behind an Esc that was taken for the key.
 const SLOW: Duration = Duration::from_secs(1);
 /// Between two pieces of a paste that a terminal puts no brackets around.
@@ -74,7 +77,7 @@ pub(crate) struct Live {
     /// Something folded that is being shown, a part with each frame; and how far back the next one lies.
     unfolding: Option<Unfolding>,
     unfolded: usize,
-    finished: VecDeque<Line<'static>>,
+    finished: Finished,
     /// When the next frame is to be drawn; none while nothing has changed.
     due: Option<Instant>,
     drawn: Instant,
@@ -131,7 +134,7 @@ impl Live {
             outfit: Outfit { look, ..outfit },
             unfolding: None,
             unfolded: 0,
-            finished: VecDeque::new(),
+            finished: Finished::default(),
             due: None,
             drawn: Instant::now(),
             escape: None,
@@ -173,8 +176,7 @@ impl Live {
         }
         let (look, size, since) = (self.outfit.look, self.screen.size(), self.since(now));
         let frame = layout::frame(&mut self.repl, &self.renderer, &look, size, now, since);
-        let finished: Vec<Line<'static>> = self.finished.drain(..part(&self.finished)).collect();
-        if self.screen.draw(&finished, frame).is_err() {
+        if self.screen.draw(self.finished.next(MOST), frame).is_err() {
             self.is_gone = true;
         }
         let next = if !self.finished.is_empty() {
@@ -203,6 +205,7 @@ impl Live {
         }
         let mut typed = self.keys.take(bytes);
         self.escape = self.keys.open().map(|open| match open {
+            Open::Key if self.repl.doing != Doing::Nothing => now + STOP,
             Open::Key => now + ESCAPE,
             Open::Sequence => now + SLOW,
         });
@@ -241,7 +244,7 @@ impl Live {
                 Act::Unfold => self.unfold(),
                 Act::Redraw => {
                     self.screen.forget();
-                    self.finished.push_front(Line::default());
+                    self.finished.put_first([Line::default()]);
                 }
                 Act::Answered(told) => {
                     let lines = answers::say(&self.outfit.look, Role::Dim, &told);
@@ -496,17 +499,6 @@ impl Live {
     }
 }
 
-/// How many of these lines are drawn at once.
-fn part(finished: &VecDeque<Line<'static>>) -> usize {
-    let mut bytes = 0;
-    let fits = |line: &&Line<'static>| {
-        bytes += line.spans.iter().map(|span| span.content.len()).sum::<usize>() + 2;
-        bytes <= MOST
-    };
-    // One line alone may be longer than all of it.
-    finished.iter().take_while(fits).count().max(1).min(finished.len())
-}
-
 /// The last column stays free: a terminal that is made narrower wraps what reaches it.
 fn look_at(look: Look, (columns, _): (u16, u16)) -> Look {
     look.at_width(usize::from(columns.saturating_sub(1)))
@@ -613,8 +605,7 @@ impl Live {
 
     fn close(mut self) {
         // A terminal that is gone is told nothing.
-        let _ = self.screen.draw(self.finished.make_contiguous(), Frame::default());
-        self.finished.clear();
+        let _ = self.screen.draw(self.finished.next(usize::MAX), Frame::default());
         let _ = self.screen.wipe();
     }
 }

@@ -4,7 +4,7 @@ use crate::answers;
 use crate::chat::only_looks;
 use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Standing, Wish};
-use crate::lines::Lines;
+use crate::lines::{LONGEST, Lines, ROOM, weight};
 use crate::live::{HUNG_UP, QUIT, TERMINATED};
 use crate::questions;
 use crate::render::Renderer;
@@ -25,6 +25,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 const TWICE: Duration = Duration::from_secs(2);
 /// What a shell reports of a process that was interrupted.
 const INTERRUPTED: u8 = 130;
+/// An input that never pauses is not waited for longer than this; nor is whatever runs stopped later than this for it.
+const ENDLESS: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_millis(30);
 /// So many of the lines that were not done are named, each with so many characters at most.
 const NAMED: usize = 20;
 const NAME: usize = 120;
@@ -38,6 +41,11 @@ pub(crate) struct Plain {
     /// Lines of an input that goes on, each with a backslash at its end.
     begun: String,
     queue: VecDeque<String>,
+    /// What the lines of the queue weigh; no more is read ahead than there is room for.
+    waiting: usize,
+    /// So many lines more were written beforehand and not kept, and perhaps others that were not read yet.
+    unread: usize,
+    is_flooded: bool,
     /// What was typed ahead for an answer that did not come; an empty line has it done all the same.
     offered: VecDeque<String>,
     /// How far back the next folded thing lies.
@@ -69,6 +77,9 @@ impl Plain {
             is_over: false,
             begun: String::new(),
             queue: VecDeque::new(),
+            waiting: 0,
+            unread: 0,
+            is_flooded: false,
             offered: VecDeque::new(),
             unfolded: 0,
             run: None,
@@ -132,7 +143,8 @@ impl Plain {
 
     /// What somebody says in this line; none if it goes on in the next one.
     fn hear(&mut self, line: &str) -> Option<String> {
-        if let Some(begun) = line.strip_suffix('\\') {
+        // A line without an end is as long as one may be.
+        if let Some(begun) = line.strip_suffix('\\').filter(|_| self.begun.len() < LONGEST) {
             self.begun.push_str(begun);
             self.begun.push('\n');
             return None;
@@ -142,11 +154,20 @@ impl Plain {
 
     /// What was written until now was written before anybody could know what comes next, also if nobody has asked for it
     /// yet.
-    fn take_what_is_written(&mut self) {
-        for line in self.lines.written() {
-            let said = self.hear(&line).filter(|said| !said.trim().is_empty());
-            self.queue.extend(said);
+    fn take_what_is_written(&mut self, patience: Duration) {
+        let written = self.lines.written(patience);
+        for line in written.lines {
+            if let Some(said) = self.hear(&line).filter(|said| !said.trim().is_empty()) {
+                self.keep(said);
+            }
         }
+        self.unread += written.more;
+        self.is_flooded = !written.is_all;
+    }
+
+    fn keep(&mut self, said: String) {
+        self.waiting += weight(&said);
+        self.queue.push_back(said);
     }
 
     /// Shows the question that waits.
@@ -173,6 +194,10 @@ impl Plain {
         self.show(lines);
         if self.is_over {
             self.answer(Word::No(Some("nobody is there to be asked".to_owned())));
+        } else if self.waiting >= ROOM {
+            // The next line was written before anybody could know of the question.
+            let why = "nobody can be asked while more than a megabyte of lines waits".to_owned();
+            self.answer(Word::No(Some(why)));
         }
     }
 
@@ -222,6 +247,7 @@ impl Front for Plain {
             if self.is_typed && self.doing == Doing::Nothing && !std::mem::replace(&mut self.is_prompted, true) {
                 self.write("> ");
             }
+            let may_read = self.waiting < ROOM;
             let [interrupt, terminate, hang_up, quit] = &mut self.signals;
             let came = tokio::select! {
                 biased;
@@ -229,7 +255,7 @@ impl Front for Plain {
                 _ = terminate.recv() => Came::Gone(TERMINATED),
                 _ = quit.recv() => Came::Gone(QUIT),
                 _ = interrupt.recv() => Came::Interrupt,
-                line = self.lines.next(), if !self.is_over => Came::Line(line),
+                line = self.lines.next(), if !self.is_over && may_read => Came::Line(line),
             };
             match came {
                 Came::Gone(status) => return Wish::Gone(status),
@@ -241,7 +267,7 @@ impl Front for Plain {
                         return Wish::Leave;
                     }
                     if self.doing != Doing::Nothing {
-                        self.take_what_is_written();
+                        self.take_what_is_written(SOON);
                         return Wish::Interrupt;
                     }
                     // Nobody is there to do it again.
@@ -269,7 +295,9 @@ impl Front for Plain {
                         if self.doing == Doing::Nothing
                             && let Some(first) = self.offered.pop_front()
                         {
-                            self.queue.append(&mut self.offered);
+                            for said in std::mem::take(&mut self.offered) {
+                                self.keep(said);
+                            }
                             return Wish::Say(first);
                         }
                         continue;
@@ -287,7 +315,7 @@ impl Front for Plain {
         if let Event::Over(ending) = &event
             && !matches!(ending, Ending::Answered(_))
         {
-            self.take_what_is_written();
+            self.take_what_is_written(ENDLESS);
             if !self.is_typed {
                 let told = format!("not answered: {} ({ending})", named(&self.said));
                 self.tell(&clean(&told, 1));
@@ -373,14 +401,19 @@ impl Front for Plain {
         if self.is_typed {
             self.say(&format!("queued: {first}{}", answers::queued(&said)));
         }
-        self.queue.push_back(said);
+        self.keep(said);
     }
 
     async fn unqueue(&mut self) -> Option<String> {
-        self.queue.pop_front()
+        let said = self.queue.pop_front()?;
+        self.waiting = self.waiting.saturating_sub(weight(&said));
+        Some(said)
     }
 
     fn give_back(&mut self) {
+        if self.is_flooded {
+            self.take_what_is_written(ENDLESS);
+        }
         // A line that was read cannot be put back before whoever typed it. What only looks, and leaving, can be done all
         // the same.
         let may_stay = |said: &String| match command::read(said) {
@@ -389,21 +422,26 @@ impl Front for Plain {
             _ => false,
         };
         let (stay, lost): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.queue).into_iter().partition(may_stay);
+        self.waiting = stay.iter().map(|said| weight(said)).sum();
         self.queue = stay;
+        let unread = std::mem::take(&mut self.unread);
         if self.is_typed && !lost.is_empty() {
             for said in &lost {
                 self.say(&format!("kept: {}", named(said)));
+            }
+            if unread > 0 {
+                self.say(&format!("not kept: {unread} more"));
             }
             self.say("An empty line has it done all the same.");
             self.offered.extend(lost);
             return;
         }
-        let count = lost.len();
+        let more = lost.len().saturating_sub(NAMED) + unread;
         for said in lost.into_iter().take(NAMED) {
             self.tell(&clean(&format!("not done: {}", named(&said)), 1));
         }
-        if count > NAMED {
-            self.tell(&format!("not done: {} more", count - NAMED));
+        if more > 0 {
+            self.tell(&format!("not done: {more} more"));
         }
     }
 

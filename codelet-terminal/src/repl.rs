@@ -577,6 +577,8 @@ impl Repl {
             Code::Up => self.chosen = chosen.checked_sub(1).unwrap_or(candidates.len() - 1),
             Code::Down => self.chosen = (chosen + 1) % candidates.len(),
             Code::Tab => self.complete(&candidates[chosen].text),
+            // A name that is written already is sent with the rest.
+            Code::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
             Code::Enter if !key.shift => {
                 let is_command = matches!(self.sought(), Some(Sought::Command(_)));
                 self.complete(&candidates[chosen].text);
@@ -590,12 +592,21 @@ impl Repl {
         Some(Vec::new())
     }
 
+    /// How many characters a completion takes the place of.
+    fn written(&self) -> Option<usize> {
+        match self.sought()? {
+            Sought::Command(word) => Some(word.chars().count() + 1),
+            Sought::File(letters) => Some(letters.chars().count() + 1),
+        }
+    }
+
+    /// Whether completing it to this would change nothing.
+    fn is_written(&self, text: &str) -> bool {
+        self.written() == Some(text.chars().count()) && self.editor.before_cursor().ends_with(text)
+    }
+
     fn complete(&mut self, text: &str) {
-        let written = match self.sought() {
-            Some(Sought::Command(word)) => word.chars().count() + 1,
-            Some(Sought::File(letters)) => letters.chars().count() + 1,
-            None => return,
-        };
+        let Some(written) = self.written() else { return };
         self.editor.replace_before(written, &format!("{text} "));
         self.chosen = 0;
     }
@@ -740,6 +751,25 @@ mod tests {
             .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
         assert_eq!(at.code(Code::Enter), []);
         assert_eq!(at.repl.editor.text(), "see @src/main.rs ");
+    }
+
+    #[test]
+    fn a_file_name_that_is_written_whole_is_sent_with_one_enter() {
+        let mut at = At::new();
+        at.repl
+            .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
+        at.write("/pin @src/main.rs");
+        assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs".to_owned())]);
+        // Only its end is written: the whole name comes first.
+        at.write("/pin @main.rs");
+        assert_eq!(at.code(Code::Enter), []);
+        assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs ".to_owned())]);
+        // Another one was chosen.
+        at.repl.take_files(vec!["a.rs".to_owned(), "la.rs".to_owned()]);
+        at.write("@a.rs");
+        at.code(Code::Down);
+        assert_eq!(at.code(Code::Enter), []);
+        assert_eq!(at.repl.editor.text(), "@la.rs ");
     }
 
     /// A question at the gate; what the call is told in the end.

@@ -1,6 +1,8 @@
 //! What is on the terminal: finished lines, which belong to its own scrollback, and below them a few rows that are drawn
 //! again. It only ever moves up to the first of these rows, so what is finished is never touched.
 
+use crate::render::clean::is_plain;
+use crate::render::wrap::simple;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use std::fmt::Write as _;
@@ -62,11 +64,11 @@ impl<W: Write> Screen<W> {
         self.drawn.clear();
     }
 
-    /// Prints finished lines above the rows, and draws the rows as they are now.
+    /// Prints finished lines above the rows, each with its end, and draws the rows as they are now.
     ///
     /// # Errors
     /// When the terminal takes no more.
-    pub fn draw(&mut self, finished: &[Line<'_>], frame: Frame) -> io::Result<()> {
+    pub fn draw(&mut self, finished: &str, frame: Frame) -> io::Result<()> {
         if finished.is_empty() && self.shown.as_ref() == Some(&frame) {
             return Ok(());
         }
@@ -82,10 +84,7 @@ impl<W: Write> Screen<W> {
             out.push_str("\x1b[J");
             self.drawn.clear();
         }
-        for line in finished {
-            push_line(&mut out, line, usize::MAX);
-            out.push_str("\r\n");
-        }
+        out.push_str(finished);
         let rows: Vec<String> = frame
             .rows
             .iter()
@@ -176,16 +175,22 @@ impl<W: Write> Screen<W> {
 pub fn push_line(out: &mut String, line: &Line<'_>, columns: usize) {
     let mut left = columns;
     'line: for span in &line.spans {
-        let has_style = push_style(out, line.style.patch(span.style));
+        let style = match line.style == Style::new() {
+            true => span.style,
+            false => line.style.patch(span.style),
+        };
+        let has_style = push_style(out, style);
         let text = span.content.as_ref();
-        if text.len() <= left && text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+        if text.len() <= left && is_plain(text) {
             // Most text is of the plainest kind, and is one column for each of its bytes.
             out.push_str(text);
             left -= text.len();
         } else {
             for c in text.chars() {
                 // Whoever made the line has made it harmless; this is the last place where that can be made sure of.
-                let Some(width) = c.width() else { continue };
+                let Some(width) = simple(c).or_else(|| c.width()) else {
+                    continue;
+                };
                 if width > left {
                     if has_style {
                         out.push_str("\x1b[0m");
@@ -209,10 +214,17 @@ pub fn words(line: &Line<'_>) -> String {
 
 /// What makes the text behind it look so; says whether that is anything.
 fn push_style(out: &mut String, style: Style) -> bool {
+    if style == Style::new() {
+        return false;
+    }
     let begin = out.len();
     let mut push = |code: u8| {
         out.push_str(if out.len() == begin { "\x1b[" } else { ";" });
-        let _ = write!(out, "{code}");
+        for (ten, is_shown) in [(100, code >= 100), (10, code >= 10), (1, true)] {
+            if is_shown {
+                out.push(char::from(b'0' + code / ten % 10));
+            }
+        }
     };
     for (modifier, code) in [
         (Modifier::BOLD, 1),
@@ -281,8 +293,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::finished::Finished;
     use proptest::prelude::*;
     use ratatui::style::Stylize as _;
+
+    /// These lines as a terminal is sent them.
+    fn sent(lines: impl IntoIterator<Item = Line<'static>>) -> String {
+        let mut finished = Finished::default();
+        finished.extend(lines);
+        finished.next(usize::MAX).to_owned()
+    }
 
     fn frame(rows: &[&str], cursor: Option<(u16, u16)>) -> Frame {
         let rows = rows.iter().map(|row| Line::from((*row).to_owned())).collect();
@@ -301,15 +321,15 @@ mod tests {
     fn finished_lines_stand_above_the_rows() {
         let mut bytes = Vec::new();
         let mut screen = Screen::new(&mut bytes, (20, 8));
-        screen.draw(&[], frame(&["> ", "status"], Some((0, 2)))).unwrap();
+        screen.draw("", frame(&["> ", "status"], Some((0, 2)))).unwrap();
         screen
             .draw(
-                &["one".into(), "two".bold().into()],
+                &sent(["one".into(), "two".bold().into()]),
                 frame(&["> x", "status"], Some((0, 3))),
             )
             .unwrap();
-        screen.draw(&[], frame(&["> x", "y", "status"], Some((1, 1)))).unwrap();
-        screen.draw(&["three".into()], frame(&["> "], Some((0, 2)))).unwrap();
+        screen.draw("", frame(&["> x", "y", "status"], Some((1, 1)))).unwrap();
+        screen.draw("three\r\n", frame(&["> "], Some((0, 2)))).unwrap();
         assert_eq!(shown((20, 8), &bytes)[..5], ["one", "two", "three", ">", ""]);
     }
 
@@ -317,9 +337,7 @@ mod tests {
     fn wiped_rows_leave_nothing() {
         let mut bytes = Vec::new();
         let mut screen = Screen::new(&mut bytes, (20, 8));
-        screen
-            .draw(&["one".into()], frame(&["a", "b", "c"], Some((1, 0))))
-            .unwrap();
+        screen.draw("one\r\n", frame(&["a", "b", "c"], Some((1, 0)))).unwrap();
         screen.wipe().unwrap();
         let rows = shown((20, 8), &bytes);
         assert_eq!((rows[0].as_str(), rows[1].as_str(), rows[2].as_str()), ("one", "", ""));
@@ -329,12 +347,10 @@ mod tests {
     fn what_a_terminal_has_wrapped_is_cleared_before_it_is_written_over() {
         let mut bytes = Vec::new();
         let mut screen = Screen::new(&mut bytes, (20, 8));
-        screen
-            .draw(&[], frame(&["a row of 15 col", "b"], Some((1, 0))))
-            .unwrap();
+        screen.draw("", frame(&["a row of 15 col", "b"], Some((1, 0)))).unwrap();
         let drawn = screen.out.len();
         screen.resize((10, 8));
-        screen.draw(&[], frame(&["short", "b"], Some((1, 0)))).unwrap();
+        screen.draw("", frame(&["short", "b"], Some((1, 0)))).unwrap();
         let after = String::from_utf8(bytes[drawn..].to_vec()).unwrap();
         // Two rows up, as the first one is two of them now, and all is cleared before the first word.
         let up = after.find("\x1b[2A").unwrap();
@@ -363,7 +379,7 @@ mod tests {
                 last = (0..*rows).map(|row| format!("row {number}.{row}")).collect();
                 let rows: Vec<&str> = last.iter().map(String::as_str).collect();
                 let cursor = (*cursor).min(u16::try_from(rows.len()).unwrap() - 1);
-                screen.draw(&lines, frame(&rows, Some((cursor, 0)))).unwrap();
+                screen.draw(&sent(lines), frame(&rows, Some((cursor, 0)))).unwrap();
             }
             let mut emulator = vt100::Parser::new(10, 30, 100);
             emulator.process(&bytes);

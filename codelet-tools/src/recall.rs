@@ -217,9 +217,11 @@ fn unknown(archive: &Archive, handle: &str) -> String {
     if archive.is_empty() {
         return NOTHING.to_owned();
     }
+    // What is far longer than a handle is near to none.
+    let asked = &handle[..handle.ceil_char_boundary(40)];
     let mut near: Vec<(usize, &str)> = archive
         .iter()
-        .map(|(other, _)| (distance(handle, other.as_str()), other.as_str()))
+        .map(|(other, _)| (strsim::osa_distance(asked, other.as_str()), other.as_str()))
         .collect();
     near.sort_unstable();
     let named: Vec<&str> = near
@@ -232,30 +234,10 @@ fn unknown(archive: &Archive, handle: &str) -> String {
         true => String::new(),
         false => format!("; similar ones: {}", named.join(", ")),
     };
-    let shown: String = handle.chars().take(40).collect();
     format!(
-        "there is nothing under {shown}{named}. Handles stand in the brackets left where something was removed; \
+        "there is nothing under {asked}{named}. Handles stand in the brackets left where something was removed; \
          `search` finds them by what was said"
     )
-}
-
-/// Letters to change, add or leave out; what is far longer than a handle is far away.
-fn distance(a: &str, b: &str) -> usize {
-    if a.len() > 40 || b.len() > 40 {
-        return usize::MAX;
-    }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -346,7 +346,7 @@ pub struct Replay {
     #[arg(long, value_name = "CARD", default_value = codelet_context::price::USUAL)]
     pub prices: String,
 
-    /// How long the cache is told to keep what is marked [default: as the card says]
+    /// How long the cache is told to keep what is marked, where the vendor sells both [default: as the card says]
     #[arg(long, value_name = "TIME", value_enum)]
     pub ttl: Option<Ttl>,
 

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+use codelet_testkit::workspace;
+use common::agent::Bench;
+use common::pty::{Session as _, Terminal};
 use common::*;
 use serde_json::Value;
 use std::fs;
@@ -516,4 +519,34 @@ fn fields_that_nobody_reads_weigh_what_they_take() {
     ended(&output, 0);
     let tokens = json(stdout(&output))["tokens"].as_u64().unwrap();
     assert!(tokens > details.len() as u64 / 4, "{tokens}");
+}
+
+/// A reason that is cut says nothing; what is quoted of a message may be cut.
+#[test]
+fn on_eighty_columns_each_message_has_its_whole_reason_and_each_fold_what_became_of_it() {
+    let args = "compact fixtures/long-session.json --budget 8000 --explain -o /dev/null";
+    for columns in [66, 80] {
+        let mut command = codelet(&args.split(' ').collect::<Vec<_>>());
+        command.current_dir(workspace());
+        let mut terminal = Terminal::run(&Bench::new(), command, (columns, 50));
+        terminal.ends_in(" ms\r\n");
+        assert_eq!(terminal.end(), 0);
+        let text = terminal.text();
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with(['●', '◐', '◌', '○', '⋮', '+']));
+        let rows: Vec<&str> = rows.map(str::trim_end).collect();
+        assert!(rows.len() > 50, "{text}");
+        for row in &rows {
+            assert!(!row.ends_with('…') && row.chars().count() <= columns.into(), "{row}");
+        }
+        let mixed: Vec<&&str> = rows.iter().filter(|row| row.starts_with('⋮')).collect();
+        assert!(!mixed.is_empty());
+        for row in mixed {
+            assert!(
+                row.contains(" messages") && row.contains('●') && row.contains('○'),
+                "{row}"
+            );
+        }
+    }
 }

@@ -7,11 +7,10 @@ mod common;
 use codelet_testkit::server::{
     Behaviour, Billed, End, Fault, Frame, Gate, Part, Refusal, Reply, RetryAfter, Server, Speaker, Wire, block_on,
 };
-use common::agent::{Bench, WIRES, name};
+use common::agent::{Bench, NEXT_WORDS, WIRES, name};
 use common::pty::signal;
 use common::{stderr, stdout};
 use serde_json::{Value, json};
-use std::io::Write as _;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -170,23 +169,8 @@ fn goes_on(wire: Wire, frames: &[Frame], at: usize) -> bool {
         wire,
         Behaviour::replies([whole(wire).gated(&gate), Reply::text("All is well.")]),
     );
-    let mut command = bench.asking(&server, wire, &["--plain"]);
-    let piped = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
-    let mut said = child.stdin.take().unwrap();
-    writeln!(said, "Look.").unwrap();
-    block_on(gate.reached());
-    signal(child.id(), "-INT");
-    server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
-    writeln!(said, "And now?").unwrap();
-    drop(said);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{label}: {}", stderr(&output));
+    let output = bench.interrupted(&server, wire, &gate, "Look.");
     let record = server.record();
-    assert_eq!(record.faults(), "", "{label}");
     assert_eq!(record.exchanges.len(), 2, "{label}");
     let messages = record.exchanges[1].request.messages();
     let of_model: Vec<&str> = messages
@@ -207,7 +191,7 @@ fn goes_on(wire: Wire, frames: &[Frame], at: usize) -> bool {
     assert!(is_possible, "{label}: {of_model:?}");
     let texts = record.exchanges[1].request.user_texts();
     assert!(
-        texts.contains(&"Look.") && texts.contains(&"And now?"),
+        texts.contains(&"Look.") && texts.contains(&NEXT_WORDS),
         "{label}: {texts:?}"
     );
     let shown = format!("{}{}", stdout(&output), stderr(&output));

@@ -4,16 +4,15 @@
 mod common;
 
 use codelet_testkit::server::{
-    Behaviour, Billed, End, Fault, Gate, Growth, Part, Record, Refusal, Reply, Request, RetryAfter, Server, Speaker,
-    Stop, Trouble, Window, Wire, block_on,
+    Behaviour, Billed, Fault, Gate, Growth, Part, Record, Refusal, Reply, Request, RetryAfter, Server, Speaker, Stop,
+    Trouble, Window, Wire, block_on,
 };
-use common::agent::{Bench, WIRES, name, told};
+use common::agent::{Bench, NEXT_WORDS, WIRES, name, told};
 use common::pty::signal;
 use common::{stderr, stdout};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 const ANSWER: &str = "All is well.";
@@ -823,24 +822,9 @@ fn interrupt_session(left: &Left, wire: Wire) -> bool {
     let bench = Bench::new();
     let gate = Gate::after(behind(left.behind, wire));
     let server = Server::start(wire, Behaviour::replies([whole().gated(&gate), Reply::text(ANSWER)]));
-    let mut command = bench.asking(&server, wire, &["--plain"]);
-    let piped = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
-    let mut said = child.stdin.take().unwrap();
-    writeln!(said, "Is all well?").unwrap();
-    block_on(gate.reached());
-    signal(child.id(), "-INT");
-    server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
-    writeln!(said, "And now?").unwrap();
-    drop(said);
-    let output = child.wait_with_output().unwrap();
+    let output = bench.interrupted(&server, wire, &gate, "Is all well?");
     let label = format!("{} on {}", left.what, name(wire));
-    assert_eq!(output.status.code(), Some(0), "{label}: {}", stderr(&output));
     let record = server.record();
-    assert_eq!(record.faults(), "", "{label}");
     let played = Played {
         wire,
         record,
@@ -858,7 +842,7 @@ fn interrupt_session(left: &Left, wire: Wire) -> bool {
     assert!(words.is_empty() || words == left.words, "{}: {words:?}", played.label);
     let texts = played.last().user_texts();
     assert!(
-        texts.contains(&"Is all well?") && texts.contains(&"And now?"),
+        texts.contains(&"Is all well?") && texts.contains(&NEXT_WORDS),
         "{}: {texts:?}",
         played.label
     );

@@ -9,7 +9,9 @@ use common::codelet;
 use common::pty::{Session as _, Terminal};
 use std::path::Path;
 
-const COMMAND: &str = "codelet compact fixtures/long-session.json --budget 8000 --explain -o /dev/null";
+/// As somebody types it who has a clone and Rust, and has installed nothing.
+const COMMAND: &str =
+    "cargo run --release --quiet -p codelet -- compact fixtures/long-session.json --budget 8000 --explain -o /dev/null";
 const SIZE: (u16, u16) = (93, 50);
 /// Of each of the two lists this many lines are shown at its head and at its end.
 const HEAD: usize = 11;
@@ -22,7 +24,8 @@ fn the_readme_shows_what_is_printed() {
     let readme = std::fs::read_to_string(&file).unwrap();
     let (before, rest) = readme.split_once(&format!("\n{COMMAND}\n```\n\n```text\n")).unwrap();
     let (shown, after) = rest.split_once("\n```\n").unwrap();
-    let args: Vec<&str> = COMMAND.split(' ').skip(1).collect();
+    let (_, args) = COMMAND.split_once(" -- ").unwrap();
+    let args: Vec<&str> = args.split(' ').collect();
     let mut command = codelet(&args);
     command.current_dir(root);
     let mut terminal = Terminal::run(&Bench::new(), command, SIZE);

@@ -810,7 +810,7 @@ fn fails_to_summarise(failing: fn() -> Reply, told: &str, tries: usize, window: 
     let asked = Arc::new(AtomicUsize::new(0));
     let (counted, mut step) = (asked.clone(), 0);
     let answer = move |request: &Request| {
-        let last = request.user_texts().last().copied().unwrap_or_default();
+        let last = request.last_user_text().unwrap_or_default();
         let is_for_a_summary = last.contains("is about to be shortened");
         // It has a limit of its own.
         assert_eq!(is_for_a_summary, request.view().max_output == Some(1_024));

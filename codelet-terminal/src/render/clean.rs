@@ -11,10 +11,21 @@ const MARKS: usize = 8;
 /// writing or cannot be seen become their code points, and tabs go to the next multiple of `tab` columns, counted from
 /// the text's beginning. What is harmless is passed on as it is, emoji and right-to-left writing included.
 pub fn clean(text: &str, tab: usize) -> Cow<'_, str> {
-    match text.bytes().position(|byte| !(0x20..0x7f).contains(&byte)) {
-        None => Cow::Borrowed(text),
-        Some(first) => cleaned(text, first, tab.max(1)),
+    if is_plain(text) {
+        return Cow::Borrowed(text);
     }
+    let first = text.bytes().position(|byte| !PLAIN.contains(&byte));
+    cleaned(text, first.unwrap_or(text.len()), tab.max(1))
+}
+
+/// What every keyboard writes.
+const PLAIN: std::ops::Range<u8> = 0x20..0x7f;
+
+/// Whether a text is of the plainest kind: what every keyboard writes, one column for each byte.
+pub(crate) fn is_plain(text: &str) -> bool {
+    // Without a way out of the loop, many bytes are looked at together.
+    text.bytes()
+        .fold(true, |is_plain, byte| is_plain & PLAIN.contains(&byte))
 }
 
 fn cleaned(text: &str, first: usize, tab: usize) -> Cow<'_, str> {

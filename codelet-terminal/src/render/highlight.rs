@@ -3,13 +3,15 @@
 //! It knows no grammar and never looks back, so it takes the same short time for any line. What it cannot know it leaves
 //! plain.
 
-use super::language::{Kind, Language, Quote, language};
+use super::language::{Kind, Language, Quote, Vocabulary, language, words};
 use super::look::Role;
 
 /// Colours the lines of one piece of code, in their order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Highlight {
     language: &'static Language,
+    /// The characters of ASCII that may begin a comment, a string or a name, a bit each: most others mean nothing.
+    marks: u128,
     within: Within,
     /// The last word said that a name follows, such as `fn`.
     names_next: bool,
@@ -26,7 +28,7 @@ enum Within {
 }
 
 /// Words that a name follows.
-const NAMING: &[&str] = &[
+const NAMING: Vocabulary = words(&[
     "class",
     "concept",
     "contract",
@@ -53,13 +55,15 @@ const NAMING: &[&str] = &[
     "trait",
     "type",
     "union",
-];
+]);
 
 impl Highlight {
     /// For the code of a block with this tag, or a file with this ending; `None` where the language is not known.
     pub(super) fn of(name: &str) -> Option<Self> {
+        let language = language(name)?;
         Some(Highlight {
-            language: language(name)?,
+            language,
+            marks: marks(language),
             within: Within::Code,
             names_next: false,
         })
@@ -140,23 +144,27 @@ impl Highlight {
 
     fn code<'a, F: FnMut(Role, &'a str)>(&mut self, pieces: &mut Pieces<'a, '_, F>) {
         let rest = pieces.rest();
-        let Some(first) = rest.chars().next() else { return };
-        if first == ' ' {
-            return pieces.skip(rest.len() - rest.trim_start_matches(' ').len());
-        }
-        if self.within == Within::Tag && first == '>' {
-            self.within = Within::Code;
-            return pieces.skip(1);
-        }
-        if first.is_alphabetic() || first == '_' {
-            return self.word(pieces);
-        }
-        if first.is_ascii_digit() {
-            let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_')));
-            return pieces.take_next(Role::Number, length.unwrap_or(rest.len()));
-        }
-        if !first.is_ascii() {
-            return pieces.skip(first.len_utf8());
+        match rest.as_bytes() {
+            [] => return,
+            [b' ', more @ ..] => return pieces.skip(1 + length_of(more, |byte| byte == b' ')),
+            [b'>', ..] if self.within == Within::Tag => {
+                self.within = Within::Code;
+                return pieces.skip(1);
+            }
+            [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] => return self.word(pieces),
+            [b'0'..=b'9', more @ ..] => {
+                let length = 1 + length_of(more, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
+                return pieces.take_next(Role::Number, length);
+            }
+            [first, ..] if first.is_ascii() => {
+                if self.marks & (1 << first) == 0 {
+                    return pieces.skip(1);
+                }
+            }
+            _ => match rest.chars().next() {
+                Some(first) if first.is_alphabetic() => return self.word(pieces),
+                first => return pieces.skip(first.map_or(0, char::len_utf8)),
+            },
         }
         if self.begins_comment(rest, pieces) {
             return pieces.take_next(Role::Comment, rest.len());
@@ -170,8 +178,8 @@ impl Highlight {
         if let Some(quote) = self.language.quotes.iter().find(|quote| rest.starts_with(quote.mark)) {
             return self.string(*quote, pieces);
         }
-        match (self.language.kind, first) {
-            (Kind::Rust, '\'') => {
+        match (self.language.kind, rest.as_bytes()[0]) {
+            (Kind::Rust, b'\'') => {
                 let mut inner = rest[1..].chars();
                 let length = match (inner.next(), inner.next()) {
                     (Some('\\'), _) => {
@@ -190,11 +198,11 @@ impl Highlight {
                 };
                 pieces.take_next(Role::Quoted, length);
             }
-            (Kind::Shell, '$') => {
+            (Kind::Shell, b'$') => {
                 let name = rest[1..].find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '{' | '}')));
                 pieces.take_next(Role::Name, name.map_or(rest.len(), |length| length + 1));
             }
-            (_, '@') => {
+            (_, b'@') => {
                 let name = rest[1..].find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-')));
                 pieces.take_next(Role::Name, name.map_or(rest.len(), |length| length + 1));
             }
@@ -226,10 +234,14 @@ impl Highlight {
     fn word<'a, F: FnMut(Role, &'a str)>(&mut self, pieces: &mut Pieces<'a, '_, F>) {
         let rest = pieces.rest();
         let joins = matches!(self.language.kind, Kind::Keys(_) | Kind::Markup);
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || (joins && matches!(c, '-' | '.'))));
-        let word = &rest[..end.unwrap_or(rest.len())];
+        let is_of_word = |c: char| c.is_alphanumeric() || c == '_' || (joins && matches!(c, '-' | '.'));
+        let mut end = length_of(rest.as_bytes(), |byte| byte.is_ascii() && is_of_word(char::from(byte)));
+        if rest.as_bytes().get(end).is_some_and(|byte| !byte.is_ascii()) {
+            end = rest.find(|c: char| !is_of_word(c)).unwrap_or(rest.len());
+        }
+        let word = &rest[..end];
         let role = self.role_of(word, &rest[word.len()..]);
-        self.names_next = role == Role::Keyword && NAMING.binary_search(&word).is_ok();
+        self.names_next = role == Role::Keyword && NAMING.has(word);
         match role {
             Role::Text => pieces.skip(word.len()),
             role => pieces.take_next(role, word.len()),
@@ -238,23 +250,22 @@ impl Highlight {
 
     fn role_of(&self, word: &str, after: &str) -> Role {
         let language = self.language;
-        let is_in = |words: &[&str]| words.binary_search(&word).is_ok();
         if language.kind == Kind::AnyCase {
             let small = if word.len() <= 16 {
                 word.to_ascii_lowercase()
             } else {
                 String::new()
             };
-            return match language.keywords.binary_search(&&*small) {
-                Ok(_) => Role::Keyword,
-                Err(_) if language.constants.binary_search(&&*small).is_ok() => Role::Number,
-                Err(_) => Role::Text,
+            return match language.keywords.has(&small) {
+                true => Role::Keyword,
+                false if language.constants.has(&small) => Role::Number,
+                false => Role::Text,
             };
         }
-        if is_in(language.keywords) {
+        if language.keywords.has(word) {
             return Role::Keyword;
         }
-        if is_in(language.constants) {
+        if language.constants.has(word) {
             return Role::Number;
         }
         let is_name = match language.kind {
@@ -285,13 +296,33 @@ fn string_end(text: &str, quote: Quote) -> (usize, bool) {
     while at < bytes.len() {
         if quote.escapes && bytes[at] == b'\\' {
             at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8);
-        } else if bytes[at..].starts_with(mark) {
+        } else if bytes[at] == mark[0] && bytes[at..].starts_with(mark) {
             return (at + mark.len(), true);
         } else {
             at += 1;
         }
     }
     (bytes.len(), false)
+}
+
+/// How many bytes at the beginning are such ones.
+fn length_of(bytes: &[u8], is_one: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().position(|&byte| !is_one(byte)).unwrap_or(bytes.len())
+}
+
+/// The characters of ASCII that may begin something in this language, beside words and numbers.
+fn marks(language: &Language) -> u128 {
+    let comments = language.line_comments.iter().copied();
+    let blocks = language.block_comment.iter().map(|(begin, _)| *begin);
+    let quotes = language.quotes.iter().map(|quote| quote.mark);
+    let of_kind = match language.kind {
+        Kind::Rust => "'",
+        Kind::Shell => "$",
+        _ => "",
+    };
+    let all = comments.chain(blocks).chain(quotes).chain([of_kind, "@"]);
+    all.filter_map(|mark| mark.bytes().next())
+        .fold(0, |marks, first| marks | 1 << first)
 }
 
 fn diff_role(line: &str) -> Role {

@@ -11,12 +11,42 @@ pub(super) struct Language {
     pub(super) block_comment: Option<(&'static str, &'static str)>,
     /// What strings stand between; a longer quote before the shorter one that it begins with.
     pub(super) quotes: &'static [Quote],
-    /// The words of the language, sorted.
-    pub(super) keywords: &'static [&'static str],
-    /// Words for values, such as `true`, sorted.
-    pub(super) constants: &'static [&'static str],
+    /// The words of the language.
+    pub(super) keywords: Vocabulary,
+    /// Words for values, such as `true`.
+    pub(super) constants: Vocabulary,
     /// What is different.
     pub(super) kind: Kind,
+}
+
+/// Words that are looked for, sorted. Most words of a text are none of them, which their first letter and their length tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Vocabulary {
+    all: &'static [&'static str],
+    /// For each letter, the lengths of the words that begin with it, a bit each.
+    lengths: [u32; 32],
+}
+
+impl Vocabulary {
+    /// Whether this is one of them.
+    pub(super) fn has(&self, word: &str) -> bool {
+        let Some(first) = word.bytes().next() else { return false };
+        word.len() < 32
+            && self.lengths[usize::from(first % 32)] & (1 << word.len()) != 0
+            && self.all.binary_search(&word).is_ok()
+    }
+}
+
+/// These words, which are sorted and shorter than 32 bytes.
+pub(super) const fn words(all: &'static [&'static str]) -> Vocabulary {
+    let mut lengths = [0; 32];
+    let mut at = 0;
+    while at < all.len() {
+        let word = all[at].as_bytes();
+        lengths[(word[0] % 32) as usize] |= 1 << word.len();
+        at += 1;
+    }
+    Vocabulary { all, lengths }
 }
 
 /// A quote that strings stand between.
@@ -91,12 +121,12 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: &[raw("\"###"), raw("\"##"), long("\"")],
-        keywords: &[
+        keywords: words(&[
             "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "fn",
             "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return", "self",
             "static", "struct", "super", "trait", "type", "union", "unsafe", "use", "where", "while",
-        ],
-        constants: &["Err", "None", "Ok", "Some", "false", "true"],
+        ]),
+        constants: words(&["Err", "None", "Ok", "Some", "false", "true"]),
         kind: Kind::Rust,
     },
     Language {
@@ -104,12 +134,12 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: None,
         quotes: &[long("\"\"\""), long("'''"), quote("\""), quote("'")],
-        keywords: &[
+        keywords: words(&[
             "and", "as", "assert", "async", "await", "break", "case", "class", "continue", "def", "del", "elif",
             "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "match",
             "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-        ],
-        constants: &["False", "None", "True", "cls", "self"],
+        ]),
+        constants: words(&["False", "None", "True", "cls", "self"]),
         kind: Kind::Usual,
     },
     Language {
@@ -117,7 +147,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: JS_QUOTES,
-        keywords: &[
+        keywords: words(&[
             "abstract",
             "as",
             "async",
@@ -173,8 +203,8 @@ const LANGUAGES: &[Language] = &[
             "while",
             "with",
             "yield",
-        ],
-        constants: &["Infinity", "NaN", "false", "null", "true", "undefined"],
+        ]),
+        constants: words(&["Infinity", "NaN", "false", "null", "true", "undefined"]),
         kind: Kind::Usual,
     },
     Language {
@@ -182,7 +212,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: &[quote("\""), quote("'"), raw("`")],
-        keywords: &[
+        keywords: words(&[
             "break",
             "case",
             "chan",
@@ -208,8 +238,8 @@ const LANGUAGES: &[Language] = &[
             "switch",
             "type",
             "var",
-        ],
-        constants: &["false", "iota", "nil", "true"],
+        ]),
+        constants: words(&["false", "iota", "nil", "true"]),
         kind: Kind::Usual,
     },
     Language {
@@ -219,7 +249,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: C_QUOTES,
-        keywords: &[
+        keywords: words(&[
             "alignas",
             "auto",
             "bool",
@@ -282,8 +312,8 @@ const LANGUAGES: &[Language] = &[
             "void",
             "volatile",
             "while",
-        ],
-        constants: &["NULL", "false", "nullptr", "true"],
+        ]),
+        constants: words(&["NULL", "false", "nullptr", "true"]),
         kind: Kind::Usual,
     },
     Language {
@@ -294,7 +324,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: &[long("\"\"\""), quote("\""), quote("'")],
-        keywords: &[
+        keywords: words(&[
             "abstract",
             "as",
             "async",
@@ -379,8 +409,8 @@ const LANGUAGES: &[Language] = &[
             "while",
             "with",
             "yield",
-        ],
-        constants: &["false", "nil", "null", "self", "true", "undefined"],
+        ]),
+        constants: words(&["false", "nil", "null", "self", "true", "undefined"]),
         kind: Kind::Usual,
     },
     Language {
@@ -388,7 +418,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: None,
         quotes: &[long("\"\"\""), quote("\""), quote("'")],
-        keywords: &[
+        keywords: words(&[
             "alias",
             "and",
             "begin",
@@ -437,8 +467,8 @@ const LANGUAGES: &[Language] = &[
             "while",
             "with",
             "yield",
-        ],
-        constants: &["false", "nil", "self", "true"],
+        ]),
+        constants: words(&["false", "nil", "self", "true"]),
         kind: Kind::Usual,
     },
     Language {
@@ -446,7 +476,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//", "#"],
         block_comment: C_COMMENT,
         quotes: C_QUOTES,
-        keywords: &[
+        keywords: words(&[
             "abstract",
             "array",
             "as",
@@ -494,8 +524,8 @@ const LANGUAGES: &[Language] = &[
             "var",
             "while",
             "yield",
-        ],
-        constants: &["false", "null", "true"],
+        ]),
+        constants: words(&["false", "null", "true"]),
         kind: Kind::Shell,
     },
     Language {
@@ -522,7 +552,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: None,
         quotes: &[long("\""), raw("'")],
-        keywords: &[
+        keywords: words(&[
             "ADD",
             "ARG",
             "CMD",
@@ -575,8 +605,8 @@ const LANGUAGES: &[Language] = &[
             "until",
             "use",
             "while",
-        ],
-        constants: &["false", "true"],
+        ]),
+        constants: words(&["false", "true"]),
         kind: Kind::Shell,
     },
     Language {
@@ -584,8 +614,8 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: &[quote("\"")],
-        keywords: &[],
-        constants: &["false", "null", "true"],
+        keywords: words(&[]),
+        constants: words(&["false", "null", "true"]),
         kind: Kind::Keys(':'),
     },
     Language {
@@ -593,8 +623,8 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: None,
         quotes: C_QUOTES,
-        keywords: &[],
-        constants: &["false", "no", "null", "true", "yes"],
+        keywords: words(&[]),
+        constants: words(&["false", "no", "null", "true", "yes"]),
         kind: Kind::Keys(':'),
     },
     Language {
@@ -613,8 +643,8 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["#", ";"],
         block_comment: None,
         quotes: &[long("\"\"\""), raw("'''"), quote("\""), quote("'")],
-        keywords: &[],
-        constants: &["false", "null", "true"],
+        keywords: words(&[]),
+        constants: words(&["false", "null", "true"]),
         kind: Kind::Keys('='),
     },
     Language {
@@ -622,7 +652,7 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["--"],
         block_comment: C_COMMENT,
         quotes: C_QUOTES,
-        keywords: &[
+        keywords: words(&[
             "add",
             "all",
             "alter",
@@ -691,8 +721,8 @@ const LANGUAGES: &[Language] = &[
             "when",
             "where",
             "with",
-        ],
-        constants: &["false", "null", "true"],
+        ]),
+        constants: words(&["false", "null", "true"]),
         kind: Kind::AnyCase,
     },
     Language {
@@ -700,8 +730,8 @@ const LANGUAGES: &[Language] = &[
         line_comments: &[],
         block_comment: Some(("<!--", "-->")),
         quotes: &[long("\""), long("'")],
-        keywords: &[],
-        constants: &[],
+        keywords: words(&[]),
+        constants: words(&[]),
         kind: Kind::Markup,
     },
     Language {
@@ -709,8 +739,8 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: C_QUOTES,
-        keywords: &["from", "important", "include", "media", "mixin", "to", "use"],
-        constants: &["auto", "inherit", "initial", "none"],
+        keywords: words(&["from", "important", "include", "media", "mixin", "to", "use"]),
+        constants: words(&["auto", "inherit", "initial", "none"]),
         kind: Kind::Keys(':'),
     },
     Language {
@@ -718,11 +748,11 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["--"],
         block_comment: Some(("--[[", "]]")),
         quotes: C_QUOTES,
-        keywords: &[
+        keywords: words(&[
             "and", "break", "do", "else", "elseif", "end", "for", "function", "goto", "if", "in", "local", "not", "or",
             "repeat", "return", "then", "until", "while",
-        ],
-        constants: &["false", "nil", "self", "true"],
+        ]),
+        constants: words(&["false", "nil", "self", "true"]),
         kind: Kind::Usual,
     },
     Language {
@@ -740,12 +770,12 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["--", "//"],
         block_comment: Some(("{-", "-}")),
         quotes: &[quote("\"")],
-        keywords: &[
+        keywords: words(&[
             "and", "as", "begin", "case", "class", "data", "deriving", "do", "else", "end", "exposing", "foreign",
             "fun", "function", "if", "import", "in", "infix", "infixl", "infixr", "instance", "let", "match", "module",
             "mutable", "newtype", "of", "open", "rec", "sig", "struct", "then", "type", "val", "where", "with",
-        ],
-        constants: &["False", "True", "false", "true"],
+        ]),
+        constants: words(&["False", "True", "false", "true"]),
         kind: Kind::Usual,
     },
     Language {
@@ -755,11 +785,11 @@ const LANGUAGES: &[Language] = &[
         line_comments: &[";"],
         block_comment: None,
         quotes: &[long("\"")],
-        keywords: &[
+        keywords: words(&[
             "cond", "def", "define", "defmacro", "defn", "defun", "do", "fn", "if", "lambda", "let", "loop", "ns",
             "quote", "recur", "require", "set", "when",
-        ],
-        constants: &["false", "nil", "t", "true"],
+        ]),
+        constants: words(&["false", "nil", "t", "true"]),
         kind: Kind::Usual,
     },
     Language {
@@ -767,10 +797,10 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: None,
         quotes: C_QUOTES,
-        keywords: &[
+        keywords: words(&[
             "break", "else", "for", "function", "if", "in", "library", "next", "repeat", "return", "while",
-        ],
-        constants: &["FALSE", "Inf", "NA", "NULL", "NaN", "TRUE"],
+        ]),
+        constants: words(&["FALSE", "Inf", "NA", "NULL", "NaN", "TRUE"]),
         kind: Kind::Usual,
     },
     Language {
@@ -778,8 +808,8 @@ const LANGUAGES: &[Language] = &[
         line_comments: &[],
         block_comment: None,
         quotes: &[],
-        keywords: &[],
-        constants: &[],
+        keywords: words(&[]),
+        constants: words(&[]),
         kind: Kind::Diff,
     },
 ];
@@ -792,8 +822,8 @@ mod tests {
     fn the_words_are_sorted_and_each_name_means_one_language() {
         let mut names = std::collections::HashSet::new();
         for language in LANGUAGES {
-            assert!(language.keywords.is_sorted(), "{:?}", language.names);
-            assert!(language.constants.is_sorted(), "{:?}", language.names);
+            assert!(language.keywords.all.is_sorted(), "{:?}", language.names);
+            assert!(language.constants.all.is_sorted(), "{:?}", language.names);
             for name in language.names {
                 assert!(names.insert(name), "{name}");
                 assert_eq!(name.to_ascii_lowercase(), *name);

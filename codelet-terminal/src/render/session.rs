@@ -261,7 +261,7 @@ impl Renderer {
                 let mut out = self.end_thinking(now);
                 self.set_doing(Doing::Writing, now);
                 self.done.said += text.len();
-                self.done.words += text.split_whitespace().count() as u64;
+                self.done.words += count_words(text);
                 let lines = self.answer.push(text);
                 out.extend(self.said(lines));
                 out
@@ -562,6 +562,20 @@ impl Renderer {
         self.fold("Thinking", Body::new(thought), Role::Dim);
         out
     }
+}
+
+/// How many words there are in a text.
+fn count_words(text: &str) -> u64 {
+    if !text.is_ascii() {
+        return text.split_whitespace().count() as u64;
+    }
+    let is_space = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
+    let bytes = text.as_bytes();
+    let first = u64::from(bytes.first().is_some_and(|byte| !is_space(byte)));
+    let begins = bytes
+        .windows(2)
+        .filter(|pair| is_space(&pair[0]) && !is_space(&pair[1]));
+    first + begins.count() as u64
 }
 
 /// How long a wait still takes.

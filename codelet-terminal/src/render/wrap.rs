@@ -18,7 +18,7 @@ pub fn columns(text: &str) -> usize {
 
 /// The columns of a character that never joins with the one before it, of those that are written most; `None` for any
 /// other. It saves looking up each of them in the tables of Unicode.
-pub(super) fn simple(c: char) -> Option<usize> {
+pub(crate) fn simple(c: char) -> Option<usize> {
     match c {
         ' '..='~'
         | '\u{a1}'..='\u{ac}'
@@ -161,6 +161,9 @@ pub struct Wrap {
     /// What the first row begins with, and each after it.
     first: Vec<Span<'static>>,
     rest: Vec<Span<'static>>,
+    /// Columns of the two.
+    first_wide: usize,
+    rest_wide: usize,
     row: Vec<Span<'static>>,
     /// Columns that are taken, the row's beginning included.
     column: usize,
@@ -184,6 +187,8 @@ impl Wrap {
         Wrap {
             width: width.max(2),
             breaking,
+            first_wide: wide(&first),
+            rest_wide: wide(&rest),
             first,
             rest,
             row: Vec::new(),
@@ -217,10 +222,46 @@ impl Wrap {
                 rest = rest.trim_start_matches(' ');
                 continue;
             }
+            let taken = self.take_words(style, rest);
+            if taken > 0 {
+                rest = &rest[taken..];
+                continue;
+            }
             let end = rest.bytes().position(|byte| byte == b' ').unwrap_or(rest.len());
             self.add(style, &rest[..end], out);
             rest = &rest[end..];
         }
+    }
+
+    /// Puts as many words on the row as fit there whole, if no other word is open; says how many bytes of the text they
+    /// are. Words that something else may belong to, or that are not of the plainest kind, are left.
+    fn take_words(&mut self, style: Style, text: &str) -> usize {
+        if !self.word.is_empty() {
+            return 0;
+        }
+        let margin = if self.has_row { self.margin } else { self.next_margin() };
+        let taken = if self.has_row { self.column } else { margin };
+        let gap = usize::from(self.space.is_some());
+        let room = self.width.saturating_sub(taken + gap);
+        let (mut end, mut before) = (0, 0);
+        for (at, &byte) in text.as_bytes().iter().enumerate().take(room + 1) {
+            match byte {
+                b' ' if before == b' ' => break,
+                b' ' => end = at,
+                _ if !byte.is_ascii() => break,
+                _ => {}
+            }
+            before = byte;
+        }
+        if end == 0 {
+            return 0;
+        }
+        self.begin_row();
+        if let Some(style) = self.space.take() {
+            self.append(style, " ", 1);
+        }
+        self.append(style, &text[..end], end);
+        end
     }
 
     fn push_exact(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
@@ -267,6 +308,7 @@ impl Wrap {
                 beginning.clear();
             }
         }
+        (self.first_wide, self.rest_wide) = (wide(&self.first), wide(&self.rest));
         let body = self.row.split_off(self.beginning.min(self.row.len()));
         if self.margin > width / 2 {
             self.row.clear();
@@ -317,13 +359,16 @@ impl Wrap {
 
     /// Columns that the wider of its beginnings takes.
     pub fn margins(&self) -> usize {
-        wide(&self.first).max(wide(&self.rest))
+        self.first_wide.max(self.rest_wide)
     }
 
     /// What the next row begins with, for whoever lays it out; it counts as begun.
     pub fn next_beginning(&mut self) -> Vec<Span<'static>> {
         match std::mem::replace(&mut self.is_begun, true) {
-            false => std::mem::take(&mut self.first),
+            false => {
+                self.first_wide = 0;
+                std::mem::take(&mut self.first)
+            }
             true => self.rest.clone(),
         }
     }
@@ -399,7 +444,7 @@ impl Wrap {
         let mut at = 0;
         for index in 0..self.word_runs.len() {
             let (style, length) = self.word_runs[index];
-            append_to(&mut self.row, style, &word[at..at + length]);
+            self.append(style, &word[at..at + length], 0);
             at += length;
         }
         self.column += self.word_width;
@@ -410,38 +455,51 @@ impl Wrap {
     }
 
     fn append(&mut self, style: Style, text: &str, wide: usize) {
-        append_to(&mut self.row, style, text);
+        // What is pushed must not grow the beginning.
+        let is_alone = self.row.len() <= self.beginning;
+        match self.row.last_mut() {
+            Some(last) if !is_alone && last.style == style && !last.content.is_empty() => {
+                last.content.to_mut().push_str(text)
+            }
+            _ => {
+                // A row of prose is filled word by word.
+                let room = match self.breaking {
+                    Breaking::Prose => self.width.saturating_sub(self.column),
+                    Breaking::Exact => 0,
+                };
+                let mut content = String::with_capacity(text.len().max(room));
+                content.push_str(text);
+                self.row.push(Span::styled(content, style));
+            }
+        }
         self.column += wide;
     }
 
     /// Columns of a row that no beginning takes.
     fn body(&self) -> usize {
-        let margin = match self.has_row {
-            true => self.margin.max(wide(&self.rest)),
-            false => wide(if self.is_begun { &self.rest } else { &self.first }).max(wide(&self.rest)),
-        };
+        let margin = if self.has_row { self.margin } else { self.next_margin() };
         // The widest character takes two.
-        self.width.saturating_sub(margin).max(2)
+        self.width.saturating_sub(margin.max(self.rest_wide)).max(2)
+    }
+
+    /// Columns of the beginning of the next row.
+    fn next_margin(&self) -> usize {
+        if self.is_begun { self.rest_wide } else { self.first_wide }
     }
 
     fn begin_row(&mut self) {
         if self.has_row {
             return;
         }
-        let beginning = if self.is_begun {
-            self.rest.clone()
-        } else {
-            std::mem::take(&mut self.first)
+        self.margin = self.next_margin();
+        self.row = match self.is_begun {
+            true => self.rest.clone(),
+            false => std::mem::take(&mut self.first),
         };
-        self.margin = wide(&beginning);
-        self.row = beginning;
+        self.first_wide = 0;
         self.column = self.margin;
         self.has_row = true;
         self.is_begun = true;
-        // What is pushed next must not grow the beginning.
-        if !self.row.is_empty() {
-            self.row.push(Span::raw(""));
-        }
         self.beginning = self.row.len();
     }
 
@@ -453,15 +511,9 @@ impl Wrap {
     }
 }
 
-fn wide(spans: &[Span<'_>]) -> usize {
+/// The columns that these take together.
+pub(super) fn wide(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| columns(&span.content)).sum()
-}
-
-fn append_to(row: &mut Vec<Span<'static>>, style: Style, text: &str) {
-    match row.last_mut() {
-        Some(last) if last.style == style && !last.content.is_empty() => last.content.to_mut().push_str(text),
-        _ => row.push(Span::styled(text.to_owned(), style)),
-    }
 }
 
 fn is_closing(grapheme: &str) -> bool {

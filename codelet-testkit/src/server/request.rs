@@ -143,6 +143,11 @@ impl Request {
             .collect()
     }
 
+    /// The last text that a user's message holds.
+    pub fn last_user_text(&self) -> Option<&str> {
+        self.user_texts().pop()
+    }
+
     /// Every result, oldest first: call id and output.
     pub fn results(&self) -> Vec<(&str, &str)> {
         let parts = self.messages().iter().flat_map(|message| &message.parts);

@@ -322,7 +322,7 @@ fn export(file: &str, session: &Session, page: &Page) -> Result<String, String> 
     }
     let is_page = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"));
     if is_page {
-        let html = page.html(session, file);
+        let html = page.html(session);
         let output = Output::named(path);
         let written = output
             .check()

@@ -107,7 +107,9 @@ fn unknown(name: &str, entries: &[Entry], asked: &str) -> Failure {
     let mut near: Vec<(usize, &str)> = entries
         .iter()
         .filter_map(|entry| {
-            let distance = words(&asked).map(|word| distance(word, &entry.handle)).min()?;
+            let distance = words(&asked)
+                .map(|word| strsim::osa_distance(word, &entry.handle))
+                .min()?;
             (distance * 2 <= entry.handle.len()).then_some((distance, entry.handle.as_str()))
         })
         .collect();
@@ -121,24 +123,6 @@ fn unknown(name: &str, entries: &[Entry], asked: &str) -> Failure {
         format!("; the nearest: {}", named.join(", "))
     };
     Failure::at(name, format!("has no handle {asked}{hint}"))
-}
-
-/// How many letters have to be changed, added or left out to make one word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    // Handles are short; what is much longer is near to none of them.
-    let a: Vec<char> = a.chars().take(32).collect();
-    let b: Vec<char> = b.chars().take(32).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn cut(text: &str, range: Range<usize>) -> &str {
@@ -167,14 +151,6 @@ mod tests {
             assert_eq!(find(&entries, asked), Some("text"), "{asked}");
         }
         assert_eq!(find(&entries, "k3f9a"), None);
-    }
-
-    #[test]
-    fn distance_counts_changed_letters() {
-        assert_eq!(distance("k3f9a2", "k3f9a2"), 0);
-        assert_eq!(distance("k3f9a2", "k3f8a2"), 1);
-        assert_eq!(distance("k3f9a2", "k39a2"), 1);
-        assert_eq!(distance("", "abc"), 3);
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! Runs `codelet -p` against a provider on loopback, in a folder of its own.
 
-use super::codelet;
-use codelet_testkit::server::{Server, Wire};
+use super::pty::signal;
+use super::{codelet, piped, stderr};
+use codelet_testkit::server::{Billed, End, Gate, Server, Wire, block_on};
 use serde_json::Value;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// The key that every run has; nothing may ever show it.
 pub const KEY: &str = "sk-test-0123456789abcdefghijklmnop";
+
+/// What is said after an interruption.
+pub const NEXT_WORDS: &str = "And now?";
 
 /// A wire, and the vendor whose name asks for it.
 pub const WIRES: [(Wire, &str, &str); 4] = [
@@ -16,6 +21,18 @@ pub const WIRES: [(Wire, &str, &str); 4] = [
     (Wire::Responses, "openai", "OPENAI_API_KEY"),
     (Wire::Gemini, "gemini", "GEMINI_API_KEY"),
 ];
+
+/// What a provider bills for a prompt of so many tokens, half of which it has in its cache.
+pub fn usage(prompt: u64) -> Billed {
+    Billed {
+        fresh: 20,
+        cache_read: prompt / 2,
+        write_5m: prompt - prompt / 2 - 20,
+        write_1h: 0,
+        output: 40,
+        reasoning: 0,
+    }
+}
 
 /// The name of a wire for people.
 pub fn name(wire: Wire) -> &'static str {
@@ -112,6 +129,23 @@ impl Bench {
     pub fn start(&self, server: &Server, wire: Wire, args: &[&str]) -> Child {
         let mut command = self.asking(server, wire, args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// A session in lines that says `words`, is interrupted once the first answer stands at the gate and its connection
+    /// is closed, says [`NEXT_WORDS`], and ends well; returns what it printed.
+    pub fn interrupted(&self, server: &Server, wire: Wire, gate: &Gate, words: &str) -> Output {
+        let mut child = piped(&mut self.asking(server, wire, &["--plain"]));
+        let mut said = child.stdin.take().unwrap();
+        writeln!(said, "{words}").unwrap();
+        block_on(gate.reached());
+        signal(child.id(), "-INT");
+        server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
+        writeln!(said, "{NEXT_WORDS}").unwrap();
+        drop(said);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}: {}", name(wire), stderr(&output));
+        assert_eq!(server.record().faults(), "", "{}", name(wire));
+        output
     }
 }
 

@@ -11,7 +11,7 @@ use codelet_testkit::mcp::{Manner, program};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The program, with an environment that has no say in how things look.
 pub fn codelet(args: &[&str]) -> Command {
@@ -28,14 +28,18 @@ pub fn run(args: &[&str]) -> Output {
     codelet(args).output().unwrap()
 }
 
-/// Runs it with this on its standard input.
-pub fn run_with(args: &[&str], input: &[u8]) -> Output {
-    let mut command = codelet(args);
-    let piped = command
+/// Starts it with a pipe on each side.
+pub fn piped(command: &mut Command) -> Child {
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
+    command.spawn().unwrap()
+}
+
+/// Runs it with this on its standard input.
+pub fn run_with(args: &[&str], input: &[u8]) -> Output {
+    let mut child = piped(&mut codelet(args));
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
     // The program may stop reading early, and must be read while it still reads.

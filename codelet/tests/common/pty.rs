@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -98,6 +99,9 @@ pub trait Session {
     /// Waits for the end; returns the status.
     fn end(&mut self) -> i32;
 }
+
+/// Says nothing to an emulator.
+const END: &[u8] = b"\x1b]7777;end\x1b\\";
 
 /// In a terminal.
 pub struct Terminal {
@@ -364,7 +368,7 @@ fn delayed(delay: Duration, mut arrive: impl FnMut(&[u8]) + Send + 'static) -> L
     if delay.is_zero() {
         return Box::new(arrive);
     }
-    let (send, sent) = std::sync::mpsc::channel::<(Instant, Vec<u8>)>();
+    let (send, sent) = channel::<(Instant, Vec<u8>)>();
     std::thread::spawn(move || {
         for (at, bytes) in sent {
             std::thread::sleep((at + delay).saturating_duration_since(Instant::now()));
@@ -570,7 +574,15 @@ impl Session for Terminal {
     }
 
     fn end(&mut self) -> i32 {
-        wait_for(&mut *self.child)
+        let status = wait_for(&mut *self.child);
+        if self.reader.is_some() {
+            // What it printed last may still be on its way: this comes behind it.
+            self.slave.write_all(END).unwrap();
+            assert!(self.shown.wait(|state| state.bytes.ends_with(END)), "the rest does not come");
+            let bytes = &mut self.shown.lock().bytes;
+            bytes.truncate(bytes.len() - END.len());
+        }
+        status
     }
 }
 
@@ -669,6 +681,8 @@ pub struct Piped {
     pub child: Box<dyn ChildWrapper>,
     stdin: Option<std::process::ChildStdin>,
     shown: Arc<Shown<Vec<u8>>>,
+    /// Tells that nobody can print any more.
+    all: Receiver<()>,
     passed: usize,
 }
 
@@ -691,17 +705,21 @@ impl Piped {
             more: Condvar::new(),
         });
         let to = Arc::clone(&shown);
+        let (rest, all) = channel();
         std::thread::spawn(move || {
             let mut piece = [0; 16 * 1024];
             while let Ok(count @ 1..) = reader.read(&mut piece) {
                 to.lock().extend_from_slice(&piece[..count]);
                 to.more.notify_all();
             }
+            // Whoever does not wait for the end is gone.
+            let _ = rest.send(());
         });
         Piped {
             child,
             stdin,
             shown,
+            all,
             passed: 0,
         }
     }
@@ -760,7 +778,9 @@ impl Session for Piped {
     }
 
     fn end(&mut self) -> i32 {
-        wait_for(&mut *self.child)
+        let status = wait_for(&mut *self.child);
+        self.all.recv_timeout(LIMIT).unwrap();
+        status
     }
 }
 

@@ -310,11 +310,7 @@ fn an_editor_that_succeeds_gives_the_text_to_the_input() {
     terminal.ends_in(OFF);
     assert!(terminal.is_as_found());
     let record = server.record();
-    let said = record.exchanges[0]
-        .request
-        .user_texts()
-        .last()
-        .map(|text| (*text).to_owned());
+    let said = record.exchanges[0].request.last_user_text().map(str::to_owned);
     assert_eq!(said.as_deref(), Some("half a text and\nmore"));
 }
 

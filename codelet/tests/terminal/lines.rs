@@ -80,7 +80,7 @@ fn what_was_typed_ahead_of_an_interruption_is_done_at_an_empty_line() {
     terminal.wait("The third.");
     let asked: Vec<String> = server.record().exchanges[1..]
         .iter()
-        .filter_map(|exchange| exchange.request.user_texts().last().map(|text| (*text).to_owned()))
+        .filter_map(|exchange| exchange.request.last_user_text().map(str::to_owned))
         .collect();
     assert_eq!(asked, ["And second?", "And third?"]);
     crate::leave(&mut terminal, &server);

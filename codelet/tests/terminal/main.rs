@@ -21,8 +21,8 @@ mod turns;
 mod typed;
 mod waits;
 
-use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Wire};
-use common::agent::Bench;
+use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
+use common::agent::{Bench, usage};
 use common::pty::{Kind, Session, Terminal};
 
 const SIZE: (u16, u16) = (80, 24);
@@ -53,16 +53,5 @@ fn everywhere(replies: impl Fn() -> Vec<Reply>, args: &[&str], test: impl Fn(&Be
         bench.settings("patience = 100");
         let served = server(replies());
         test(&bench, &served, &mut *kind.start(&bench, &served, args));
-    }
-}
-
-fn usage(prompt: u64) -> Billed {
-    Billed {
-        fresh: 20,
-        cache_read: prompt / 2,
-        write_5m: prompt - prompt / 2 - 20,
-        write_1h: 0,
-        output: 40,
-        reasoning: 0,
     }
 }

@@ -249,7 +249,7 @@ fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
         assert_eq!(sent(0), sent(1));
         assert_eq!(sent(0), sent(2));
         // Nothing of them stays in the conversation.
-        assert_eq!(record.exchanges[3].request.user_texts().last(), Some(&"Are you there?"));
+        assert_eq!(record.exchanges[3].request.last_user_text(), Some("Are you there?"));
         assert_eq!(
             record.exchanges[3].request.json()["messages"].as_array().unwrap().len(),
             3

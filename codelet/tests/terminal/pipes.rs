@@ -2,23 +2,28 @@
 
 use crate::common::agent::Bench;
 use crate::common::pty::{Piped, Session, signal};
-use crate::common::{ended, stderr};
+use crate::common::{ended, piped, stderr};
 use crate::{server, usage};
 use codelet_testkit::server::{Fault, Gate, Refusal, Reply, Server, Stop, Wire, block_on};
+use serde_json::json;
 use std::io::Write as _;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, ChildStdin, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// What is written beforehand, the prompt that fails first.
 const LINES: &str = "first\nsecond \\\nand more\n!touch made\n/compact\n/export left.json\nexit\n";
 
-/// Starts a session with all of this behind a pipe that ends there.
+/// Starts a session behind a pipe.
+fn start_open(bench: &Bench, server: &Server) -> Child {
+    piped(&mut bench.asking(server, Wire::Anthropic, &["--plain"]))
+}
+
+/// The same with all of this, behind which the pipe ends.
 fn start(bench: &Bench, server: &Server, lines: &str) -> Child {
-    let mut command = bench.asking(server, Wire::Anthropic, &["--plain"]);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = start_open(bench, server);
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     child
 }
@@ -53,11 +58,7 @@ fn what_is_written_behind_a_failed_prompt_is_not_done_and_standard_error_says_so
     bench.settings("patience = 1\n");
     let mut command = bench.asking(&gone, Wire::Anthropic, &["--plain"]);
     drop(gone);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = piped(&mut command);
     child.stdin.take().unwrap().write_all(LINES.as_bytes()).unwrap();
     only_the_first(&bench, &child.wait_with_output().unwrap(), 3, "127.0.0.1");
 
@@ -138,4 +139,95 @@ fn a_standard_error_that_nobody_reads_changes_nothing() {
     ended(&output, 3);
     assert!(String::from_utf8_lossy(&output.stdout).contains("error:"));
     assert!(bench.work.join("left.json").exists());
+}
+
+/// Somebody who writes a line again and again, as fast as it is taken.
+struct Endless {
+    /// The bytes that were taken.
+    count: Arc<AtomicUsize>,
+    writer: JoinHandle<()>,
+}
+
+impl Endless {
+    /// Writes these words, and then the line for ever, or so often that no memory should hold it.
+    fn write(mut stdin: ChildStdin, first: &str, line: &str) -> Self {
+        const MUCH: usize = 64_000_000;
+        let count = Arc::new(AtomicUsize::new(0));
+        let written = Arc::clone(&count);
+        let (first, piece) = (first.to_owned(), line.repeat(1_000));
+        let writer = std::thread::spawn(move || {
+            let mut goes_on = stdin.write_all(first.as_bytes()).is_ok();
+            while goes_on && written.load(Ordering::Relaxed) < MUCH {
+                goes_on = stdin.write_all(piece.as_bytes()).is_ok();
+                written.fetch_add(piece.len(), Ordering::Relaxed);
+            }
+        });
+        Endless { count, writer }
+    }
+
+    /// Waits until nothing is taken any more; returns how much was.
+    fn rests(&self) -> usize {
+        /// So long nothing is taken from whoever has to wait.
+        const QUIET: Duration = Duration::from_millis(300);
+        let (mut last, mut since) = (self.count.load(Ordering::Relaxed), Instant::now());
+        while since.elapsed() < QUIET {
+            std::thread::sleep(Duration::from_millis(5));
+            let now = self.count.load(Ordering::Relaxed);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+        }
+        last
+    }
+}
+
+#[test]
+fn what_was_written_before_a_question_does_not_answer_it_however_much_it_is() {
+    let (bench, gate) = (Bench::new(), Gate::after(1));
+    let server = server([
+        Reply::call("Bash", json!({"command": "touch made"})).gated(&gate),
+        Reply::text("It was not permitted."),
+    ]);
+    let mut child = start_open(&bench, &server);
+    let endless = Endless::write(child.stdin.take().unwrap(), "Make it.\n", "yes\n");
+    block_on(gate.reached());
+    endless.rests();
+    gate.open();
+    server.wait_until(|record| record.exchanges.len() >= 2);
+    let result = server.record().exchanges[1].request.results()[0].1.to_owned();
+    signal(child.id(), "-TERM");
+    ended(&child.wait_with_output().unwrap(), 143);
+    endless.writer.join().unwrap();
+    assert!(result.contains("nobody can be asked"), "{result}");
+    assert!(!bench.work.join("made").exists());
+}
+
+#[test]
+fn an_input_without_end_is_read_no_further_than_there_is_room_and_can_be_interrupted() {
+    let (bench, gates) = (Bench::new(), [Gate::after(2), Gate::after(2)]);
+    let server = server(gates.iter().map(|gate| Reply::text("An answer.").gated(gate)));
+    let mut child = start_open(&bench, &server);
+    let endless = Endless::write(child.stdin.take().unwrap(), "", "and more\n");
+    block_on(gates[0].reached());
+    let ahead = endless.rests();
+    assert!(ahead < 4_000_000, "{ahead} bytes were read ahead");
+    let began = Instant::now();
+    signal(child.id(), "-INT");
+    // What was written is let go, and what comes behind it goes on.
+    block_on(gates[1].reached());
+    eprintln!(
+        "interrupted and on to the next line in {:?}, {} bytes behind",
+        began.elapsed(),
+        endless.count.load(Ordering::Relaxed)
+    );
+    endless.rests();
+    assert!(!endless.writer.is_finished(), "all of it was taken");
+    signal(child.id(), "-TERM");
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 143);
+    endless.writer.join().unwrap();
+    let told = stderr(&output);
+    assert!(told.starts_with("not answered: and more (interrupted"), "{told}");
+    assert!(told.lines().any(|line| line.ends_with(" more")), "{told}");
+    assert!(told.len() < 10_000, "{told}");
 }

@@ -58,9 +58,8 @@ fn an_answer_that_came_too_early_is_not_sent_with_the_next_prompt() {
         .last()
         .unwrap()
         .request
-        .user_texts()
-        .last()
-        .map(|text| (*text).to_owned());
+        .last_user_text()
+        .map(str::to_owned);
     assert_eq!(last.as_deref(), Some("Go on."));
     drop(record);
     leave(&mut terminal, &server);

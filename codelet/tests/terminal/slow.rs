@@ -5,6 +5,7 @@ use crate::common::pty::{Pace, Session, Terminal};
 use crate::{SIZE, leave, open, server};
 use codelet_testkit::server::{Gate, Reply, Wire, block_on};
 use serde_json::json;
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 /// What a terminal says to whoever asked it something before: its colours, where its cursor is, what it is.
@@ -29,10 +30,7 @@ fn late_answers_of_the_terminal_are_never_in_what_is_typed() {
     terminal.send(rest);
     terminal.send(b"?\r");
     terminal.see("Yes.");
-    assert_eq!(
-        server.record().exchanges[0].request.user_texts().last(),
-        Some(&"Hello?")
-    );
+    assert_eq!(server.record().exchanges[0].request.last_user_text(), Some("Hello?"));
     leave(&mut terminal, &server);
 }
 
@@ -61,8 +59,8 @@ fn over_a_slow_line_no_key_is_lost_and_no_line_torn() {
     terminal.wait("The second one.");
     terminal.see("ready");
     assert_eq!(
-        server.record().exchanges[1].request.user_texts().last(),
-        Some(&"And another?")
+        server.record().exchanges[1].request.last_user_text(),
+        Some("And another?")
     );
     terminal.say("exit");
     assert_eq!(terminal.end(), 0);
@@ -97,6 +95,48 @@ fn esc_is_soon_also_over_a_slow_line() {
     terminal.send(b"\x1b");
     terminal.wait("interrupted");
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn an_arrow_key_that_a_slow_line_tears_interrupts_nothing_and_is_not_typed() {
+    const GAP: Duration = Duration::from_millis(30);
+    let gate = Gate::after(4);
+    let words = Reply::text("word ".repeat(200)).in_fragments_of(20).gated(&gate);
+    let (_bench, server, mut terminal) = open([words]);
+    terminal.say("Go on.");
+    block_on(gate.reached());
+    terminal.see("word");
+    terminal.send(b"abc");
+    terminal.see("› abc");
+    let mut torn = |tail: &[u8]| {
+        let began = Instant::now();
+        terminal.send(b"\x1b");
+        // The line brings the rest so much later.
+        std::thread::sleep(GAP);
+        terminal.send(tail);
+        began.elapsed() < GAP * 5 / 4
+    };
+    // On a machine that is too busy to keep this pace nothing can be told.
+    if torn(b"[D") {
+        terminal.send(b"x");
+        terminal.see("› abxc");
+        assert!(!terminal.text().contains("interrupted"), "{}", terminal.text());
+    } else {
+        // Behind the test's own capture, so that it is seen.
+        let _ = writeln!(std::io::stderr(), "not told: the machine is too busy");
+    }
+    // A lone Esc interrupts, and what comes too late for it is still no text.
+    terminal.send(b"\x1b[F\x15");
+    terminal.interrupt();
+    terminal.wait("interrupted");
+    terminal.send(b"[D");
+    std::thread::sleep(GAP);
+    terminal.send(b"right");
+    terminal.wait_until("what was typed", |screen| {
+        screen.lines().any(|line| line.trim_end() == "› right")
+    });
+    terminal.send(b"\x15");
     leave(&mut terminal, &server);
 }
 
@@ -153,11 +193,7 @@ fn from_far_away_everything_can_be_typed_asked_and_interrupted() {
     leave(&mut terminal, &server);
     terminal.ends_in("\x1b[0m");
     let record = server.record();
-    let said = record.exchanges[0]
-        .request
-        .user_texts()
-        .last()
-        .map(|text| (*text).to_owned());
+    let said = record.exchanges[0].request.last_user_text().map(str::to_owned);
     assert_eq!(said.as_deref(), Some("Make it now,\nplease"));
 }
 

@@ -272,8 +272,8 @@ fn what_is_typed_ahead_is_shown_and_sent_afterwards() {
     terminal.see("The second answer.");
     terminal.see("› half a third");
     assert_eq!(
-        server.record().exchanges[1].request.user_texts().last(),
-        Some(&"The second question.")
+        server.record().exchanges[1].request.last_user_text(),
+        Some("The second question.")
     );
 }
 
@@ -422,8 +422,8 @@ fn what_was_said_before_is_found_by_its_words() {
     leave(&mut terminal, &server);
     let record = server.record();
     assert_eq!(
-        record.exchanges[2].request.user_texts().last(),
-        Some(&"the invoice of november")
+        record.exchanges[2].request.last_user_text(),
+        Some("the invoice of november")
     );
 }
 
@@ -513,11 +513,7 @@ fn a_session_lives_in_tmux() {
     assert_eq!(terminal.end(), 0);
     let record = server.record();
     assert_eq!(record.faults(), "");
-    let said = record.exchanges[1]
-        .request
-        .user_texts()
-        .last()
-        .map(|text| (*text).to_owned());
+    let said = record.exchanges[1].request.last_user_text().map(str::to_owned);
     assert_eq!(said.as_deref(), Some("Thank you,\nthat was quick."));
 }
 
@@ -664,7 +660,7 @@ fn an_undone_compaction_that_nobody_has_asked_for_sends_what_was_sent_before_byt
             Behaviour::answering({
                 let mut part = 0;
                 move |request| {
-                    if request.user_texts().last() == Some(&"And again?") {
+                    if request.last_user_text() == Some("And again?") {
                         return Reply::text("Restored.");
                     }
                     if !answers_a_call(request) {
@@ -690,7 +686,8 @@ fn an_undone_compaction_that_nobody_has_asked_for_sends_what_was_sent_before_byt
         let first = (1..server.record().exchanges.len()).find(shrunk).unwrap();
         session.say("/undo-compact");
         session.wait("Compaction taken back");
-        // Where it fits; here it would be compacted again at once.
+        // Where it fits; here it would be compacted again at once, and that is said.
+        session.wait("The window is full with it: the next step compacts again");
         session.say("/model anthropic/roomy");
         session.wait("From here on anthropic/roomy is asked");
         session.say("And again?");
@@ -854,6 +851,103 @@ fn commands_answer_and_unknown_ones_suggest_the_nearest() {
             assert!(bench.read("out.json").contains("Hello?"));
         },
     );
+}
+
+/// What was shown, once it answers the next command, without the places at which lines were broken.
+fn told(session: &mut dyn Session, times: usize) -> String {
+    session.say("/todo");
+    session.wait_for("on the list", times);
+    session.text().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant() {
+    everywhere(Vec::new, &[], |_, _, session| {
+        session.say("/model anthropic/claude-sonet-4-5");
+        session.wait("From here on anthropic/claude-sonet-4-5 is asked.");
+        let text = told(session, 1);
+        assert!(
+            text.contains("claude-sonet-4-5 is in no catalogue: a window of"),
+            "{text}"
+        );
+        assert!(text.contains("; did you mean anthropic/claude-sonnet-4-5?"), "{text}");
+        session.say("/model anthropic/nothing-of-the-kind");
+        session.wait("From here on anthropic/nothing-of-the-kind is asked.");
+        let text = told(session, 2);
+        assert!(text.contains("; /model lists those that are known"), "{text}");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+    });
+}
+
+#[test]
+fn clearing_says_how_many_pins_went_with_the_conversation() {
+    everywhere(Vec::new, &[], |_, _, session| {
+        session.say("/clear");
+        let text = told(session, 1);
+        assert!(
+            text.contains("stays on the bill.") && !text.contains("went with it"),
+            "{text}"
+        );
+        session.say("/pin the first sentence");
+        session.wait("Pinned:");
+        session.say("/pin the second sentence");
+        session.wait_for("Pinned:", 2);
+        session.say("/clear");
+        let text = told(session, 2);
+        assert!(text.contains("stays on the bill. 2 pins went with it."), "{text}");
+        session.say("/pin");
+        session.wait("Nothing is pinned");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+    });
+}
+
+/// The colour of the sign before the prompt, in a terminal that says this of its background and with these settings.
+fn colour_of_the_prompt(says: &str, settings: &str) -> vt100::Color {
+    let bench = Bench::new();
+    bench.settings(settings);
+    let server = server([]);
+    let mut command = bench.asking(&server, Wire::Anthropic, &[]);
+    command.env("COLORFGBG", says);
+    let mut terminal = Terminal::run(&bench, command, SIZE);
+    terminal.see("ready");
+    terminal.send(b"x");
+    terminal.see("› x");
+    let screen = terminal.still();
+    let rows: Vec<String> = screen.rows(0, SIZE.0).collect();
+    let row = rows.iter().position(|row| row.starts_with("› x")).unwrap();
+    let colour = screen.cell(u16::try_from(row).unwrap(), 0).unwrap().fgcolor();
+    terminal.send(b"\x15");
+    leave(&mut terminal, &server);
+    colour
+}
+
+#[test]
+fn the_setting_of_the_background_says_more_than_the_terminal_does() {
+    let (on_dark, on_light) = (colour_of_the_prompt("15;0", ""), colour_of_the_prompt("0;15", ""));
+    assert_ne!(on_dark, on_light);
+    assert_eq!(colour_of_the_prompt("15;0", "background = \"light\"\n"), on_light);
+    assert_eq!(colour_of_the_prompt("0;15", "background = \"dark\"\n"), on_dark);
+}
+
+#[test]
+fn what_a_command_of_the_users_prints_is_shown_up_to_24_lines_and_the_rest_is_folded() {
+    let (_bench, server, mut terminal) = open([]);
+    terminal.say("!seq 101 124");
+    terminal.see("ready");
+    terminal.wait("  124\n");
+    terminal.wait("  101\n");
+    assert!(!terminal.text().contains("shows all"), "{}", terminal.text());
+    terminal.say("!seq 201 230");
+    terminal.wait("6 lines before; Ctrl-O shows all");
+    terminal.wait("  207\n");
+    terminal.wait("  230\n");
+    assert!(!terminal.text().contains("  206\n"), "{}", terminal.text());
+    terminal.send(b"\x0f");
+    terminal.wait("  206\n");
+    terminal.wait("  201\n");
+    leave(&mut terminal, &server);
 }
 
 #[test]

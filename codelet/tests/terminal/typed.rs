@@ -32,7 +32,7 @@ fn lines_are_asked_for_and_nothing_is_drawn() {
     assert!(typed.terminal.is_as_found());
     let bytes = typed.terminal.bytes();
     assert!(!bytes.contains(&0x1b), "{}", String::from_utf8_lossy(&bytes));
-    assert_eq!(server.record().exchanges[1].request.user_texts().last(), Some(&"Bye."));
+    assert_eq!(server.record().exchanges[1].request.last_user_text(), Some("Bye."));
 }
 
 #[test]
@@ -57,13 +57,7 @@ fn what_is_typed_ahead_is_told_to_be_queued_and_done_in_its_order() {
     typed.wait("The third answer.");
     leave(&mut typed, &server);
     let record = server.record();
-    let last = |at: usize| {
-        record.exchanges[at]
-            .request
-            .user_texts()
-            .last()
-            .map(|text| (*text).to_owned())
-    };
+    let last = |at: usize| record.exchanges[at].request.last_user_text().map(str::to_owned);
     assert_eq!(last(1).as_deref(), Some("The second question."));
     assert_eq!(last(2).as_deref(), Some("The third question."));
 }
@@ -132,8 +126,5 @@ fn a_line_that_is_begun_goes_on_until_it_ends_and_ctrl_c_drops_it() {
     typed.say("one\ntwo");
     typed.wait("Two lines.");
     leave(&mut typed, &server);
-    assert_eq!(
-        server.record().exchanges[0].request.user_texts().last(),
-        Some(&"one\ntwo")
-    );
+    assert_eq!(server.record().exchanges[0].request.last_user_text(), Some("one\ntwo"));
 }

@@ -53,11 +53,15 @@ fn writes(agent: &Agent, server: &Server) -> Result<Vec<Check>, String> {
 
 /// Reads more than fits into the window that is set, and writes a file afterwards.
 fn goes_on(agent: &Agent, server: &Server) -> Result<Vec<Check>, String> {
-    let text: String = (1..=140)
-        .map(|line| format!("line {line}: the boat left the harbour at {line} o'clock\n"))
-        .collect();
-    put(agent, "log.txt", &text)?;
-    let prompt = "First read the file log.txt with the tool Read. Then create the file done.txt with the text `done`, with the tool Write.";
+    // No single output takes more than its share of a window: it is several that fill it.
+    for boat in ["red", "green", "blue"] {
+        let text: String = (1..=60)
+            .map(|line| format!("line {line}: the {boat} boat left the harbour at {line} o'clock\n"))
+            .collect();
+        put(agent, &format!("{boat}.txt"), &text)?;
+    }
+    let prompt = "First read the files red.txt, green.txt and blue.txt with the tool Read, one after the other. \
+                  Then create the file done.txt with the text `done`, with the tool Write.";
     let further = ["--window", "5000", STEPS[0], STEPS[1]];
     let ran = agent.run(server, CHAT, prompt, &further, None, LIMIT)?;
     let mut is_compacted = false;

@@ -1,7 +1,7 @@
 //! A table: columns as wide as their cells need, narrower where the terminal is, and records where even that does not fit.
 
 use super::super::look::{Look, Role};
-use super::super::wrap::{Breaking, Wrap, columns, line_columns, spaces};
+use super::super::wrap::{Breaking, Wrap, spaces, wide};
 use super::inline::{self, Shown};
 use super::reference::References;
 use ratatui::style::Style;
@@ -25,7 +25,7 @@ pub(super) enum Side {
 }
 
 /// Words in their styles.
-type Runs = Vec<(Style, String)>;
+type Runs = Vec<Span<'static>>;
 
 /// A table that is open.
 #[derive(Clone, Debug)]
@@ -154,9 +154,9 @@ impl Table {
         let runs = cells.iter().map(|cell| {
             let mut runs: Runs = Vec::new();
             inline::show(cell, &self.references, look, base, |shown| match shown {
-                Shown::Text(style, text) if !text.is_empty() => runs.push((style, text.to_owned())),
+                Shown::Text(style, text) if !text.is_empty() => runs.push(Span::styled(text.to_owned(), style)),
                 Shown::Text(..) => {}
-                Shown::RowEnd => runs.push((base, " ".to_owned())),
+                Shown::RowEnd => runs.push(Span::styled(" ", base)),
             });
             runs
         });
@@ -168,7 +168,7 @@ impl Table {
         let rows = std::mem::take(&mut self.rows);
         let natural: Vec<usize> = (0..self.sides.len())
             .map(|column| {
-                let wide = |row: &Vec<Runs>| row[column].iter().map(|(_, text)| columns(text)).sum::<usize>();
+                let wide = |row: &Vec<Runs>| wide(&row[column]);
                 rows.iter().map(wide).max().unwrap_or(0).max(wide(&self.header)).max(1)
             })
             .collect();
@@ -208,15 +208,12 @@ impl Table {
             return;
         };
         let bar = Span::styled(look.pick(" │ ", " | "), look.style(Role::Dim));
-        let wide = |cell: &Runs| cell.iter().map(|(_, text)| columns(text)).sum::<usize>();
         if row.iter().zip(widths).all(|(cell, &width)| wide(cell) <= width) {
             // Most rows are one line high.
-            let line = |cell: Runs| Line::from_iter(cell.into_iter().map(|(style, text)| Span::styled(text, style)));
-            let cells = row.into_iter().map(line).collect();
-            self.show_cells(cells, widths, &bar, out);
+            self.show_cells(row, widths, &bar, out);
             return;
         }
-        let cells: Vec<Vec<Line<'static>>> = row
+        let cells: Vec<Vec<Runs>> = row
             .iter()
             .zip(widths)
             .map(|(cell, &wide)| wrapped(cell, wide))
@@ -229,20 +226,14 @@ impl Table {
         }
     }
 
-    fn show_cells(
-        &mut self,
-        cells: Vec<Line<'static>>,
-        widths: &[usize],
-        bar: &Span<'static>,
-        out: &mut Vec<Line<'static>>,
-    ) {
+    fn show_cells(&mut self, cells: Vec<Runs>, widths: &[usize], bar: &Span<'static>, out: &mut Vec<Line<'static>>) {
         let mut spans = self.begin.next_beginning();
         spans.reserve(4 * cells.len());
-        for (column, (cell, &wide)) in cells.into_iter().zip(widths).enumerate() {
+        for (column, (cell, &width)) in cells.into_iter().zip(widths).enumerate() {
             if column > 0 {
                 spans.push(bar.clone());
             }
-            let missing = wide.saturating_sub(line_columns(&cell));
+            let missing = width.saturating_sub(wide(&cell));
             let before = match self.sides[column] {
                 Side::Left => 0,
                 Side::Middle => missing / 2,
@@ -251,7 +242,7 @@ impl Table {
             if before > 0 {
                 spans.push(spaces(before));
             }
-            spans.extend(cell.spans);
+            spans.extend(cell);
             // The last column needs no filling.
             if column + 1 < widths.len() && missing > before {
                 spans.push(spaces(missing - before));
@@ -261,7 +252,7 @@ impl Table {
     }
 
     /// One cell on rows of its own, behind the name of its column.
-    fn record(&mut self, name: &[(Style, String)], cell: &Runs, look: &Look, out: &mut Vec<Line<'static>>) {
+    fn record(&mut self, name: &[Span<'static>], cell: &Runs, look: &Look, out: &mut Vec<Line<'static>>) {
         let mut wrap = Wrap::new(
             look.width.saturating_sub(self.margin),
             Breaking::Prose,
@@ -269,14 +260,14 @@ impl Table {
             Vec::new(),
         );
         let mut rows = Vec::new();
-        for (style, text) in name {
-            wrap.push(*style, text, &mut rows);
+        for span in name {
+            wrap.push(span.style, &span.content, &mut rows);
         }
         if !name.is_empty() {
             wrap.push(look.style(Role::Dim), ": ", &mut rows);
         }
-        for (style, text) in cell {
-            wrap.push(*style, text, &mut rows);
+        for span in cell {
+            wrap.push(span.style, &span.content, &mut rows);
         }
         wrap.finish(&mut rows);
         for row in rows {
@@ -291,14 +282,14 @@ impl Table {
     }
 }
 
-fn wrapped(cell: &Runs, wide: usize) -> Vec<Line<'static>> {
+fn wrapped(cell: &Runs, wide: usize) -> Vec<Runs> {
     let mut rows = Vec::new();
     let mut wrap = Wrap::new(wide, Breaking::Prose, Vec::new(), Vec::new());
-    for (style, text) in cell {
-        wrap.push(*style, text, &mut rows);
+    for span in cell {
+        wrap.push(span.style, &span.content, &mut rows);
     }
     wrap.finish(&mut rows);
-    rows
+    rows.into_iter().map(|row| row.spans).collect()
 }
 
 /// Widths that fit into `room`: each column has what it needs, or an equal share of what the narrower ones leave. `None`
