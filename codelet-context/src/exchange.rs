@@ -56,7 +56,8 @@ pub(crate) fn is_done(result: &ToolResult) -> bool {
     })
 }
 
-/// Whether a call that did not succeed was never carried out: the user refused or interrupted it, or its answer is lost.
+/// Whether a call that did not succeed was not carried out to its end: the user refused or interrupted it, or its answer is
+/// lost.
 /// Harnesses report that as an error of the tool, in words of their own, which stand at the beginning.
 pub(crate) fn was_refused(result: &ToolResult) -> bool {
     const REFUSALS: &[&str] = &[
@@ -80,12 +81,17 @@ pub(crate) fn was_refused(result: &ToolResult) -> bool {
         "interrupted by user",
         "cancelled by user",
         "aborted by user",
+        "command was cancelled",
+        "user aborted",
     ];
-    let first = result.texts().next().map_or("", |text| text.body.as_str()).trim_start();
+    // What had begun is told so of behind what it had printed.
+    const STOPPED: &[&str] = &["command aborted", "command cancelled", "operation aborted"];
+    let text = result.texts().next().map_or("", |text| text.body.as_str()).trim();
     let begins = |with: &&str| {
-        first
-            .get(..with.len())
+        text.get(..with.len())
             .is_some_and(|head| head.eq_ignore_ascii_case(with))
     };
-    result.success != Some(true) && REFUSALS.iter().any(begins)
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    let ends = |with: &&str| last.trim_end_matches('.').eq_ignore_ascii_case(with);
+    result.success != Some(true) && (REFUSALS.iter().any(begins) || STOPPED.iter().any(ends))
 }

@@ -525,6 +525,7 @@ mod tests {
         for words in [
             "The user doesn't want to proceed with this tool use.",
             "[Request interrupted by user]",
+            "Compiling a\nCompiling b\n\nCommand aborted",
         ] {
             let facts = Talk::new().run("cargo test", false, words).facts();
             assert_eq!((facts.tests, facts.errors), (None, Vec::new()), "{words}");
