@@ -7,8 +7,7 @@
 
 use crate::index::{BlockKind, Index, NONE};
 use crate::items::KINDS;
-use crate::marked::Marked;
-use crate::relevance::REACH;
+use crate::relevance::{self, REACH};
 use crate::value;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -111,19 +110,10 @@ impl Candidates {
             .iter()
             .filter(|block| block.kind == BlockKind::Prompt);
         // The names are few, and looked for in every line.
-        let mut said = Marked::default();
-        said.make_room(index.items.len());
-        let mut is_any = false;
-        for line in prompts.flat_map(|block| block.lines.clone()) {
-            for &name in index.names_of(line as usize) {
-                said.mark(name);
-                is_any = true;
-            }
-        }
+        let Some(said) = relevance::names_in(index, prompts) else {
+            return Vec::new();
+        };
         let mut named = Vec::new();
-        if !is_any {
-            return named;
-        }
         let frequent = value::frequent(index);
         let is_rare = |name: u32| index.items[name as usize].messages <= frequent;
         for (number, block) in index.blocks[..new].iter().enumerate() {
@@ -284,7 +274,7 @@ mod tests {
                 prop_assert!(all || candidates.within(line..line + 1).next() == Some(line));
             }
             let index = history.index();
-            let units = digest::units(index, history.messages(), |_| true, |_| None);
+            let units = digest::units(index, history.messages(), |_| true, |_| None, |_| None);
             prop_assert!(digest::render(index, &units, &second.taken).len() <= later);
         }
     }

@@ -9,9 +9,11 @@
 //! It reads the history and never its own output, so the second compaction of a session is as good as the first.
 
 mod fate;
+mod quote;
 mod result;
 mod room;
 
+pub(crate) use quote::look_ahead;
 pub(crate) use room::UNSEEN_SHARE;
 
 pub use result::{Compaction, Fate, FateKind, Size, TurnCount, Warning};
@@ -24,10 +26,11 @@ use crate::digest;
 use crate::draft::{self, Class, Draft};
 use crate::history::History;
 use crate::message::{Message, Nature, Origin, Part, Role};
-use crate::pack::{self, Choice, Task, Use};
+use crate::outcome::Facts;
+use crate::pack::Choice;
 use crate::policy::{CompactionConfig, Pressure};
 use crate::posing;
-use crate::recall::{Archive, Handle};
+use crate::recall::Archive;
 use crate::reminder;
 use crate::select::{self, Kept};
 use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
@@ -36,7 +39,7 @@ use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -177,23 +180,6 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates
         compaction.changed = true;
     }
     compaction
-}
-
-/// Which lines the next compaction of this history should look at, with so many bytes for those that are quoted, if these are
-/// the ones that it would look at now.
-pub(crate) fn look_ahead(history: &History, room: usize, candidates: &Candidates) -> Candidates {
-    let index = history.index();
-    let units = digest::units(index, history.messages(), |_| false, |_| None);
-    pack::candidates(&Task {
-        index,
-        uses: &vec![Use::Choose; index.blocks.len()],
-        shown: &[],
-        unit_of: &units.of_block,
-        units: &units.units,
-        bytes: room,
-        focus: None,
-        candidates: Some(&candidates.for_room(index, room)),
-    })
 }
 
 /// What is small already is left as it is.
@@ -534,16 +520,17 @@ impl<'a> Work<'a> {
             }
         };
         let pinned = self.pinned_texts(bytes / 2);
-        let mut facts = self.tell(kept.start, bytes.saturating_sub(pinned.len() + 1), budget);
-        if !facts.is_empty() {
-            facts.push('\n');
+        let facts = self.history.facts();
+        let mut told = self.tell(&facts, kept.start, bytes.saturating_sub(pinned.len() + 1), budget);
+        if !told.is_empty() {
+            told.push('\n');
         }
-        facts.push_str(&pinned);
-        let room = bytes.saturating_sub(facts.len() + DIGEST_HEAD.len());
+        told.push_str(&pinned);
+        let room = bytes.saturating_sub(told.len() + DIGEST_HEAD.len());
         let left = self.left_of_cuts(&drafts);
-        let (digest, Choice { taken, candidates }) = self.digest(&uses, &left, room);
+        let (digest, Choice { taken, candidates }) = self.digest(&facts, &uses, &left, room);
         let mut summary = String::from(SUMMARY_HEAD);
-        summary.push_str(&facts);
+        summary.push_str(&told);
         if !digest.is_empty() {
             summary.push_str(DIGEST_HEAD);
             summary.push_str(&digest);
@@ -596,10 +583,9 @@ impl<'a> Work<'a> {
     }
 
     /// The facts that the summary begins with.
-    fn tell(&self, start: usize, bytes: usize, budget: Option<Tokens>) -> String {
-        let facts = self.history.facts();
+    fn tell(&self, facts: &Facts, start: usize, bytes: usize, budget: Option<Tokens>) -> String {
         // The list has room of its own beside the other facts, since all that is left to do is to be told.
-        let listed = summary::todo_bytes(&facts).min(bytes / 4);
+        let listed = summary::todo_bytes(facts).min(bytes / 4);
         let most = match budget {
             Some(budget) => {
                 let most = (room::share(budget, FACTS_SHARE) * 4) as usize;
@@ -609,7 +595,7 @@ impl<'a> Work<'a> {
         };
         let (_, notes) = self.notes();
         if let Some(written) = self.options.written {
-            let mut text = summary::tell_what_stands(&notes, &facts, most);
+            let mut text = summary::tell_what_stands(&notes, facts, most);
             if !text.is_empty() {
                 text.push('\n');
             }
@@ -621,7 +607,7 @@ impl<'a> Work<'a> {
             messages: self.history.messages(),
             turns: &self.turns,
             until: start,
-            facts: &facts,
+            facts,
             anchors: &self.anchors,
             pins: &notes,
         };
@@ -663,43 +649,6 @@ impl<'a> Work<'a> {
         text
     }
 
-    /// Which blocks are shown, and which may give lines to the digest.
-    fn uses(&self, drafts: &[Draft]) -> Vec<Use> {
-        let index = self.history.index();
-        let mut uses = vec![Use::Choose; index.blocks.len()];
-        for draft in drafts {
-            let whole: Vec<bool> = draft.message.parts.iter().map(fate::is_whole).collect();
-            for number in index.blocks_of(draft.source as u32) {
-                let place = draft.parts.binary_search(&index.blocks[number].part);
-                if place.is_ok_and(|at| whole.get(at) == Some(&true)) {
-                    uses[number] = Use::Shown;
-                }
-            }
-        }
-        uses
-    }
-
-    /// The lines of the history that are left in parts of the view that were cut.
-    fn left_of_cuts(&self, drafts: &[Draft]) -> Vec<u32> {
-        let index = self.history.index();
-        let mut found = Vec::new();
-        for draft in drafts {
-            let mut left: HashMap<u32, HashSet<&str>> = HashMap::new();
-            let parts = draft.parts.iter().zip(&draft.message.parts);
-            for (&number, part) in parts.filter(|(_, part)| !fate::is_whole(part)) {
-                let lines = left.entry(number).or_default();
-                draft::visit_texts(part, &mut |text| lines.extend(text.lines().map(str::trim_end)));
-            }
-            for block in &index.blocks[index.blocks_of(draft.source as u32)] {
-                if let Some(left) = left.get(&block.part) {
-                    let is_left = |line: &u32| left.contains(index.whole_text_of(block, *line as usize));
-                    found.extend(block.lines.clone().filter(is_left));
-                }
-            }
-        }
-        found
-    }
-
     /// Everything that no draft shows goes into the archive.
     fn archive_rest(&mut self, drafts: &[Draft]) {
         let mut shown = drafts.iter().peekable();
@@ -719,56 +668,6 @@ impl<'a> Work<'a> {
                 }
             }
         }
-    }
-
-    /// The lines that are most needed, as text of at most `bytes`, and which they are.
-    fn digest(&mut self, uses: &[Use], shown: &[u32], bytes: usize) -> (String, Choice) {
-        let index = self.history.index();
-        let messages = self.history.messages();
-        let candidates = self.candidates.map(|candidates| candidates.for_room(index, bytes));
-        let mut may_be_quoted = vec![false; index.blocks.len()];
-        for (number, block) in index.blocks.iter().enumerate() {
-            let unit = block.unit(number);
-            may_be_quoted[unit] |= match &candidates {
-                Some(candidates) => candidates.within(block.lines.clone()).next().is_some(),
-                None => true,
-            };
-        }
-        // A unit is known by the handle of its largest text: the output, or what a call wrote.
-        let mut largest: Vec<Option<Handle>> = vec![None; index.blocks.len()];
-        let mut sizes = vec![0_usize; index.blocks.len()];
-        for (number, block) in index.blocks.iter().enumerate() {
-            let unit = block.unit(number);
-            if !may_be_quoted[unit] || uses[number] != Use::Choose {
-                continue;
-            }
-            if block.text.len() >= sizes[unit] && !block.text.is_empty() {
-                let part = &messages[block.message as usize].parts[block.part as usize];
-                let (body, tool) = match part {
-                    Part::ToolCall(call) => (call.parameters.json(), &*call.tool),
-                    _ => (&block.text, "tool"),
-                };
-                sizes[unit] = block.text.len();
-                largest[unit] = Some(self.archive.keep(body, tool, draft::REASON));
-            }
-        }
-        let units = digest::units(
-            index,
-            messages,
-            |block| may_be_quoted[block],
-            |block| largest[block].take(),
-        );
-        let task = Task {
-            index,
-            uses,
-            shown,
-            unit_of: &units.of_block,
-            units: &units.units,
-            bytes,
-            focus: self.options.focus,
-            candidates: candidates.as_deref(),
-        };
-        pack::choose(&task, |taken| digest::render(index, &units, taken))
     }
 }
 

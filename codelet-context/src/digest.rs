@@ -1,16 +1,20 @@
 //! The digest: the chosen lines of the old part, in their order, for a model to read.
 //!
-//! First the files, a path a line. Then, unit by unit, a header in brackets with the tool, the file and the handle, and
-//! the lines beneath it, `…` where lines are left out. Commands of which nothing else is shown stand together under
-//! `[ran]`. Lines are shown as they were, but for line numbers in front; one that begins like a line of the summary gets a space before
-//! it, and one that names a reminder's tag is left out, so that nothing quoted can pose as more than a quotation.
+//! First the files, a path a line: those that were only read, and under `[edited]`, `[new]` and `[deleted]` the others. Then,
+//! unit by unit, a header in brackets with the tool, the file and the handle, and the lines beneath it, `…` where lines are
+//! left out. Commands of which nothing else is shown stand together under `[ran]`. Lines are shown as they were, but for line
+//! numbers in front; one that begins like a line of the summary gets a space before it, and one that names a reminder's tag
+//! is left out, so that nothing quoted can pose as more than a quotation.
 
 use crate::cut;
 use crate::index::{Block, BlockKind, Index, NONE};
 use crate::message::{Message, Part};
-use crate::pack::{LIST_BYTES, Unit};
+use crate::outcome::FileState;
+use crate::pack::{self, LIST_BYTES, Unit};
 use crate::posing;
 use crate::recall::Handle;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +25,8 @@ pub(crate) struct Units {
     /// What the choice needs to know of each.
     pub units: Vec<Unit>,
     headers: Vec<String>,
+    /// By the line that a path stands in: how the file was left, if it was not only read.
+    pub states: HashMap<u32, FileState>,
 }
 
 const LIST_HEADER: &str = "[ran]\n";
@@ -30,12 +36,13 @@ pub(crate) const GAP: &str = "…\n";
 const LONGEST_NAME: usize = 80;
 
 /// Groups the blocks of a history into units. One of which something may be quoted gets a header, and `handle` gives the name
-/// under which it can be read back; both are asked with the number of its first block.
+/// under which it can be read back; both are asked with the number of its first block. `state` tells how a file was left.
 pub(crate) fn units(
     index: &Index,
     messages: &[Arc<Message>],
     may_be_quoted: impl Fn(usize) -> bool,
     mut handle: impl FnMut(usize) -> Option<Handle>,
+    state: impl Fn(&str) -> Option<FileState>,
 ) -> Units {
     debug_assert_eq!(
         LIST_HEADER.len(),
@@ -46,8 +53,16 @@ pub(crate) fn units(
         of_block: Vec::with_capacity(index.blocks.len()),
         units: Vec::new(),
         headers: Vec::new(),
+        states: HashMap::new(),
     };
     for (number, block) in index.blocks.iter().enumerate() {
+        if block.subject {
+            let line = block.lines.start;
+            let state = state(index.text_of(block, line as usize));
+            if let Some(state) = state.filter(|&state| state != FileState::Read) {
+                units.states.insert(line, state);
+            }
+        }
         if let Some(call) = block.call {
             units.of_block.push(units.of_block[call as usize]);
             continue;
@@ -84,9 +99,15 @@ fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>) -> S
         (BlockKind::Injected, _) => String::from("note"),
         _ => String::from("output"),
     };
+    // A change that was not made is told from one that was.
+    let came = match (block.failed, block.refused) {
+        (true, _) => " · failed",
+        (_, true) => " · refused",
+        _ => "",
+    };
     match handle {
-        Some(handle) => format!("[{name} {handle}]\n"),
-        None => format!("[{name}]\n"),
+        Some(handle) => format!("[{name} {handle}{came}]\n"),
+        None => format!("[{name}{came}]\n"),
     }
 }
 
@@ -110,16 +131,28 @@ fn short(path: &str) -> String {
 pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
     let mut text = String::new();
     let mut shown: Vec<(u32, u32)> = Vec::new();
+    let mut files: Vec<(FileState, Cow<'_, str>)> = Vec::new();
     for (number, block) in index.blocks.iter().enumerate() {
+        let first = block.lines.start;
         if block.subject
-            && taken[block.lines.start as usize]
-            && let Some(path) = posing::quotable(index.text_of(block, block.lines.start as usize))
+            && taken[first as usize]
+            && let Some(path) = posing::quotable(index.text_of(block, first as usize))
         {
-            push_line(&mut text, &path);
+            let state = units.states.get(&first).copied().unwrap_or(FileState::Read);
+            files.push((state, path));
         }
         if body(block).any(|line| taken[line as usize]) {
             shown.push((units.of_block[number], number as u32));
         }
+    }
+    files.sort_by_key(|&(state, _)| state);
+    let mut listed = FileState::Read;
+    for (state, path) in files {
+        if state != listed {
+            text.push_str(pack::files_header(state));
+            listed = state;
+        }
+        push_line(&mut text, &path);
     }
     // The results of a unit follow its call, wherever they stood.
     shown.sort_unstable();
@@ -178,7 +211,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::history::History;
     use crate::message::{Action, ActionKind, Parameters, Role, ToolCall, ToolResult};
-    use crate::pack::{self, Task, Use};
+    use crate::pack::{Task, Use};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -218,7 +251,7 @@ pub(crate) mod tests {
     /// Hands on the task of choosing among all lines of a history, with its units.
     pub(crate) fn with_task<T>(history: &History, bytes: usize, then: impl FnOnce(Task<'_>, &Units) -> T) -> T {
         let index = history.index();
-        let units = units(index, history.messages(), |_| true, |_| None);
+        let units = units(index, history.messages(), |_| true, |_| None, |_| None);
         let uses = vec![Use::Choose; index.blocks.len()];
         let task = Task {
             index,
@@ -226,6 +259,7 @@ pub(crate) mod tests {
             shown: &[],
             unit_of: &units.of_block,
             units: &units.units,
+            states: &units.states,
             bytes,
             focus: None,
             candidates: None,
@@ -236,7 +270,7 @@ pub(crate) mod tests {
     /// What is written where exactly the lines are taken that `is_taken` says.
     fn written(history: &History, is_taken: impl Fn(&str) -> bool) -> String {
         let index = history.index();
-        let units = units(index, history.messages(), |_| true, |_| None);
+        let units = units(index, history.messages(), |_| true, |_| None, |_| None);
         let blocks = index.blocks.iter();
         let taken: Vec<bool> = blocks
             .flat_map(|block| {
@@ -297,6 +331,58 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_remark_above_a_command_does_not_stand_for_it() {
+        let mut history = History::new();
+        run(&mut history, "# all of them\ncargo test", "");
+        let written = |history: &History| written(history, |line| line.starts_with("cargo"));
+        assert_eq!(written(&history), "[ran]\ncargo test\n");
+        run(&mut history, "# cargo has nothing to do", "");
+        assert_eq!(written(&history), "[ran]\ncargo test\n", "nothing but a remark");
+    }
+
+    #[test]
+    fn files_stand_under_what_was_done_to_them() {
+        let mut history = History::new();
+        for (kind, path) in [
+            (ActionKind::Change, "src/new_walnut.rs"),
+            (ActionKind::Read, "src/read_almond.rs"),
+            (ActionKind::Change, "src/edited_cherry.rs"),
+            (ActionKind::Change, "src/gone_damson.rs"),
+        ] {
+            let action = Action::on(kind, [path]);
+            call(&mut history, "file", action, json!({"path": path}), (Some(true), ""));
+        }
+        let state = |path: &str| match path {
+            _ if path.contains("new") => Some(FileState::Created),
+            _ if path.contains("edited") => Some(FileState::Edited),
+            _ if path.contains("gone") => Some(FileState::Deleted),
+            _ => None,
+        };
+        let index = history.index();
+        let units = units(index, history.messages(), |_| true, |_| None, state);
+        let expected = "src/read_almond.rs\n[edited]\nsrc/edited_cherry.rs\n[new]\nsrc/new_walnut.rs\n[deleted]\nsrc/gone_damson.rs\n";
+        for bytes in 0..200 {
+            let uses = vec![Use::Choose; index.blocks.len()];
+            let task = Task {
+                index,
+                uses: &uses,
+                shown: &[],
+                unit_of: &units.of_block,
+                units: &units.units,
+                states: &units.states,
+                bytes,
+                focus: None,
+                candidates: None,
+            };
+            let (text, _) = pack::choose(&task, |taken| render(index, &units, taken));
+            assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
+            if bytes >= expected.len() + 8 {
+                assert_eq!(text, expected);
+            }
+        }
+    }
+
+    #[test]
     fn what_is_quoted_costs_no_more_than_was_counted() {
         let history = calls();
         for bytes in 0..300 {
@@ -320,7 +406,7 @@ pub(crate) mod tests {
             call(&mut history, "Bash", Action::command(&line), parameters, (Some(true), &after));
             let text = quoted(&history, &[], bytes);
             prop_assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
-            for unit in units(history.index(), history.messages(), |_| true, |_| None).units {
+            for unit in units(history.index(), history.messages(), |_| true, |_| None, |_| None).units {
                 prop_assert!(unit.first <= unit.end);
             }
         }

@@ -5,6 +5,7 @@
 
 use crate::body::Body;
 use crate::encoded::is_encoded;
+use crate::exchange;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
@@ -67,8 +68,12 @@ pub struct Block {
     pub change: bool,
     /// For a call that changes files: it failed, so what it says stands nowhere else.
     pub failed: bool,
+    /// For a call that changes files: it was not carried out, by the user's will.
+    pub refused: bool,
     /// A command printed it that only looks at files.
     pub look: bool,
+    /// A call that writes the list of what is to be done.
+    pub list: bool,
     /// For a call without a file, the lines that stand before any output of it; see [`crate::lead`].
     pub lead: Range<u32>,
 }
@@ -100,11 +105,18 @@ pub struct Line {
 
 /// The bit of [`Line::front`] that tells of a line that begins as one of the summary's own.
 const POSES: u8 = 1 << 7;
+/// The bit that tells of a line that the call takes away from a file.
+const REMOVED: u8 = 1 << 6;
 
 impl Line {
     /// How many of its bytes are a line number in front of the line itself.
     pub fn prefix(&self) -> u8 {
-        self.front & !POSES
+        self.front & !(POSES | REMOVED)
+    }
+
+    /// Whether the call takes it away from a file.
+    pub fn is_removed(&self) -> bool {
+        self.front & REMOVED != 0
     }
 
     /// Whether it begins as a line of the summary itself would.
@@ -230,6 +242,7 @@ impl Index {
                 if let Some(block) = self.blocks.last_mut() {
                     block.subject = arguments.subject && !block.lines.is_empty();
                     block.change = call.action.kind == ActionKind::Change;
+                    block.list = call.action.kind == ActionKind::Todo;
                     if !block.subject {
                         block.lead = lead::of(call, block, &self.lines[block.lines.start as usize..]);
                     }
@@ -240,16 +253,14 @@ impl Index {
                     self.open
                         .remove(&result.call_id)
                         .unwrap_or((NONE, Action::default(), false));
-                if result.success != Some(false) {
+                let is_change = action.kind == ActionKind::Change;
+                if exchange::is_done(result) || !is_change && result.success != Some(false) {
                     for path in action.changed() {
                         self.changed.insert(path_hash(path), self.blocks.len() as u32);
                     }
-                }
-                if result.success == Some(false)
-                    && action.kind == ActionKind::Change
-                    && let Some(block) = self.blocks.get_mut(call as usize)
-                {
-                    block.failed = true;
+                } else if is_change && let Some(block) = self.blocks.get_mut(call as usize) {
+                    block.refused = exchange::was_refused(result);
+                    block.failed = !block.refused;
                 }
                 let kind = match action.kind {
                     ActionKind::Read => BlockKind::Read,
@@ -286,7 +297,9 @@ impl Index {
             subject: false,
             change: false,
             failed: false,
+            refused: false,
             look: false,
+            list: false,
             lead: NONE..NONE,
         });
         let text = text.as_str();
@@ -341,7 +354,8 @@ impl Index {
         if !self.command && is_encoded(&bytes[prefix..]) {
             return previous;
         }
-        let removed = kind == BlockKind::Call && (self.is_removed(start) || self.patch && bytes.first() == Some(&b'-'));
+        let is_gone = kind == BlockKind::Call && self.is_removed(start);
+        let removed = is_gone || kind == BlockKind::Call && self.patch && bytes.first() == Some(&b'-');
         let line_kind = if removed { BlockKind::Other } else { kind };
         let (norm, length) = normal_hash(&bytes[prefix + diff_sign(&bytes[prefix..])..]);
         let items = (self.line_items.len() + self.seen.len()) as u32;
@@ -376,7 +390,9 @@ impl Index {
         self.lines.push(Line {
             start: start as u32,
             bytes: bytes.len() as u16,
-            front: prefix as u8 | if posing::poses(&bytes[prefix..]) { POSES } else { 0 },
+            front: prefix as u8
+                | if posing::poses(&bytes[prefix..]) { POSES } else { 0 }
+                | if is_gone { REMOVED } else { 0 },
             names: self.names.len().min(usize::from(u8::MAX)) as u8,
             items,
             after: NONE,

@@ -13,8 +13,13 @@ pub(crate) fn of(call: &ToolCall, block: &Block, lines: &[Line]) -> Range<u32> {
     let Some(bytes) = command_in(block.text.as_str(), call) else {
         return block.lines.start..block.lines.start;
     };
-    let before = |byte: usize| block.lines.start + lines.partition_point(|line| (line.start as usize) < byte) as u32;
-    before(bytes.start)..before(bytes.end)
+    let before = |byte: usize| lines.partition_point(|line| (line.start as usize) < byte);
+    let (start, end) = (before(bytes.start), before(bytes.end));
+    // A remark above a command is not what was run.
+    let is_remark = |line: &&Line| block.text.as_str()[line.start as usize..].trim_start().starts_with('#');
+    let remarks = lines[start..end].iter().take_while(is_remark).count();
+    let start = if start + remarks < end { start + remarks } else { start };
+    block.lines.start + start as u32..block.lines.start + end as u32
 }
 
 /// Where a call's command line stands among its parameters, as lines of its own.

@@ -5,7 +5,14 @@
 pub(crate) struct Marked(Vec<u64>);
 
 impl Marked {
-    /// Room for so many things, none of them marked yet.
+    /// None of so many things.
+    pub fn with_room(count: usize) -> Self {
+        let mut none = Marked::default();
+        none.make_room(count);
+        none
+    }
+
+    /// Room for so many things, of which the new ones are not marked.
     pub fn make_room(&mut self, count: usize) {
         self.0.resize(count.div_ceil(64), 0);
     }

@@ -8,9 +8,11 @@
 use crate::candidates::{Candidates, Ranked};
 use crate::index::{BlockKind, Index, NONE};
 use crate::items::KINDS;
+use crate::outcome::FileState;
 use crate::passes::Passes;
 use crate::{focus, relevance, value};
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// What a block may be used for.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,6 +52,8 @@ pub(crate) struct Task<'a> {
     /// For each block: its unit.
     pub unit_of: &'a [u32],
     pub units: &'a [Unit],
+    /// By the line that a path stands in: how the file was left, if it was not only read.
+    pub states: &'a HashMap<u32, FileState>,
     /// The most bytes that the rendered lines may take.
     pub bytes: usize,
     /// What the user asks the summary to attend to.
@@ -71,6 +75,16 @@ pub(crate) struct Choice {
 pub(crate) const GAP_BYTES: u32 = 4;
 /// Bytes of the header above commands that are listed without their output, with its line break.
 pub(crate) const LIST_BYTES: u32 = 6;
+/// What stands above the files that were left so, in the list of files.
+pub(crate) fn files_header(state: FileState) -> &'static str {
+    match state {
+        FileState::Read => "",
+        FileState::Edited => "[edited]\n",
+        FileState::Created => "[new]\n",
+        FileState::Deleted => "[deleted]\n",
+    }
+}
+
 /// A line with no chosen neighbour is charged this much more than its bytes: scattered lines cannot be read.
 const LONELY_BYTES: f32 = 20.0;
 /// What the assistant put into calls is worth more, line by line, than what tools printed.
@@ -148,6 +162,8 @@ struct Packer<'a> {
     factors: Vec<f32>,
     /// For each line: it is the path that a call is about, which stands in a list of its own.
     is_path: Vec<bool>,
+    /// The states of files whose header in that list is paid for.
+    listed: Vec<FileState>,
     /// For each unit: its header is paid for.
     opened: Vec<bool>,
     /// What all things of each kind are worth, and the bytes of all lines that were ever looked at.
@@ -186,6 +202,7 @@ impl<'a> Packer<'a> {
             block_of: vec![0; lines],
             factors: vec![0.0; lines],
             is_path: vec![false; lines],
+            listed: Vec::new(),
             opened: vec![false; task.units.len()],
             sums: values.sums,
             per_byte: 0.0,
@@ -198,6 +215,7 @@ impl<'a> Packer<'a> {
             first_block: vec![NONE; task.units.len()],
             next_block: vec![NONE; index.blocks.len()],
         };
+        let list = index.blocks.iter().rposition(|block| block.list);
         for (number, (block, &usage)) in index.blocks.iter().zip(task.uses).enumerate() {
             let lines = block.lines.start as usize..block.lines.end as usize;
             packer.block_of[lines.clone()].fill(number as u32);
@@ -207,6 +225,8 @@ impl<'a> Packer<'a> {
             }
             let lines = candidates.within(block.lines.clone());
             let factor = match block.kind {
+                // What the list was before would be taken for what it is.
+                _ if index.blocks[block.unit(number)].list && list != Some(block.unit(number)) => 0.0,
                 BlockKind::Call if block.failed && !index.is_stale(number) => FAILED_FACTOR,
                 BlockKind::Call => CALL_FACTOR,
                 BlockKind::Read if index.is_stale(number) => OUTPUT_FACTOR,
@@ -216,7 +236,9 @@ impl<'a> Packer<'a> {
                 _ => 1.0,
             };
             for line in lines {
-                packer.factors[line as usize] = factor;
+                // What a change has taken away is nowhere any more, and would be taken for what stands there.
+                let is_gone = !block.failed && !block.refused && index.lines[line as usize].is_removed();
+                packer.factors[line as usize] = if is_gone { 0.0 } else { factor };
                 if candidates.is_all() {
                     packer.bytes += u64::from(index.lines[line as usize].bytes);
                 }
@@ -237,6 +259,7 @@ impl<'a> Packer<'a> {
             0.0
         };
         relevance::weigh(index, &candidates, &mut packer.factors);
+        relevance::weigh_asked(index, &candidates, &mut packer.factors);
         if let Some(words) = task.focus {
             focus::weigh(index, words, &mut packer.factors);
         }
@@ -262,7 +285,7 @@ impl<'a> Packer<'a> {
 
     /// Each path can be chosen once, at its newest place.
     fn list_paths(&mut self) {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for (block, usage) in self.index.blocks.iter().zip(self.task.uses).rev() {
             if block.subject {
                 let line = block.lines.start as usize;
@@ -488,7 +511,12 @@ impl<'a> Packer<'a> {
         let mut bytes = self.shown_bytes(line);
         let mut gain = gain + self.per_byte * bytes as f32;
         if self.is_path[line] {
-            return (gain * self.factors[line] / bytes as f32, bytes);
+            let density = gain * self.factors[line] / bytes as f32;
+            let state = self.task.states.get(&(line as u32)).copied();
+            if let Some(state) = state.filter(|state| !self.listed.contains(state)) {
+                bytes += files_header(state).len() as u32;
+            }
+            return (density, bytes);
         }
         let above = self.is_taken_beside(line, line.checked_sub(1));
         let below = self.is_taken_beside(line, Some(line + 1));
@@ -528,6 +556,12 @@ impl<'a> Packer<'a> {
     fn take(&mut self, line: usize, bytes: u32) {
         self.left -= i64::from(bytes);
         self.taken[line] = true;
+        if self.is_path[line]
+            && let Some(&state) = self.task.states.get(&(line as u32))
+            && !self.listed.contains(&state)
+        {
+            self.listed.push(state);
+        }
         self.cover(line);
         let block = self.block_of[line];
         let unit = self.task.unit_of[block as usize] as usize;
@@ -603,7 +637,7 @@ mod tests {
         if let Some(file) = later {
             edit(&mut history, file, "}", DONE);
         }
-        let text = quoted(&history, &[], 60);
+        let text = quoted(&history, &[], 72);
         let (older, newer) = (text.contains("walnut"), text.contains("cherry"));
         assert!(older != newer, "{text}");
         older
@@ -671,6 +705,37 @@ mod tests {
         assert!(is_older_quoted(FAILED, Some("src/else.rs")));
         assert!(!is_older_quoted(FAILED, Some("src/one.rs")));
         assert!(!is_older_quoted(DONE, None));
+    }
+
+    #[test]
+    fn what_a_change_has_taken_away_is_not_quoted_unless_the_change_failed() {
+        let parameters = json!({"old_string": "let walnut_count = 7;", "new_string": "let cherry_count = 8;"});
+        for (answer, has_old) in [(DONE, false), (FAILED, true)] {
+            let mut history = History::new();
+            let action = Action::on(ActionKind::Change, ["src/one.rs"]);
+            call(&mut history, "Edit", action, parameters.clone(), answer);
+            let text = quoted(&history, &[], 1_000);
+            assert_eq!(
+                (text.contains("walnut"), text.contains("· failed"), text.contains("cherry")),
+                (has_old, has_old, true),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_the_lists_of_what_is_to_be_done_only_the_newest_is_quoted() {
+        let mut history = History::new();
+        for state in ["pending", "completed"] {
+            let list = json!({"todos": [{"content": format!("count the {state} walnuts"), "status": state}]});
+            let action = Action::on(ActionKind::Todo, []);
+            call(&mut history, "TodoWrite", action, list, (Some(true), "ok"));
+        }
+        let text = quoted(&history, &[], 1_000);
+        assert!(
+            text.contains("completed walnuts") && !text.contains("pending"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Which lines of an output are near what the session is about.
 //!
 //! A file that the user named, a line near a name that the user said, and a line near names that the assistant uses in its
-//! calls are needed several times as often as the rest of what was read.
+//! calls are needed several times as often as the rest of what was read. What the newest prompt names is needed next, whoever
+//! printed it and however long ago.
 
 use crate::candidates::Candidates;
-use crate::index::{BlockKind, Index};
+use crate::index::{Block, BlockKind, Index};
+use crate::marked::Marked;
 use crate::value;
+use std::collections::HashMap;
 
 /// Lines of a file that the user named.
 const NAMED_FILE: f32 = 2.5;
@@ -14,8 +17,72 @@ const NEAR_PROMPTED: f32 = 2.5;
 /// What each near line with a name from a call adds, and how many of them count.
 const NEAR_CALLED: f32 = 0.3;
 const MOST_CALLED: u32 = 4;
+/// A name that the newest prompt says asks for its lines if no more messages than this have it …
+const FEW: u16 = 6;
+/// … in full if no more lines than this have it, and the less the more do.
+const FEW_LINES: f32 = 8.0;
+/// What such a line is worth more, and one at most so far away from it …
+const ASKED_FOR: f32 = 4.0;
+const BESIDE: f32 = 2.0;
+const BESIDE_REACH: u32 = 2;
+/// … and how much more than that where no reading tool printed it: of what others print little is needed by itself.
+const PRINTED: f32 = 8.0;
 /// How many lines away is near.
 pub(crate) const REACH: u32 = 5;
+
+/// The names that stand in these blocks, if there are any.
+pub(crate) fn names_in<'a>(index: &Index, blocks: impl Iterator<Item = &'a Block>) -> Option<Marked> {
+    let mut found: Option<Marked> = None;
+    for line in blocks.flat_map(|block| block.lines.clone()) {
+        for &name in index.names_of(line as usize) {
+            let names = found.get_or_insert_with(|| Marked::with_room(index.items.len()));
+            names.mark(name);
+        }
+    }
+    found
+}
+
+/// Multiplies the factors of the lines that are looked at by whether the newest prompt names what they are about.
+pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut [f32]) {
+    let Some(newest) = index.blocks.iter().rfind(|block| block.kind == BlockKind::Prompt) else {
+        return;
+    };
+    let said = index.blocks[index.blocks_of(newest.message)].iter();
+    let Some(asked) = names_in(index, said.filter(|block| block.kind == BlockKind::Prompt)) else {
+        return;
+    };
+    let few = value::frequent(index).min(FEW);
+    let is_asked = |&name: &u32| asked.has(name) && index.items[name as usize].messages <= few;
+    // Lines with an asked name, what such a line is worth more, and the block that holds it.
+    let mut found: Vec<(u32, u32, f32, &Block)> = Vec::new();
+    let mut counts: HashMap<u32, u32> = HashMap::new();
+    for block in index.blocks.iter().filter(|block| block.kind != BlockKind::Prompt) {
+        let more = match block.kind {
+            BlockKind::Command | BlockKind::Search | BlockKind::Other => PRINTED,
+            _ => 1.0,
+        };
+        for line in candidates.within(block.lines.clone()) {
+            for &name in index.names_of(line as usize).iter().filter(|name| is_asked(name)) {
+                found.push((line, name, more, block));
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+    }
+    // A line is weighed once, by the best reason that there is.
+    let mut gains: HashMap<u32, f32> = HashMap::new();
+    for (line, name, more, block) in found {
+        let part = (FEW_LINES / counts[&name] as f32).min(1.0);
+        let first = line.saturating_sub(BESIDE_REACH).max(block.lines.start);
+        for near in first..(line + BESIDE_REACH + 1).min(block.lines.end) {
+            let gain = if near == line { ASKED_FOR } else { BESIDE };
+            let best = gains.entry(near).or_insert(1.0);
+            *best = best.max(1.0 + (gain * more - 1.0) * part);
+        }
+    }
+    for (line, gain) in gains {
+        factors[line as usize] *= gain;
+    }
+}
 
 /// Multiplies the factors of the lines of what reading tools printed by how near they are, of those that are looked at.
 pub(crate) fn weigh(index: &Index, candidates: &Candidates, factors: &mut [f32]) {
@@ -70,5 +137,44 @@ pub(crate) fn weigh(index: &Index, candidates: &Candidates, factors: &mut [f32])
             let used = 1.0 + NEAR_CALLED * called.min(MOST_CALLED) as f32;
             factors[line] *= file * said * used;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::digest::tests::{quoted, run};
+    use crate::history::History;
+    use crate::message::Message;
+
+    /// A command has printed a line about `box_17` among many others, and much was read since.
+    fn long_ago(prompt: &str, mut lines: impl FnMut(usize) -> String) -> String {
+        let mut history = History::new();
+        let log: Vec<String> = (0..120).map(&mut lines).collect();
+        run(&mut history, "./work --all", &log.join("\n"));
+        for file in 0..8 {
+            let text: String = (0..40)
+                .map(|line| format!("fn part_{file}_{line}(count: usize) -> usize {{ count + {line} }}\n"))
+                .collect();
+            run(&mut history, &format!("cat src/part_{file}.rs"), &text);
+        }
+        history.append(Message::user(prompt));
+        quoted(&history, &[], 1_500)
+    }
+
+    #[test]
+    fn what_the_newest_prompt_names_is_quoted_however_old_it_is() {
+        let log = |line: usize| match line {
+            60 => String::from("INFO box_17 was drained of 187 of 200"),
+            _ => format!("INFO consumed {}", line * 37),
+        };
+        assert!(!long_ago("go on", log).contains("187 of 200"));
+        assert!(long_ago("What became of box_17?", log).contains("187 of 200"));
+    }
+
+    #[test]
+    fn a_name_that_many_lines_have_does_not_fill_the_room() {
+        let log = |line: usize| format!("INFO box_17 was drained of {} of 200", line * 37);
+        let text = long_ago("What became of box_17?", log);
+        assert!(text.contains("part_"), "{text}");
     }
 }

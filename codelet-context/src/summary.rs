@@ -24,7 +24,7 @@ use context::{
     TODO_FRAME, add_decisions, add_errors, add_goal, add_pins, add_status, add_todo, count_todo, lengthen_pins, urgent,
 };
 use earlier::Earlier;
-use outcomes::{add_outcomes, lengthen_outcomes};
+use outcomes::{NOT_TOLD_BYTES, add_outcomes, lengthen_outcomes};
 use page::Page;
 use std::sync::Arc;
 
@@ -55,6 +55,9 @@ pub struct Story<'a> {
 pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     let mut page = Page::new(bytes);
     let width = |most: usize| most.min(bytes / 5).max(40);
+    // However little room there is: that turns are not told of is told.
+    let reserve = if bytes >= 8 * NOT_TOLD_BYTES { NOT_TOLD_BYTES } else { 0 };
+    page.room -= reserve;
     add_pins(&mut page, story.pins, bytes);
     add_todo(
         &mut page,
@@ -75,6 +78,7 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     // Of long lists only the beginning goes before the outcomes; the rest still goes before their longer form.
     let mut earlier = Earlier::of(story.messages);
     earlier.add_context(&mut page);
+    page.room += reserve;
     let longer = add_outcomes(&mut page, story, &mut earlier);
     add_decisions(&mut page, story.facts, usize::MAX, width(2 * ITEM));
     add_errors(&mut page, story.facts, true, usize::MAX, usize::MAX, width(COMMAND));
@@ -315,6 +319,25 @@ mod tests {
         );
         assert!(outcomes.is_sorted());
         assert!(text.contains("Latest prompt: \"do thing number 49\""));
+    }
+
+    #[test]
+    fn turns_that_nothing_is_told_of_are_counted_where_the_rest_takes_all_room() {
+        let mut lines: String = (0..9)
+            .map(|n| format!("user: do thing number {n}\nedit f{n}.rs\n"))
+            .collect();
+        for n in 0..9 {
+            lines.push_str(&format!(
+                "run ./try{n} => bad no\nask Which of {n}? => the {n}th of them all\n"
+            ));
+        }
+        let pins = ["never touch the interface", "tabs and no blanks", "ask before you push"];
+        let text = told(&lines, 9 * 3, &pins, anchor::LONG_TURN, 8 * NOT_TOLD_BYTES);
+        let outcomes = text.lines().filter(|line| line.starts_with("- \"")).count();
+        assert!(
+            text.contains(&format!("- (earlier turns not told of: {})", 9 - outcomes)),
+            "{text}"
+        );
     }
 
     #[test]

@@ -16,8 +16,9 @@ const SHORT: usize = 48;
 const LONGER: usize = PROMPT * 2 / 3;
 /// How the line of a turn ends of which something is still shown.
 const GOES_ON: &str = "; goes on below";
-/// What stands for the outcomes that have no room.
+/// What stands for the outcomes that have no room, and the most bytes that it takes, with a heading.
 const NOT_TOLD: &str = "earlier turns not told of: ";
+pub(super) const NOT_TOLD_BYTES: usize = 64;
 /// A turn of more messages than this is told of by its steps, too.
 const LONG: usize = 40;
 
@@ -75,7 +76,8 @@ pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>, earlier: &mut Ear
         add_steps(page, story, number, range, &deeds, 0);
     }
     page.room += reserve;
-    if missing > 0 && missing < summarised {
+    // What became of a single turn stands in its goal and the state of things.
+    if missing > 0 && summarised > 1 {
         page.add((Topic::Outcome, 0, usize::MAX), format!("- ({NOT_TOLD}{missing})"));
     }
     longer

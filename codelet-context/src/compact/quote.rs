@@ -1,0 +1,122 @@
+//! What is quoted: the lines of the older part that are most needed, as many as there is room for.
+
+use super::{Work, fate};
+use crate::candidates::Candidates;
+use crate::digest;
+use crate::draft::{self, Draft};
+use crate::history::History;
+use crate::message::Part;
+use crate::outcome::{Facts, FileState};
+use crate::pack::{self, Choice, Task, Use};
+use crate::recall::Handle;
+use std::collections::{HashMap, HashSet};
+
+/// Which lines the next compaction of this history should look at, with so many bytes for those that are quoted, if these are
+/// the ones that it would look at now.
+pub(crate) fn look_ahead(history: &History, room: usize, candidates: &Candidates) -> Candidates {
+    let index = history.index();
+    let units = digest::units(index, history.messages(), |_| false, |_| None, |_| None);
+    pack::candidates(&Task {
+        index,
+        uses: &vec![Use::Choose; index.blocks.len()],
+        shown: &[],
+        unit_of: &units.of_block,
+        units: &units.units,
+        states: &units.states,
+        bytes: room,
+        focus: None,
+        candidates: Some(&candidates.for_room(index, room)),
+    })
+}
+
+impl Work<'_> {
+    /// Which blocks are shown, and which may give lines to the digest.
+    pub(super) fn uses(&self, drafts: &[Draft]) -> Vec<Use> {
+        let index = self.history.index();
+        let mut uses = vec![Use::Choose; index.blocks.len()];
+        for draft in drafts {
+            let whole: Vec<bool> = draft.message.parts.iter().map(fate::is_whole).collect();
+            for number in index.blocks_of(draft.source as u32) {
+                let place = draft.parts.binary_search(&index.blocks[number].part);
+                if place.is_ok_and(|at| whole.get(at) == Some(&true)) {
+                    uses[number] = Use::Shown;
+                }
+            }
+        }
+        uses
+    }
+
+    /// The lines of the history that are left in parts of the view that were cut.
+    pub(super) fn left_of_cuts(&self, drafts: &[Draft]) -> Vec<u32> {
+        let index = self.history.index();
+        let mut found = Vec::new();
+        for draft in drafts {
+            let mut left: HashMap<u32, HashSet<&str>> = HashMap::new();
+            let parts = draft.parts.iter().zip(&draft.message.parts);
+            for (&number, part) in parts.filter(|(_, part)| !fate::is_whole(part)) {
+                let lines = left.entry(number).or_default();
+                draft::visit_texts(part, &mut |text| lines.extend(text.lines().map(str::trim_end)));
+            }
+            for block in &index.blocks[index.blocks_of(draft.source as u32)] {
+                if let Some(left) = left.get(&block.part) {
+                    let is_left = |line: &u32| left.contains(index.whole_text_of(block, *line as usize));
+                    found.extend(block.lines.clone().filter(is_left));
+                }
+            }
+        }
+        found
+    }
+
+    /// The lines that are most needed, as text of at most `bytes`, and which they are.
+    pub(super) fn digest(&mut self, facts: &Facts, uses: &[Use], shown: &[u32], bytes: usize) -> (String, Choice) {
+        let index = self.history.index();
+        let messages = self.history.messages();
+        let candidates = self.candidates.map(|candidates| candidates.for_room(index, bytes));
+        let mut may_be_quoted = vec![false; index.blocks.len()];
+        for (number, block) in index.blocks.iter().enumerate() {
+            let unit = block.unit(number);
+            may_be_quoted[unit] |= match &candidates {
+                Some(candidates) => candidates.within(block.lines.clone()).next().is_some(),
+                None => true,
+            };
+        }
+        // A unit is known by the handle of its largest text: the output, or what a call wrote.
+        let mut largest: Vec<Option<Handle>> = vec![None; index.blocks.len()];
+        let mut sizes = vec![0_usize; index.blocks.len()];
+        for (number, block) in index.blocks.iter().enumerate() {
+            let unit = block.unit(number);
+            if !may_be_quoted[unit] || uses[number] != Use::Choose {
+                continue;
+            }
+            if block.text.len() >= sizes[unit] && !block.text.is_empty() {
+                let part = &messages[block.message as usize].parts[block.part as usize];
+                let (body, tool) = match part {
+                    Part::ToolCall(call) => (call.parameters.json(), &*call.tool),
+                    _ => (&block.text, "tool"),
+                };
+                sizes[unit] = block.text.len();
+                largest[unit] = Some(self.archive.keep(body, tool, draft::REASON));
+            }
+        }
+        let states: HashMap<&str, FileState> = facts.files.iter().map(|file| (&*file.path, file.state)).collect();
+        let units = digest::units(
+            index,
+            messages,
+            |block| may_be_quoted[block],
+            |block| largest[block].take(),
+            |path| states.get(path).copied(),
+        );
+        let task = Task {
+            index,
+            uses,
+            shown,
+            unit_of: &units.of_block,
+            units: &units.units,
+            states: &units.states,
+            bytes,
+            focus: self.options.focus,
+            candidates: candidates.as_deref(),
+        };
+        pack::choose(&task, |taken| digest::render(index, &units, taken))
+    }
+}
