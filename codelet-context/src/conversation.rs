@@ -86,7 +86,7 @@ pub struct Conversation {
     pins: Pins,
     snapshots: Vec<edits::Snapshot>,
     edits: Vec<Edit>,
-    /// Which edit removed something first.
+    /// Which edit removed something: the first, or the first since it came back.
     removed_by: BTreeMap<Handle, usize>,
     economy: Economy,
     /// The answers that light edits left, by their call: they stay so in every later view.

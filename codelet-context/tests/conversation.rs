@@ -286,6 +286,41 @@ fn what_was_removed_says_which_compaction_removed_it_and_why() {
 }
 
 #[test]
+fn what_came_back_and_is_removed_again_was_removed_by_the_later_compaction() {
+    let mut conversation = conversation(30, 6_000, 20_000);
+    conversation.compact(Reason::Full).unwrap();
+    let first = output(0, 6_000);
+    let handle = |conversation: &Conversation| {
+        let mut all = conversation.archive().iter();
+        let found = all.find(|(_, removed)| removed.body.as_str() == first);
+        found.map(|(handle, _)| handle.to_string()).unwrap()
+    };
+    let handle = handle(&conversation);
+    assert!(conversation.undo_compact());
+    assert!(conversation.why(&handle).unwrap().edit.unwrap().1.is_undone);
+    conversation.append(Message::assistant("on"));
+    conversation.compact(Reason::Asked).unwrap();
+    let (compaction, edit) = conversation.why(&handle).unwrap().edit.unwrap();
+    assert_eq!((compaction, edit.reason, edit.is_undone), (2, Reason::Asked, false));
+}
+
+#[test]
+fn what_is_small_already_is_told_anew_for_what_the_user_asks_about() {
+    let mut conversation = conversation(30, 6_000, 20_000);
+    conversation.compact(Reason::Full).unwrap();
+    let size = conversation.shown().tokens;
+    // Among the last lines of an old output.
+    let old = output(3, 6_000);
+    let (_, asked) = old.lines().nth(100).unwrap().split_once("let ").unwrap();
+    let asked = asked.split(' ').next().unwrap();
+    assert!(!says_somewhere(&conversation, asked));
+    conversation.attend_to(Some(asked));
+    let notice = conversation.compact(Reason::Asked).unwrap();
+    assert!(notice.changed && conversation.shown().tokens <= size);
+    assert!(says_somewhere(&conversation, asked));
+}
+
+#[test]
 fn pins_survive_three_compactions_word_for_word() {
     let mut conversation = conversation(4, 300, 60_000);
     let pinned_result = conversation.history().messages().len() - 1;

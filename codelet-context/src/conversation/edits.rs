@@ -3,13 +3,15 @@
 use super::Conversation;
 use crate::body::Body;
 use crate::candidates::Candidates;
-use crate::compact::{self, MODEST_SAVING, Options, Size, Target, Warning};
+use crate::compact::{self, Compaction, Fate, MODEST_SAVING, Options, Size, Target, Warning};
+use crate::draft;
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Part, Role};
 use crate::notice::Notice;
 use crate::pending;
 use crate::pin::Pin;
 use crate::policy::{Progress, Reason, Stuck};
+use crate::recall::Archive;
 use crate::reminder;
 use crate::strategy::{self, Limits, thinking_prune};
 use crate::summary_request::{self, Answer, Failure, SummaryRequest};
@@ -129,6 +131,30 @@ impl Conversation {
         self.rebuild(reason, self.target(reason), Some(written))
     }
 
+    /// What would become of each message of the history if the user asked for a compaction now.
+    pub fn fates(&self) -> Vec<Fate> {
+        self.build(self.target(Reason::Asked), None).fates
+    }
+
+    fn build(&self, target: Target, written: Option<&str>) -> Compaction {
+        compact::compact_among(
+            &self.history,
+            &Options {
+                target,
+                pins: &self.pins.messages(),
+                notes: &self.pins.texts(),
+                written,
+                shown: Some(self.shown),
+                archive: Some(&self.view.archive),
+                focus: self.focus.as_deref(),
+                overhead: self.overhead,
+                goes_on: true,
+            },
+            // What was passed over may be just what is asked for.
+            self.focus.is_none().then_some(&self.candidates),
+        )
+    }
+
     /// Builds, checks, and swaps; whatever fails, the old view stands.
     fn rebuild(
         &mut self,
@@ -147,22 +173,13 @@ impl Conversation {
         if self.is_refused && self.refusals > REFUSALS {
             return Err(self.give_up(before, before));
         }
-        let done = compact::compact_among(
-            &self.history,
-            &Options {
-                target,
-                pins: &self.pins.messages(),
-                notes: &self.pins.texts(),
-                written: written.as_ref().and_then(|written| written.as_deref().ok()),
-                shown: Some(self.shown),
-                archive: Some(&self.view.archive),
-                focus: self.focus.as_deref(),
-                overhead: self.overhead,
-                goes_on: true,
-            },
-            // What was passed over may be just what is asked for.
-            self.focus.is_none().then_some(&self.candidates),
-        );
+        let written_text = written.as_ref().and_then(|written| written.as_deref().ok());
+        let mut done = self.build(target, written_text);
+        // Of what is small already, other lines can be quoted in the same room.
+        let refocuses = reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens;
+        if refocuses {
+            done = self.build(Target::Budget(self.shown.tokens), written_text);
+        }
         let mut notice = Notice::of(&done);
         let mut view = done.view;
         self.mask_again(&mut view);
@@ -175,7 +192,8 @@ impl Conversation {
             }
         }
         let size = Size::of(&view.messages);
-        notice.changed = size.tokens < self.shown.tokens;
+        let is_refocused = refocuses && size.tokens <= self.shown.tokens && view.messages != self.view.messages;
+        notice.changed = size.tokens < self.shown.tokens || is_refocused;
         let after = if notice.changed {
             self.weigh(size.tokens)
         } else {
@@ -193,7 +211,7 @@ impl Conversation {
         notice
             .warnings
             .extend(written.and_then(Result::err).map(Warning::NotWritten));
-        if notice.changed && ((before - after) as f64) < before as f64 * MODEST_SAVING {
+        if notice.changed && !is_refocused && ((before - after) as f64) < before as f64 * MODEST_SAVING {
             notice.warnings.push(Warning::SmallSaving { before, after });
         }
         if progress != Progress::Clear {
@@ -230,14 +248,35 @@ impl Conversation {
             },
             edit: edit_number,
         });
-        for handle in view.archive.since(self.view.archive.len()) {
-            self.removed_by.insert(handle.clone(), edit_number);
-        }
+        let kept = self.view.archive.len();
         self.edits.push(edit);
         self.view = view;
+        self.note_removed(edit_number, kept);
         self.resize(size);
         self.economy
             .rebuilt(Some(reason), &self.view.messages, same, self.occupancy.ratio());
+    }
+
+    /// Notes what this edit has removed: what was not kept before it, of which there were `kept` things, and what came back
+    /// when another edit was taken back and is gone again.
+    fn note_removed(&mut self, edit: usize, kept: usize) {
+        for handle in self.view.archive.since(kept) {
+            self.removed_by.insert(handle.clone(), edit);
+        }
+        if !self.edits.iter().any(|edit| edit.is_undone) {
+            return;
+        }
+        let mut shown = Archive::default();
+        for part in self.view.messages.iter().flat_map(|message| &message.parts) {
+            draft::archive_part(part, "", &mut shown);
+        }
+        for (handle, by) in &mut self.removed_by {
+            let is_shown = shown.get(handle.as_str()).map(|shown| &shown.body)
+                == self.view.archive.get(handle.as_str()).map(|removed| &removed.body);
+            if self.edits.get(*by).is_some_and(|by| by.is_undone) && !is_shown {
+                *by = edit;
+            }
+        }
     }
 
     /// The light edit: markers in place of what is removable from the cut on, with the lines that are most likely to be named
@@ -282,9 +321,7 @@ impl Conversation {
         let under_way = self.view.messages.iter().rposition(|message| message.is_prompt());
         let finished = cut.from..under_way.unwrap_or(0).max(cut.from);
         thinking_prune::drop_thinking(&mut self.view, finished, &Limits::default(), &mut Default::default());
-        for handle in self.view.archive.since(kept) {
-            self.removed_by.insert(handle.clone(), number);
-        }
+        self.note_removed(number, kept);
         let before = self.weigh(self.shown.tokens);
         let changed: Vec<(usize, Arc<Message>)> = (cut.from..)
             .zip(old)

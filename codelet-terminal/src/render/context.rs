@@ -2,7 +2,7 @@
 
 use super::clean::clean;
 use super::figures::{number, percent};
-use super::items::{fates, first_to_go, largest};
+use super::items::{first_to_go, largest};
 use super::look::{Look, Role, Styles};
 use super::status::bar;
 use super::wrap::{clip, columns};
@@ -56,7 +56,7 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     out.extend(picture(&shares, free, reserved, look));
     out.push(Line::default());
     out.extend(legend(&shares, free, reserved, window, look));
-    let fates = fates(conversation, tools, scale);
+    let fates = conversation.fates();
     largest(&found, conversation, &fates, scale, look, &mut out);
     first_to_go(&found, conversation, &fates, scale, look, &mut out);
     out
@@ -82,10 +82,6 @@ impl Scale {
                 u64::try_from(scaled).unwrap_or(u64::MAX)
             }
         }
-    }
-
-    pub(super) fn back(self, tokens: Tokens) -> Tokens {
-        Scale::new(self.real, self.estimate).of(tokens)
     }
 }
 

@@ -5,11 +5,10 @@ use super::context::{Scale, heading};
 use super::figures::{count, number, short};
 use super::look::{Look, Role};
 use super::wrap::{clip, columns};
-use codelet_context::compact::{Fate, FateKind, Options, Target, compact_with};
+use codelet_context::compact::{Fate, FateKind};
 use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{Inspection, Item};
 use codelet_context::message::{Message, Part, Role as Speaker};
-use codelet_context::pin::Pin;
 use codelet_context::tokens::{Tokens, estimate_message};
 use ratatui::text::{Line, Span};
 use std::collections::HashMap;
@@ -19,33 +18,6 @@ use std::sync::Arc;
 const LOOKED_AT: usize = 2_000;
 /// A shorter name is found everywhere.
 const NAME: usize = 4;
-
-/// What would become of each message of the history if it were compacted now.
-pub(super) fn fates(conversation: &Conversation, tools: Tokens, scale: Scale) -> Vec<Fate> {
-    let pinned: Vec<usize> = conversation
-        .pins()
-        .iter()
-        .filter_map(|pin| match pin {
-            Pin::Message(at) => Some(*at),
-            Pin::Text(_) => None,
-        })
-        .collect();
-    let notes: Vec<&str> = conversation
-        .pins()
-        .iter()
-        .filter_map(|pin| match pin {
-            Pin::Text(text) => Some(text.as_str()),
-            Pin::Message(_) => None,
-        })
-        .collect();
-    let budget = scale.back(conversation.config().target()).saturating_sub(tools);
-    let mut options = Options::new(Target::Budget(budget));
-    options.pins = &pinned;
-    options.notes = &notes;
-    options.shown = Some(conversation.shown());
-    options.archive = Some(conversation.archive());
-    compact_with(conversation.history(), &options).fates
-}
 
 /// The place in the history of each message of the view that still stands as it was said.
 fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {

@@ -578,7 +578,10 @@ impl Session for Terminal {
         if self.reader.is_some() {
             // What it printed last may still be on its way: this comes behind it.
             self.slave.write_all(END).unwrap();
-            assert!(self.shown.wait(|state| state.bytes.ends_with(END)), "the rest does not come");
+            assert!(
+                self.shown.wait(|state| state.bytes.ends_with(END)),
+                "the rest does not come"
+            );
             let bytes = &mut self.shown.lock().bytes;
             bytes.truncate(bytes.len() - END.len());
         }
