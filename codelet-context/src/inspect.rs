@@ -2,6 +2,7 @@
 
 use crate::anchor::Anchor;
 use crate::body::Body;
+use crate::compact;
 use crate::hash;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall, ToolResult};
 use crate::tokens::{self, Tokens};
@@ -86,7 +87,9 @@ impl Kind {
             Part::Text(text) => match (text.origin, role) {
                 (Origin::Reminder(_), _) => Kind::Reminders,
                 (Origin::Injected, _) => Kind::Injected,
-                (Origin::Summary | Origin::Notice, _) => Kind::Summaries,
+                (Origin::Summary, _) => Kind::Summaries,
+                (Origin::Notice, _) if compact::is_notice(text.body.as_str()) => Kind::Summaries,
+                (Origin::Notice, _) => Kind::Injected,
                 (Origin::Own, Role::System) => Kind::System,
                 (Origin::Own, Role::User) => Kind::Prompts,
                 (Origin::Own, Role::Assistant) => Kind::Answers,
