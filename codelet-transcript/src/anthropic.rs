@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, attachment, origin};
+use crate::{actions, arguments, attachment, origin, success};
 use codelet_context::message::{
     Extra, Image, Message, Nature, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
 };
@@ -330,7 +330,7 @@ fn block_node(part: &Part) -> Node<'_> {
             )
         }
         Part::ToolResult(result) => {
-            let error = result.success.map(|success| Node::from(Value::Bool(!success)));
+            let error = success::said(result).map(|success| Node::from(Value::Bool(!success)));
             typed(
                 "tool_result",
                 &result.extra,

@@ -32,6 +32,7 @@ mod detect;
 pub mod document;
 mod envelope;
 mod error;
+mod exit_status;
 mod extra;
 mod format;
 mod gather;
@@ -56,6 +57,7 @@ mod shell;
 mod sketch;
 mod skim;
 mod source;
+mod success;
 mod swe_agent;
 mod take;
 mod told;
@@ -101,6 +103,12 @@ fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
 }
 
 fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
+    let mut recording = read_form(bytes, format)?;
+    success::tell(&mut recording.document.messages, format);
+    Ok(recording)
+}
+
+fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let document = match format {
         Format::ClaudeCode => return claude_code::record(bytes),
         Format::Pi => return pi::record(bytes),

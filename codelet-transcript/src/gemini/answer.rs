@@ -6,6 +6,7 @@
 
 use crate::extra::{Fields, Kept, is_note, marked, text_with, was_null};
 use crate::node::Node;
+use crate::success;
 use codelet_context::message::{Extra, Part, Text, ToolResult};
 use serde_json::{Map, Value};
 
@@ -136,7 +137,7 @@ fn status(response: &Map<String, Value>) -> Option<bool> {
 
 /// The object again, with what became of its texts; `kept` is what was kept of it, `also` is said behind its first text.
 pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also: Option<&'a str>) -> Node<'a> {
-    let usual = usual(result.success);
+    let usual = usual(success::said(result));
     let Some(first) = result.extra.get(SHOWN).and_then(Value::as_str) else {
         return Node::Object(vec![(usual, joined(result, also))]);
     };
