@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, attachment, origin, success};
+use crate::{actions, arguments, attachment, objects, origin, success};
 use codelet_context::message::{
     Extra, Image, Message, Nature, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
 };
@@ -336,7 +336,7 @@ fn block_node(part: &Part) -> Node<'_> {
                 &result.extra,
                 vec![
                     ("tool_use_id", Some(Node::str(&result.call_id))),
-                    ("content", output_node(result)),
+                    ("content", objects::node(result, "text").or_else(|| output_node(result))),
                     ("is_error", error),
                 ],
             )

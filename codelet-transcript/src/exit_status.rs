@@ -100,11 +100,16 @@ pub(crate) fn of_object(object: &Map<String, Value>) -> Option<i64> {
     if !has(&PRINTED) {
         return None;
     }
-    let of = |fields: &Map<String, Value>| NAMES.iter().find_map(|name| fields.get(*name)?.as_i64());
-    let beside = || object.get("metadata")?.as_object().and_then(of);
     // What an interface of the web calls so is no exit status.
     let status = || object.get("status")?.as_i64().filter(|_| has(&["stdout", "stderr"]));
-    of(object).or_else(beside).or_else(status)
+    of_fields(object)
+        .or_else(|| of_fields(object.get("metadata")?.as_object()?))
+        .or_else(status)
+}
+
+/// The exit status among the fields of an object.
+pub(crate) fn of_fields(object: &Map<String, Value>) -> Option<i64> {
+    NAMES.iter().find_map(|name| object.get(*name)?.as_i64())
 }
 
 /// Whether a command line asks for the status of what it runs, to print it.

@@ -42,6 +42,7 @@ mod lines;
 mod maker;
 mod mini_swe_agent;
 mod node;
+mod objects;
 mod openai;
 mod opencode;
 pub mod origin;

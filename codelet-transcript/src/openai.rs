@@ -9,7 +9,7 @@ use crate::format::Format;
 use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, attachment};
+use crate::{actions, arguments, attachment, objects};
 use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
@@ -462,7 +462,7 @@ fn result_node(result: &ToolResult) -> Node<'_> {
     let kept = kept(&result.extra);
     let parts: Vec<&Part> = result.output.iter().collect();
     let content = match result.error.as_ref().filter(|error| !error.is_blank()) {
-        None => content_node(kept, &parts, result.bare, false),
+        None => objects::node(result, "text").or_else(|| content_node(kept, &parts, result.bare, false)),
         Some(error) => {
             let texts = result.texts().map(|text| text.body.as_str()).chain([error.as_str()]);
             Some(texts.collect::<Vec<_>>().join("\n").into())

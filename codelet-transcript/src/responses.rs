@@ -12,7 +12,7 @@ use crate::node::Node;
 use crate::openai::{data_url, split_data_url};
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments};
+use crate::{actions, arguments, objects};
 use codelet_context::message::{
     Image, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
 };
@@ -702,7 +702,7 @@ fn result_node(result: &ToolResult) -> Node<'_> {
         vec![
             ("type", Some(Node::str(kind))),
             ("call_id", Some(Node::str(&result.call_id))),
-            ("output", output),
+            ("output", objects::node(result, "input_text").or(output)),
         ],
     )
 }

@@ -6,7 +6,8 @@
 
 use crate::extra::{Fields, Kept, is_note, marked, text_with, was_null};
 use crate::node::Node;
-use crate::success;
+use crate::success::said;
+use crate::{exit_status, objects};
 use codelet_context::message::{Extra, Part, Text, ToolResult};
 use serde_json::{Map, Value};
 
@@ -41,7 +42,7 @@ fn usual(success: Option<bool>) -> &'static str {
 
 /// Reads an object.
 pub(super) fn read(response: Map<String, Value>) -> Answer {
-    let success = status(&response);
+    let success = success(&response);
     let mut fields = Fields::new(response);
     let is_said = |name: &&str| {
         let text = fields.peek(name);
@@ -81,16 +82,11 @@ pub(super) fn read(response: Map<String, Value>) -> Answer {
             false => Part::Text(of_field(text, &name)),
         })
         .collect();
-    if let Some(name) = others.keys().next().cloned() {
+    if let Some(text) = others_text(&others) {
         for name in others.keys() {
             fields.note(name, Value::Null);
         }
-        let json = serde_json::to_string(&others).expect("every key is a string");
-        let text = of_field(json, &name);
-        output.push(Part::Text(Text {
-            extra: marked(text.extra.clone(), OTHERS, true),
-            ..text
-        }));
+        output.push(Part::Text(text));
     }
     Answer {
         success,
@@ -100,13 +96,29 @@ pub(super) fn read(response: Map<String, Value>) -> Answer {
     }
 }
 
+/// The fields that are no texts of their own, as one text; `None` where there are none.
+pub(crate) fn others_text(others: &Map<String, Value>) -> Option<Text> {
+    let name = others.keys().next()?;
+    let json = serde_json::to_string(others).expect("every key is a string");
+    let text = of_field(json, name);
+    Some(Text {
+        extra: marked(text.extra.clone(), OTHERS, true),
+        ..text
+    })
+}
+
+/// Whether a text is what [`others_text`] made.
+pub(crate) fn is_others(text: &Text) -> bool {
+    text.extra.get(OTHERS).is_some()
+}
+
 /// Whether a field is words that stand for themselves. A name or a number of one line says nothing without its field.
-fn is_text(name: &str, text: &str) -> bool {
+pub(crate) fn is_text(name: &str, text: &str) -> bool {
     !text.trim().is_empty() && (TEXTS.contains(&name) || name == "stderr" || text.contains('\n'))
 }
 
 /// The fields that say something and were not taken.
-fn others(fields: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn others(fields: &Map<String, Value>) -> Map<String, Value> {
     let says = |value: &Value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -118,26 +130,52 @@ fn others(fields: &Map<String, Value>) -> Map<String, Value> {
     fields.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn of_field(text: String, name: &str) -> Text {
+pub(crate) fn of_field(text: String, name: &str) -> Text {
     text_with(text, marked(Extra::default(), FIELD, name))
 }
 
-fn status(response: &Map<String, Value>) -> Option<bool> {
-    if response
-        .get("error")
-        .is_some_and(|error| !error.is_null() && error.as_str() != Some(""))
-    {
+/// What an object that a tool answers with says of its success.
+pub(crate) fn success(object: &Map<String, Value>) -> Option<bool> {
+    let flag = flag(object);
+    if has_error(object) || flag == Some(false) {
         return Some(false);
     }
-    let code = ["exitCode", "exit_code"]
-        .into_iter()
-        .find_map(|name| response.get(name)?.as_i64())?;
-    Some(code == 0)
+    let status = exit_status::of_fields(object).map(|status| status == 0);
+    status.or_else(|| word(object)).or(flag)
+}
+
+/// Whether an object names an error.
+pub(crate) fn has_error(object: &Map<String, Value>) -> bool {
+    object.get("error").is_some_and(|error| match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(error) => !error.is_empty(),
+        _ => true,
+    })
+}
+
+/// The fields that say yes or no.
+pub(crate) fn flag(object: &Map<String, Value>) -> Option<bool> {
+    let find = |names: &[&str]| names.iter().find_map(|name| object.get(*name)?.as_bool());
+    let failed = find(&["isError", "is_error"]).map(|failed| !failed);
+    match (find(&["ok", "success"]), failed) {
+        (Some(a), Some(b)) => Some(a && b),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The field that says it in a word.
+fn word(object: &Map<String, Value>) -> Option<bool> {
+    let word = object.get("status")?.as_str()?.to_ascii_lowercase();
+    match word.as_str() {
+        "error" | "failed" | "failure" | "denied" | "rejected" => Some(false),
+        "success" | "ok" | "succeeded" => Some(true),
+        _ => None,
+    }
 }
 
 /// The object again, with what became of its texts; `kept` is what was kept of it, `also` is said behind its first text.
 pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also: Option<&'a str>) -> Node<'a> {
-    let usual = usual(success::said(result));
+    let usual = usual(said(result));
     let Some(first) = result.extra.get(SHOWN).and_then(Value::as_str) else {
         return Node::Object(vec![(usual, joined(result, also))]);
     };
@@ -156,7 +194,7 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
     let mut others: Option<&Text> = None;
     for text in result.texts() {
         match field(text) {
-            _ if text.extra.get(OTHERS).is_some() => others = Some(text),
+            _ if is_others(text) => others = Some(text),
             Some(name) if name != first => texts.push((name, text.body.as_str())),
             // A marker that stands for the whole answer is of no field.
             _ => words.push(text.body.as_str()),
@@ -193,12 +231,15 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
     Node::Object(object)
 }
 
-fn field(text: &Text) -> Option<&str> {
+pub(crate) fn field(text: &Text) -> Option<&str> {
     text.extra.get(FIELD)?.as_str()
 }
 
 /// The whole text of an answer whose fields are several texts: without their names they would say less.
 pub(crate) fn whole(result: &ToolResult) -> Option<String> {
+    if objects::is_apart(result) {
+        return objects::whole(result);
+    }
     let is_split = result.texts().any(|text| field(text).is_some());
     is_split.then(|| write(result, super::kept_response(result), None).to_json())
 }
