@@ -195,3 +195,180 @@ fn only_an_agents_own_tool_asks_the_user() {
         &[],
     );
 }
+
+#[test]
+fn names_are_the_same_however_their_words_are_joined() {
+    use ActionKind::*;
+    check("readFile", json!({"path": "a"}), Read, &["a"]);
+    check("fsWrite", json!({"path": "a", "text": "x"}), Change, &["a"]);
+    check(
+        "strReplace",
+        json!({"path": "a", "oldStr": "x", "newStr": "y"}),
+        Change,
+        &["a"],
+    );
+    check("save-file", json!({"path": "a", "file_content": "x"}), Change, &["a"]);
+    check(
+        "str-replace-editor",
+        json!({"command": "str_replace", "path": "a"}),
+        Change,
+        &["a"],
+    );
+    check("executeBash", json!({"command": "ls"}), Command, &[]);
+    check("todo__write", json!({"content": "- [ ] x"}), Todo, &[]);
+    check("todos", json!({"todos": []}), Todo, &[]);
+    check("set_plan", json!({"steps": []}), Todo, &[]);
+    check("read_file", json!({"filepath": "a"}), Read, &["a"]);
+    check(
+        "edit_file",
+        json!({"target_filepath": "a", "code_edit": "x"}),
+        Change,
+        &["a"],
+    );
+    check(
+        "unheard_of",
+        json!({"TargetFile": "a", "CodeEdit": "x"}),
+        Change,
+        &["a"],
+    );
+    check("unheard_of", json!({"CommandLine": "ls", "pattern": 1}), Other, &[]);
+}
+
+#[test]
+fn files_are_named_one_by_one_or_within_lists() {
+    use ActionKind::*;
+    check(
+        "fs_read",
+        json!({"operations": [{"mode": "Line", "path": "a"}, {"path": "b"}]}),
+        Read,
+        &["a", "b"],
+    );
+    check(
+        "read_file",
+        json!({"args": {"file": [{"path": "a"}, {"path": "b"}]}}),
+        Read,
+        &["a", "b"],
+    );
+    check(
+        "apply_diff",
+        json!({"args": {"file": {"path": "a", "diff": []}}}),
+        Change,
+        &["a"],
+    );
+    check(
+        "read_many_files",
+        json!({"include": ["a", "src/**/*.rs"]}),
+        Read,
+        &["a"],
+    );
+    check(
+        "edit_files",
+        json!({"files": [{"path": "a", "search": "x", "replace": "y"}]}),
+        Change,
+        &["a"],
+    );
+    check(
+        "grep_all",
+        json!({"pattern": "x", "include": ["a"], "limit": 3}),
+        Search,
+        &[],
+    );
+}
+
+#[test]
+fn a_server_s_name_may_stand_before_that_of_a_tool() {
+    use ActionKind::*;
+    let symbol = json!({"name_path": "F/g", "relative_path": "a", "body": "x"});
+    check("replace_symbol_body", symbol.clone(), Change, &["a"]);
+    check("mcp__serena__insert_after_symbol", symbol.clone(), Change, &["a"]);
+    check("serena_replace_symbol_body", symbol, Change, &["a"]);
+    let regex = json!({"relative_path": "a", "regex": "x.*", "repl": "y"});
+    check("replace_regex", regex.clone(), Change, &["a"]);
+    check("serena_replace_regex", regex.clone(), Change, &["a"]);
+    check("unheard_of", regex, Change, &["a"]);
+    check(
+        "desktop-commander_start_process",
+        json!({"command": "ls"}),
+        Command,
+        &[],
+    );
+    check("jira_read_file", json!({"id": 7}), Other, &[]);
+    check("team_update_plan", json!({"plan": "gold"}), Other, &[]);
+}
+
+#[test]
+fn an_editor_is_known_by_what_it_is_told() {
+    use ActionKind::*;
+    check("editor", json!({"command": "view", "path": "a"}), Read, &["a"]);
+    check("editor", json!({"command": "undo_edit", "path": "a"}), Change, &["a"]);
+    check(
+        "files",
+        json!({"command": "insert", "path": "a", "insert_line": 1}),
+        Change,
+        &["a"],
+    );
+    check(
+        "text_editor_code_execution",
+        json!({"command": "view", "path": "a"}),
+        Read,
+        &["a"],
+    );
+    check("sandbox", json!({"command": "view", "cwd": "/"}), Command, &[]);
+    check(
+        "sandbox",
+        json!({"command": "create-react-app x", "path": "/"}),
+        Command,
+        &[],
+    );
+}
+
+#[test]
+fn the_words_of_a_name_decide_where_its_parameters_go_with_them() {
+    use ActionKind::*;
+    check("get_file_contents", json!({"file": "a"}), Read, &["a"]);
+    check("loadFiles", json!({"paths": ["a", "b"]}), Read, &["a", "b"]);
+    check("open-file", json!({"path": "a"}), Read, &["a"]);
+    check(
+        "modify_file",
+        json!({"file": "a", "find": "x", "replace": "y"}),
+        Change,
+        &["a"],
+    );
+    check("write_file_content", json!({"path": "a", "data": "x"}), Change, &["a"]);
+    check("create_new_file", json!({"filepath": "a"}), Change, &["a"]);
+    check(
+        "edit_file_fast_apply",
+        json!({"file_path": "a", "code_edit": "x"}),
+        Change,
+        &["a"],
+    );
+    check("Delete", json!({"path": "a"}), Change, &["a"]);
+    check("remove_files", json!({"paths": ["a"]}), Change, &["a"]);
+    check("run_script", json!({"script": "make test"}), Command, &[]);
+    // The kind fits the parameters, and other words say something else.
+    check("get_file", json!({"id": 3}), Other, &[]);
+    check("delete", json!({"id": 3}), Other, &[]);
+    check("run_command", json!({"command": "ls"}), Command, &[]);
+    check("get_file_history", json!({"path": "a"}), Other, &[]);
+    check("upload_file", json!({"path": "a"}), Other, &[]);
+    check(
+        "get_file_contents",
+        json!({"owner": "o", "repo": "r", "path": "a"}),
+        Other,
+        &[],
+    );
+    check("run_tests", json!({"path": "tests/"}), Other, &[]);
+    check("execute_sql", json!({"query": "select 1"}), Other, &[]);
+}
+
+proptest! {
+    #[test]
+    fn no_name_is_too_odd(
+        tool in "(read|File|_|-|__|\\.|delete|RUN|script|é|\\PC){0,12}",
+        names in prop::collection::vec("(path|file|args|command|_|Path|include|\\PC){0,3}", 0..5),
+        value in prop::sample::select(vec![json!("a"), json!("view"), json!(["a", 1]), json!({"file": ["a"]}), json!([{"path": "b"}]), json!(null)]),
+    ) {
+        let parameters: Map<String, Value> = names.into_iter().map(|name| (name, value.clone())).collect();
+        action(&tool, &parameters);
+    }
+}

@@ -45,6 +45,26 @@ fn a_response_comes_back_whatever_its_fields() {
 }
 
 #[test]
+fn a_response_says_whether_it_is_one_of_success() {
+    let check = |response: Value, success: Option<bool>| {
+        let request = request([response]);
+        let document = parsed(&request);
+        assert_eq!(write(&document, Format::Gemini).unwrap(), request.to_string());
+        let result = document.messages[2].tool_results().next().unwrap();
+        assert_eq!(result.success, success, "{request}");
+    };
+    check(json!({"ok": false, "content": "no"}), Some(false));
+    check(json!({"success": true, "content": "x"}), Some(true));
+    check(json!({"error": false, "result": "x"}), None);
+    check(json!({"error": {"code": 5}, "ok": true}), Some(false));
+    check(json!({"isError": true, "content": "x"}), Some(false));
+    check(json!({"status": "denied", "message": "no"}), Some(false));
+    check(json!({"status": "pending", "message": "no"}), None);
+    check(json!({"ok": true, "stdout": "x", "returncode": 2}), Some(false));
+    check(json!({"output": "x", "status": 404}), None);
+}
+
+#[test]
 fn other_vendors_are_told_all_fields() {
     let request = request([
         json!({"error": "boom", "output": "partial out", "code": 7}),
