@@ -716,7 +716,11 @@ mod tests {
             call(&mut history, "Edit", action, parameters.clone(), answer);
             let text = quoted(&history, &[], 1_000);
             assert_eq!(
-                (text.contains("walnut"), text.contains("· failed"), text.contains("cherry")),
+                (
+                    text.contains("walnut"),
+                    text.contains("· failed"),
+                    text.contains("cherry")
+                ),
                 (has_old, has_old, true),
                 "{text}"
             );

@@ -21,6 +21,8 @@ const MOST_CALLED: u32 = 4;
 const FEW: u16 = 6;
 /// … in full if no more lines than this have it, and the less the more do.
 const FEW_LINES: f32 = 8.0;
+/// A prompt that names more things than this, of those that occur, asks for each of them the less.
+const MANY: f32 = 6.0;
 /// What such a line is worth more, and one at most so far away from it …
 const ASKED_FOR: f32 = 4.0;
 const BESIDE: f32 = 2.0;
@@ -47,7 +49,8 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut 
     let Some(newest) = index.blocks.iter().rfind(|block| block.kind == BlockKind::Prompt) else {
         return;
     };
-    let said = index.blocks[index.blocks_of(newest.message)].iter();
+    let prompt = index.blocks_of(newest.message);
+    let said = index.blocks[prompt.clone()].iter();
     let Some(asked) = names_in(index, said.filter(|block| block.kind == BlockKind::Prompt)) else {
         return;
     };
@@ -56,9 +59,11 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut 
     // Lines with an asked name, what such a line is worth more, and the block that holds it.
     let mut found: Vec<(u32, u32, f32, &Block)> = Vec::new();
     let mut counts: HashMap<u32, u32> = HashMap::new();
-    for block in index.blocks.iter().filter(|block| block.kind != BlockKind::Prompt) {
+    for (number, block) in index.blocks.iter().enumerate() {
         let more = match block.kind {
-            BlockKind::Command | BlockKind::Search | BlockKind::Other => PRINTED,
+            BlockKind::Prompt => continue,
+            // What came after the prompt was printed on its behalf.
+            BlockKind::Command | BlockKind::Search | BlockKind::Other if number < prompt.start => PRINTED,
             _ => 1.0,
         };
         for line in candidates.within(block.lines.clone()) {
@@ -68,10 +73,11 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut 
             }
         }
     }
+    let share = (MANY / counts.len().max(1) as f32).min(1.0);
     // A line is weighed once, by the best reason that there is.
     let mut gains: HashMap<u32, f32> = HashMap::new();
     for (line, name, more, block) in found {
-        let part = (FEW_LINES / counts[&name] as f32).min(1.0);
+        let part = share * (FEW_LINES / counts[&name] as f32).min(1.0);
         let first = line.saturating_sub(BESIDE_REACH).max(block.lines.start);
         for near in first..(line + BESIDE_REACH + 1).min(block.lines.end) {
             let gain = if near == line { ASKED_FOR } else { BESIDE };
