@@ -108,6 +108,8 @@ fn said_in(object: &Map<String, Value>, called: Option<&Called>) -> Option<bool>
         ActionKind::Read | ActionKind::Search if !called.in_objects => None,
         ActionKind::Read | ActionKind::Search if answer::has_error(object) => Some(false),
         ActionKind::Read | ActionKind::Search => flag(),
+        // Whoever asks for a change is told of it, and of nothing else.
+        ActionKind::Change => answer::success(object),
         _ if called.in_objects => answer::success(object),
         _ => None,
     }

@@ -144,6 +144,18 @@ fn what_was_asked_for_says_nothing_of_the_tool() {
 }
 
 #[test]
+fn a_change_is_told_of_in_an_object_now_and_then() {
+    let parameters = json!({"path": "a", "old_string": "x", "new_string": "y"});
+    let answers = ["Edited.", "{\"status\":\"error\",\"message\":\"no match\"}", "Edited."];
+    let document = parsed(
+        Format::Openai,
+        &request(Format::Openai, "edit_file", &parameters, &answers),
+    );
+    let success: Vec<Option<bool>> = results(&document).iter().map(|result| result.success).collect();
+    assert_eq!(success, [None, Some(false), None]);
+}
+
+#[test]
 fn another_vendor_is_told_the_whole_object() {
     let answer = r#"{"ok": true, "content": "a\nb"}"#;
     for format in FORMS {
