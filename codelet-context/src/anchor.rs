@@ -5,7 +5,8 @@
 //! anchor, however much was said, read or built in between. A test run that fails ends the wait: what passes after it owes
 //! that to newer changes.
 
-use crate::exchange::{Exchanges, is_done};
+use crate::answer::{is_done, was_refused};
+use crate::exchange::Exchanges;
 use crate::ledger::Ran;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind};
@@ -192,6 +193,10 @@ impl Outcomes {
 /// What a call came to: it may have changed files and checked something, too.
 fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> [Option<Event>; 2] {
     let action = &call.action;
+    // What never ran has failed at nothing.
+    if was_refused(result) {
+        return [None, None];
+    }
     let changed = || Some(Event::Changed(action.changed().to_vec()));
     let other = |is_question: bool| match result.success {
         Some(false) if is_question => None,
@@ -199,7 +204,7 @@ fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> [Option<Eve
     };
     match (action.kind, ran) {
         // A change that could not be made breaks nothing: everything is as it was.
-        (ActionKind::Change, _) if is_done(result) => [changed(), None],
+        (ActionKind::Change, _) if is_done(action.kind, result) => [changed(), None],
         (ActionKind::Other, _) => [None, other(false)],
         (ActionKind::Command, Some(ran)) => {
             // A command that failed may have written all the same, but nothing says so.

@@ -3,9 +3,9 @@
 //! Everything here is computed when a message is appended, in time proportional to its bytes. A compaction then only
 //! weighs and chooses.
 
+use crate::answer;
 use crate::body::Body;
 use crate::encoded::is_encoded;
-use crate::exchange;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
@@ -254,12 +254,12 @@ impl Index {
                         .remove(&result.call_id)
                         .unwrap_or((NONE, Action::default(), false));
                 let is_change = action.kind == ActionKind::Change;
-                if exchange::is_done(result) || !is_change && result.success != Some(false) {
+                if answer::is_done(action.kind, result) || !is_change && result.success != Some(false) {
                     for path in action.changed() {
                         self.changed.insert(path_hash(path), self.blocks.len() as u32);
                     }
                 } else if is_change && let Some(block) = self.blocks.get_mut(call as usize) {
-                    block.refused = exchange::was_refused(result);
+                    block.refused = answer::was_refused(result);
                     block.failed = !block.refused;
                 }
                 let kind = match action.kind {

@@ -50,6 +50,7 @@
 
 mod account;
 pub mod anchor;
+mod answer;
 pub mod body;
 pub mod breaks;
 mod bulk;

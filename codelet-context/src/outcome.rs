@@ -1,6 +1,7 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
-use crate::exchange::{Exchanges, is_done, was_refused};
+use crate::answer::{is_done, was_refused};
+use crate::exchange::Exchanges;
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind, Line};
@@ -163,12 +164,12 @@ impl Gatherer {
     pub(crate) fn take(&mut self, call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) {
         let action = &call.action;
         match action.kind {
-            ActionKind::Read if is_done(result) => {
+            ActionKind::Read if is_done(action.kind, result) => {
                 for path in &action.paths {
                     self.touch(path, FileState::Read);
                 }
             }
-            ActionKind::Change if is_done(result) => {
+            ActionKind::Change if is_done(action.kind, result) => {
                 let patched = patched(&call.parameters);
                 for path in action.changed() {
                     let state = patched.get(path.as_ref()).copied();
@@ -182,8 +183,10 @@ impl Gatherer {
                     self.command(action, result, ran);
                 }
             }
-            ActionKind::Todo if result.success != Some(false) => self.facts.todo.take(&call.parameters),
-            ActionKind::Ask if result.success != Some(false) => self.decide(&call.parameters, result),
+            ActionKind::Todo if is_done(action.kind, result) => self.facts.todo.take(&call.parameters),
+            ActionKind::Ask if result.success != Some(false) && !was_refused(result) => {
+                self.decide(&call.parameters, result)
+            }
             _ => {}
         }
     }

@@ -4,7 +4,8 @@ use super::ITEM;
 use super::gist::said;
 use super::quotation::harmless;
 use crate::anchor;
-use crate::exchange::{Exchanges, is_done};
+use crate::answer::{is_done, was_refused};
+use crate::exchange::Exchanges;
 use crate::ledger::Ran;
 use crate::message::{ActionKind, Message, Role};
 use crate::shell;
@@ -43,12 +44,15 @@ impl Deeds {
         for (at, message) in messages.iter().enumerate() {
             exchanges.next(message, |call, result| {
                 let action = &call.action;
-                if action.kind == ActionKind::Read && is_done(result) {
+                if action.kind == ActionKind::Read && is_done(action.kind, result) {
                     note(&mut deeds.read, &action.paths);
                 }
-                if !action.changed().is_empty() && is_done(result) {
+                if !action.changed().is_empty() && is_done(action.kind, result) {
                     note(&mut deeds.changed, action.changed());
                     note(&mut untested, action.changed());
+                }
+                if was_refused(result) {
+                    return;
                 }
                 let Some(ran) = Ran::of(call, result) else { return };
                 deeds.commands += 1;

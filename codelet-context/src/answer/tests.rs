@@ -1,0 +1,226 @@
+use super::*;
+use proptest::prelude::*;
+
+fn done(kind: ActionKind, success: Option<bool>, output: &str) -> bool {
+    is_done(kind, &ToolResult::new("1", success, output))
+}
+
+#[test]
+fn a_change_that_its_answer_says_was_not_made_is_not_done() {
+    let answers = [
+        "No replacement was performed, old_str `x` did not appear verbatim in /a.py.",
+        "ERROR:\nNo replacement was performed, old_str `x` did not appear verbatim in /a.py.",
+        "Unable to apply diff to file: /a.py\n\n<error_details>\nNo sufficiently similar match found\n</error_details>",
+        "The tool execution failed with the following error:\n<error>\nx\n</error>",
+        "<error_details>\nx\n</error_details>",
+        "{\"status\":\"error\",\"message\":\"The tool execution failed\",\"error\":\"No match found\"}",
+        "{\"ok\": false, \"error\": \"pattern not found in file\"}",
+        "{\"success\": false, \"message\": \"no match\"}",
+        "{\"error\": \"ENOENT: no such file or directory\"}",
+        "{\"error\": {\"code\": -32602}}",
+        "{\"result\": {\"isError\": true}}",
+        "{\"output\": \"String not found.\"}",
+        "ok: false",
+        "Success: false",
+        "The string to replace was not found in the file.",
+        "old_string not found in file. Make sure it matches exactly",
+        "Failed to edit, 0 occurrences found for old_string",
+        "-32602: 'old_str' must appear exactly once in the file, but it does not appear in the file.",
+        "<tool_use_error>String to replace not found in file.</tool_use_error>",
+        "File has not been read yet. Read it first before writing to it.",
+        "File has been modified since read, either by the user or by a linter. Read it again.",
+        "You must read the file before editing it. Use the View tool first",
+        "Found 3 matches of the string to replace, but replace_all is false.",
+        "Found multiple matches for oldString. Provide more surrounding lines.",
+        "No changes to make: old_string and new_string are exactly the same.",
+        "The apply model made no changes to the file.",
+        "Applied 0 of 2 edits",
+        "Replaced 0 occurrences in a.py",
+        "oldString not found in content",
+        "No match found",
+        "❌ Edit failed: search text not found",
+        "Your proposed edit has introduced new syntax error(s). The changes have NOT been applied.",
+        "Edit was not applied: the file changed since it was read.",
+        "Traceback (most recent call last):\n  File \"x\"\nFileNotFoundError: nope",
+        "FileNotFoundError: nope",
+        "Permission denied: /etc/passwd",
+        "EACCES: permission denied, open 'a.rs'",
+        "Could not find exact match for old_str in file",
+        "Can't edit a.rs: it doesn’t exist",
+        "a.rs already exists. Use the edit tool.",
+        "patching file a.py\nHunk #1 FAILED at 3.",
+        "Error editing file: disk full",
+        "The updated content could not be written to a.rs",
+        "Input validation error: 'path' is a required property",
+    ];
+    for answer in answers {
+        assert!(!done(ActionKind::Change, None, answer), "{answer}");
+        assert!(
+            done(ActionKind::Change, Some(true), answer),
+            "the status decides: {answer}"
+        );
+    }
+}
+
+#[test]
+fn a_change_is_done_whatever_the_names_and_the_lines_say_that_are_told_with_it() {
+    let answers = [
+        "",
+        "x",
+        "ok",
+        "Deleted.",
+        "File updated: error.rs",
+        "File updated: error handling.md",
+        "Wrote 12 lines to src/errors/not_found.py",
+        "The file src/not_found.py has been edited. Here's the result of running `cat -n` on a snippet:\n1\traise not found",
+        "The file src/failed.rs has been updated successfully.",
+        "src/errors.rs",
+        "src/invalid.rs: 3 insertions, 1 deletion",
+        "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-raise Error('not found')\n+could not",
+        "```diff\n- failed\n+ error: x\n```",
+        "Edited src/a.rs:\n\n```diff\n- not found\n```",
+        "    if not found:\n        raise Error(\"failed\")",
+        "12\terror: String,\n13\tfailed: bool,",
+        "Replaced `not found` by \"could not open\" in a.rs",
+        "Updated 'error: x' to 'failed: x'",
+        "Success. Updated the following files:\nM src/error.rs",
+        "{\"ok\": true, \"error\": null}",
+        "{\"success\": true, \"message\": \"no match was needed\"}",
+        "{\"error\": \"\", \"path\": \"not found\"}",
+        "{\"errors\": [], \"status\": \"completed\"}",
+        "{\"output\": \"Edited error.rs\"}",
+        "<file_write_result><path>a/error.py</path><operation>modified</operation>",
+        "Error handling was added to src/a.rs",
+        "No errors found. File saved.",
+        "0 errors, 2 warnings. Saved a.rs",
+        "Edit applied, but the linter reports an error:\nerror: unused",
+        "✅ Edited a.rs: failed to format",
+        "Successfully edited the file a/aug.py.\nThe edited section is not what you expected? Read it again.",
+        "Last edit to a/undo.py undone successfully.",
+        "Fixed the missing import in a.rs",
+        "struct Error {\n    not_found: bool\n}",
+    ];
+    for answer in answers {
+        assert!(done(ActionKind::Change, None, answer), "{answer}");
+        assert!(
+            !done(ActionKind::Change, Some(false), answer),
+            "the status decides: {answer}"
+        );
+    }
+    let long = format!("Edited a.rs{}error: no", "\n".repeat(40));
+    assert!(done(ActionKind::Change, None, &long));
+}
+
+#[test]
+fn what_the_user_did_not_let_happen_was_refused() {
+    let answers = [
+        "The user denied this operation.",
+        "{\"status\":\"denied\",\"message\":\"The user denied this operation.\"}",
+        "{\"error\": \"User rejected the tool call\"}",
+        "User rejected the edit to this file.",
+        "User denied permission",
+        "User did not allow tool call",
+        "Error: User chose not to run this",
+        "The user didn't approve this command.",
+        "[Operation Cancelled] Reason: User did not allow tool call",
+        "The user has declined to run this tool. DO NOT attempt to call this tool again.",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit).",
+        "Tool execution cancelled by user",
+        "The tool call was rejected.",
+        "Command execution was denied by the user.",
+        "[Request interrupted by user for tool use]",
+        "Compiling a\nCompiling b\n\nCommand aborted",
+    ];
+    for answer in answers {
+        for success in [None, Some(false)] {
+            assert!(was_refused(&ToolResult::new("1", success, answer)), "{answer}");
+        }
+        assert!(!was_refused(&ToolResult::new("1", Some(true), answer)), "{answer}");
+        assert!(!done(ActionKind::Change, None, answer), "{answer}");
+        assert!(!done(ActionKind::Command, None, answer), "{answer}");
+    }
+}
+
+#[test]
+fn what_programs_deny_and_reject_themselves_was_not_refused() {
+    let answers = [
+        "1 failed: the user denied",
+        "Permission denied (publickey).",
+        "bash: ./x: Permission denied",
+        "chmod: a: Operation not permitted",
+        "Request denied by the server",
+        " ! [rejected] main -> main (fetch first)",
+        "users denied: 3",
+        "error: the operation timed out",
+        "FAIL user rejected a login\n1 failed",
+        "Connection refused",
+        "{\"status\": \"failed\"}",
+        "",
+    ];
+    for answer in answers {
+        assert!(!was_refused(&ToolResult::new("1", Some(false), answer)), "{answer}");
+    }
+}
+
+#[test]
+fn the_text_of_a_file_is_no_complaint() {
+    let contents = [
+        "error_codes = {}\nnot found = 1",
+        "errors:\n  - not found",
+        "# Errors\n\nThis is not supported.",
+        "     1\terror: x",
+        "Traceback handling\nis not done here",
+        "failed_at = 3",
+    ];
+    for text in contents {
+        assert!(done(ActionKind::Read, None, text), "{text}");
+    }
+    for text in [
+        "Error: ENOENT: no such file or directory",
+        "File not found: a.rs",
+        "Could not read a.rs",
+        "<tool_use_error>File does not exist.</tool_use_error>",
+        "{\"error\": \"no such file\"}",
+        "The user denied this operation.",
+    ] {
+        assert!(!done(ActionKind::Read, None, text), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_answer_is_too_odd(
+        answer in r#"(\PC|\n|['"`<({:]| not| no| error| 0| user| denied|was |n't|\{"ok":|\{"error": ?)"#.prop_map(String::from),
+        more in proptest::collection::vec(r#"\PC|\n|['"`’<({:]| not | no |error: | 0 |user |denied |was |n't |edited "#, 0..80),
+        success in any::<Option<bool>>(),
+    ) {
+        let result = ToolResult::new("1", success, format!("{answer}{}", more.concat()));
+        for kind in [ActionKind::Change, ActionKind::Read, ActionKind::Command] {
+            let done = is_done(kind, &result);
+            prop_assert_eq!(success.unwrap_or(done), done);
+            prop_assert!(!(done && success.is_none() && was_refused(&result)));
+        }
+    }
+
+    #[test]
+    fn names_of_files_and_quotations_never_decide(name in "(not|error|failed|denied|no|found|[a-z]{1,5}){1,4}", form in 0usize..6) {
+        let answer = match form {
+            0 => format!("src/{name}/x.rs"),
+            1 => format!("Edited {name}.rs"),
+            2 => format!("{name}.rs: \"{name} not found\""),
+            3 => format!("`{name} error` → 'could not {name}' in a.rs"),
+            4 => format!("The file {name}.md has been updated."),
+            _ => format!("M {name}_error.rs\n+{name} failed"),
+        };
+        prop_assert!(done(ActionKind::Change, None, &answer), "{}", answer);
+        let bad = match form {
+            0 => format!("Unable to edit src/{name}/x.rs"),
+            1 => format!("\"{name}\" was not found in a.rs"),
+            2 => format!("Error: {name}.rs"),
+            3 => format!("src/{name}.rs does not exist"),
+            4 => format!("Edit of `{name}` failed"),
+            _ => format!("No match for '{name}'"),
+        };
+        prop_assert!(!done(ActionKind::Change, None, &bad), "{}", bad);
+    }
+}
