@@ -46,12 +46,6 @@ pub(crate) fn was_refused(result: &ToolResult) -> bool {
         "[no result",
         "[tool call interrupted",
         "refused: ",
-        "interrupted by user",
-        "cancelled by user",
-        "canceled by user",
-        "aborted by user",
-        "rejected by user",
-        "denied by user",
         "command was cancelled",
     ];
     // What had begun is told so of behind what it had printed.
@@ -358,7 +352,8 @@ fn tells_refusal(text: &str, depth: usize) -> bool {
     let head = &text[..text.floor_char_boundary(HEAD.min(text.len()))];
     let line = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let words = words(line);
-    user_refuses(&words) || is_refused(&words, text.len() <= HEAD)
+    let is_short = is_in(word(&words, 0), REFUSED) && is_by_user(&words[1..]);
+    is_short || user_refuses(&words) || is_refused(&words, text.len() <= HEAD)
 }
 
 fn object_refuses(map: &Map<String, Value>, depth: usize) -> Option<bool> {
@@ -407,12 +402,12 @@ fn is_refused(words: &[String], is_all: bool) -> bool {
     if !is_in(noun, NOUNS) || !is_in(word(words, verb), REFUSED) {
         return false;
     }
-    let rest: Vec<&str> = words[verb + 1..].iter().map(String::as_str).take(3).collect();
-    let by_user = matches!(
-        rest.as_slice(),
-        ["by", "user" | "human", ..] | ["by", "the", "user" | "human", ..]
-    );
-    by_user || is_all && is_in(noun, OF_TOOLS)
+    is_by_user(&words[verb + 1..]) || is_all && is_in(noun, OF_TOOLS)
+}
+
+fn is_by_user(words: &[String]) -> bool {
+    let person = if word(words, 1) == "the" { 2 } else { 1 };
+    word(words, 0) == "by" && is_in(word(words, person), "user human operator")
 }
 
 #[cfg(test)]

@@ -68,9 +68,7 @@ impl Ran {
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(line.checks.len());
         for (at, check) in line.checks.iter().enumerate() {
             // Of checks that are judged alike, one is judged: reading the output is what costs.
-            let is_alike = |other: &Check| {
-                other.decides == check.decides && (other.kind == CheckKind::Test) == (check.kind == CheckKind::Test)
-            };
+            let is_alike = |other: &Check| other.decides == check.decides && other.kind == check.kind;
             let known = line.checks[..at].iter().position(is_alike).map(|other| verdicts[other]);
             verdicts.push(known.unwrap_or_else(|| verdict::of(check, result)));
         }

@@ -22,9 +22,10 @@ pub enum Verdict {
 /// What came of a check that this result answers.
 ///
 /// The status decides wherever it is the status of the check. Where the line ends with another command (`… | tail`),
-/// status 0 says nothing, and the output must tell of success and not of failure; of a build or a lint it is enough that it
-/// shows no error, because these are silent when all is well. Where no status is recorded, the output must mention `test`,
-/// say `pass`, `passed` or `success` in whole words, and count no failure.
+/// status 0 says nothing, and the output must tell of success and not of failure. Where no status is recorded, the output of a
+/// test run must mention `test`, say `pass`, `passed` or `success` in whole words, and count no failure.
+///
+/// Of a build or a lint it is enough in both cases that it shows no error, because these are silent when all is well.
 pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     match result.success {
         Some(false) => return Verdict::Failed,
@@ -33,11 +34,11 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     }
     let signs = Signs::of_result(result);
     let says_success = match result.success {
-        Some(_) if check.kind != CheckKind::Test => {
+        success if check.kind != CheckKind::Test => {
             if is_build_failure(result) || shows_error(result) {
                 return Verdict::Failed;
             }
-            true
+            success.is_some() || !is_open(result) && (check.kind == CheckKind::Build || !shows_fault(result))
         }
         Some(_) => signs.success || signs.all_well,
         None => signs.success && signs.mentions_test,
@@ -69,17 +70,70 @@ pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
         .any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
 }
 
-/// Whether a line reports an error, in the way that compilers and linters do.
+/// Whether a line reports an error, in the way that compilers, linters, make and shells do.
 fn shows_error(result: &ToolResult) -> bool {
-    let texts = result.texts().map(|text| &text.body).chain(&result.error);
-    let mut lines = texts.flat_map(|text| ends(text.as_str())).flat_map(str::lines);
-    lines.any(|line| {
-        let begins = line
-            .trim_start()
-            .get(..5)
-            .is_some_and(|head| head.eq_ignore_ascii_case("error"));
-        begins || line.contains(": error") || line.contains(" error ")
+    const ANYWHERE: &[&str] = &[": error", " error ", ": *** ", "npm ERR!"];
+    const BEGINS: &[&str] = &[
+        "error",
+        "errors",
+        "fatal",
+        "failed",
+        "build failed",
+        "bash",
+        "sh",
+        "zsh",
+    ];
+    lines(result).any(|line| {
+        let first = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let begins = |with: &&str| {
+            let Some((head, behind)) = first.split_at_checked(with.len()) else {
+                return false;
+            };
+            let is_word = match with.len() {
+                // `error.c` and `sh build.sh` are names that are printed.
+                2..=4 => behind.starts_with(": "),
+                _ => behind.is_empty() || behind.starts_with([' ', ':', '[', '(', ']', '!']),
+            };
+            is_word && head.eq_ignore_ascii_case(with)
+        };
+        let is_none = line
+            .rsplit_once(':')
+            .is_some_and(|(_, value)| matches!(value.trim(), "0" | "(none)" | "none" | "null" | "(empty)"));
+        let is_denied = ["no error ", "0 error ", "without error "]
+            .iter()
+            .any(|no| line.contains(no));
+        let shows = BEGINS.iter().any(begins) || ANYWHERE.iter().any(|sign| line.contains(sign));
+        shows && !is_none && !is_denied
     })
+}
+
+/// Whether what was run may not have come to its end.
+fn is_open(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &["timed out", "in the background", "in background", "still running"];
+    lines(result).any(|line| SIGNS.iter().any(|sign| line.contains(sign)))
+}
+
+/// Whether a line names a place in a file, or a file that is not as it should be, as linters do that call nothing an error.
+fn shows_fault(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &[
+        "would reformat",
+        "would be reformatted",
+        "Diff in ",
+        "[warn]",
+        "style issues found",
+    ];
+    let is_place = |line: &str| {
+        let mut pieces = line.split(':');
+        let name = pieces.next().unwrap_or_default();
+        let number = pieces.next().unwrap_or_default();
+        name.contains(['.', '/']) && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    };
+    lines(result).any(|line| is_place(line.trim_start()) || SIGNS.iter().any(|sign| line.contains(sign)))
+}
+
+fn lines(result: &ToolResult) -> impl Iterator<Item = &str> {
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    texts.flat_map(|text| ends(text.as_str())).flat_map(str::lines)
 }
 
 /// The beginning and the end of an output. A number cut in two would be another number, so the end begins at a blank.
@@ -448,6 +502,56 @@ mod tests {
                 expected,
                 "{output}"
             );
+        }
+    }
+
+    #[test]
+    fn without_a_status_builds_and_lints_are_well_if_they_show_no_error() {
+        let table = [
+            ("cargo build", "    Finished `dev` profile in 0.3s", Passed),
+            (
+                "cargo build",
+                "warning: unused variable\n    Finished `dev` profile in 0.3s",
+                Passed,
+            ),
+            (
+                "cargo build",
+                "error[E0308]: mismatched types\nerror: could not compile `a`",
+                Failed,
+            ),
+            ("cargo build", "Compiling error-chain v0.12\nerrors.rs", Passed),
+            ("make", "", Passed),
+            ("make", "gcc -c error.c -o error.o\nsh ./configure.sh", Passed),
+            ("make", "make: *** No rule to make target 'all'.  Stop.", Failed),
+            (
+                "make",
+                "Command: make\nOutput: gcc a.c\nError: (none)\nExit Code: 0\nSignal: (none)",
+                Passed,
+            ),
+            (
+                "make",
+                "Command: make\nOutput: gcc a.c\nError: (none)\nExit Code: 2\nSignal: (none)",
+                Failed,
+            ),
+            ("make", "make: command not found", Failed),
+            ("make", "Command timed out after 120 seconds", Unknown),
+            ("npm run build", "npm ERR! code ELIFECYCLE", Failed),
+            ("npm run build", "vite v5\n✓ built in 2.1s", Passed),
+            ("npm run build", "✘ [ERROR] Could not resolve \"a\"", Failed),
+            ("npm run build", "Failed to compile.", Failed),
+            ("mvn package", "[ERROR] COMPILATION failed", Failed),
+            ("go build ./...", "bash: go: No such file", Failed),
+            ("ruff check .", "All checks passed!", Passed),
+            ("ruff check .", "Found 3 errors.", Failed),
+            ("ruff check .", "a.py:1:8: F401 `os` imported but unused", Unknown),
+            ("black --check .", "would reformat a.py", Unknown),
+            ("eslint .", "", Passed),
+            ("eslint .", "✖ 3 problems (2 errors, 1 warning)", Failed),
+            ("mypy .", "Success: no issues found in 3 source files", Passed),
+            ("mypy .", "a.py:1: error: Incompatible types", Failed),
+        ];
+        for (line, output, expected) in table {
+            assert_eq!(verdict(line, None, output), expected, "{line}: {output}");
         }
     }
 
