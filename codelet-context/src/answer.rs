@@ -94,7 +94,7 @@ fn begins_with_complaint(text: &str) -> bool {
 }
 
 /// The object that an answer consists of or begins with.
-fn object(text: &str) -> Option<Map<String, Value>> {
+pub(crate) fn object(text: &str) -> Option<Map<String, Value>> {
     let text = text.trim_start();
     if !text.starts_with('{') || text.len() > OBJECT {
         return None;

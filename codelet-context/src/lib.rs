@@ -66,6 +66,7 @@ mod encoded;
 mod exact;
 mod excerpt;
 mod exchange;
+mod failing;
 mod focus;
 mod hash;
 pub mod history;

@@ -2,6 +2,7 @@
 
 use crate::answer::{is_done, was_refused};
 use crate::exchange::Exchanges;
+use crate::failing::{failing_lines, shorten};
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind, Line};
@@ -13,13 +14,8 @@ use std::sync::Arc;
 
 /// Open errors that are kept, newest last.
 const ERRORS: usize = 8;
-/// Lines of an error, and bytes of a line, that are kept.
-const LINES: usize = 12;
-const WIDTH: usize = 240;
 /// Bytes of a command that are kept.
 const COMMAND: usize = 400;
-/// Bytes of an output that are looked at for the lines that failed: from its beginning and to its end.
-const LOOKED_AT: usize = 32 * 1024;
 /// Decisions that are kept, and bytes of a question or an answer.
 const DECISIONS: usize = 20;
 const ANSWER: usize = 600;
@@ -345,85 +341,6 @@ impl About {
     }
 }
 
-/// What a line that tells of a failure has in it.
-const ANYWHERE: &[&str] = &[
-    "FAILED",
-    "FAIL ",
-    "FAIL:",
-    "panicked at",
-    "Error:",
-    "error:",
-    "error[",
-    "Exception",
-    "not ok ",
-    "fatal:",
-    "ERROR",
-    "AssertionError",
-    "assertion",
-    "Assertion",
-    " error ",
-    "undefined:",
-    "cannot find",
-    "not found",
-    "Traceback",
-];
-
-/// The lines of an output that say what failed, each with the one after it; where none does, the last lines.
-fn failing_lines(result: &ToolResult) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut last = Vec::new();
-    for text in result.error.iter().chain(result.texts().map(|text| &text.body)) {
-        let text = text.as_str();
-        let (head, tail) = if text.len() <= 2 * LOOKED_AT {
-            (text, "")
-        } else {
-            (
-                &text[..text.floor_char_boundary(LOOKED_AT)],
-                &text[text.ceil_char_boundary(text.len() - LOOKED_AT)..],
-            )
-        };
-        let mut is_after = false;
-        // Most outputs hold few of the signs; a line is asked only for those.
-        let signs: Vec<&str> = ANYWHERE
-            .iter()
-            .copied()
-            .filter(|sign| head.contains(sign) || tail.contains(sign))
-            .collect();
-        for line in head.lines().chain(tail.lines()).filter(|line| !line.trim().is_empty()) {
-            if lines.len() == LINES {
-                return lines;
-            }
-            let fails = says_failure(line, &signs);
-            if fails || is_after {
-                lines.push(shorten(line, WIDTH));
-            }
-            is_after = fails;
-            if last.len() == LINES / 2 {
-                last.remove(0);
-            }
-            last.push(line);
-        }
-    }
-    if lines.is_empty() {
-        lines = last.into_iter().map(|line| shorten(line, WIDTH)).collect();
-    }
-    lines
-}
-
-fn says_failure(line: &str, anywhere: &[&str]) -> bool {
-    const FIRST: &[&str] = &["✗", "✘", "×", "✖", "E  ", "FAIL", "error", "failed", "Failed"];
-    let trimmed = line.trim_start();
-    FIRST.iter().any(|sign| trimmed.starts_with(sign)) || anywhere.iter().any(|sign| line.contains(sign))
-}
-
-fn shorten(text: &str, bytes: usize) -> String {
-    let text = text.trim_end();
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    format!("{}…", &text[..text.floor_char_boundary(bytes)])
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -576,26 +493,6 @@ mod tests {
         assert_eq!(open(&[("./deploy a", false), ("./deploy b", true)]), none);
         assert_eq!(open(&[("grep x y", false)]), none);
         assert_eq!(open(&[("cargo test", false), ("cargo test", false)]), ["cargo test"]);
-    }
-
-    #[test]
-    fn an_error_keeps_the_lines_that_failed_and_no_flood() {
-        let output =
-            "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nthread 'b' panicked at src/b.rs:3:\nleft: 1\nnoise\n";
-        let lines = Talk::new()
-            .run("cargo test", false, output)
-            .facts()
-            .errors
-            .remove(0)
-            .lines;
-        assert_eq!(
-            lines,
-            ["test b ... FAILED", "thread 'b' panicked at src/b.rs:3:", "left: 1"]
-        );
-        let flood = Talk::new().run("cargo test", false, &"error: x\n".repeat(100_000));
-        assert_eq!(flood.facts().errors[0].lines.len(), LINES);
-        let quiet = Talk::new().run("./x", false, "one\ntwo");
-        assert_eq!(quiet.facts().errors[0].lines, ["one", "two"]);
     }
 
     #[test]
