@@ -58,33 +58,40 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     // However little room there is: that turns are not told of is told.
     let reserve = if bytes >= 8 * NOT_TOLD_BYTES { NOT_TOLD_BYTES } else { 0 };
     page.room -= reserve;
+    let mut earlier = Earlier::of(story.messages, story.facts);
     add_pins(&mut page, story.pins, bytes);
-    add_todo(
-        &mut page,
-        story.facts,
-        0..urgent(story.facts, bytes, width(ITEM)),
-        width(ITEM),
-    );
+    earlier.add_pins(&mut page);
+    let first = urgent(story.facts, bytes, width(ITEM));
+    add_todo(&mut page, story.facts, 0..first, width(ITEM));
     count_todo(&mut page, story.facts);
+    earlier.add_todo(&mut page, 3);
     add_errors(&mut page, story.facts, true, 1, 2, width(COMMAND));
+    earlier.add_errors(&mut page, true, 1, 2, width(COMMAND));
     add_status(&mut page, story.facts, width(COMMAND));
+    earlier.add_status(&mut page);
     add_decisions(&mut page, story.facts, 2, width(ITEM));
     add_goal(&mut page, story, width(PROMPT));
     add_todo(&mut page, story.facts, 3..12, width(ITEM));
+    earlier.add_todo(&mut page, 12);
     let lines = (bytes / 400).clamp(2, 6);
-    add_errors(&mut page, story.facts, true, 3, lines, width(COMMAND));
-    add_errors(&mut page, story.facts, false, 1, 1, width(COMMAND));
+    for checks in [true, false] {
+        let (most, lines) = if checks { (3, lines) } else { (1, 1) };
+        add_errors(&mut page, story.facts, checks, most, lines, width(COMMAND));
+        earlier.add_errors(&mut page, checks, most, lines, width(COMMAND));
+    }
     add_decisions(&mut page, story.facts, 6, width(ITEM));
+    earlier.add_decisions(&mut page);
     // Of long lists only the beginning goes before the outcomes; the rest still goes before their longer form.
-    let mut earlier = Earlier::of(story.messages);
-    earlier.add_context(&mut page);
     page.room += reserve;
     let longer = add_outcomes(&mut page, story, &mut earlier);
     add_decisions(&mut page, story.facts, usize::MAX, width(2 * ITEM));
-    add_errors(&mut page, story.facts, true, usize::MAX, usize::MAX, width(COMMAND));
-    add_errors(&mut page, story.facts, false, 3, 2, width(COMMAND));
+    for (checks, most, lines) in [(true, usize::MAX, usize::MAX), (false, 3, 2)] {
+        add_errors(&mut page, story.facts, checks, most, lines, width(COMMAND));
+        earlier.add_errors(&mut page, checks, most, lines, width(COMMAND));
+    }
     add_todo(&mut page, story.facts, 12..usize::MAX, width(ITEM));
     count_todo(&mut page, story.facts);
+    earlier.add_todo(&mut page, usize::MAX);
     lengthen_outcomes(&mut page, longer);
     lengthen_pins(&mut page, story.pins);
     page.write()

@@ -1,54 +1,163 @@
 //! What the summaries of earlier compactions have told, in a conversation that was compacted before: its outcomes and
 //! decisions stand nowhere else any more.
 //!
-//! The lines are taken over as lines, each in its place. Nothing is told of a summary itself.
+//! The lines are taken over as lines, each in its place, and what is open as early as what is open now. An error goes only
+//! where the same has failed or succeeded since, the list only where there is a newer one. Nothing is told of a summary
+//! itself.
 
 use super::page::{Page, Topic};
+use super::quotation::{harmless, shown_command};
+use crate::answer::{is_done, was_refused};
+use crate::exchange::Exchanges;
+use crate::ledger::Ran;
 use crate::message::{Message, Origin, Part};
+use crate::outcome::Facts;
+use crate::testrun::{Check, Line};
+use crate::verdict::Verdict;
 use std::sync::Arc;
 
 /// A line of a summary and those that belong under it.
 type Lines<'a> = Vec<&'a str>;
 
+const FAILING: &str = "Failing: ";
+const FAILED: &str = "Failed command: ";
+const UNLISTED: &str = "To do, and not listed here: ";
+/// Where earlier lines of a topic stand: behind the newer ones.
+const BEHIND: usize = usize::MAX / 2;
+
 #[derive(Default)]
 pub(super) struct Earlier<'a> {
-    context: Vec<(Topic, Lines<'a>)>,
+    pins: Vec<&'a str>,
+    status: Vec<String>,
+    checks: Vec<Lines<'a>>,
+    commands: Vec<Lines<'a>>,
+    decisions: Vec<&'a str>,
+    todo: Vec<&'a str>,
+    /// Open items that the summary has not listed.
+    unlisted: usize,
+    done: Option<&'a str>,
     outcomes: Vec<Lines<'a>>,
 }
 
 impl<'a> Earlier<'a> {
-    /// Of all summaries in these messages, oldest first.
-    pub(super) fn of(messages: &'a [Arc<Message>]) -> Self {
+    /// What the summaries in these messages tell and nothing newer is known of.
+    pub(super) fn of(messages: &'a [Arc<Message>], facts: &Facts) -> Self {
         let mut earlier = Earlier::default();
-        let parts = messages.iter().flat_map(|message| &message.parts);
-        for part in parts {
-            match part {
-                Part::Text(text) if text.origin == Origin::Summary => earlier.read(text.body.as_str()),
-                _ => {}
+        let mut since = None;
+        for (at, message) in messages.iter().enumerate() {
+            for part in &message.parts {
+                if let Part::Text(text) = part
+                    && text.origin == Origin::Summary
+                {
+                    earlier.read(text.body.as_str());
+                    since = Some(at + 1);
+                }
             }
+        }
+        if let Some(since) = since {
+            earlier.forget(&messages[since..], facts);
         }
         earlier
     }
 
     fn read(&mut self, summary: &'a str) {
+        // A newer summary knows how things stand; what was decided and done it may have had no room for.
+        *self = Earlier {
+            pins: std::mem::take(&mut self.pins),
+            decisions: std::mem::take(&mut self.decisions),
+            outcomes: std::mem::take(&mut self.outcomes),
+            ..Earlier::default()
+        };
         let mut in_outcomes = false;
+        // Where the lines go that belong under the one before.
+        let mut is_check = None;
         for line in summary.lines() {
             match line {
                 "## Key outcomes" => in_outcomes = true,
                 _ if line.starts_with("Quoted below: ") || line.starts_with('[') => return,
                 _ if line.starts_with("  ") => {
-                    let last = match in_outcomes {
-                        true => self.outcomes.last_mut(),
-                        false => self.context.last_mut().map(|(_, lines)| lines),
+                    let last = match (in_outcomes, is_check) {
+                        (true, _) => self.outcomes.last_mut(),
+                        (_, Some(true)) => self.checks.last_mut(),
+                        (_, Some(false)) => self.commands.last_mut(),
+                        _ => None,
                     };
                     if let Some(lines) = last {
                         lines.push(line);
                     }
                 }
                 _ if in_outcomes && line.starts_with("- ") => self.outcomes.push(vec![line]),
-                _ => self.context.extend(topic(line).map(|topic| (topic, vec![line]))),
+                _ => is_check = self.read_context(line),
             }
         }
+    }
+
+    /// Says whether it was the line of a check that failed, or of another command.
+    fn read_context(&mut self, line: &'a str) -> Option<bool> {
+        let note = |lines: &mut Vec<&'a str>| {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        };
+        if line.starts_with(FAILING) {
+            self.checks.push(vec![line]);
+            return Some(true);
+        } else if line.starts_with(FAILED) {
+            self.commands.push(vec![line]);
+            return Some(false);
+        } else if line.starts_with("Pinned: ") {
+            note(&mut self.pins);
+        } else if line.starts_with("Decided: ") {
+            note(&mut self.decisions);
+        } else if let Some(number) = line.strip_prefix(UNLISTED) {
+            let number = number.split(' ').next().unwrap_or_default();
+            self.unlisted = number.parse().unwrap_or(0);
+        } else if line.starts_with("To do") {
+            note(&mut self.todo);
+        } else if line.starts_with("Done of the to-do list: ") {
+            self.done = Some(line);
+        } else if !names(line).is_empty() {
+            self.status.push(line.to_owned());
+        }
+        None
+    }
+
+    /// Takes out what newer messages and facts say anew.
+    fn forget(&mut self, newer: &[Arc<Message>], facts: &Facts) {
+        if facts.todo.items().next().is_some() {
+            (self.todo, self.unlisted, self.done) = (Vec::new(), 0, None);
+        }
+        let (mut is_stale, mut exchanges) = (false, Exchanges::default());
+        for message in newer {
+            exchanges.next(message, |call, result| {
+                is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
+                let Some(ran) = Ran::of(call, result).filter(|_| !was_refused(result)) else {
+                    return;
+                };
+                for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
+                    if *verdict == Verdict::Passed {
+                        self.checks.retain(|lines| !is_over(command(lines), check));
+                    }
+                }
+                if result.success == Some(true) {
+                    let program = |line: &str| Line::read(line).program;
+                    self.commands
+                        .retain(|lines| program(command(lines)) != ran.line.program);
+                }
+            });
+        }
+        for error in &facts.errors {
+            let is_other = |lines: &Lines| !is_same(command(lines), &error.command);
+            self.checks.retain(is_other);
+            self.commands.retain(is_other);
+        }
+        let known = [("tests", &facts.tests), ("build", &facts.build), ("lint", &facts.lint)];
+        let is_known = |name: &str| known.iter().any(|(other, fact)| *other == name && fact.is_some());
+        let status = std::mem::take(&mut self.status);
+        self.status = status
+            .into_iter()
+            .filter_map(|line| newest_status(&line, is_known, is_stale))
+            .collect();
     }
 
     /// The lines on the newest turn that begins with one of these quotations. Each is given once, as prompts may be alike.
@@ -62,41 +171,126 @@ impl<'a> Earlier<'a> {
         Some(self.outcomes.remove(at))
     }
 
-    /// What stood in the context and nothing newer has been said of.
-    pub(super) fn add_context(&self, page: &mut Page) {
-        let told: Vec<Topic> = page.lines.keys().map(|(topic, ..)| *topic).collect();
-        let has = |wanted: &[Topic]| told.iter().any(|topic| wanted.contains(topic));
-        for (number, (topic, lines)) in self.context.iter().enumerate().rev() {
-            let is_old = match topic {
-                Topic::Status | Topic::Error => has(&[Topic::Status, Topic::Error]),
-                Topic::Todo => has(&[Topic::Todo]),
-                _ => false,
-            };
-            let is_told = || page.lines.values().any(|line| line == lines[0]);
-            if is_old || is_told() {
+    /// What the user pinned, as long as it leaves half of the room to others.
+    pub(super) fn add_pins(&self, page: &mut Page) {
+        for (number, line) in self.pins.iter().enumerate() {
+            let is_told = page.lines.values().any(|other| other == line);
+            if !is_told && line.len() < page.room / 2 {
+                page.add((Topic::Pin, BEHIND + number, 0), (*line).to_owned());
+            }
+        }
+    }
+
+    /// The open items of the list, at most so many, and how many are left.
+    pub(super) fn add_todo(&self, page: &mut Page, most: usize) {
+        let left = (Topic::Todo, usize::MAX - 1, 0);
+        if self.todo.is_empty() && self.unlisted == 0 {
+            return;
+        }
+        page.remove(left);
+        for (number, line) in self.todo.iter().enumerate().take(most) {
+            page.add((Topic::Todo, BEHIND + number, 0), (*line).to_owned());
+        }
+        let is_told = |number: &usize| page.lines.contains_key(&(Topic::Todo, BEHIND + number, 0));
+        let unlisted = self.unlisted + self.todo.len() - (0..self.todo.len()).filter(is_told).count();
+        if unlisted > 0 {
+            page.add(left, format!("{UNLISTED}{unlisted} more"));
+        }
+        if let Some(done) = self.done.filter(|_| most > self.todo.len()) {
+            page.add((Topic::Todo, usize::MAX, 0), done.to_owned());
+        }
+    }
+
+    /// How the checks stood.
+    pub(super) fn add_status(&self, page: &mut Page) {
+        for (number, line) in self.status.iter().enumerate() {
+            page.add((Topic::Status, BEHIND + number, 0), line.clone());
+        }
+    }
+
+    /// Errors that were open, the newest first as they stand, at most so many with so many lines: checks, or else other
+    /// commands.
+    pub(super) fn add_errors(&self, page: &mut Page, checks: bool, most: usize, lines: usize, width: usize) {
+        let (head, errors) = if checks {
+            (FAILING, &self.checks)
+        } else {
+            (FAILED, &self.commands)
+        };
+        for (number, error) in errors.iter().enumerate().take(most) {
+            let number = BEHIND + usize::from(!checks) * self.checks.len() + number;
+            let command = shown_command(command(error), width);
+            if !page.add((Topic::Error, number, 0), format!("{head}{command}")) {
                 continue;
             }
-            for (at, line) in lines.iter().enumerate() {
-                if !page.add((*topic, usize::MAX / 2 + number, at), (*line).to_owned()) {
-                    return;
+            for (at, line) in error[1..].iter().enumerate().take(lines) {
+                let said = line.strip_prefix("  | ").unwrap_or(line);
+                if !page.add((Topic::Error, number, at + 1), format!("  | {}", harmless(said, width))) {
+                    break;
                 }
+            }
+        }
+    }
+
+    /// What the user decided, the newest first.
+    pub(super) fn add_decisions(&self, page: &mut Page) {
+        for (number, line) in self.decisions.iter().enumerate().rev() {
+            if !page.lines.values().any(|other| other == line) {
+                page.add((Topic::Decision, BEHIND + number, 0), (*line).to_owned());
             }
         }
     }
 }
 
-fn topic(line: &str) -> Option<Topic> {
-    const TOPICS: [(&str, Topic); 7] = [
-        ("Tests: ", Topic::Status),
-        ("Build: ", Topic::Status),
-        ("Failing: ", Topic::Error),
-        ("Failed command: ", Topic::Error),
-        ("Decided: ", Topic::Decision),
-        ("To do", Topic::Todo),
-        ("Pinned: ", Topic::Pin),
-    ];
-    TOPICS
-        .iter()
-        .find(|(head, _)| line.starts_with(head))
-        .map(|(_, topic)| *topic)
+/// The command line of an error.
+fn command<'a>(lines: &Lines<'a>) -> &'a str {
+    let line = lines[0];
+    let line = line.strip_prefix(FAILING).or_else(|| line.strip_prefix(FAILED));
+    let line = line.unwrap_or_default().trim();
+    let line = line.strip_prefix('`').unwrap_or(line);
+    line.strip_suffix('`').unwrap_or(line)
 }
+
+/// Whether the success of a check is that of the one which had failed: the same, narrowed to no less.
+fn is_over(failed: &str, check: &Check) -> bool {
+    let failed = Line::read(failed).checks;
+    let is_it = |other: &Check| other.name == check.name && check.only.iter().all(|word| other.only.contains(word));
+    failed.iter().any(is_it)
+}
+
+/// Whether two command lines are about the same: the same checks, or else the same program.
+fn is_same(line: &str, other: &str) -> bool {
+    let (line, other) = (Line::read(line), Line::read(other));
+    let about = |line: &Line| line.checks.last().map(|check| (check.name.clone(), check.only.clone()));
+    match (about(&line), about(&other)) {
+        (None, None) => line.program == other.program,
+        (one, another) => one == another,
+    }
+}
+
+/// The checks that a line such as `Tests, build: passed` is about.
+fn names(line: &str) -> Vec<String> {
+    let names = line.split_once(": ").map_or("", |(names, _)| names).split(", ");
+    let names: Vec<String> = names.map(str::to_lowercase).collect();
+    let is_check = |name: &String| matches!(name.as_str(), "tests" | "build" | "lint");
+    if names.iter().all(is_check) { names } else { Vec::new() }
+}
+
+/// The line of a status for the checks that nothing newer is known of.
+fn newest_status(line: &str, is_known: impl Fn(&str) -> bool, is_stale: bool) -> Option<String> {
+    const STALE: &str = ", files changed since";
+    let mut left = names(line);
+    left.retain(|name| !is_known(name));
+    let mut names = left.join(", ");
+    names.get_mut(..1)?.make_ascii_uppercase();
+    let (_, said) = line.split_once(": ")?;
+    let at = said.find(" (`").unwrap_or(said.len());
+    let stale = if is_stale && !said[..at].ends_with(STALE) {
+        STALE
+    } else {
+        ""
+    };
+    Some(format!("{names}: {}{stale}{}", &said[..at], &said[at..]))
+}
+
+#[cfg(test)]
+mod tests;

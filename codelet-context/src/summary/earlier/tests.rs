@@ -1,0 +1,170 @@
+#![allow(clippy::unwrap_used)]
+
+use super::super::{Story, tell};
+use crate::anchor;
+use crate::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
+use crate::outcome::Facts;
+use crate::turn::turns;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const SUMMARY: &str = "Summary of the earlier part of this session.
+## Context
+Goal: \"mend the spool\"
+Tests, build: FAILED
+Lint: passed (`ruff check spool`)
+Failing: `cargo test -p wire`
+  | bad crc
+  | left: 1
+Failed command: `npm publish`
+  | E403
+Decided: Which width? → 80
+To do, under way: version byte
+To do: changelog
+To do, and not listed here: 2 more
+Done of the to-do list: 1 of 5
+## Key outcomes
+- \"mend the spool\": edited a.rs
+Quoted below: files touched.
+To do: this is quoted";
+
+/// The summary with what comes after it: `run COMMAND => STATUS OUTPUT`, `edit FILE`, `todo ITEM`.
+fn again(summary: &str, after: &[&str], bytes: usize) -> String {
+    let text = Text::new(summary, Origin::Summary);
+    let mut messages = vec![
+        Message::user("mend the spool"),
+        Message::new(Role::User, vec![Part::Text(text)]),
+    ];
+    for (number, line) in after.iter().enumerate() {
+        let id = number.to_string();
+        let (kind, rest) = line.split_once(' ').unwrap();
+        let (rest, answer) = rest.split_once(" => ").unwrap_or((rest, "ok done"));
+        let (status, output) = answer.split_once(' ').unwrap_or((answer, ""));
+        let (action, parameters) = match kind {
+            "run" => (Action::command(rest), json!({})),
+            "edit" => (Action::on(ActionKind::Change, [rest]), json!({})),
+            _ => (Action::on(ActionKind::Todo, []), json!({"todos": [{"content": rest}]})),
+        };
+        let Value::Object(parameters) = parameters else {
+            continue;
+        };
+        let call = ToolCall::new(id.as_str(), "t", parameters).doing(action);
+        messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        messages.push(Message::results(vec![ToolResult::new(
+            id.as_str(),
+            Some(status == "ok"),
+            output,
+        )]));
+    }
+    messages.push(Message::user("go on"));
+    let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
+    let turns = turns(&messages);
+    let story = Story {
+        messages: &messages,
+        turns: &turns,
+        until: messages.len(),
+        facts: &Facts::gather(&messages),
+        anchors: &anchor::find(&messages, &turns, &[], anchor::LONG_TURN),
+        pins: &[],
+    };
+    tell(&story, bytes)
+}
+
+fn has(told: &str, line: &str) -> bool {
+    told.lines().any(|other| other == line)
+}
+
+#[test]
+fn what_was_open_is_still_open_and_told_once() {
+    let told = again(SUMMARY, &[], 10_000);
+    for line in SUMMARY.lines().take_while(|line| !line.starts_with("Quoted")).skip(1) {
+        assert_eq!(
+            told.lines().filter(|other| *other == line).count(),
+            1,
+            "{line} in\n{told}"
+        );
+    }
+    assert!(!told.contains("this is quoted"), "{told}");
+}
+
+#[test]
+fn in_little_room_what_was_open_goes_before_what_was_said() {
+    let told = again(SUMMARY, &["run cargo test -p box => bad one FAILED"], 260);
+    for line in [
+        "To do, under way: version byte",
+        "To do: changelog",
+        "To do, and not listed here: 2 more",
+        "Failing: `cargo test -p box`",
+        "Failing: `cargo test -p wire`",
+    ] {
+        assert!(has(&told, line), "{line} in\n{told}");
+    }
+}
+
+#[test]
+fn an_earlier_error_goes_where_the_same_has_failed_or_passed_since_and_nowhere_else() {
+    let wire = "Failing: `cargo test -p wire`";
+    let cases: [(&[&str], bool); 7] = [
+        (&["run cargo test -p wire => ok"], false),
+        (&["run cargo test => ok"], false),
+        (
+            &["run cargo test -p wire -q => ok", "run cargo test -p box => bad FAILED"],
+            false,
+        ),
+        (&["run cargo test -p box => bad one FAILED"], true),
+        (&["run cargo build => ok"], true),
+        (&["run npm publish => ok"], true),
+        (&["edit a.rs"], true),
+    ];
+    for (after, stays) in cases {
+        let told = again(SUMMARY, after, 10_000);
+        assert_eq!(has(&told, wire), stays, "{after:?}\n{told}");
+    }
+    let told = again(SUMMARY, &["run cargo test -p wire => bad two FAILED"], 10_000);
+    assert_eq!(told.matches(wire).count(), 1, "{told}");
+    assert!(told.contains("two FAILED") && !told.contains("bad crc"), "{told}");
+    let published = again(SUMMARY, &["run npm publish => ok"], 10_000);
+    assert!(!published.contains("npm publish"), "{published}");
+    let installed = again(SUMMARY, &["run npm install => ok"], 10_000);
+    assert!(has(&installed, "Failed command: `npm publish`"), "{installed}");
+}
+
+#[test]
+fn a_newer_list_takes_the_place_of_the_earlier_one() {
+    let told = again(SUMMARY, &["todo ship it"], 10_000);
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("To do")).collect();
+    assert_eq!(lines, ["To do: ship it"]);
+    assert!(has(&told, "Done of the to-do list: 0 of 1"), "{told}");
+}
+
+#[test]
+fn a_status_stays_for_the_checks_that_have_not_run_since() {
+    let told = again(SUMMARY, &["run cargo build => ok"], 10_000);
+    assert!(
+        has(&told, "Tests: FAILED") && has(&told, "Build: passed (`cargo build`)"),
+        "{told}"
+    );
+    let told = again(SUMMARY, &["edit a.rs"], 10_000);
+    assert!(
+        has(&told, "Lint: passed, files changed since (`ruff check spool`)"),
+        "{told}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_summary_says_the_bound_is_kept_and_twice_is_once(
+        lines in proptest::collection::vec(
+            r#"(Failing: `|Failed command: `|To do: |To do, and not listed here: |Tests: |Lint, build: |Pinned: |Decided: |  \| |- |)[a-c0-9 `é(]{0,30}"#, 0..20),
+        after in proptest::collection::vec("(run cargo test => ok|run \\./x => bad no|edit a|todo b)", 0..4),
+        bytes in 0usize..900,
+    ) {
+        let summary = lines.join("\n");
+        let after: Vec<&str> = after.iter().map(String::as_str).collect();
+        let told = again(&summary, &after, bytes);
+        prop_assert!(told.len() <= bytes, "{} of {bytes}: {told}", told.len());
+        let once = again(&summary, &[], 20_000);
+        prop_assert_eq!(&again(&once, &[], 20_000), &once);
+    }
+}
