@@ -7,6 +7,9 @@
 //!
 //! *Blocks*: harnesses put whole blocks of their own beside a prompt or an answer of a tool, each in one tag.
 //!
+//! *Openings*: some harnesses begin a conversation with a text about the project, as a message of its own in words that are
+//! always the same.
+//!
 //! *Summaries* that this engine has written end a compacted conversation with a notice of fixed words behind them.
 //!
 //! What is wrongly taken for a prompt costs room; a prompt that is taken for something else is lost. So in doubt a text is
@@ -43,7 +46,24 @@ const LABELS: [&str; 7] = [
     "execution output",
 ];
 /// Tags of the blocks that harnesses put beside what users say.
-const BLOCKS: [&str; 2] = ["system-reminder", "environment_details"];
+const BLOCKS: [&str; 14] = [
+    "system-reminder",
+    "system_reminder",
+    "environment_details",
+    "environment_context",
+    "environment_info",
+    "workspace_info",
+    "session_context",
+    "user_info",
+    "user_instructions",
+    "project_layout",
+    "git_status",
+    "reminderInstructions",
+    "editorContext",
+    "open_and_recently_viewed_files",
+];
+/// Bytes of a reply that only acknowledges what was said.
+const ACKNOWLEDGEMENT: usize = 200;
 /// Within an observation: what the user says to it.
 const ANSWERS: [&str; 3] = ["<feedback>", "<answer>", "<user_message>"];
 
@@ -54,6 +74,7 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
         return false;
     }
     mark_blocks(messages);
+    mark_openings(messages);
     mark_observations(messages);
     let is_compacted = mark_endings(messages);
     if is_compacted {
@@ -137,6 +158,68 @@ fn mark_blocks(messages: &mut [Message]) {
             own_texts(message).for_each(inject);
         }
     }
+}
+
+/// Marks what a harness has said before anything was done. Only where the user says something too, so that no
+/// conversation is without a prompt; and at the head it stays whatever it is taken for.
+fn mark_openings(messages: &mut [Message]) {
+    let is_ack = |message: Option<&Message>| {
+        let is_short = |message: &Message| message.calls().next().is_none() && words(message) <= ACKNOWLEDGEMENT;
+        message.is_some_and(|message| message.role == Role::Assistant && is_short(message))
+    };
+    let (mut found, mut has_prompt) = (Vec::new(), false);
+    let mut in_head = true;
+    for at in 0..messages.len() {
+        let message = &messages[at];
+        in_head &= message.role != Role::Assistant || is_ack(Some(message));
+        if message.role != Role::User {
+            continue;
+        }
+        for (place, part) in message.parts.iter().enumerate() {
+            let Part::Text(text) = part else { continue };
+            if text.origin != Origin::Own {
+                continue;
+            }
+            if in_head && !has_prompt && is_opening(text.body.as_str(), is_ack(messages.get(at + 1))) {
+                found.push((at, place));
+            } else {
+                has_prompt |= !is_block(text.body.as_str());
+            }
+        }
+    }
+    for (at, place) in found.into_iter().filter(|_| has_prompt) {
+        if let Part::Text(text) = &mut messages[at].parts[place] {
+            inject(text);
+        }
+    }
+}
+
+/// Bytes of the words in a message.
+fn words(message: &Message) -> usize {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str().len()),
+        _ => None,
+    });
+    texts.sum()
+}
+
+/// Whether all of a text has the form that a harness gives to the first one. Where that is only how it begins, the reply
+/// must do no more than acknowledge it.
+fn is_opening(text: &str, is_acknowledged: bool) -> bool {
+    let text = text.trim();
+    let line = text.lines().next().unwrap_or_default();
+    // Codex.
+    let is_instructions = line.starts_with("# AGENTS.md instructions")
+        && text.contains("<INSTRUCTIONS>")
+        && text.ends_with("</INSTRUCTIONS>");
+    // Gemini CLI and those that come from it.
+    let is_setting_up =
+        line.starts_with("This is the ") && line.contains(". We are setting up the context for our chat");
+    // Aider.
+    let has_files = line.starts_with("I have *added these files to the chat*")
+        || line.starts_with("Here are summaries of some files present in my git repo")
+        || line.starts_with("Here are some READ ONLY files, provided for your reference");
+    is_block(text) || is_instructions || is_acknowledged && (is_setting_up || has_files)
 }
 
 fn inject(text: &mut Text) {

@@ -162,3 +162,66 @@ fn what_is_no_prompt_is_written_as_it_came() {
     let document = read(request.as_bytes(), None).unwrap();
     assert_eq!(codelet_transcript::write(&document, document.format).unwrap(), request);
 }
+
+const TREE: &str = "I'm currently working in the directory: /home/kim/proj\n/home/kim/proj/\n├───src/";
+
+#[test]
+fn what_a_harness_opens_a_conversation_with_is_no_prompt() {
+    let gemini = format!("This is the Gemini CLI. We are setting up the context for our chat.\n{TREE}");
+    let fork = format!("This is the Qwen Code. We are setting up the context for our chat.\n{TREE}");
+    let aider = "I have *added these files to the chat* so you can go ahead and edit them.\n\na.py\n```\nx\n```";
+    let acknowledged = [
+        (gemini.as_str(), "Got it. Thanks for the context!"),
+        (fork.as_str(), "Got it. Thanks for the context!"),
+        (aider, "Ok, any changes I propose will be to those files."),
+    ];
+    for (text, reply) in acknowledged {
+        let talk = [user(text), model(reply), user("Mend the parser."), model("Done.")];
+        assert_eq!(prompts(&talk), [2], "{text}");
+    }
+    for text in [
+        "# AGENTS.md instructions for /home/kim/proj\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>",
+        "<user_info>\nOS Version: linux\n</user_info>\n\n<project_layout>\na/\n</project_layout>",
+        "<environment_context>\n  <cwd>/home/kim/proj</cwd>\n</environment_context>",
+        "<session_context>\nThis is the Gemini CLI. We are setting up the context for our chat.\n</session_context>",
+    ] {
+        assert_eq!(
+            prompts(&[user(text), user("Mend the parser."), model("Done.")]),
+            [1],
+            "{text}"
+        );
+        assert_eq!(
+            prompts(&[user(text), user(text), user("Mend the parser.")]),
+            [2],
+            "{text}"
+        );
+        // Where nobody says anything else, it is all there is.
+        assert_eq!(prompts(&[user(text), model("Done.")]), [0], "{text}");
+        let later = [user("Mend the parser."), model("Done."), user(text), model("I see.")];
+        assert_eq!(prompts(&later), [0, 2], "{text}");
+    }
+}
+
+#[test]
+fn a_users_first_words_stay_a_prompt_however_short_the_reply_is() {
+    for text in [
+        "We work on the parser today. Use tabs.",
+        "This is the parser's repository. We are setting up the tests.",
+        "# AGENTS.md instructions for /a are wrong: it says <INSTRUCTIONS> twice",
+        "<user_info>\nwhat does this mean?",
+        "<user_info>x</user_info>\nwhat does this mean?",
+        "<task>\nMend the parser.\n</task>",
+        "<html>\n</html>",
+    ] {
+        let talk = [
+            user(text),
+            model("Got it. Thanks!"),
+            user("Now mend it."),
+            model("Done."),
+        ];
+        assert_eq!(prompts(&talk), [0, 2], "{text}");
+    }
+    let setting_up = format!("This is the Gemini CLI. We are setting up the context for our chat.\n{TREE}");
+    let answered = model(&"That is a question, and this is a long answer to it. ".repeat(10));
+    assert_eq!(prompts(&[user(setting_up), answered, user("Go on.")]), [0, 2]);
+}

@@ -20,7 +20,8 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
         .filter(|message| message.is_prompt())
         .flat_map(|message| own_texts(message))
         .collect();
-    let besides = texts.iter().find_map(|text| gist(behind_blocks(text)));
+    let in_words = texts.iter().find_map(|text| gist(users_words(text)?));
+    let besides = in_words.or_else(|| texts.iter().find_map(|text| gist(behind_frame(text))));
     let said = besides.or_else(|| texts.iter().find_map(|text| gist(text)));
     said.or_else(|| file(&messages[range.start..]))
 }
@@ -34,23 +35,80 @@ fn file(messages: &[Arc<Message>]) -> Option<String> {
     })
 }
 
-/// What a text says behind the blocks in tags that some recorders put before the user's words.
-fn behind_blocks(text: &str) -> &str {
+/// Tags in which harnesses put the user's words among blocks of their own.
+const WORDS: &[&str] = &[
+    "user_query",
+    "userRequest",
+    "user_request",
+    "user_message",
+    "user_input",
+    "user_prompt",
+    "task",
+    "feedback",
+];
+
+/// What the user says in a text that consists of blocks in tags and names the one of them that is the user's, or that has a
+/// heading for it (`## My request for the agent:`).
+fn users_words(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start();
+    let mut found = None;
+    for _ in 0..BLOCKS {
+        let Some((name, inside, behind)) = block(rest) else {
+            break;
+        };
+        if WORDS.contains(&name) {
+            found = Some(inside);
+        }
+        rest = behind;
+    }
+    found.or_else(|| behind_heading(rest))
+}
+
+/// What stands under a heading that says that the user's request follows. Only behind other headings: else it is the user's.
+fn behind_heading(text: &str) -> Option<&str> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n').take(LINES) {
+        at += line.len();
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        let is_request = ["my request", "user request", "user query"]
+            .iter()
+            .any(|words| heading.starts_with(words));
+        if is_request && line.starts_with('#') && at > line.len() && text.starts_with('#') {
+            return Some(&text[at..]);
+        }
+    }
+    None
+}
+
+/// What a text says behind what some recorders put before the user's words: blocks in tags, and paragraphs on what the
+/// editor shows.
+fn behind_frame(text: &str) -> &str {
+    const EDITOR: [&str; 3] = ["# User State", "Currently visible files", "Currently open file"];
     let mut rest = text.trim_start();
     for _ in 0..BLOCKS {
-        let name = rest
-            .strip_prefix('<')
-            .and_then(|rest| rest.get(..rest.find(['>', '\n'])?));
-        let is_name = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_');
-        let Some(name) = name.filter(|name| !name.is_empty() && name.bytes().all(is_name)) else {
+        if let Some((_, _, behind)) = block(rest) {
+            rest = behind;
+        } else if EDITOR.iter().any(|words| rest.starts_with(words))
+            && let Some((_, behind)) = rest.split_once("\n\n")
+        {
+            rest = behind.trim_start();
+        } else {
             break;
-        };
-        let Some((_, behind)) = rest.split_once(&format!("</{name}>")) else {
-            break;
-        };
-        rest = behind.trim_start();
+        }
     }
     rest
+}
+
+/// The block in tags that a text begins with: its name, what stands in it, and what stands behind it.
+fn block(text: &str) -> Option<(&str, &str, &str)> {
+    let rest = text.strip_prefix('<')?;
+    let (name, rest) = rest.split_at_checked(rest.find(['>', '\n'])?)?;
+    let is_name = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_');
+    if name.is_empty() || !name.bytes().all(is_name) {
+        return None;
+    }
+    let (inside, behind) = rest.strip_prefix('>')?.split_once(&format!("</{name}>"))?;
+    Some((name, inside, behind.trim_start()))
 }
 
 /// What the model says first.
@@ -69,7 +127,12 @@ fn own_texts(message: &Message) -> impl Iterator<Item = &str> {
 /// leads up to them (`Implement this plan:`) or is a word like `Done!`.
 fn gist(text: &str) -> Option<String> {
     let mut gist = String::new();
-    for line in text.lines().take(LINES).filter_map(meaning) {
+    for line in text.lines().take(LINES) {
+        // What a harness puts behind short words does not go on with them.
+        if line.starts_with('<') && !gist.is_empty() && !gist.ends_with(':') {
+            break;
+        }
+        let Some(line) = meaning(line) else { continue };
         if !gist.is_empty() {
             gist.push(' ');
         }
@@ -98,6 +161,39 @@ fn meaning(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_users_words_are_found_among_what_a_harness_puts_around_them() {
+        let said = |texts: &[&str]| {
+            let messages: Vec<_> = texts.iter().map(|text| Arc::new(Message::user(*text))).collect();
+            prompt(&messages, 0..messages.len())
+        };
+        let info = "<user_info>\nOS Version: linux\n</user_info>\n\n<project_layout>\na/\n</project_layout>";
+        let table: [&[&str]; 10] = [
+            &[info, "<user_query>\nmend the parser\n</user_query>"],
+            &[info, "mend the parser"],
+            &["mend the parser", info],
+            &[
+                "<context>\nIt is Monday.\n</context>\n<reminder>\nBe brief.\n</reminder>\n<userRequest>\nmend the parser\n</userRequest>",
+            ],
+            &["<task>\nmend the parser\n</task>\n<environment_details>\n# Open tabs\na.rs\n</environment_details>"],
+            &["mend the parser\n<info-msg>\nIt is 9.\n</info-msg>"],
+            &["# User State\n\nCurrently visible files user has open: src/a.py\n\nmend the parser"],
+            &["# Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:\nmend the parser"],
+            &["<note>only a note</note>", "mend the parser"],
+            &["<mine>mend the parser</mine>\nmend the parser"],
+        ];
+        for texts in table {
+            assert_eq!(said(texts).as_deref(), Some("mend the parser"), "{texts:?}");
+        }
+        assert_eq!(
+            said(&["# User State\n\nThe table is wrong"]).as_deref(),
+            Some("The table is wrong")
+        );
+        assert_eq!(said(&["# My request\nbelow"]).as_deref(), Some("My request below"));
+        assert_eq!(said(&["<b>only this</b>"]), None);
+        assert_eq!(behind_heading("mend the parser\n# My request\nis above"), None);
+    }
 
     #[test]
     fn a_quotation_that_ends_stays_whole() {
