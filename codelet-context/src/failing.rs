@@ -141,10 +141,9 @@ fn within_frame(line: &str) -> Option<&str> {
     };
     let value = trimmed.rsplit_once(": ").map_or(trimmed, |(_, value)| value);
     let is_empty = trimmed.is_empty() || matches!(value, "(none)" | "(empty)");
-    (!is_empty && !FRAME.iter().any(is_frame) && !TAGS.iter().any(is_tag)).then(|| match stream {
-        Some(_) => trimmed,
-        None => line,
-    })
+    let is_own = !is_empty && !FRAME.iter().any(is_frame) && !TAGS.iter().any(is_tag);
+    let shown = if stream.is_some() { trimmed } else { line };
+    is_own.then_some(shown)
 }
 
 fn says_failure(line: &str, anywhere: &[&str]) -> bool {
