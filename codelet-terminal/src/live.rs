@@ -47,6 +47,9 @@ const TURN: Duration = Duration::from_millis(2);
 const MOST: usize = 16 * 1024;
 /// A process that was told to stop and has not done so after this long is one that nobody can stop.
 const STOPPING: Duration = Duration::from_millis(500);
+/// A window that keeps this size for so long is no longer being dragged. What is drawn on the way stays in the scrollback of
+/// terminals that push out of the window what they wrap.
+const RESTED: Duration = Duration::from_millis(120);
 /// In a smaller window, in columns and rows, not all of a question can stay in sight.
 const ROOMY: (u16, u16) = (60, 12);
 
@@ -81,6 +84,8 @@ pub(crate) struct Live {
     /// When the next frame is to be drawn; none while nothing has changed.
     due: Option<Instant>,
     drawn: Instant,
+    /// Nothing is drawn before: the window was another size a moment ago.
+    rests: Option<Instant>,
     escape: Option<Instant>,
     /// When something that may have gone on was taken for what it was.
     settled: Option<Instant>,
@@ -137,6 +142,7 @@ impl Live {
             finished: Finished::default(),
             due: None,
             drawn: Instant::now(),
+            rests: None,
             escape: None,
             settled: None,
             burst: Vec::new(),
@@ -161,6 +167,12 @@ impl Live {
     fn draw(&mut self, now: Instant) {
         self.due = None;
         if self.edited.is_some() || self.suspended.is_some() {
+            return;
+        }
+        // The signal that tells of another size may still be on its way.
+        self.resized();
+        self.due = self.rests.filter(|rests| *rests > now);
+        if self.due.is_some() {
             return;
         }
         self.drawn = now;
@@ -294,6 +306,7 @@ impl Live {
         self.is_gone |= self.tty.take_back().is_err();
         self.screen.forget();
         self.resized();
+        self.change(true);
     }
 
     fn edit(&mut self) {
@@ -351,12 +364,13 @@ impl Live {
     fn resized(&mut self) {
         let size = Tty::size();
         if size != self.screen.size() {
+            self.rests = Some(Instant::now() + RESTED);
             self.screen.resize(size);
             self.outfit.look = look_at(self.outfit.look, size);
             self.shared.set(self.outfit.look);
             self.finished.extend(self.renderer.set_look(self.outfit.look));
+            self.change(true);
         }
-        self.change(true);
     }
 
     /// Hears and shows, until nobody tells it anything any more.
@@ -373,6 +387,9 @@ impl Live {
                     None => return,
                     Some(Told::Over) => return self.close(),
                     Some(Told::Wanted(answer)) => drop(answer.send(self.repl.unqueue())),
+                    // What was read is not to go with the rows below: how it ends is finished above them.
+                    Some(Told::Event(event)) => self.on(event),
+                    Some(Told::Lines(lines)) => self.print(lines),
                     Some(_) => {}
                 }
                 continue;
@@ -604,6 +621,9 @@ impl Live {
     }
 
     fn close(mut self) {
+        self.resized();
+        let now = self.since(Instant::now());
+        self.finished.extend(self.renderer.close(now));
         // A terminal that is gone is told nothing.
         let _ = self.screen.draw(self.finished.next(usize::MAX), Frame::default());
         let _ = self.screen.wipe();

@@ -11,6 +11,9 @@ use unicode_width::UnicodeWidthChar as _;
 
 /// Begins and ends what a terminal should show at once; those that do not know it ignore it.
 const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
+/// Clears the row in which the cursor stands at the left, and all below it. Some terminals and multiplexers move the whole
+/// screen into their scrollback when all of it is cleared from its corner, so the rest goes from the second column on.
+const CLEAR: &str = "\x1b[K\x1b[C\x1b[J\r";
 
 /// The rows that are drawn again, and where the cursor stands in them.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -27,12 +30,14 @@ pub struct Screen<W> {
     out: W,
     width: u16,
     height: u16,
-    /// The rows as they were drawn, and the row that the cursor was left in.
+    /// The rows as they were drawn, and how many rows of the terminal stand above the one that the cursor was left in.
     drawn: Vec<String>,
     at: usize,
     shown: Option<Frame>,
-    /// Widths of the drawn rows, to know how many there are when the terminal becomes narrower.
+    /// Widths of the drawn rows, and the row and column of them that the cursor was left in, to know how many rows stand
+    /// above it when the terminal becomes narrower.
     widths: Vec<usize>,
+    left: (usize, usize),
 }
 
 impl<W: Write> Screen<W> {
@@ -46,6 +51,7 @@ impl<W: Write> Screen<W> {
             at: 0,
             shown: None,
             widths: Vec::new(),
+            left: (0, 0),
         }
     }
 
@@ -54,11 +60,14 @@ impl<W: Write> Screen<W> {
         (self.width, self.height)
     }
 
-    /// The terminal has another size now. Terminals wrap rows that no longer fit, so there may be more of them.
+    /// The terminal has another size now. Terminals wrap rows that no longer fit, so there may be more of them; those that
+    /// have left the window at its top cannot be reached any more.
     pub fn resize(&mut self, (width, height): (u16, u16)) {
         let columns = usize::from(width.max(1));
         let wrapped = |width: &usize| width.div_ceil(columns).max(1);
-        self.at = self.widths.iter().take(self.at).map(wrapped).sum();
+        let (row, column) = self.left;
+        let above: usize = self.widths.iter().take(row).map(wrapped).sum();
+        self.at = (above + column / columns).min(usize::from(height.saturating_sub(1)));
         (self.width, self.height) = (width, height);
         self.shown = None;
         self.drawn.clear();
@@ -81,7 +90,7 @@ impl<W: Write> Screen<W> {
         if self.drawn.is_empty() || !finished.is_empty() {
             // What stood in the rows goes, or it would be left in the scrollback. And a terminal that has wrapped it joins
             // it again when it becomes wider, whatever was written over it; what was cleared it forgets.
-            out.push_str("\x1b[J");
+            out.push_str(CLEAR);
             self.drawn.clear();
         }
         out.push_str(finished);
@@ -103,19 +112,25 @@ impl<W: Write> Screen<W> {
             let is_last = number + 1 == rows.len();
             if self.drawn.get(number) != Some(row) || (is_last && leaves) {
                 out.push_str(row);
-                out.push_str(if is_last { "\x1b[J" } else { "\x1b[K" });
+                out.push_str(match is_last {
+                    false => "\x1b[K",
+                    true if frame.rows[number].width() == 0 => CLEAR,
+                    true => "\x1b[J",
+                });
             }
         }
         if rows.is_empty() {
-            out.push_str("\x1b[J");
+            out.push_str(CLEAR);
         }
         self.at = rows.len().saturating_sub(1);
+        self.left = (self.at, frame.rows.last().map_or(0, Line::width));
         if let Some((row, column)) = frame.cursor {
             let up = self.at.saturating_sub(usize::from(row));
             if up > 0 {
                 let _ = write!(out, "\x1b[{up}A");
             }
             self.at -= up;
+            self.left = (self.at, usize::from(column));
             out.push('\r');
             if column > 0 {
                 let _ = write!(out, "\x1b[{column}C");
@@ -139,7 +154,8 @@ impl<W: Write> Screen<W> {
         if self.at > 0 {
             let _ = write!(out, "\x1b[{}A", self.at);
         }
-        out.push_str("\x1b[J\x1b[?25h");
+        out.push_str(CLEAR);
+        out.push_str("\x1b[?25h");
         self.forget();
         self.out.write_all(out.as_bytes())?;
         self.out.flush()
@@ -151,6 +167,7 @@ impl<W: Write> Screen<W> {
         self.widths.clear();
         self.shown = None;
         self.at = 0;
+        self.left = (0, 0);
     }
 
     /// No more rows than the terminal has; the cursor's stay.
@@ -356,6 +373,47 @@ mod tests {
         let up = after.find("\x1b[2A").unwrap();
         let clear = after.find("\x1b[J").unwrap();
         assert!(up < clear && clear < after.find("short").unwrap(), "{after:?}");
+    }
+
+    #[test]
+    fn a_cursor_that_was_wrapped_with_its_row_stands_below_the_rows_first_piece() {
+        let mut bytes = Vec::new();
+        let mut screen = Screen::new(&mut bytes, (20, 8));
+        let rows = ["above", "> fifteen columns", "status"];
+        screen.draw("", frame(&rows, Some((1, 16)))).unwrap();
+        screen.resize((15, 8));
+        // Another step of the same movement: the rows are still those that were drawn.
+        screen.resize((8, 8));
+        assert_eq!(screen.at, 3);
+        screen.resize((20, 8));
+        assert_eq!(screen.at, 1);
+        screen.resize((2, 3));
+        assert_eq!(screen.at, 2, "no higher than the window");
+    }
+
+    proptest! {
+        /// Some terminals take what clears all of the screen from its corner for the wish to keep what stood there.
+        #[test]
+        fn nothing_is_cleared_to_the_end_from_the_left_margin(
+            steps in proptest::collection::vec((0usize..2, proptest::collection::vec("[a-z]{0,12}", 0..6), any::<bool>(), 6u16..30), 1..12),
+        ) {
+            let mut bytes = Vec::new();
+            let mut screen = Screen::new(&mut bytes, (30, 10));
+            for (finished, rows, has_cursor, width) in &steps {
+                let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+                let finished = "done\r\n".repeat(*finished);
+                screen.draw(&finished, frame(&rows, (*has_cursor && !rows.is_empty()).then_some((0, 0)))).unwrap();
+                screen.resize((*width, 10));
+            }
+            screen.wipe().unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            for (at, _) in text.match_indices("\x1b[J") {
+                let line = text[..at].rsplit(['\n', '\r']).next().unwrap();
+                let mut shown = line.replace("\x1b[K", "").replace("\x1b[?2026h", "").replace("\x1b[?25l", "");
+                shown.retain(|c| !c.is_control());
+                prop_assert!(!shown.is_empty() && !shown.ends_with('A'), "{line:?} in {text:?}");
+            }
+        }
     }
 
     #[test]

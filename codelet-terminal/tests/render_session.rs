@@ -82,13 +82,74 @@ fn a_countdown_stands_below_and_leaves_nothing_behind() {
     assert_eq!(text(&renderer.live(5, at(1))), "busy; try 2 in 3 s\n");
     assert!(renderer.on(&waiting(2), at(2)).is_empty());
     assert_eq!(text(&renderer.live(5, at(2))), "busy; try 2 in 2 s\n");
-    let asking = Event::Asking {
+    assert!(renderer.on(&asking(), at(4)).is_empty());
+    assert_eq!(text(&renderer.live(5, at(4))), "");
+}
+
+fn asking() -> Event {
+    Event::Asking {
         step: 1,
         occupancy: 1,
         limit: 2,
+    }
+}
+
+#[test]
+fn the_reason_of_a_wait_is_told_on_three_rows_at_most_with_when_it_ends() {
+    let cause = "the connection to the provider failed: the request to 127.0.0.1:7911 failed (unexpected end of file, after which \
+                 the server's certificate could not be checked any more, and nobody answered)";
+    let (mut rows, mut width) = (Vec::new(), 200);
+    while width >= 20 {
+        let mut renderer = Renderer::new(look().at_width(width));
+        renderer.on(
+            &Event::Waiting {
+                cause: cause.to_owned(),
+                left: at(3),
+                next_try: Some(2),
+            },
+            at(1),
+        );
+        let shown = renderer.live(10, at(1));
+        assert!(shown.iter().all(|row| line_columns(row) <= width), "{}", text(&shown));
+        let told = text(&shown).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.len() <= 3 && told.ends_with("; try 2 in 3 s"), "{width}: {told}");
+        if width == 80 {
+            assert!(told.contains("unexpected end of file"), "{told}");
+        }
+        rows.push(shown.len());
+        width -= 1;
+    }
+    assert!(rows.is_sorted() && rows.last() == Some(&3), "{rows:?}");
+}
+
+#[test]
+fn a_wait_that_was_worth_it_leaves_one_line_with_its_reason() {
+    let waiting = |cause: &str| Event::Waiting {
+        cause: cause.to_owned(),
+        left: at(3),
+        next_try: Some(2),
     };
-    renderer.on(&asking, at(4));
-    assert_eq!(text(&renderer.live(5, at(4))), "");
+    let mut renderer = Renderer::new(look());
+    renderer.on(&waiting("429: slow down"), at(1));
+    renderer.on(&asking(), at(4));
+    renderer.on(&waiting("529: overloaded"), at(5));
+    renderer.on(&asking(), at(8));
+    let lines = renderer.on(&Event::Text("Here.".to_owned()), at(9));
+    assert_eq!(text(&lines).trim(), "waited 6 s: 529: overloaded");
+    assert!(renderer.on(&Event::Text(" More.".to_owned()), at(9)).is_empty());
+    // Who is only slow was not waited for twice, and of a wait in vain the ending tells.
+    renderer.on(&waiting("it has not answered yet"), at(11));
+    assert!(
+        renderer
+            .on(&Event::Thinking("Hm.".to_owned()), at(12))
+            .iter()
+            .all(|line| !line_text(line).contains("waited"))
+    );
+    renderer.on(&waiting("429: slow down"), at(13));
+    renderer.on(&asking(), at(14));
+    renderer.on(&Event::Over(Ending::Interrupted), at(15));
+    let lines = renderer.on(&Event::Text("Again.\n\n".to_owned()), at(16));
+    assert!(!text(&lines).contains("waited"), "{}", text(&lines));
 }
 
 #[test]

@@ -83,6 +83,8 @@ pub struct Renderer {
     has_said: bool,
     done: Done,
     told_cause: String,
+    /// How long was waited before the request that is under way, and why.
+    waited: Option<(Duration, String)>,
     beats: u64,
     beat_at: Duration,
     status: Status,
@@ -106,6 +108,7 @@ impl Renderer {
             has_said: false,
             done: Done::default(),
             told_cause: String::new(),
+            waited: None,
             beats: 0,
             beat_at: Duration::ZERO,
             status: Status::default(),
@@ -161,6 +164,13 @@ impl Renderer {
         }
         self.is_asked = is_asked;
         self.since = now;
+    }
+
+    /// The session ends here, whatever is open: the rows of it that were not finished yet.
+    pub fn close(&mut self, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        out.extend(self.flush());
+        out
     }
 
     /// Something begins that no event tells of, in words for the status line; or it ends.
@@ -237,6 +247,12 @@ impl Renderer {
     /// Takes an event; returns the lines that it finishes.
     pub fn on(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
         self.beat(now);
+        let mut out = self.after_a_wait(event, now);
+        out.extend(self.happened(event, now));
+        out
+    }
+
+    fn happened(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
         match event {
             Event::Asking { occupancy, limit, .. } => {
                 let out = self.flush();
@@ -424,11 +440,7 @@ impl Renderer {
                 out.push(Line::from(Span::styled(words, dim)));
             }
             Doing::Waiting { cause, left, next_try } => {
-                let words = clean(&countdown(cause, *left, *next_try), 1).into_owned();
-                out.push(Line::from(Span::styled(
-                    clip(&words, look.width),
-                    look.style(Role::Warning),
-                )));
+                out.extend(self.waiting(&clean(cause, 1), *left, *next_try));
             }
             _ => {}
         }

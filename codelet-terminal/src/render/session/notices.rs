@@ -1,14 +1,26 @@
 //! What a session says beside the conversation: what was cut off, compacted, interrupted or went wrong.
 
 use super::super::clean::clean;
-use super::super::figures::{count, took};
+use super::super::figures::{clock, count, took};
 use super::super::look::Role;
-use super::super::wrap::{Breaking, Wrap};
-use super::{Doing, Renderer, Topic};
+use super::super::wrap::{Breaking, Wrap, clip, columns};
+use super::{Doing, Renderer, Topic, countdown};
+use codelet_agent::event::Event;
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
 use ratatui::text::{Line, Span};
 use std::time::Duration;
+
+/// How long was waited, as the countdown has said it.
+fn waited(time: Duration) -> String {
+    match time < Duration::from_secs(1) {
+        true => took(time),
+        false => clock(Duration::from_secs(time.as_secs_f64().round() as u64)),
+    }
+}
+
+/// Rows in which the reason of a wait is told while it lasts.
+const WAIT_ROWS: usize = 3;
 
 impl Renderer {
     pub(super) fn void(&mut self, now: Duration) -> Vec<Line<'static>> {
@@ -23,6 +35,43 @@ impl Renderer {
         }
         self.done.said = 0;
         out
+    }
+
+    /// What is waited for, and how much longer: at most so many rows, of which the last one says when.
+    pub(super) fn waiting(&self, cause: &str, left: Duration, next_try: Option<u32>) -> Vec<Line<'static>> {
+        let mut room = WAIT_ROWS * self.look.width;
+        loop {
+            let words = countdown(&clip(cause, room), left, next_try);
+            let mut wrap = Wrap::new(self.look.width, Breaking::Prose, Vec::new(), Vec::new());
+            let mut rows = Vec::new();
+            wrap.push(self.look.style(Role::Warning), &words, &mut rows);
+            wrap.finish(&mut rows);
+            if rows.len() <= WAIT_ROWS || room == 0 {
+                return rows;
+            }
+            room = room.min(columns(cause)).saturating_sub(self.look.width / 8 + 1);
+        }
+    }
+
+    /// A wait that the provider has ended by answering leaves a line; who waited without an end has seen why.
+    pub(super) fn after_a_wait(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
+        match event {
+            Event::Asking { .. } => {
+                if let Doing::Waiting { cause, .. } = &self.doing {
+                    let before = self.waited.take().map_or(Duration::ZERO, |(time, _)| time);
+                    self.waited = Some((before + now.saturating_sub(self.since), cause.clone()));
+                }
+            }
+            Event::Thinking(_) | Event::Text(_) | Event::Calling { .. } => {
+                // Where nothing stands below the lines, the wait itself was one.
+                if let Some((time, cause)) = self.waited.take().filter(|_| !self.look.is_plain()) {
+                    return self.labelled(Role::Dim, &format!("waited {}:", waited(time)), &clean(&cause, 1));
+                }
+            }
+            Event::Over(_) => self.waited = None,
+            _ => {}
+        }
+        Vec::new()
     }
 
     pub(super) fn labelled(&mut self, role: Role, label: &str, text: &str) -> Vec<Line<'static>> {
