@@ -28,7 +28,10 @@ const LISTED: usize = 8;
 const KEYS: [(&str, &str); 13] = [
     ("Enter", "send; while something runs: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
-    ("Esc, Ctrl-C", "interrupt what runs; otherwise clear what is written"),
+    (
+        "Esc, Ctrl-C",
+        "interrupt what runs; otherwise clear what is written (Up brings it back)",
+    ),
     (
         "continue",
         "after an interruption: take it back, and send the prompt again",

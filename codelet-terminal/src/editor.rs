@@ -62,21 +62,44 @@ impl Editor {
 
     /// Writes this instead.
     pub fn set(&mut self, text: &str) {
+        self.leave_past();
         self.area = area(text);
-        self.past = None;
     }
 
     /// What is written, pastes in full; nothing is written afterwards, and it is remembered.
     pub fn take(&mut self) -> String {
         let shown = self.text();
-        if !shown.trim().is_empty() && self.history.last() != Some(&shown) {
-            if self.history.len() == REMEMBERED {
-                self.history.remove(0);
-            }
-            self.history.push(shown.clone());
-        }
+        self.leave_past();
+        self.remember(&shown);
         self.set("");
         self.unfolded(&shown)
+    }
+
+    /// Nothing is written afterwards; what was, comes back with Up. Says whether there was anything.
+    pub fn clear(&mut self) -> bool {
+        let shown = self.text();
+        self.leave_past();
+        self.remember(&shown);
+        self.set("");
+        !shown.trim().is_empty()
+    }
+
+    /// An input, pastes folded, that comes back with Up.
+    pub fn remember(&mut self, shown: &str) {
+        if shown.trim().is_empty() || self.history.last().is_some_and(|last| last == shown) {
+            return;
+        }
+        if self.history.len() == REMEMBERED {
+            self.history.remove(0);
+        }
+        self.history.push(shown.to_owned());
+    }
+
+    /// What is shown of the history is written from now on. What was being written before joins the history.
+    fn leave_past(&mut self) {
+        if let Some((_, writing)) = self.past.take() {
+            self.remember(&writing);
+        }
     }
 
     /// The text with each paste in its place.
@@ -100,7 +123,7 @@ impl Editor {
 
     /// Takes a paste; a long one is shown folded.
     pub fn paste(&mut self, text: &str) {
-        self.past = None;
+        self.leave_past();
         let text = text.strip_suffix('\n').unwrap_or(text);
         let lines = text.split('\n').count();
         if lines <= PASTE_LINES && text.len() <= PASTE_BYTES {
@@ -127,6 +150,20 @@ impl Editor {
         let line = self.area.lines().get(at.0).map_or("", String::as_str);
         let end = line.char_indices().nth(at.1).map_or(line.len(), |(at, _)| at);
         &line[..end]
+    }
+
+    /// What is written, pastes folded, before the cursor and behind it.
+    pub fn parts(&self) -> (String, String) {
+        let row = self.area.cursor().0;
+        let lines = self.area.lines();
+        let before = self.before_cursor();
+        let mut first = lines[..row.min(lines.len())].join("\n");
+        if row > 0 {
+            first.push('\n');
+        }
+        first.push_str(before);
+        let rest = self.text().split_off(first.len());
+        (first, rest)
     }
 
     /// Whether the cursor stands in the first line.
@@ -205,7 +242,7 @@ impl Editor {
             }
         }
         if !matches!(key.code, Code::Up | Code::Down | Code::Left | Code::Right) {
-            self.past = None;
+            self.leave_past();
         }
         true
     }
@@ -454,6 +491,40 @@ mod tests {
     }
 
     #[test]
+    fn what_was_cleared_comes_back_with_its_pastes() {
+        let mut editor = Editor::default();
+        typed(&mut editor, "See ");
+        editor.paste(&"a\n".repeat(20));
+        assert!(editor.clear() && editor.is_empty() && !editor.clear());
+        editor.key(Key::plain(Code::Up));
+        assert_eq!(editor.take(), format!("See {}a", "a\n".repeat(19)));
+    }
+
+    #[test]
+    fn what_was_being_written_before_an_earlier_input_is_never_lost() {
+        let (up, x) = (Key::plain(Code::Up), Key::plain(Code::Char('x')));
+        let acts: [fn(&mut Editor); 4] = [
+            |editor| drop(editor.take()),
+            |editor| assert!(editor.clear()),
+            |editor| editor.paste("more"),
+            |editor| assert!(editor.key(Key::plain(Code::Char('x')))),
+        ];
+        for act in acts {
+            let mut editor = Editor::default();
+            typed(&mut editor, "one");
+            editor.take();
+            typed(&mut editor, "a draft");
+            editor.key(up);
+            assert_eq!(editor.text(), "one");
+            act(&mut editor);
+            editor.key(x);
+            while editor.text() != "a draft" {
+                assert!(editor.key(up), "the draft is lost");
+            }
+        }
+    }
+
+    #[test]
     fn an_earlier_input_is_found_by_its_words() {
         let mut editor = Editor::default();
         for text in ["fix the tests", "write docs", "fix the build"] {
@@ -517,6 +588,8 @@ mod tests {
                     editor.key(key);
                 }
                 let _ = (editor.rows(10), editor.before_cursor().len());
+                let (before, behind) = editor.parts();
+                assert_eq!(before + &behind, editor.text());
             }
             editor.take();
         }

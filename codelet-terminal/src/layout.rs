@@ -3,7 +3,7 @@
 
 use crate::answers;
 use crate::complete::SHOWN;
-use crate::questions::{self, Stand};
+use crate::questions::{self, Refusing, Stand};
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
@@ -101,7 +101,7 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
     let is_writing = !repl.editor.is_empty();
     let picked = repl.picked(now);
     let waiting = repl.waiting_questions();
-    let refusing = repl.refusing().map(str::to_owned);
+    let refusing = repl.refusing().map(|reason| (reason.parts(), reason.may_be_message()));
     let Some(question) = repl.question(now) else {
         return Vec::new();
     };
@@ -109,7 +109,11 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
         is_answerable,
         is_writing,
         picked,
-        refusing: refusing.as_deref(),
+        refusing: refusing.as_ref().map(|((before, behind), may_be_message)| Refusing {
+            before,
+            behind,
+            may_be_message: *may_be_message,
+        }),
         waiting,
     };
     questions::options(look, question, stand, room)

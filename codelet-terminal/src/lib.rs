@@ -28,6 +28,7 @@ mod lines;
 mod live;
 mod plain;
 mod questions;
+mod reason;
 mod remote;
 pub mod render;
 pub mod repl;

@@ -44,6 +44,15 @@ fn shortened(pattern: &str) -> String {
     clip(&clean(pattern, 1).replace('\n', " "), PATTERN)
 }
 
+/// A reason for a no, before the cursor and behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Refusing<'a> {
+    pub before: &'a str,
+    pub behind: &'a str,
+    /// It may as well be the rest of a message.
+    pub may_be_message: bool,
+}
+
 /// How a question stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stand<'a> {
@@ -54,7 +63,7 @@ pub(crate) struct Stand<'a> {
     /// What Enter would answer now.
     pub picked: Option<Choice>,
     /// The reason for a no that is being written.
-    pub refusing: Option<&'a str>,
+    pub refusing: Option<Refusing<'a>>,
     /// Questions after this one.
     pub waiting: usize,
 }
@@ -77,11 +86,22 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         clean(&question.description, 1)
     );
     let what = say(look, Role::Warning, &what);
-    if let Some(reason) = stand.refusing {
-        // Its end is where it goes on.
-        let reason = say(look, Role::Text, &format!("No, because: {reason}▏"));
-        let hint = say(look, Role::Dim, "Enter tells the model; Esc goes back");
-        return fitting(look, room, what, reason, hint);
+    if let Some(Refusing {
+        before,
+        behind,
+        may_be_message,
+    }) = stand.refusing
+    {
+        let mut reason = say(look, Role::Text, &format!("No, because: {before}▏{behind}"));
+        // Where it goes on stays in sight.
+        let is_cursor = |row: &Line<'_>| row.spans.iter().any(|span| span.content.contains('▏'));
+        let cursor = reason.iter().position(is_cursor).unwrap_or_default();
+        reason.truncate(room.max(cursor + 1));
+        let hint = match may_be_message {
+            true => "Enter tells the model; Esc makes it a message of its own",
+            false => "Enter tells the model; Esc goes back",
+        };
+        return fitting(look, room, what, reason, say(look, Role::Dim, hint));
     }
     if stand.is_writing {
         let told = say(look, Role::Dim, "Send or clear what you are writing, then answer.");

@@ -7,6 +7,7 @@ use crate::complete::{self, Candidate, Sought};
 use crate::editor::Editor;
 use crate::front::Doing;
 use crate::keys::{Code, Key, Typed};
+use crate::reason::{Came, Reason};
 use crate::render::permission::Choice;
 use codelet_agent::asking::{Question, Word};
 use std::collections::VecDeque;
@@ -50,12 +51,6 @@ pub enum Act {
     Answered(String),
 }
 
-/// Reasons for a no are written here.
-#[derive(Debug)]
-struct Refusing {
-    reason: String,
-}
-
 /// A letter that may be an answer.
 #[derive(Clone, Copy, Debug)]
 struct Picked {
@@ -74,7 +69,9 @@ pub struct Repl {
     questions: VecDeque<Question>,
     /// When the first question was put before the user.
     asked: Option<Instant>,
-    refusing: Option<Refusing>,
+    /// The reason that is being written for a no, and one that was left for now.
+    refusing: Option<Reason>,
+    kept: Option<Reason>,
     picked: Option<Picked>,
     /// The last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
@@ -105,6 +102,7 @@ impl Repl {
             questions: VecDeque::new(),
             asked: None,
             refusing: None,
+            kept: None,
             picked: None,
             early: None,
             is_unfolded: false,
@@ -167,8 +165,8 @@ impl Repl {
                 // Either nobody waits, or what it needs was permitted meanwhile.
                 moot.answer(Word::Once);
             }
+            self.keep_reasons();
             self.asked = None;
-            self.refusing = None;
             self.picked = None;
             self.is_unfolded = false;
         }
@@ -240,8 +238,21 @@ impl Repl {
     }
 
     /// The reason that is being written for a no.
-    pub fn refusing(&self) -> Option<&str> {
-        self.refusing.as_ref().map(|refusing| refusing.reason.as_str())
+    pub(crate) fn refusing(&self) -> Option<&Reason> {
+        self.refusing.as_ref()
+    }
+
+    /// The question is gone: what was written for it is what is being written, or comes back with Up.
+    fn keep_reasons(&mut self) {
+        if let Some(left) = self.kept.take() {
+            self.editor.remember(&left.typed());
+        }
+        if let Some(reason) = self.refusing.take().filter(|reason| !reason.is_empty()) {
+            match self.editor.is_empty() {
+                true => self.editor.paste(&reason.typed()),
+                false => self.editor.remember(&reason.typed()),
+            }
+        }
     }
 
     /// What may be meant by what is being written, and which one is chosen.
@@ -292,12 +303,9 @@ impl Repl {
     fn paste(&mut self, text: &str, now: Instant) {
         // A paste never answers a question; a reason may be pasted.
         if self.question(now).is_some()
-            && let Some(refusing) = &mut self.refusing
+            && let Some(reason) = &mut self.refusing
         {
-            refusing
-                .reason
-                .extend(text.chars().filter(|c| !c.is_control()).take(1_000));
-            return;
+            return reason.paste(text);
         }
         self.unpick();
         self.editor.paste(text);
@@ -314,13 +322,17 @@ impl Repl {
             // What was picked before something else is done was no answer.
             self.unpick();
             self.early = None;
+            let is_refusing = self.question(now).is_some() && self.refusing.is_some();
+            let is_empty = self.editor.is_empty() && self.refusing.as_ref().is_none_or(Reason::is_empty);
             match letter {
                 'c' => return self.cancel(now),
-                'd' if self.editor.is_empty() => return vec![Act::Leave],
+                'd' if is_empty => return vec![Act::Leave],
                 '\\' => return vec![Act::Quit],
                 'z' => return vec![Act::Suspend],
                 'l' => return vec![Act::Redraw],
                 'o' => return vec![Act::Unfold],
+                // These belong to what is written below the question.
+                'g' | 'r' if is_refusing => return Vec::new(),
                 'g' if self.editor.searching().is_none() => return vec![Act::Edit],
                 'r' => {
                     self.editor.search();
@@ -373,8 +385,15 @@ impl Repl {
         if self.doing != Doing::Nothing {
             return vec![Act::Interrupt];
         }
-        self.editor.set("");
+        self.clear();
         Vec::new()
+    }
+
+    /// Nothing is written any more, and it is said how that comes back.
+    fn clear(&mut self) {
+        if self.editor.clear() {
+            self.hint = Some("cleared · Up brings it back");
+        }
     }
 
     fn cancel(&mut self, now: Instant) -> Vec<Act> {
@@ -391,7 +410,7 @@ impl Repl {
             return vec![Act::Interrupt];
         }
         if !self.editor.is_empty() {
-            self.editor.set("");
+            self.clear();
             self.parting = None;
             return Vec::new();
         }
@@ -417,7 +436,7 @@ impl Repl {
     /// A key for the question; `None` if it is none, so that writing goes on.
     fn answer_key(&mut self, key: Key, now: Instant) -> Option<Vec<Act>> {
         if self.refusing.is_some() {
-            return Some(self.reason_key(key));
+            return Some(self.reason_key(key, now));
         }
         if let Some(picked) = self.picked {
             return self.picked_key(picked, key, now);
@@ -439,6 +458,11 @@ impl Repl {
                 let choice = Choice::of_key(letter)?;
                 if choice == Choice::Always && !self.may_always() {
                     return None;
+                }
+                // It permits nothing, so nobody has to wait for it; what follows may turn out to be a message.
+                if choice == Choice::NoBecause {
+                    self.refuse(letter, now);
+                    return Some(Vec::new());
                 }
                 self.picked = Some(Picked {
                     choice,
@@ -494,7 +518,10 @@ impl Repl {
                 ..
             } if picked.choice == Choice::Always
                 && now >= picked.at + SETTLED
-                && matches!(Choice::of_key(letter), Some(Choice::Once | Choice::No)) =>
+                && matches!(
+                    Choice::of_key(letter),
+                    Some(Choice::Once | Choice::No | Choice::NoBecause)
+                ) =>
             {
                 self.picked = None;
                 self.answer_key(key, now)
@@ -506,19 +533,30 @@ impl Repl {
         }
     }
 
-    /// What was picked is the answer, or the beginning of one.
+    /// What was picked is the answer. A reason is never picked: it is written at once.
     fn decide(&mut self, choice: Choice) -> Vec<Act> {
         let word = match choice {
             Choice::Once => Word::Once,
             Choice::Always => Word::Always,
-            Choice::No => Word::No(None),
-            Choice::NoBecause => {
-                self.picked = None;
-                self.refusing = Some(Refusing { reason: String::new() });
-                return Vec::new();
-            }
+            Choice::No | Choice::NoBecause => Word::No(None),
         };
-        self.answer(word)
+        let told = self.told(&word);
+        self.answer(word, told)
+    }
+
+    /// A reason is to be written; one that was left before goes on.
+    fn refuse(&mut self, letter: char, now: Instant) {
+        self.picked = None;
+        self.refusing = Some(match self.kept.take() {
+            Some(left) => left.again(now),
+            None => Reason::new(letter, now),
+        });
+    }
+
+    /// What stays to be seen of such an answer.
+    fn told(&self, word: &Word) -> String {
+        let question = self.questions.front();
+        question.map_or(String::new(), |question| answers::answered(question, word))
     }
 
     /// Whether there is anything that always would permit.
@@ -535,35 +573,41 @@ impl Repl {
         }
     }
 
-    fn reason_key(&mut self, key: Key) -> Vec<Act> {
-        let Some(refusing) = &mut self.refusing else {
+    fn reason_key(&mut self, key: Key, now: Instant) -> Vec<Act> {
+        let Some(reason) = &mut self.refusing else {
             return Vec::new();
         };
-        match key.code {
-            Code::Esc => self.refusing = None,
-            Code::Backspace => {
-                refusing.reason.pop();
+        match reason.key(key, now) {
+            Came::On => {}
+            Came::Told(reason, shown) => {
+                let word = |text: String| Word::No(Some(text).filter(|text| !text.is_empty()));
+                let told = self.told(&word(shown));
+                return self.answer(word(reason), told);
             }
-            Code::Char(c) if !key.ctrl && !key.alt && refusing.reason.len() < 4_000 => refusing.reason.push(c),
-            Code::Enter => {
-                let reason = refusing.reason.trim().to_owned();
-                let reason = Some(reason).filter(|reason| !reason.is_empty());
-                return self.answer(Word::No(reason));
+            Came::Left => {
+                self.kept = self.refusing.take().filter(|reason| !reason.is_empty());
+                if self.kept.is_some() {
+                    self.hint = Some("kept · r goes on with it");
+                }
             }
-            _ => {}
+            Came::Message => {
+                if let Some(reason) = self.refusing.take() {
+                    self.editor.paste(&reason.typed());
+                }
+            }
         }
         Vec::new()
     }
 
-    fn answer(&mut self, word: Word) -> Vec<Act> {
+    fn answer(&mut self, word: Word, told: String) -> Vec<Act> {
         self.picked = None;
         self.refusing = None;
+        self.keep_reasons();
         self.asked = None;
         self.is_unfolded = false;
         let Some(question) = self.questions.pop_front() else {
             return Vec::new();
         };
-        let told = answers::answered(&question, &word);
         question.answer(word);
         vec![Act::Answered(told)]
     }
@@ -613,276 +657,4 @@ impl Repl {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use codelet_agent::asking::Asking;
-    use codelet_agent::permission::{Asked, Gate as _, Rules, Verdict};
-    use codelet_agent::tool::Need;
-    use std::future::Future as _;
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
-
-    struct At {
-        repl: Repl,
-        now: Instant,
-    }
-
-    impl At {
-        fn new() -> Self {
-            At {
-                repl: Repl::new(),
-                now: Instant::now(),
-            }
-        }
-
-        fn wait(&mut self, ms: u64) {
-            self.now += Duration::from_millis(ms);
-        }
-
-        fn key(&mut self, key: Key) -> Vec<Act> {
-            self.wait(1);
-            self.repl.typed(Typed::Key(key), self.now)
-        }
-
-        fn code(&mut self, code: Code) -> Vec<Act> {
-            self.key(Key::plain(code))
-        }
-
-        fn write(&mut self, text: &str) -> Vec<Act> {
-            text.chars().flat_map(|c| self.code(Code::Char(c))).collect()
-        }
-    }
-
-    #[test]
-    fn enter_sends_and_nothing_is_not_sent() {
-        let mut at = At::new();
-        assert_eq!(at.code(Code::Enter), []);
-        at.write("hello");
-        assert_eq!(at.code(Code::Enter), [Act::Send("hello".to_owned())]);
-        assert!(at.repl.editor.is_empty());
-    }
-
-    #[test]
-    fn alt_enter_and_a_backslash_make_a_new_line() {
-        let mut at = At::new();
-        at.write("one");
-        at.key(Key {
-            alt: true,
-            ..Key::plain(Code::Enter)
-        });
-        at.write("two\\");
-        assert_eq!(at.code(Code::Enter), []);
-        at.write("three");
-        assert_eq!(at.code(Code::Enter), [Act::Send("one\ntwo\nthree".to_owned())]);
-    }
-
-    #[test]
-    fn esc_interrupts_what_runs_and_keeps_what_is_written() {
-        let mut at = At::new();
-        at.write("half a thought");
-        at.repl.doing = Doing::Run;
-        assert_eq!(at.code(Code::Esc), [Act::Interrupt]);
-        assert_eq!(at.repl.editor.text(), "half a thought");
-        at.repl.doing = Doing::Nothing;
-        assert_eq!(at.code(Code::Esc), []);
-        assert!(at.repl.editor.is_empty());
-    }
-
-    #[test]
-    fn ctrl_c_clears_then_leaves_the_second_time() {
-        let mut at = At::new();
-        at.write("x");
-        assert_eq!(at.key(Key::ctrl('c')), []);
-        assert_eq!(at.key(Key::ctrl('c')), []);
-        assert!(at.repl.hint.is_some());
-        at.wait(5_000);
-        assert_eq!(at.key(Key::ctrl('c')), []);
-        assert_eq!(at.key(Key::ctrl('c')), [Act::Leave]);
-        at.wait(5_000);
-        at.repl.doing = Doing::Run;
-        assert_eq!(at.key(Key::ctrl('c')), [Act::Interrupt]);
-    }
-
-    #[test]
-    fn what_is_queued_comes_back_with_up_and_after_an_interruption() {
-        let mut at = At::new();
-        at.repl.queue("one".to_owned());
-        at.repl.queue("two".to_owned());
-        at.code(Code::Up);
-        assert_eq!(at.repl.editor.text(), "two");
-        assert_eq!(at.repl.queued().collect::<Vec<_>>(), ["one"]);
-        assert!(at.repl.give_back().is_empty());
-        assert_eq!(at.repl.editor.text(), "one\ntwo");
-    }
-
-    #[test]
-    fn commands_that_were_typed_ahead_are_not_mixed_into_a_text() {
-        let mut at = At::new();
-        for said in ["one", "/compact", "!ls", "two"] {
-            at.repl.queue(said.to_owned());
-        }
-        assert_eq!(at.repl.give_back(), ["/compact", "!ls"]);
-        assert_eq!(at.repl.editor.text(), "one\ntwo");
-        at.repl.editor.set("");
-        at.repl.queue("/compact".to_owned());
-        assert!(at.repl.give_back().is_empty());
-        assert_eq!(at.repl.editor.text(), "/compact");
-    }
-
-    #[test]
-    fn a_command_is_completed_with_tab_and_sent_with_enter() {
-        let mut at = At::new();
-        at.write("/und");
-        at.code(Code::Tab);
-        assert_eq!(at.repl.editor.text(), "/undo-compact ");
-        at.repl.editor.set("");
-        at.write("/und");
-        assert_eq!(at.code(Code::Enter), [Act::Send("/undo-compact ".to_owned())]);
-    }
-
-    #[test]
-    fn a_file_is_completed_once_the_names_are_there() {
-        let mut at = At::new();
-        let acts = at.write("see @mai");
-        assert!(acts.contains(&Act::WantFiles));
-        at.repl
-            .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
-        assert_eq!(at.code(Code::Enter), []);
-        assert_eq!(at.repl.editor.text(), "see @src/main.rs ");
-    }
-
-    #[test]
-    fn a_file_name_that_is_written_whole_is_sent_with_one_enter() {
-        let mut at = At::new();
-        at.repl
-            .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
-        at.write("/pin @src/main.rs");
-        assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs".to_owned())]);
-        // Only its end is written: the whole name comes first.
-        at.write("/pin @main.rs");
-        assert_eq!(at.code(Code::Enter), []);
-        assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs ".to_owned())]);
-        // Another one was chosen.
-        at.repl.take_files(vec!["a.rs".to_owned(), "la.rs".to_owned()]);
-        at.write("@a.rs");
-        at.code(Code::Down);
-        assert_eq!(at.code(Code::Enter), []);
-        assert_eq!(at.repl.editor.text(), "@la.rs ");
-    }
-
-    /// A question at the gate; what the call is told in the end.
-    fn question(act: impl FnOnce(&mut At)) -> (At, Option<Verdict>) {
-        let (gate, mut questions) = Asking::new(Rules::default());
-        let needs = [Need::Run {
-            command: "cargo test".to_owned(),
-        }];
-        let mut judged = pin!(gate.judge(Asked {
-            tool: "Bash",
-            description: "cargo test",
-            needs: &needs,
-        }));
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(judged.as_mut().poll(&mut context).is_pending());
-        let mut at = At::new();
-        at.repl.doing = Doing::Run;
-        at.repl.ask(questions.try_recv().unwrap());
-        assert!(at.repl.question(at.now).is_some());
-        act(&mut at);
-        match judged.as_mut().poll(&mut context) {
-            Poll::Ready(verdict) => (at, Some(verdict)),
-            Poll::Pending => (at, None),
-        }
-    }
-
-    #[test]
-    fn a_question_is_answered_each_way() {
-        let no = |why: &str| Some(Verdict::No(why.to_owned()));
-        for (keys, verdict) in [
-            ("y", Some(Verdict::Yes)),
-            ("y \r", Some(Verdict::Yes)),
-            ("a \r", Some(Verdict::Yes)),
-            ("n", no("the user said no")),
-            ("a n", no("the user said no")),
-            ("a", None),
-            ("a\u{1b}\r", None),
-            ("\r\r", None),
-            ("x", None),
-        ] {
-            let (_, said) = question(|at| {
-                at.wait(1_000);
-                for c in keys.chars() {
-                    match c {
-                        ' ' => at.wait(400),
-                        '\r' => drop(at.code(Code::Enter)),
-                        '\u{1b}' => drop(at.code(Code::Esc)),
-                        c => drop(at.code(Code::Char(c))),
-                    }
-                }
-                at.wait(400);
-                at.repl.settle(at.now);
-            });
-            assert_eq!(said, verdict, "{keys:?}");
-        }
-        let (_, said) = question(|at| {
-            at.wait(1_000);
-            at.write("r");
-            at.wait(400);
-            at.write("use make");
-            at.code(Code::Enter);
-        });
-        assert_eq!(said, no("the user said no, and: use make"));
-    }
-
-    #[test]
-    fn keys_that_were_on_their_way_answer_nothing() {
-        let (at, said) = question(|at| {
-            at.write("yany");
-        });
-        assert_eq!((at.repl.editor.text().as_str(), said), ("yany", None));
-        // The same letter again and again is an answer that came too early: it answers nothing, and is not sent either.
-        let (at, said) = question(|at| {
-            at.write("yyy");
-            at.wait(1_000);
-            at.repl.settle(at.now);
-        });
-        assert_eq!((at.repl.editor.text().as_str(), said), ("", None));
-        let (at, said) = question(|at| {
-            at.write("yy");
-            at.write("es");
-            at.wait(1_000);
-            at.repl.settle(at.now);
-        });
-        assert_eq!((at.repl.editor.text().as_str(), said), ("yyes", None));
-        let (at, said) = question(|at| {
-            at.repl.editor.set("half ");
-            at.wait(1_000);
-            at.write("y");
-        });
-        assert_eq!((at.repl.editor.text().as_str(), said), ("half y", None));
-        let (_, said) = question(|at| {
-            at.wait(1_000);
-            at.repl.typed(Typed::Paste("y\n".to_owned()), at.now);
-        });
-        assert_eq!(said, None);
-        // Somebody who goes on typing writes, however slowly, and so does a paste without brackets.
-        for (text, pause, written) in [
-            ("run it", 120, "run it"),
-            ("also this", 120, "also this"),
-            ("yes, but", 300, "yes, but"),
-            ("a\rn", 1, "an"),
-        ] {
-            let (at, said) = question(|at| {
-                at.wait(1_000);
-                for c in text.chars() {
-                    at.wait(pause);
-                    at.code(if c == '\r' { Code::Enter } else { Code::Char(c) });
-                }
-                at.wait(1_000);
-                at.repl.settle(at.now);
-            });
-            assert_eq!((at.repl.editor.text().as_str(), said), (written, None));
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,408 @@
+//! Keys in, wishes out.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use codelet_agent::asking::Asking;
+use codelet_agent::permission::{Asked, Gate as _, Rules, Verdict};
+use codelet_agent::tool::Need;
+use std::future::Future as _;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+struct At {
+    repl: Repl,
+    now: Instant,
+}
+
+impl At {
+    fn new() -> Self {
+        At {
+            repl: Repl::new(),
+            now: Instant::now(),
+        }
+    }
+
+    fn wait(&mut self, ms: u64) {
+        self.now += Duration::from_millis(ms);
+    }
+
+    fn key(&mut self, key: Key) -> Vec<Act> {
+        self.wait(1);
+        self.repl.typed(Typed::Key(key), self.now)
+    }
+
+    fn code(&mut self, code: Code) -> Vec<Act> {
+        self.key(Key::plain(code))
+    }
+
+    fn write(&mut self, text: &str) -> Vec<Act> {
+        text.chars().flat_map(|c| self.code(Code::Char(c))).collect()
+    }
+}
+
+#[test]
+fn enter_sends_and_nothing_is_not_sent() {
+    let mut at = At::new();
+    assert_eq!(at.code(Code::Enter), []);
+    at.write("hello");
+    assert_eq!(at.code(Code::Enter), [Act::Send("hello".to_owned())]);
+    assert!(at.repl.editor.is_empty());
+}
+
+#[test]
+fn alt_enter_and_a_backslash_make_a_new_line() {
+    let mut at = At::new();
+    at.write("one");
+    at.key(Key {
+        alt: true,
+        ..Key::plain(Code::Enter)
+    });
+    at.write("two\\");
+    assert_eq!(at.code(Code::Enter), []);
+    at.write("three");
+    assert_eq!(at.code(Code::Enter), [Act::Send("one\ntwo\nthree".to_owned())]);
+}
+
+#[test]
+fn esc_interrupts_what_runs_and_keeps_what_is_written() {
+    let mut at = At::new();
+    at.write("half a thought");
+    at.repl.doing = Doing::Run;
+    assert_eq!(at.code(Code::Esc), [Act::Interrupt]);
+    assert_eq!(at.repl.editor.text(), "half a thought");
+    at.repl.doing = Doing::Nothing;
+    assert_eq!(at.code(Code::Esc), []);
+    assert!(at.repl.editor.is_empty());
+}
+
+#[test]
+fn ctrl_c_clears_then_leaves_the_second_time() {
+    let mut at = At::new();
+    at.write("x");
+    assert_eq!(at.key(Key::ctrl('c')), []);
+    assert_eq!(at.key(Key::ctrl('c')), []);
+    assert!(at.repl.hint.is_some());
+    at.wait(5_000);
+    assert_eq!(at.key(Key::ctrl('c')), []);
+    assert_eq!(at.key(Key::ctrl('c')), [Act::Leave]);
+    at.wait(5_000);
+    at.repl.doing = Doing::Run;
+    assert_eq!(at.key(Key::ctrl('c')), [Act::Interrupt]);
+}
+
+#[test]
+fn what_is_queued_comes_back_with_up_and_after_an_interruption() {
+    let mut at = At::new();
+    at.repl.queue("one".to_owned());
+    at.repl.queue("two".to_owned());
+    at.code(Code::Up);
+    assert_eq!(at.repl.editor.text(), "two");
+    assert_eq!(at.repl.queued().collect::<Vec<_>>(), ["one"]);
+    assert!(at.repl.give_back().is_empty());
+    assert_eq!(at.repl.editor.text(), "one\ntwo");
+}
+
+#[test]
+fn commands_that_were_typed_ahead_are_not_mixed_into_a_text() {
+    let mut at = At::new();
+    for said in ["one", "/compact", "!ls", "two"] {
+        at.repl.queue(said.to_owned());
+    }
+    assert_eq!(at.repl.give_back(), ["/compact", "!ls"]);
+    assert_eq!(at.repl.editor.text(), "one\ntwo");
+    at.repl.editor.set("");
+    at.repl.queue("/compact".to_owned());
+    assert!(at.repl.give_back().is_empty());
+    assert_eq!(at.repl.editor.text(), "/compact");
+}
+
+#[test]
+fn a_command_is_completed_with_tab_and_sent_with_enter() {
+    let mut at = At::new();
+    at.write("/und");
+    at.code(Code::Tab);
+    assert_eq!(at.repl.editor.text(), "/undo-compact ");
+    at.repl.editor.set("");
+    at.write("/und");
+    assert_eq!(at.code(Code::Enter), [Act::Send("/undo-compact ".to_owned())]);
+}
+
+#[test]
+fn a_file_is_completed_once_the_names_are_there() {
+    let mut at = At::new();
+    let acts = at.write("see @mai");
+    assert!(acts.contains(&Act::WantFiles));
+    at.repl
+        .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
+    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.repl.editor.text(), "see @src/main.rs ");
+}
+
+#[test]
+fn a_file_name_that_is_written_whole_is_sent_with_one_enter() {
+    let mut at = At::new();
+    at.repl
+        .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
+    at.write("/pin @src/main.rs");
+    assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs".to_owned())]);
+    // Only its end is written: the whole name comes first.
+    at.write("/pin @main.rs");
+    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs ".to_owned())]);
+    // Another one was chosen.
+    at.repl.take_files(vec!["a.rs".to_owned(), "la.rs".to_owned()]);
+    at.write("@a.rs");
+    at.code(Code::Down);
+    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.repl.editor.text(), "@la.rs ");
+}
+
+/// A question at the gate; what the call is told in the end.
+fn question(act: impl FnOnce(&mut At)) -> (At, Option<Verdict>) {
+    let (gate, mut questions) = Asking::new(Rules::default());
+    let needs = [Need::Run {
+        command: "cargo test".to_owned(),
+    }];
+    let mut judged = pin!(gate.judge(Asked {
+        tool: "Bash",
+        description: "cargo test",
+        needs: &needs,
+    }));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(judged.as_mut().poll(&mut context).is_pending());
+    let mut at = At::new();
+    at.repl.doing = Doing::Run;
+    at.repl.ask(questions.try_recv().unwrap());
+    assert!(at.repl.question(at.now).is_some());
+    act(&mut at);
+    match judged.as_mut().poll(&mut context) {
+        Poll::Ready(verdict) => (at, Some(verdict)),
+        Poll::Pending => (at, None),
+    }
+}
+
+#[test]
+fn a_question_is_answered_each_way() {
+    let no = |why: &str| Some(Verdict::No(why.to_owned()));
+    for (keys, verdict) in [
+        ("y", Some(Verdict::Yes)),
+        ("y \r", Some(Verdict::Yes)),
+        ("a \r", Some(Verdict::Yes)),
+        ("n", no("the user said no")),
+        ("a n", no("the user said no")),
+        ("a", None),
+        ("a\u{1b}\r", None),
+        ("\r\r", None),
+        ("x", None),
+    ] {
+        let (_, said) = question(|at| {
+            at.wait(1_000);
+            for c in keys.chars() {
+                match c {
+                    ' ' => at.wait(400),
+                    '\r' => drop(at.code(Code::Enter)),
+                    '\u{1b}' => drop(at.code(Code::Esc)),
+                    c => drop(at.code(Code::Char(c))),
+                }
+            }
+            at.wait(400);
+            at.repl.settle(at.now);
+        });
+        assert_eq!(said, verdict, "{keys:?}");
+    }
+    let (_, said) = question(|at| {
+        at.wait(1_000);
+        at.write("r");
+        at.wait(400);
+        at.write("use make");
+        at.code(Code::Enter);
+    });
+    assert_eq!(said, no("the user said no, and: use make"));
+}
+
+#[test]
+fn keys_that_were_on_their_way_answer_nothing() {
+    let (at, said) = question(|at| {
+        at.write("yany");
+    });
+    assert_eq!((at.repl.editor.text().as_str(), said), ("yany", None));
+    // The same letter again and again is an answer that came too early: it answers nothing, and is not sent either.
+    let (at, said) = question(|at| {
+        at.write("yyy");
+        at.wait(1_000);
+        at.repl.settle(at.now);
+    });
+    assert_eq!((at.repl.editor.text().as_str(), said), ("", None));
+    let (at, said) = question(|at| {
+        at.write("yy");
+        at.write("es");
+        at.wait(1_000);
+        at.repl.settle(at.now);
+    });
+    assert_eq!((at.repl.editor.text().as_str(), said), ("yyes", None));
+    let (at, said) = question(|at| {
+        at.repl.editor.set("half ");
+        at.wait(1_000);
+        at.write("y");
+    });
+    assert_eq!((at.repl.editor.text().as_str(), said), ("half y", None));
+    let (_, said) = question(|at| {
+        at.wait(1_000);
+        at.repl.typed(Typed::Paste("y\n".to_owned()), at.now);
+    });
+    assert_eq!(said, None);
+    // Somebody who goes on typing writes, however slowly, and so does a paste without brackets.
+    for (text, pause, written) in [
+        ("also this", 120, "also this"),
+        ("yes, but", 300, "yes, but"),
+        ("a\rn", 1, "an"),
+    ] {
+        let (at, said) = question(|at| {
+            at.wait(1_000);
+            for c in text.chars() {
+                at.wait(pause);
+                at.code(if c == '\r' { Code::Enter } else { Code::Char(c) });
+            }
+            at.wait(1_000);
+            at.repl.settle(at.now);
+        });
+        assert_eq!((at.repl.editor.text().as_str(), said), (written, None));
+    }
+}
+
+/// What is typed at this pace behind a question that was seen a second ago, after which these keys come.
+fn typed_at(text: &str, pause: u64, then: &[Code]) -> (At, Option<Verdict>) {
+    question(|at| {
+        at.wait(1_000);
+        for c in text.chars() {
+            at.wait(pause);
+            at.code(Code::Char(c));
+        }
+        at.wait(pause);
+        for code in then {
+            at.code(*code);
+        }
+    })
+}
+
+#[test]
+fn a_reason_is_written_at_the_pace_of_any_hand() {
+    for pause in [0, 8, 60, 150, 300, 1_000] {
+        let (at, said) = typed_at("rnot now", pause, &[Code::Enter]);
+        let no = Verdict::No("the user said no, and: not now".to_owned());
+        assert_eq!((said, at.repl.editor.text().as_str()), (Some(no), ""), "{pause}");
+    }
+    let (_, said) = typed_at("r", 50, &[Code::Enter]);
+    assert_eq!(said, Some(Verdict::No("the user said no".to_owned())));
+}
+
+#[test]
+fn a_message_that_begins_like_a_reason_is_still_there_to_be_sent() {
+    // Somebody begins to write while the question stands there unseen.
+    for text in ["remove it", "Remove it", "run yarn again"] {
+        let (at, said) = typed_at(text, 120, &[Code::Esc]);
+        assert_eq!((said, at.repl.editor.text().as_str()), (None, text));
+        assert!(at.repl.refusing().is_none());
+    }
+    // And before it answers anything, as ever.
+    let (at, said) = question(|at| {
+        at.wait(100);
+        at.write("remove it");
+    });
+    assert_eq!((said, at.repl.editor.text().as_str()), (None, "remove it"));
+    // The letter alone is none.
+    for key in [Code::Esc, Code::Backspace] {
+        let (at, said) = typed_at("r", 120, &[key]);
+        assert_eq!((said, at.repl.editor.text().as_str()), (None, ""));
+        assert!(at.repl.refusing().is_none());
+    }
+}
+
+#[test]
+fn a_reason_that_was_left_goes_on_with_the_same_letter_and_is_not_lost_with_another_answer() {
+    let no = |why: &str| Some(Verdict::No(format!("the user said no, and: {why}")));
+    let (_, said) = question(|at| {
+        at.wait(1_000);
+        at.write("r");
+        at.wait(400);
+        at.write("use make");
+        assert_eq!(at.code(Code::Esc), []);
+        assert!(at.repl.hint.is_some() && at.repl.editor.is_empty());
+        at.write("r instead");
+        at.code(Code::Enter);
+    });
+    assert_eq!(said, no("use make instead"));
+    let (mut at, said) = question(|at| {
+        at.wait(1_000);
+        at.write("r");
+        at.wait(400);
+        at.write("use make");
+        at.code(Code::Esc);
+        at.write("y");
+        at.wait(400);
+        at.repl.settle(at.now);
+    });
+    assert_eq!(said, Some(Verdict::Yes));
+    at.code(Code::Up);
+    assert_eq!(at.repl.editor.text(), "use make");
+}
+
+#[test]
+fn a_reason_whose_question_is_gone_is_what_is_being_written() {
+    let mut at = At::new();
+    {
+        let (gate, mut questions) = Asking::new(Rules::default());
+        let needs = [Need::Run {
+            command: "cargo test".to_owned(),
+        }];
+        let mut judged = Box::pin(gate.judge(Asked {
+            tool: "Bash",
+            description: "cargo test",
+            needs: &needs,
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(judged.as_mut().poll(&mut context).is_pending());
+        at.repl.ask(questions.try_recv().unwrap());
+        assert!(at.repl.question(at.now).is_some());
+        at.wait(1_000);
+        at.write("r");
+        at.wait(400);
+        at.write("not n");
+        // Whoever asked has gone.
+        drop(judged);
+    }
+    assert!(at.repl.question(at.now).is_none());
+    at.write("ow");
+    assert_eq!(at.repl.editor.text(), "not now");
+}
+
+#[test]
+fn keys_of_the_input_do_not_leave_while_a_reason_is_written() {
+    let (at, said) = question(|at| {
+        at.wait(1_000);
+        at.write("r");
+        at.wait(400);
+        at.write("use makes");
+        at.code(Code::Left);
+        assert_eq!(at.key(Key::ctrl('d')), []);
+        assert_eq!(at.key(Key::ctrl('g')), []);
+        assert_eq!(at.key(Key::ctrl('r')), []);
+        assert!(at.repl.editor.searching().is_none());
+        assert_eq!(at.repl.refusing().unwrap().typed(), "use make");
+    });
+    assert_eq!(said, None);
+    drop(at);
+}
+
+#[test]
+fn what_was_cleared_comes_back_with_up() {
+    for clear in [Key::plain(Code::Esc), Key::ctrl('c')] {
+        let mut at = At::new();
+        at.write("a long thought");
+        at.key(clear);
+        assert!(at.repl.editor.is_empty());
+        assert_eq!(at.repl.hint, Some("cleared · Up brings it back"));
+        at.code(Code::Up);
+        assert_eq!(at.repl.editor.text(), "a long thought");
+    }
+}
