@@ -144,11 +144,16 @@ pub enum Said {
 /// Reads what was sent.
 pub fn read(text: &str) -> Said {
     let trimmed = text.trim();
-    match trimmed {
-        "" => return Said::Nothing,
-        "exit" | "quit" => return Said::Command(Name::Exit, String::new()),
-        "continue" => return Said::Continue,
-        _ => {}
+    if trimmed.is_empty() {
+        return Said::Nothing;
+    }
+    // Many keyboards and habits begin a line with a capital.
+    let is = |word: &str| trimmed.eq_ignore_ascii_case(word);
+    if is("exit") || is("quit") {
+        return Said::Command(Name::Exit, String::new());
+    }
+    if is("continue") {
+        return Said::Continue;
     }
     if let Some(line) = trimmed.strip_prefix('!') {
         return match line.trim() {
@@ -164,10 +169,10 @@ pub fn read(text: &str) -> Said {
     if word.contains(['/', '.']) || word.is_empty() {
         return Said::Prompt(text.to_owned());
     }
-    let found = COMMANDS.iter().find(|entry| entry.word == word);
+    let found = COMMANDS.iter().find(|entry| entry.word.eq_ignore_ascii_case(word));
     match found {
         Some(entry) => Said::Command(entry.name, arguments.trim().to_owned()),
-        None if word == "quit" => Said::Command(Name::Exit, String::new()),
+        None if word.eq_ignore_ascii_case("quit") => Said::Command(Name::Exit, String::new()),
         None => Said::Unknown(word.chars().take(40).collect(), nearest(word)),
     }
 }
@@ -202,6 +207,23 @@ mod tests {
         for entry in COMMANDS {
             let text = format!(" /{} some words ", entry.word);
             assert_eq!(read(&text), Said::Command(entry.name, "some words".to_owned()));
+            let text = format!("/{} Some words", entry.word.to_uppercase());
+            assert_eq!(read(&text), Said::Command(entry.name, "Some words".to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_capital_changes_nothing_of_a_word_that_is_a_command() {
+        for (text, said) in [
+            ("Continue", Said::Continue),
+            (" CONTINUE\n", Said::Continue),
+            ("Exit", Said::Command(Name::Exit, String::new())),
+            ("QUIT ", Said::Command(Name::Exit, String::new())),
+            ("/Quit", Said::Command(Name::Exit, String::new())),
+            ("Continue, please", Said::Prompt("Continue, please".to_owned())),
+            ("/Frobnicate", Said::Unknown("Frobnicate".to_owned(), None)),
+        ] {
+            assert_eq!(read(text), said, "{text}");
         }
     }
 

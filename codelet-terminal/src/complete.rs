@@ -37,6 +37,7 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
 
 /// The commands that begin so, or hold it.
 pub fn commands(word: &str) -> Vec<Candidate> {
+    let word = &*word.to_lowercase();
     let rank = |entry: &&crate::command::Entry| !entry.word.starts_with(word);
     let mut found: Vec<_> = COMMANDS.iter().filter(|entry| entry.word.contains(word)).collect();
     found.sort_by_key(rank);
