@@ -33,8 +33,20 @@ const PARTING: Duration = Duration::from_millis(500);
 const PINNED_FILE: usize = 32 * 1024;
 
 /// Asks for the model of this name; what is waited for meanwhile goes to the other end.
-pub type Connect =
-    Box<dyn Fn(String, UnboundedSender<String>) -> LocalBoxFuture<'static, Result<Box<dyn Model>, String>>>;
+pub type Connect = Box<dyn Fn(String, UnboundedSender<String>) -> LocalBoxFuture<'static, Result<Found, String>>>;
+
+/// What was found under the name of a model.
+pub enum Found {
+    /// The model.
+    Model {
+        /// Who is asked.
+        model: Box<dyn Model>,
+        /// Where, without secrets.
+        address: String,
+    },
+    /// Nothing is changed unless the same is asked for again: why.
+    Held(String),
+}
 /// Writes a session to a file of this name; says what was written.
 pub type Export = Arc<dyn Fn(&str, &Session) -> Result<String, String> + Send + Sync>;
 /// Reads a file of the workspace, so many bytes at most.
@@ -480,7 +492,8 @@ impl<F: Front> Chat<F> {
         });
         let found = found.await;
         match found.done {
-            Some(Ok(model)) => {
+            Some(Ok(Found::Held(why))) => self.say(Role::Warning, &why),
+            Some(Ok(Found::Model { model, address })) => {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
                 let (name, window) = (profile.name.clone(), number(profile.window));
@@ -489,13 +502,13 @@ impl<F: Front> Chat<F> {
                     let meant = meant.map_or("/model lists those that are known".to_owned(), |meant| {
                         format!("did you mean {meant}?")
                     });
-                    self.say(Role::Good, &format!("From here on {name} is asked."));
+                    self.say(Role::Good, &format!("From here on {name} is asked at {address}."));
                     let told = format!(
                         "{name} is in no catalogue: a window of {window} tokens is assumed, and its price is not known; {meant}"
                     );
                     self.say(Role::Warning, &told);
                 } else {
-                    let told = format!("From here on {name} is asked; its window holds {window} tokens.");
+                    let told = format!("From here on {name} is asked at {address}; its window holds {window} tokens.");
                     self.say(Role::Good, &told);
                 }
             }

@@ -35,7 +35,7 @@ pub mod repl;
 pub mod screen;
 pub mod tty;
 
-pub use chat::{Attach, Attached, Connect, Export, Left, Lived, Reach, ReadFile};
+pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Reach, ReadFile};
 pub use live::{Edit, Outfit};
 
 use chat::Chat;

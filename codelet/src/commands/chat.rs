@@ -17,7 +17,7 @@ use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
 use codelet_mcp::Connected;
 use codelet_providers::vendor::Vendor;
-use codelet_providers::{Loading, catalogue, vendor};
+use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::{Attach, Attached, Edit, Left, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
+
+mod connection;
 
 /// Files whose names can be completed.
 const MOST_FILES: usize = 50_000;
@@ -113,7 +115,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
     let reach = Reach {
-        connect: connect(settings.clone(), equipment.reach),
+        connect: connection::connect(settings.clone(), equipment.reach),
         export: Arc::new(move |file: &str, session: &Session| export(file, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
         attach: attach(place.clone()),
@@ -257,37 +259,6 @@ fn usual_places(ports: &[u16]) -> String {
             None => port.to_string(),
         });
     told.collect::<Vec<_>>().join(", ")
-}
-
-/// Connects to the model of a name; the tools work for it from then on. Another vendor's is not asked at the address of
-/// the first.
-fn connect(settings: Settings, tools: codelet_tools::Reach) -> codelet_terminal::Connect {
-    Box::new(move |name, tell| {
-        let mut settings = settings.clone();
-        let vendor = |name: &str| name.split_once('/').map(|(vendor, _)| vendor.to_owned());
-        if vendor(&name) != vendor(&settings.model.value) {
-            settings.base_url.value = None;
-        }
-        settings.model.value = name;
-        let tools = tools.clone();
-        Box::pin(async move {
-            let mut is_told = false;
-            let mut waits = |loading: Loading| {
-                if !std::mem::replace(&mut is_told, true) {
-                    // Whoever has given up needs no word.
-                    let _ = tell.send(format!("{} (Esc gives up)", loading::words(&loading)));
-                }
-            };
-            match world::model(&settings, &mut waits).await {
-                Ok(model) => {
-                    tools.show_images(model.profile().sees_images);
-                    Ok(model)
-                }
-                Err(Failure::Told(why)) => Err(why),
-                Err(Failure::PipeClosed) => Err("the connection was closed".to_owned()),
-            }
-        })
-    })
 }
 
 /// Models of vendors whose key is set.

@@ -864,7 +864,7 @@ fn told(session: &mut dyn Session, times: usize) -> String {
 fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant() {
     everywhere(Vec::new, &[], |_, _, session| {
         session.say("/model anthropic/claude-sonet-4-5");
-        session.wait("From here on anthropic/claude-sonet-4-5 is asked.");
+        session.wait("From here on anthropic/claude-sonet-4-5 is asked at");
         let text = told(session, 1);
         assert!(
             text.contains("claude-sonet-4-5 is in no catalogue: a window of"),
@@ -872,7 +872,7 @@ fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant()
         );
         assert!(text.contains("; did you mean anthropic/claude-sonnet-4-5?"), "{text}");
         session.say("/model anthropic/nothing-of-the-kind");
-        session.wait("From here on anthropic/nothing-of-the-kind is asked.");
+        session.wait("From here on anthropic/nothing-of-the-kind is asked at");
         let text = told(session, 2);
         assert!(text.contains("; /model lists those that are known"), "{text}");
         session.say("exit");

@@ -1,0 +1,141 @@
+//! `/model`: another model in a session, and where it is asked.
+
+use crate::exit::Failure;
+use crate::settings::{From, Settings};
+use crate::{loading, world};
+use codelet_providers::Loading;
+use codelet_providers::vendor::{self, Vendor};
+use codelet_terminal::{Connect, Found};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// How far somebody has gone from the address that they gave.
+#[derive(Default)]
+struct Away {
+    /// The model that was asked for last, which is asked elsewhere.
+    wanted: Option<String>,
+    has_left: bool,
+}
+
+/// Connects to the model of a name; the tools work for it from then on. Another vendor's is not asked at the address that
+/// was given for the first: whoever gave one may not want the conversation to go anywhere else, so that is done only when
+/// the same is asked for again.
+pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connect {
+    let away = Rc::new(RefCell::new(Away::default()));
+    Box::new(move |name, tell| {
+        let mut settings = settings.clone();
+        let (tools, away) = (tools.clone(), Rc::clone(&away));
+        let is_elsewhere = is_elsewhere(&settings.model.value, &name);
+        let wanted = away.borrow_mut().wanted.take();
+        if is_elsewhere {
+            let is_new = !away.borrow().has_left && wanted.as_ref() != Some(&name);
+            if is_new && let Some(told) = held(&settings, &name) {
+                away.borrow_mut().wanted = Some(name);
+                return Box::pin(async { Ok(Found::Held(told)) });
+            }
+            settings.base_url.value = None;
+        }
+        settings.model.value = name;
+        Box::pin(async move {
+            let mut is_told = false;
+            let mut waits = |loading: Loading| {
+                if !std::mem::replace(&mut is_told, true) {
+                    // Whoever has given up needs no word.
+                    let _ = tell.send(format!("{} (Esc gives up)", loading::words(&loading)));
+                }
+            };
+            match world::model(&settings, &mut waits).await {
+                Ok(model) => {
+                    tools.show_images(model.profile().sees_images);
+                    away.borrow_mut().has_left = is_elsewhere;
+                    let address = address(&settings);
+                    Ok(Found::Model { model, address })
+                }
+                Err(Failure::Told(why)) => Err(why),
+                Err(Failure::PipeClosed) => Err("the connection was closed".to_owned()),
+            }
+        })
+    })
+}
+
+/// The vendor of a name, if there is one.
+fn vendor_of(name: &str) -> Option<&'static Vendor> {
+    name.split_once('/').and_then(|(vendor, _)| vendor::find(vendor))
+}
+
+/// Whether this model is not asked at the address that was given for the first one. Names without a known vendor are the
+/// server's own.
+fn is_elsewhere(first: &str, name: &str) -> bool {
+    let vendor = |name| vendor_of(name).map(|vendor| vendor.name);
+    vendor(first) != vendor(name)
+}
+
+/// What is told before an address is left that somebody gave. `None` where none was, or nobody could be asked elsewhere.
+fn held(settings: &Settings, name: &str) -> Option<String> {
+    let vendor = vendor_of(name)?;
+    let given = without_secrets(settings.base_url.value.as_deref()?);
+    if !vendor.keys.is_empty() && world::key(settings, vendor.name, vendor.keys).is_none() {
+        return None;
+    }
+    let from = match &settings.base_url.from {
+        From::CommandLine => "--base-url".to_owned(),
+        from => format!("base_url, {from}"),
+    };
+    let there = vendor.base_url;
+    Some(format!(
+        "Nothing is changed yet: {name} is not asked at {given} ({from}) but at {there}, where the whole conversation would go. \
+         The same command again does that."
+    ))
+}
+
+/// Where the model of these settings is asked.
+fn address(settings: &Settings) -> String {
+    let given = settings.base_url.value.as_deref();
+    let usual = vendor_of(&settings.model.value).map_or("", |vendor| vendor.base_url);
+    without_secrets(given.unwrap_or(usual))
+}
+
+/// An address without a name and password before the host, and without what stands behind the path.
+fn without_secrets(address: &str) -> String {
+    let address = address.trim();
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let mark = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{mark}{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_for_the_vendor_that_it_was_given_for() {
+        for (first, name, is) in [
+            ("anthropic/one", "anthropic/two", false),
+            ("anthropic/one", "openai/two", true),
+            ("a-model", "another-model", false),
+            ("qwen-of-ours/one", "llama-of-ours/two", false),
+            ("a-model", "openai/two", true),
+            ("openai/one", "a-model", true),
+        ] {
+            assert_eq!(is_elsewhere(first, name), is, "{first} {name}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_lets_somebody_in() {
+        for (given, shown) in [
+            ("http://127.0.0.1:7911", "http://127.0.0.1:7911"),
+            (
+                "https://me:secret@gate.example/v1?key=secret",
+                "https://gate.example/v1",
+            ),
+            ("https://me:sec@ret@gate.example/a@b#x", "https://gate.example/a@b"),
+            ("gate.example", "gate.example"),
+        ] {
+            assert_eq!(without_secrets(given), shown);
+        }
+    }
+}
