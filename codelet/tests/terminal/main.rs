@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod endings;
+mod kept;
 mod keys;
 mod lines;
 mod local;
