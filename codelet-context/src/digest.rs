@@ -101,12 +101,12 @@ fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>) -> S
     };
     // A change that was not made is told from one that was.
     let came = match (block.failed, block.refused) {
-        (true, _) => " · failed",
-        (_, true) => " · refused",
+        (true, _) => " (failed)",
+        (_, true) => " (refused)",
         _ => "",
     };
     match handle {
-        Some(handle) => format!("[{name} {handle}{came}]\n"),
+        Some(handle) => format!("[{name}{came} {handle}]\n"),
         None => format!("[{name}{came}]\n"),
     }
 }

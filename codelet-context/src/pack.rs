@@ -718,7 +718,7 @@ mod tests {
             assert_eq!(
                 (
                     text.contains("walnut"),
-                    text.contains("· failed"),
+                    text.contains("(failed)"),
                     text.contains("cherry")
                 ),
                 (has_old, has_old, true),
