@@ -1,30 +1,13 @@
 //! `Bash`: what a command prints, how it ends, and that nothing is left of it.
 
-use crate::trial::{Trial, block_on};
+use crate::trial::{Trial, block_on, free, interrupted, is_alive};
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Live, MOST};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-fn free() -> Trial {
-    Trial::with(Permission::All, |options| {
-        options.env = vec![(
-            "PATH".into(),
-            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into(),
-        )];
-    })
-}
-
 fn run(trial: &Trial, command: &str) -> String {
     trial.done("Bash", json!({"command": command}))
-}
-
-/// Whether a process with this number is alive.
-fn is_alive(pid: &str) -> bool {
-    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'),
-        Err(_) => false,
-    }
 }
 
 #[test]
@@ -206,79 +189,6 @@ fn a_background_job_does_not_hold_the_call() {
     assert!(is_alive(&printing));
     drop(trial);
     assert!(!is_alive(&pid) && !is_alive(&printing));
-}
-
-/// Starts a command, interrupts it when it says that it has begun, and gives its answer and how long it took to end.
-fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
-    let (sender, mut live) = tokio::sync::mpsc::channel(100);
-    let mut trial_live = Live::new("call".into(), sender);
-    let interrupt = trial.interrupt.clone();
-    let parameters =
-        codelet_context::message::Parameters::new(json!({"command": command}).as_object().unwrap().clone());
-    block_on(async {
-        let call = trial.tool("Bash").call(codelet_agent::tool::Call {
-            parameters: &parameters,
-            conversation: &trial.conversation,
-            live: std::mem::replace(&mut trial_live, Live::none()),
-            interrupt: interrupt.clone(),
-        });
-        let throw = async {
-            let mut seen = String::new();
-            while !seen.contains("begun") {
-                seen.push_str(&live.recv().await.unwrap().1);
-            }
-            interrupt.throw();
-            Instant::now()
-        };
-        let (output, thrown) = tokio::join!(call, throw);
-        (output.text.as_str().to_owned(), thrown.elapsed())
-    })
-}
-
-#[test]
-fn an_interrupt_ends_everybody_at_once() {
-    for (command, count) in [
-        ("sleep 1000 & echo $!; echo begun; wait", 1),
-        // Grandchildren.
-        (
-            "bash -c 'bash -c \"echo \\$\\$; exec sleep 1000\" & wait' & sleep 0.2; echo begun; wait",
-            1,
-        ),
-        // One that does not listen.
-        (
-            "trap '' TERM; echo $$; (trap '' TERM; echo $BASHPID; while :; do sleep 1; done) & sleep 0.2; echo begun; wait",
-            2,
-        ),
-        // In a session of its own, without a parent.
-        (
-            "setsid bash -c 'echo $$; exec sleep 1000' & sleep 0.2; echo begun; wait",
-            1,
-        ),
-        (
-            "(setsid bash -c 'echo $$; exec sleep 1000' &); sleep 0.2; echo begun; sleep 1000",
-            1,
-        ),
-        // And without the mark.
-        (
-            "(env -i setsid /bin/bash -c 'echo $$; exec sleep 1000' &); sleep 0.2; echo begun; sleep 1000",
-            1,
-        ),
-        ("cat /dev/zero & echo $!; echo begun; wait", 1),
-    ] {
-        let trial = free();
-        let (text, took) = interrupted(&trial, command);
-        let pids: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()))
-            .collect();
-        assert_eq!(pids.len(), count, "{command}: {}", &text[..text.len().min(300)]);
-        for pid in pids {
-            assert!(!is_alive(pid), "{command}: {pid} is left");
-        }
-        assert!(text.contains("[interrupted by the user"), "{text}");
-        // The bound is a tenth of a second; a busy machine gets a little more.
-        assert!(took < Duration::from_millis(250), "{command}: {took:?}");
-    }
 }
 
 #[test]

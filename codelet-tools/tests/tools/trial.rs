@@ -1,4 +1,6 @@
 //! A scratch folder with the tools of a session in it.
+// No file of tests uses all of it.
+#![allow(dead_code)]
 
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::{Permission, Rules};
@@ -7,10 +9,10 @@ use codelet_context::conversation::Conversation;
 use codelet_context::message::Parameters;
 use codelet_context::policy::CompactionConfig;
 use codelet_tools::{Options, all};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub struct Trial {
@@ -132,4 +134,48 @@ pub fn names(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Everything is permitted, and the usual programs are found.
+pub fn free() -> Trial {
+    Trial::with(Permission::All, |options| {
+        options.env = vec![(
+            "PATH".into(),
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into(),
+        )];
+    })
+}
+
+/// Whether a process with this number is alive.
+pub fn is_alive(pid: &str) -> bool {
+    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'),
+        Err(_) => false,
+    }
+}
+
+/// Starts a command, interrupts it when it says that it has begun, and gives its answer and how long it took to end.
+pub fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
+    let (sender, mut live) = tokio::sync::mpsc::channel(100);
+    let mut trial_live = Live::new("call".into(), sender);
+    let interrupt = trial.interrupt.clone();
+    let parameters = Parameters::new(json!({"command": command}).as_object().unwrap().clone());
+    block_on(async {
+        let call = trial.tool("Bash").call(Call {
+            parameters: &parameters,
+            conversation: &trial.conversation,
+            live: std::mem::replace(&mut trial_live, Live::none()),
+            interrupt: interrupt.clone(),
+        });
+        let throw = async {
+            let mut seen = String::new();
+            while !seen.contains("begun") {
+                seen.push_str(&live.recv().await.unwrap().1);
+            }
+            interrupt.throw();
+            Instant::now()
+        };
+        let (output, thrown) = tokio::join!(call, throw);
+        (output.text.as_str().to_owned(), thrown.elapsed())
+    })
 }
