@@ -127,11 +127,6 @@ pub fn is_ending(summary: &str, notice: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n')) && notice == NOTICE
 }
 
-/// Whether this is what the engine says at the end of a compacted view.
-pub(crate) fn is_notice(text: &str) -> bool {
-    text == NOTICE
-}
-
 /// Compacts a conversation. Deterministic, without a model, and it cannot fail: what could not be done is in the warnings.
 pub fn compact(history: &History, target: Target) -> Compaction {
     compact_with(history, &Options::new(target))
@@ -245,7 +240,7 @@ fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
         .messages
         .iter()
         .skip(history.messages().len())
-        .all(|message| is_engines_own(message));
+        .all(|message| is_notice(message));
     if same && notices {
         // At most a notice was added at the end; whoever leaves the conversation as it is, leaves it out.
         view.messages.truncate(history.messages().len());
@@ -268,7 +263,7 @@ fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
     }
 }
 
-fn is_engines_own(message: &Message) -> bool {
+fn is_notice(message: &Message) -> bool {
     message
         .parts
         .iter()

@@ -13,6 +13,7 @@ use crate::look;
 use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall};
 use crate::names::{self, Name};
 use crate::posing;
+use crate::todo;
 use crate::tokens;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -72,7 +73,7 @@ pub struct Block {
     pub refused: bool,
     /// A command printed it that only looks at files.
     pub look: bool,
-    /// A call that writes the list of what is to be done.
+    /// A call that writes all of the list of what is to be done.
     pub list: bool,
     /// For a call without a file, the lines that stand before any output of it; see [`crate::lead`].
     pub lead: Range<u32>,
@@ -107,11 +108,20 @@ pub struct Line {
 const POSES: u8 = 1 << 7;
 /// The bit that tells of a line that the call takes away from a file.
 const REMOVED: u8 = 1 << 6;
+/// The bit that tells of a line to which others of its block are alike but for numbers.
+const ALIKE: u8 = 1 << 5;
+/// So many lines of a block that are alike but for numbers say little one by one.
+const MANY_ALIKE: u32 = 8;
 
 impl Line {
     /// How many of its bytes are a line number in front of the line itself.
     pub fn prefix(&self) -> u8 {
-        self.front & !(POSES | REMOVED)
+        self.front & !(POSES | REMOVED | ALIKE)
+    }
+
+    /// Whether many lines of its block are alike to it but for numbers.
+    pub fn is_alike(&self) -> bool {
+        self.front & ALIKE != 0
     }
 
     /// Whether the call takes it away from a file.
@@ -242,7 +252,7 @@ impl Index {
                 if let Some(block) = self.blocks.last_mut() {
                     block.subject = arguments.subject && !block.lines.is_empty();
                     block.change = call.action.kind == ActionKind::Change;
-                    block.list = call.action.kind == ActionKind::Todo;
+                    block.list = call.action.kind == ActionKind::Todo && todo::is_whole(&call.parameters);
                     if !block.subject {
                         block.lead = lead::of(call, block, &self.lines[block.lines.start as usize..]);
                     }
@@ -324,6 +334,9 @@ impl Index {
         let last = self.lines.len() as u32;
         if let Some(block) = self.blocks.last_mut() {
             block.lines = first..last;
+        }
+        if matches!(kind, BlockKind::Command | BlockKind::Search | BlockKind::Other) && last - first > MANY_ALIKE {
+            mark_alike(text, &mut self.lines[first as usize..]);
         }
         self.count();
     }
@@ -611,6 +624,38 @@ fn is_numbered(text: &str) -> bool {
 /// How many bytes in front of a line are the sign of a diff: a changed line is the same line.
 fn diff_sign(line: &[u8]) -> usize {
     usize::from(matches!(line, [b'+' | b'-', b' ' | b'\t', _, ..]))
+}
+
+/// Marks the lines of a block to which many others are alike but for numbers: a log tells the same again and again.
+fn mark_alike(text: &str, lines: &mut [Line]) {
+    let shapes: Vec<u64> = lines
+        .iter()
+        .map(|line| shape(&text.as_bytes()[line.start as usize..][..usize::from(line.bytes)]))
+        .collect();
+    let mut counts: ByHash<u32> = ByHash::default();
+    for &shape in &shapes {
+        *counts.entry(shape).or_default() += 1;
+    }
+    for (line, shape) in lines.iter_mut().zip(shapes) {
+        if counts[&shape] >= MANY_ALIKE {
+            line.front |= ALIKE;
+        }
+    }
+}
+
+/// Hash of a line without its numbers, in whatever base: of words of letters and digits, the letters stay if no digit is
+/// among them.
+fn shape(line: &[u8]) -> u64 {
+    let mut words = [0_u8; LONGEST_LINE + 4];
+    let mut length = 0;
+    for word in line.chunk_by(|a, b| a.is_ascii_alphanumeric() == b.is_ascii_alphanumeric()) {
+        let is_number = word.iter().any(u8::is_ascii_digit);
+        let word = if is_number { b"0".as_slice() } else { word };
+        let end = (length + word.len()).min(words.len());
+        words[length..end].copy_from_slice(&word[..end - length]);
+        length = end;
+    }
+    hash::bytes(&words[..length])
 }
 
 /// Hash and length of a line with its white space collapsed.

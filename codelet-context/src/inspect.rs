@@ -2,7 +2,6 @@
 
 use crate::anchor::Anchor;
 use crate::body::Body;
-use crate::compact;
 use crate::hash;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall, ToolResult};
 use crate::tokens::{self, Tokens};
@@ -30,9 +29,9 @@ pub enum Kind {
     Reminders,
     /// What the user wrote.
     Prompts,
-    /// What a harness put in between.
+    /// What a harness put in between, and notices of the engine.
     Injected,
-    /// Summaries of earlier parts, and the notices that go with them.
+    /// Summaries of earlier parts.
     Summaries,
     /// What the model said.
     Answers,
@@ -86,10 +85,8 @@ impl Kind {
         match part {
             Part::Text(text) => match (text.origin, role) {
                 (Origin::Reminder(_), _) => Kind::Reminders,
-                (Origin::Injected, _) => Kind::Injected,
+                (Origin::Injected | Origin::Notice, _) => Kind::Injected,
                 (Origin::Summary, _) => Kind::Summaries,
-                (Origin::Notice, _) if compact::is_notice(text.body.as_str()) => Kind::Summaries,
-                (Origin::Notice, _) => Kind::Injected,
                 (Origin::Own, Role::System) => Kind::System,
                 (Origin::Own, Role::User) => Kind::Prompts,
                 (Origin::Own, Role::Assistant) => Kind::Answers,

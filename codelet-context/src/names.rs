@@ -111,9 +111,11 @@ fn is_file(run: &[u8]) -> bool {
         && run.iter().any(|b| b.is_ascii_alphabetic())
 }
 
-/// `tree-sitter`, `feature-flags`: terms, not dashes between words or rules.
+/// `tree-sitter`, `feature-flags`, `web-3`: terms, not dashes between words or rules.
 fn is_hyphenated(run: &[u8]) -> bool {
-    run.len() >= 8 && run[0].is_ascii_alphanumeric() && !run.windows(2).any(|two| two == b"--")
+    let is_numbered = run[0].is_ascii_alphabetic() && run.last().is_some_and(u8::is_ascii_digit);
+    let is_long = run.len() >= if is_numbered { 4 } else { 8 };
+    is_long && run[0].is_ascii_alphanumeric() && !run.windows(2).any(|two| two == b"--")
 }
 
 /// An identifier of four or more characters with an inner capital, underscore or digit, a long one, or a number of
@@ -196,6 +198,7 @@ mod tests {
             "reconfiguration",
             "1234",
             "tree-sitter",
+            "web-3",
         ] {
             assert!(!names(name).is_empty(), "{name}");
         }

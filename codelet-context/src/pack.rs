@@ -75,16 +75,6 @@ pub(crate) struct Choice {
 pub(crate) const GAP_BYTES: u32 = 4;
 /// Bytes of the header above commands that are listed without their output, with its line break.
 pub(crate) const LIST_BYTES: u32 = 6;
-/// What stands above the files that were left so, in the list of files.
-pub(crate) fn files_header(state: FileState) -> &'static str {
-    match state {
-        FileState::Read => "",
-        FileState::Edited => "[edited]\n",
-        FileState::Created => "[new]\n",
-        FileState::Deleted => "[deleted]\n",
-    }
-}
-
 /// A line with no chosen neighbour is charged this much more than its bytes: scattered lines cannot be read.
 const LONELY_BYTES: f32 = 20.0;
 /// What the assistant put into calls is worth more, line by line, than what tools printed.
@@ -101,6 +91,8 @@ const ASIDE_FACTOR: f32 = 0.5;
 const LOOK_FACTOR: f32 = 0.7;
 /// Outputs that are no live look at a file are worth less, line by line.
 const OUTPUT_FACTOR: f32 = 0.5;
+/// One of many lines that are alike but for numbers is worth this much of what it says: it hides the one that is not.
+const ALIKE_FACTOR: f32 = 0.2;
 /// A path is worth more than its names say: it is what the next call will need, letter for letter.
 const PATH_FACTOR: f32 = 2.0;
 /// Each pass takes the lines above a threshold, which falls by this factor from pass to pass …
@@ -113,6 +105,16 @@ const WORTH_FILLING: usize = 40;
 const WORTH_PART: usize = 200;
 /// A line that was covered by others may be needed once they are gone; this is what remains of its worth.
 const COVERED: f32 = 0.1;
+
+/// What stands above the files that were left so, in the list of files.
+pub(crate) fn files_header(state: FileState) -> &'static str {
+    match state {
+        FileState::Read => "",
+        FileState::Edited => "[edited]\n",
+        FileState::Created => "[new]\n",
+        FileState::Deleted => "[deleted]\n",
+    }
+}
 
 /// Chooses lines, and returns them as `render` writes them, in at most the task's bytes, with which they are.
 ///
@@ -238,7 +240,12 @@ impl<'a> Packer<'a> {
             for line in lines {
                 // What a change has taken away is nowhere any more, and would be taken for what stands there.
                 let is_gone = !block.failed && !block.refused && index.lines[line as usize].is_removed();
-                packer.factors[line as usize] = if is_gone { 0.0 } else { factor };
+                let alike = if index.lines[line as usize].is_alike() {
+                    ALIKE_FACTOR
+                } else {
+                    1.0
+                };
+                packer.factors[line as usize] = if is_gone { 0.0 } else { factor * alike };
                 if candidates.is_all() {
                     packer.bytes += u64::from(index.lines[line as usize].bytes);
                 }
@@ -725,6 +732,28 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn among_lines_that_are_alike_the_one_that_is_not_is_quoted() {
+        let log = |odd: usize| {
+            let lines = (0..200).map(|line| match line == odd {
+                true => String::from("14:02:07 ERROR checkout pool exhausted: 40/40 connections to ledger-db-2"),
+                false => format!(
+                    "14:02:{:02} INFO request req_{:x} served by node-{} in {} ms",
+                    line % 60,
+                    line * 7_919,
+                    line % 7,
+                    line * 37 % 400
+                ),
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let mut history = History::new();
+        run(&mut history, "kubectl logs checkout", &log(93));
+        run(&mut history, "kubectl logs ledger", &log(usize::MAX));
+        let text = quoted(&history, &[], 600);
+        assert!(text.contains("pool exhausted"), "{text}");
     }
 
     #[test]

@@ -87,6 +87,11 @@ impl TodoList {
     }
 }
 
+/// Whether a call of a todo tool says all of the list.
+pub(crate) fn is_whole(parameters: &Parameters) -> bool {
+    parameters.as_map().values().any(|value| list(value).is_some())
+}
+
 fn list(value: &Value) -> Option<Vec<(Option<String>, TodoItem)>> {
     let items: Vec<_> = match value {
         Value::Array(items) => items.iter().filter_map(item).take(MOST).collect(),

@@ -96,9 +96,16 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
         },
         Some(Does::Other) => Action::default(),
         None => by_shape(parameters)
+            .filter(|action| action.kind != ActionKind::Change || changes(tool, parameters))
             .or_else(|| by_name(tool, parameters))
             .unwrap_or_default(),
     }
+}
+
+/// Whether a tool whose parameters read like those of a change makes one, of a file that is here.
+fn changes(tool: &str, parameters: &Map<String, Value>) -> bool {
+    let tries = parameters.get("dry_run").or_else(|| parameters.get("dryRun"));
+    !names::only_looks(short(tool)) && !has_any(parameters, ELSEWHERE) && tries != Some(&Value::Bool(true))
 }
 
 fn fits(does: Does, parameters: &Map<String, Value>) -> bool {

@@ -1,15 +1,17 @@
 //! What is quoted: the lines of the older part that are most needed, as many as there is room for.
 
 use super::{Work, fate};
+use crate::body::Body;
 use crate::candidates::Candidates;
 use crate::digest;
 use crate::draft::{self, Draft};
 use crate::history::History;
+use crate::index::Block;
 use crate::message::Part;
 use crate::outcome::{Facts, FileState};
 use crate::pack::{self, Choice, Task, Use};
 use crate::recall::Handle;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Which lines the next compaction of this history should look at, with so many bytes for those that are quoted, if these are
 /// the ones that it would look at now.
@@ -98,6 +100,7 @@ impl Work<'_> {
                 largest[unit] = Some(self.archive.keep(body, tool, draft::REASON));
             }
         }
+        self.join_outputs(&may_be_quoted, uses, &mut largest);
         let states: HashMap<&str, FileState> = facts.files.iter().map(|file| (&*file.path, file.state)).collect();
         let units = digest::units(
             index,
@@ -118,5 +121,26 @@ impl Work<'_> {
             candidates: candidates.as_deref(),
         };
         pack::choose(&task, |taken| digest::render(index, &units, taken))
+    }
+
+    /// Units whose output is in several texts are known by all of them together.
+    fn join_outputs(&mut self, may_be_quoted: &[bool], uses: &[Use], handles: &mut [Option<Handle>]) {
+        let index = self.history.index();
+        // In their order, since the archive gives longer handles to what comes later.
+        let mut outputs: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        let is_output = |block: &Block| block.call.is_some() && !block.text.is_empty();
+        for (number, pair) in (1..).zip(index.blocks.windows(2)) {
+            let [before, block] = pair else { continue };
+            let unit = block.unit(number);
+            let is_one_more = is_output(before) && is_output(block) && before.call == block.call;
+            if is_one_more && may_be_quoted[unit] && uses[number] == Use::Choose {
+                let texts = outputs.entry(unit).or_insert_with(|| vec![before.text.as_str()]);
+                texts.push(block.text.as_str());
+            }
+        }
+        for (unit, texts) in outputs {
+            let whole = Body::new(texts.join("\n"));
+            handles[unit] = Some(self.archive.keep(&whole, "tool", draft::REASON));
+        }
     }
 }

@@ -263,7 +263,8 @@ impl Conversation {
         for handle in self.view.archive.since(kept) {
             self.removed_by.insert(handle.clone(), edit);
         }
-        if !self.edits.iter().any(|edit| edit.is_undone) {
+        let is_undone = |edit: usize| self.edits.get(edit).is_some_and(|edit| edit.is_undone);
+        if !self.removed_by.values().any(|&by| is_undone(by)) {
             return;
         }
         let mut shown = Archive::default();

@@ -317,6 +317,17 @@ pub(super) fn by_words(name: &str) -> Option<Does> {
     (words.iter().any(|word| nouns.contains(word)) && words.iter().all(is_known)).then_some(does)
 }
 
+/// Whether a name begins with a word for looking at something, or trying it: `lint_file`, `preview_edit`.
+pub(super) fn only_looks(name: &str) -> bool {
+    const LOOKS: &[&str] = &[
+        "analyse", "analyze", "ask", "check", "compare", "diff", "explain", "inspect", "lint", "preview", "review",
+        "show", "simulate", "test", "upload", "validate", "verify",
+    ];
+    let words = words(name);
+    let first = words.first().is_some_and(|word| LOOKS.contains(&word.as_str()));
+    first || words.iter().any(|word| word == "preview")
+}
+
 /// The words of a name in small letters: `getFileContents`, `get_file_contents`, `get-file-contents`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();

@@ -148,8 +148,16 @@ pub(crate) fn success(object: &Map<String, Value>) -> Option<bool> {
 pub(crate) fn has_error(object: &Map<String, Value>) -> bool {
     object.get("error").is_some_and(|error| match error {
         Value::Null | Value::Bool(false) => false,
-        Value::String(error) => !error.is_empty(),
-        _ => true,
+        Value::Bool(true) => true,
+        Value::Number(code) => code.as_f64() != Some(0.0),
+        Value::String(error) => {
+            let error = error.trim().trim_end_matches('.');
+            !["", "none", "no error", "null"]
+                .iter()
+                .any(|none| error.eq_ignore_ascii_case(none))
+        }
+        Value::Array(errors) => !errors.is_empty(),
+        Value::Object(error) => !error.is_empty(),
     })
 }
 
