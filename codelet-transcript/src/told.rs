@@ -73,9 +73,15 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
         // The file itself says what is what.
         return false;
     }
+    let prompt = messages.iter().position(Message::is_prompt);
     mark_blocks(messages);
-    mark_openings(messages);
+    // First, as what came of an action is nothing that the user says behind an opening.
     mark_observations(messages);
+    mark_openings(messages);
+    if let Some(first) = prompt.filter(|_| !messages.iter().any(Message::is_prompt)) {
+        // Somebody has asked for all this, and nothing else is left that could be it.
+        texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
+    }
     let is_compacted = mark_endings(messages);
     if is_compacted {
         *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
@@ -129,11 +135,15 @@ fn is_unmarked(part: &Part) -> bool {
     !matches!(part, Part::Text(text) if text.origin != Origin::Own)
 }
 
-fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
+fn texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
     message.parts.iter_mut().filter_map(|part| match part {
-        Part::Text(text) if text.origin == Origin::Own => Some(text),
+        Part::Text(text) => Some(text),
         _ => None,
     })
+}
+
+fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
+    texts(message).filter(|text| text.origin == Origin::Own)
 }
 
 fn mark_blocks(messages: &mut [Message]) {
@@ -163,35 +173,59 @@ fn mark_blocks(messages: &mut [Message]) {
 /// Marks what a harness has said before anything was done. Only where the user says something too, so that no
 /// conversation is without a prompt; and at the head it stays whatever it is taken for.
 fn mark_openings(messages: &mut [Message]) {
-    let is_ack = |message: Option<&Message>| {
-        let is_short = |message: &Message| message.calls().next().is_none() && words(message) <= ACKNOWLEDGEMENT;
-        message.is_some_and(|message| message.role == Role::Assistant && is_short(message))
+    let openings = openings(messages);
+    let is_other = |at: usize, place: usize, part: &Part| {
+        matches!(part, Part::Text(text) if text.origin == Origin::Own) && !openings.contains(&(at, place))
     };
-    let (mut found, mut has_prompt) = (Vec::new(), false);
-    let mut in_head = true;
-    for at in 0..messages.len() {
-        let message = &messages[at];
-        in_head &= message.role != Role::Assistant || is_ack(Some(message));
-        if message.role != Role::User {
-            continue;
-        }
-        for (place, part) in message.parts.iter().enumerate() {
-            let Part::Text(text) = part else { continue };
-            if text.origin != Origin::Own {
-                continue;
-            }
-            if in_head && !has_prompt && is_opening(text.body.as_str(), is_ack(messages.get(at + 1))) {
-                found.push((at, place));
-            } else {
-                has_prompt |= !is_block(text.body.as_str());
-            }
-        }
-    }
-    for (at, place) in found.into_iter().filter(|_| has_prompt) {
+    let mut users = messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| message.role == Role::User);
+    let has_prompt = users.any(|(at, message)| {
+        let mut parts = message.parts.iter().enumerate();
+        parts.any(|(place, part)| is_other(at, place, part))
+    });
+    for (at, place) in openings.into_iter().filter(|_| has_prompt) {
         if let Part::Text(text) = &mut messages[at].parts[place] {
             inject(text);
         }
     }
+}
+
+/// Where the texts stand that a harness has begun with: message and part. What was answered is what a user has said, if
+/// the reply does not only acknowledge the words that a harness is known for.
+fn openings(messages: &[Message]) -> Vec<(usize, usize)> {
+    let (mut found, mut waiting) = (Vec::new(), Vec::new());
+    for (at, message) in messages.iter().enumerate() {
+        if message.role == Role::Assistant && (!waiting.is_empty() || !is_acknowledgement(message)) {
+            break;
+        }
+        for (place, part) in message.parts.iter().enumerate() {
+            let Part::Text(text) = part else { continue };
+            if message.role != Role::User || text.origin != Origin::Own {
+                continue;
+            }
+            let text = text.body.as_str().trim();
+            if is_known_opening(text) && messages.get(at + 1).is_some_and(is_acknowledgement) {
+                found.append(&mut waiting);
+                found.push((at, place));
+            } else if is_block(text) || is_instructions(text) {
+                waiting.push((at, place));
+            } else {
+                found.append(&mut waiting);
+                return found;
+            }
+        }
+    }
+    found
+}
+
+/// Whether a reply does nothing and says little.
+fn is_acknowledgement(message: &Message) -> bool {
+    message.role == Role::Assistant
+        && message.calls().next().is_none()
+        && words(message) <= ACKNOWLEDGEMENT
+        && !is_action(message)
 }
 
 /// Bytes of the words in a message.
@@ -203,23 +237,26 @@ fn words(message: &Message) -> usize {
     texts.sum()
 }
 
-/// Whether all of a text has the form that a harness gives to the first one. Where that is only how it begins, the reply
-/// must do no more than acknowledge it.
-fn is_opening(text: &str, is_acknowledged: bool) -> bool {
-    let text = text.trim();
-    let line = text.lines().next().unwrap_or_default();
-    // Codex.
-    let is_instructions = line.starts_with("# AGENTS.md instructions")
-        && text.contains("<INSTRUCTIONS>")
-        && text.ends_with("</INSTRUCTIONS>");
+/// Whether a text is the instructions of a project in the frame that Codex gives them.
+fn is_instructions(text: &str) -> bool {
+    text.starts_with("# AGENTS.md instructions") && text.contains("<INSTRUCTIONS>") && text.ends_with("</INSTRUCTIONS>")
+}
+
+/// Whether a text begins in the words in which a harness always begins. People may begin so too, so the reply has to show
+/// that it was nothing to do.
+fn is_known_opening(text: &str) -> bool {
+    // Some put all of it into a tag.
+    let text = match text.split_once('\n') {
+        Some((tag, inside)) if tag.starts_with('<') && is_block(text) => inside,
+        _ => text,
+    };
+    let line = text.trim_start().lines().next().unwrap_or_default();
     // Gemini CLI and those that come from it.
-    let is_setting_up =
-        line.starts_with("This is the ") && line.contains(". We are setting up the context for our chat");
-    // Aider.
-    let has_files = line.starts_with("I have *added these files to the chat*")
+    line.starts_with("This is the ") && line.contains(". We are setting up the context for our chat")
+        // Aider.
+        || line.starts_with("I have *added these files to the chat*")
         || line.starts_with("Here are summaries of some files present in my git repo")
-        || line.starts_with("Here are some READ ONLY files, provided for your reference");
-    is_block(text) || is_instructions || is_acknowledged && (is_setting_up || has_files)
+        || line.starts_with("Here are some READ ONLY files, provided for your reference")
 }
 
 fn inject(text: &mut Text) {

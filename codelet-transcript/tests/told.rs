@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use codelet_transcript::read;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn prompts(messages: &[Value]) -> Vec<usize> {
@@ -199,6 +200,71 @@ fn what_a_harness_opens_a_conversation_with_is_no_prompt() {
         assert_eq!(prompts(&[user(text), model("Done.")]), [0], "{text}");
         let later = [user("Mend the parser."), model("Done."), user(text), model("I see.")];
         assert_eq!(prompts(&later), [0, 2], "{text}");
+    }
+}
+
+#[test]
+fn a_block_that_was_answered_stays_a_prompt() {
+    let info = "<user_info>\nI am Bob; deploy only from branch walnut-7.\n</user_info>";
+    let rules = "<user_instructions>\nNever touch src/api.rs.\n</user_instructions>";
+    let agents = "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>";
+    for reply in [
+        "Understood.",
+        "Got it. Thanks for the context!",
+        "I will. What shall I do?",
+    ] {
+        for text in [info, rules, agents] {
+            let talk = [user(text), model(reply), user(info), model("Got it."), user("Mend it.")];
+            assert_eq!(prompts(&talk), [0, 2, 4], "{text}");
+            let talk = [user(text), user(text), model(reply), user("Mend it.")];
+            assert_eq!(prompts(&talk), [0, 1, 3], "{text}");
+        }
+    }
+    // Behind what a harness is known to begin with, with or without a tag around it.
+    let setting_up = format!("This is the Gemini CLI. We are setting up the context for our chat.\n{TREE}");
+    let tagged = format!("<session_context>\n{setting_up}\n</session_context>");
+    for opening in [setting_up, tagged] {
+        let head = [user(opening), model("Got it. Thanks for the context!"), user(info)];
+        let answered = [&head[..], &[model("Got it."), user("Mend it.")]].concat();
+        assert_eq!(prompts(&answered), [2, 4]);
+        assert_eq!(prompts(&[&head[..], &[user("Mend it."), model("Done.")]].concat()), [3]);
+        assert_eq!(prompts(&[&[user(info)], &head[..], &[user("Mend it.")]].concat()), [4]);
+        assert_eq!(prompts(&head), [2]);
+        // What was done at once is no acknowledgement.
+        assert_eq!(prompts(&[head[0].clone(), model(BASH), user("Stop.")])[0], 0);
+    }
+}
+
+#[test]
+fn a_task_in_the_tag_of_a_harness_stays_a_prompt_whatever_is_observed() {
+    let observed = |n: usize| json!(format!("<returncode>{n}</returncode>\n<output>\na.rs\n</output>"));
+    let mut messages = run(14, BASH, observed);
+    messages[0] = user("<user_instructions>\nMend the parser.\n</user_instructions>");
+    assert_eq!(prompts(&messages), [0]);
+    // The task may stand where nothing shows it.
+    assert_eq!(prompts(&messages[1..]), [1]);
+}
+
+proptest! {
+    #[test]
+    fn a_conversation_in_which_something_was_asked_keeps_a_prompt(
+        said in prop::collection::vec((any::<bool>(), 0..12_usize, any::<bool>()), 1..24),
+    ) {
+        let info = "<user_info>\nx\n</user_info>";
+        let setting_up = format!("This is the Gemini CLI. We are setting up the context for our chat.\n{TREE}");
+        let observed = "<returncode>0</returncode>\n<output>\na\n</output>";
+        let texts = [info, &setting_up, observed, observed, "OBSERVATION:\na", "OUT:\na", "Mend it.",
+            "# AGENTS.md instructions\n<INSTRUCTIONS>\n</INSTRUCTIONS>", "<environment_details>\n</environment_details>"];
+        let messages: Vec<Value> = said.iter().map(|(is_user, n, is_list)| {
+            let text = texts[n % texts.len()];
+            match (is_user, is_list) {
+                (true, true) => user(json!([{"type": "text", "text": text}, {"type": "text", "text": info}])),
+                (true, false) => user(text),
+                (false, true) => model(BASH),
+                (false, false) => model("Got it."),
+            }
+        }).collect();
+        prop_assert_eq!(prompts(&messages).is_empty(), !said.iter().any(|(is_user, ..)| *is_user));
     }
 }
 
