@@ -1,8 +1,9 @@
 //! The exit status that a harness states in the text of a command's result.
 //!
 //! Requests have no field for it, so agents write it before or behind what the command printed, each in its own words. A
-//! program prints what it likes, too. So what counts is what stands in the frame that the harness puts around the output:
-//! in its first or last lines. A line that stands for itself (`Exit code 1`) counts only as the very first or last one.
+//! program prints what it likes, too. So only what stands around the output can count, in the first or last lines; a line
+//! that stands for itself (`Exit code 1`) only as the very first or last one. Which of these the harness writes, the other
+//! results of the file show (`manner`).
 
 use serde_json::{Map, Value};
 
@@ -54,40 +55,73 @@ const BELOW: [&str; 8] = [
 /// How a line begins behind which an output follows.
 const OUTPUT: [&str; 4] = ["Output:", "Command output:", "Stdout:", "Wall time:"];
 
+/// How lines begin, above an output, that tell how the run went. A harness that writes them and knows the status says it
+/// there.
+const RUN: [&str; 7] = [
+    "Chunk ID:",
+    "Wall time:",
+    "Duration:",
+    "Process running ",
+    "Original token count:",
+    "Command executed",
+    "Command execution",
+];
+
+/// Where and in which shape a status is stated. A harness states every one in the same, whatever words it has for a
+/// failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// `<exit_code>1</exit_code>`
+    TagAbove,
+    TagBelow,
+    /// `Exit code: 1`
+    LineAbove,
+    LineBelow,
+    /// `[Command finished with exit code 1]`
+    SquareBelow,
+    /// `<command with shellId: 4 completed with exit code 1>`
+    AngleBelow,
+    /// `Exit Code: 1` at the end of a block of fields, one a line.
+    Field,
+}
+
 /// A status that was found.
-#[derive(Clone, Copy)]
-struct Stated {
-    status: i64,
-    /// Other words of the harness stand around it, which no program prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stated {
+    pub(crate) status: i64,
+    pub(crate) form: Form,
+    /// Other words stand around it that hardly any program prints.
     is_framed: bool,
 }
 
-/// The exit status that the harness states in the result of a command; `None` where it states none. A command that prints
-/// a status itself (`; echo "exit code: $?"`) leaves nothing to a line that stands for itself.
-pub(crate) fn exit_status(text: &str, command: &str) -> Option<i64> {
+/// What may be the exit status that the harness states in the result of a command, above the output and below it. A
+/// command that prints a status itself (`; echo "exit code: $?"`) leaves nothing to a line that stands for itself.
+pub(crate) fn stated(text: &str, command: &str) -> Vec<Stated> {
     let text = text.trim();
-    if text.starts_with('{') && text.ends_with('}') {
-        return serde_json::from_str(text).ok().as_ref().and_then(of_object);
-    }
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first: Vec<&str> = lines().take(MOST_LINES).collect();
-    let last: Vec<&str> = text
-        .rsplit('\n')
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .take(MOST_LINES)
-        .collect();
-    let is_told = |stated: &Stated| stated.is_framed || !prints_one(command);
-    let above = above(&first).filter(is_told);
-    let below = below(&last, first.first()?).filter(is_told);
-    match (above, below) {
-        (Some(above), Some(below)) if above.is_framed == below.is_framed => {
-            // One of them is the program's. A harness that has only failures to tell says nothing of a success.
-            Some(if above.status == 0 { below.status } else { above.status })
-        }
-        (Some(one), Some(other)) => Some(if one.is_framed { one.status } else { other.status }),
-        (one, other) => one.or(other).map(|stated| stated.status),
-    }
+    let first: Vec<&str> = ends(text.split('\n'));
+    let last: Vec<&str> = ends(text.rsplit('\n'));
+    let Some(top) = first.first() else { return Vec::new() };
+    let above = above(&first);
+    let is_open = above.is_none() && tells_of_the_run(&first);
+    let below = below(&last, top).filter(|below| !(is_open && below.form == Form::LineBelow));
+    let found = above.into_iter().chain(below);
+    found
+        .filter(|stated| stated.is_framed || !prints_one(command))
+        .collect()
+}
+
+/// The first lines from one end that say anything.
+fn ends<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let lines = lines.map(str::trim).filter(|line| !line.is_empty());
+    lines.take(MOST_LINES).collect()
+}
+
+/// Whether the first lines are a harness's that say how the run went, up to the output or to a program that runs on.
+fn tells_of_the_run(lines: &[&str]) -> bool {
+    let frame = lines.iter().take_while(|line| begins(line, &ABOVE)).count();
+    let (frame, rest) = lines.split_at(frame);
+    let ends = rest.first().is_some_and(|line| begins(line, &OUTPUT));
+    frame.iter().any(|line| line.starts_with("Process running ")) || ends && frame.iter().any(|line| begins(line, &RUN))
 }
 
 /// The exit status beside what was printed, in an object that is a whole result.
@@ -128,28 +162,28 @@ fn prints_one(command: &str) -> bool {
 }
 
 fn above(lines: &[&str]) -> Option<Stated> {
-    let framed = |status| Stated {
-        status,
-        is_framed: true,
+    let found = |form, status, is_framed| {
+        Some(Stated {
+            status,
+            form,
+            is_framed,
+        })
     };
     let after_tags = lines.iter().find(|line| !is_opening(line));
     if let Some(status) = after_tags.and_then(|line| tagged(line)) {
-        return Some(framed(status));
+        return found(Form::TagAbove, status, true);
     }
     for (index, line) in lines.iter().enumerate() {
         if let Some(status) = statement(line) {
             let is_followed = lines.get(index + 1).is_some_and(|next| begins(next, &OUTPUT));
-            return Some(Stated {
-                status,
-                is_framed: index > 0 || is_followed,
-            });
+            return found(Form::LineAbove, status, index > 0 || is_followed);
         }
         if !begins(line, &ABOVE) {
             break;
         }
         let sentence = line.rsplit_once(". ").and_then(|(_, sentence)| statement(sentence));
         if let Some(status) = sentence {
-            return Some(framed(status));
+            return found(Form::LineAbove, status, true);
         }
     }
     None
@@ -157,27 +191,34 @@ fn above(lines: &[&str]) -> Option<Stated> {
 
 /// Looks from the last line upwards.
 fn below(lines: &[&str], first: &str) -> Option<Stated> {
-    let framed = |status| Stated {
+    let found = |form, is_framed, status| Stated {
         status,
-        is_framed: true,
+        form,
+        is_framed,
     };
     let is_block = begins(first, &BLOCK);
     let mut is_framed = false;
     let mut is_inside = false;
     for line in lines {
         if let Some(status) = tagged(line) {
-            return Some(framed(status));
+            return Some(found(Form::TagBelow, true, status));
         }
-        let inner = [('[', ']'), ('<', '>')]
+        let inner = [('[', ']', Form::SquareBelow), ('<', '>', Form::AngleBelow)]
             .into_iter()
-            .find_map(|(open, close)| line.strip_prefix(open)?.strip_suffix(close));
+            .find_map(|(open, close, form)| Some((line.strip_prefix(open)?.strip_suffix(close)?, form)));
+        if let Some((status, form)) = inner.and_then(|(inner, form)| Some((statement(inner)?, form))) {
+            return Some(found(form, true, status));
+        }
         match inner {
-            Some(inner) if statement(inner).is_some() => return statement(inner).map(framed),
             // `[Current working directory: /work]`, `<cwd>/work</cwd>`
-            Some(inner) if line.starts_with('[') && inner.contains(": ") || is_element(line) => {}
+            Some((inner, Form::SquareBelow)) if inner.contains(": ") => {}
+            Some(_) if is_element(line) => {}
             Some(_) if line.starts_with("</") => is_inside = true,
             None if is_block && begins(line, &BELOW) => is_framed = true,
-            None if !is_inside => return statement(line).map(|status| Stated { status, is_framed }),
+            None if !is_inside => {
+                let form = if is_block { Form::Field } else { Form::LineBelow };
+                return statement(line).map(|status| found(form, is_framed, status));
+            }
             _ => return None,
         }
     }
@@ -267,123 +308,5 @@ fn statement(line: &str) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use proptest::prelude::*;
-
-    fn check(text: &str, status: Option<i64>) {
-        assert_eq!(exit_status(text, "make"), status, "{text}");
-    }
-
-    #[test]
-    fn a_status_is_read_in_the_words_of_each_harness() {
-        check("FAIL\npkg\nExit code 1\n\n<cwd>/x</cwd>", Some(1));
-        check("Exit code 2\nmake: *** [all] Error 2", Some(2));
-        check(
-            "Exit code: 0\n\nCommand output:\n\n```\nok\n```\n\nCommand completed in 12 ms.",
-            Some(0),
-        );
-        check("1 failed\n[The command completed with exit code 1.]", Some(1));
-        check(
-            "x\n[The command completed with exit code 3.]\n[Current working directory: /w]\n[Python interpreter: /p]\n\
-             [Command finished with exit code 3]",
-            Some(3),
-        );
-        check(
-            "x\n[The command completed with exit code 4.]\n[Current working directory: /w]",
-            Some(4),
-        );
-        check("Command executed in terminal. Exit code: 1\nOutput:\n1 failed", Some(1));
-        check(
-            "Command executed in terminal within working directory '/w'. Command execution was not successful, inspect \
-             the cause.\nExit code: 101\nOutput:\nx",
-            Some(101),
-        );
-        check("1 failed\nCommand exited with code 1", Some(1));
-        check("1 failed\n\nCommand failed with exit code 1.", Some(1));
-        check(
-            "Command \"cargo test\" failed with exit code 101.\n\n```\nx\n```",
-            Some(101),
-        );
-        check("<returncode>1</returncode>\n<output>\nx\n</output>", Some(1));
-        check("<output>\nx\n</output>\n<exit_code>7</exit_code>", Some(7));
-        check("<result>\n<exit_code>0\n<output>x</output>\n</result>", Some(0));
-        check(
-            "Chunk ID: a\nWall time: 1 seconds\nProcess exited with code 2\nOutput:\nx",
-            Some(2),
-        );
-        check("x\n<command with shellId: 4 completed with exit code -1>", Some(-1));
-        check("x\n(exit code: 137)", Some(137));
-        let block = |code: &str| {
-            format!(
-                "Command: pytest\nDirectory: (root)\nStdout: 1 failed\nStderr: (empty)\nError: (none)\nExit Code: {code}\n\
-                 Signal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 48211"
-            )
-        };
-        check(&block("1"), Some(1));
-        check(&block("0"), Some(0));
-        check(&block("(none)"), None);
-        check("Output: x\nExit Code: 1\nProcess Group PGID: 7", Some(1));
-    }
-
-    #[test]
-    fn an_object_states_it_beside_what_was_printed() {
-        check(r#"{"output":"--- FAIL","exitCode":1}"#, Some(1));
-        check(r#"{"returncode": 0, "stdout": "", "stderr": ""}"#, Some(0));
-        check(r#"{"output":"x","metadata":{"exit_code":2}}"#, Some(2));
-        check(r#"{"status":1,"stdout":"x"}"#, Some(1));
-        check(r#"{"status":404,"text":"x"}"#, None);
-        check(r#"{"exitCode":1}"#, None);
-        check(r#"{"output":"x","exitCode":"1"}"#, None);
-    }
-
-    #[test]
-    fn a_line_of_the_program_does_not_pose() {
-        check("one\nExit code: 1\ntwo", None);
-        check("one\n[The command completed with exit code 1.]\ntwo", None);
-        check(
-            "Command: x\nStdout: a\nExit Code: 1\nb\nExit Code: 0\nSignal: (none)",
-            Some(0),
-        );
-        check("a\nExit Code: 1\nSignal: (none)", None);
-        check("web-1 exited with code 0", None);
-        check("error Command failed with exit code 1.\ninfo Visit", None);
-        check(" ELIFECYCLE  Command failed with exit code 1.", None);
-        check("<output>\nExit code: 1\n</output>", None);
-        check("Exit code: many", None);
-        check("the exit code 0", None);
-        check("Exit code: 0\nWall time: 1 s\nOutput:\nx\nExit code 1", Some(0));
-        check("Exit code: 0\nx\nExit code 1", Some(1));
-        check("x\nExit code 1\n[Command finished with exit code 0]", Some(0));
-        check("", None);
-    }
-
-    #[test]
-    fn a_status_that_the_command_prints_itself_is_not_the_harness_s() {
-        assert_eq!(exit_status("x\nexit code: 1", "make; echo \"exit code: $?\""), None);
-        let framed = "exit code: 1\n[The command completed with exit code 0.]";
-        assert_eq!(exit_status(framed, "make; echo \"exit code: $?\""), Some(0));
-    }
-
-    proptest! {
-        #[test]
-        fn what_stands_in_the_middle_never_decides(
-            middle in "[ -~\n]{0,80}", code in -9_i64..300,
-            form in prop::sample::select(vec!["Exit code: 1", "[The command completed with exit code 1.]", "<exit_code>1</exit_code>",
-                "Command exited with code 1", "Exit Code: 1\nSignal: (none)"]),
-        ) {
-            let lines = "plain line\n".repeat(MOST_LINES);
-            let text = format!("{lines}{middle}\n{form}\n{middle}\n{lines}");
-            prop_assert_eq!(exit_status(&text, "make"), None);
-            let framed = format!("{text}[The command completed with exit code {code}.]");
-            prop_assert_eq!(exit_status(&framed, "make"), Some(code));
-        }
-
-        #[test]
-        fn no_text_breaks_it(text in "([<\\[{]|exit code|: |[0-9]{1,2}|with |exited |\n|[>\\]}/]|é|\\PC){0,30}") {
-            exit_status(&text, "");
-        }
-    }
-}
+#[path = "exit_status/tests.rs"]
+mod tests;

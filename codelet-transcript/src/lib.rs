@@ -40,6 +40,7 @@ mod gemini;
 pub mod ids;
 mod lines;
 mod maker;
+mod manner;
 mod mini_swe_agent;
 mod node;
 mod objects;

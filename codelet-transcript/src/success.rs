@@ -1,16 +1,18 @@
 //! What is known of the success of tools when a whole conversation has been read.
 //!
 //! A flag says that the tool worked, and for a command that is not whether the program did: many harnesses send the same
-//! flag with every result, and the exit status in the text. What the file said is written back as it was.
+//! flag with every result, and the exit status in the text. What the file said is written back as it was. What counts of a
+//! text, and against a flag, is in `docs/decisions/0020-statuses-in-text.md`.
 
-use crate::exit_status::{exit_status, of_object};
+use crate::exit_status::of_object;
 use crate::extra::marked;
 use crate::format::Format;
 use crate::gemini::answer;
+use crate::manner::{Manner, manners};
 use crate::objects;
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// On an answer whose success is known from elsewhere: what its own field said.
@@ -24,16 +26,14 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
     // Elsewhere what is known comes from a status already, and only what is missing is looked for.
     let is_flag = matches!(format, Format::Anthropic | Format::QwenCode | Format::Corpus);
     let is_in_text = matches!(format, Format::Anthropic | Format::Openai | Format::Responses);
-    let tools = if is_in_text {
-        answering_in_objects(messages)
-    } else {
-        HashMap::new()
-    };
+    let manners = manners(messages);
+    // Whose flags tell a command that failed from one that did not, says so by them.
+    let are_statuses = is_flag && flags_a_command(messages);
     let mut calls: HashMap<Arc<str>, Called> = HashMap::new();
     for message in messages {
         for part in &mut message.parts {
             match part {
-                Part::ToolCall(call) => drop(calls.insert(call.id.clone(), Called::of(call, &tools))),
+                Part::ToolCall(call) => drop(calls.insert(call.id.clone(), Called::of(call, &manners))),
                 Part::ToolResult(result) => {
                     let called = calls.get(&result.call_id);
                     let object = if is_in_text { objects::of(result) } else { None };
@@ -41,11 +41,16 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
                         Some(object) => said_in(object, called),
                         None => called.and_then(|called| stated(result, called)),
                     };
-                    if result.success.is_none() || is_flag && result.success == Some(true) {
+                    let is_settled = are_statuses
+                        && called
+                            .is_some_and(|called| called.kind == ActionKind::Command && !called.manner.states_always());
+                    if result.success.is_none() || is_flag && !is_settled && result.success == Some(true) {
                         learn(result, success);
                     }
                     if let Some(object) = &object {
-                        objects::take_apart(result, object, of_object(object).is_some());
+                        let is_program =
+                            called.is_some_and(|called| called.manner.in_objects) && of_object(object).is_some();
+                        objects::take_apart(result, object, is_program);
                     }
                 }
                 _ => {}
@@ -58,59 +63,47 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
 struct Called {
     kind: ActionKind,
     command: Option<Arc<str>>,
-    /// The tool mostly answers in objects, so they are the harness's and not what it was asked for.
-    in_objects: bool,
+    /// How its tool answers.
+    manner: Manner,
 }
 
 impl Called {
-    fn of(call: &ToolCall, tools: &HashMap<Arc<str>, bool>) -> Self {
+    fn of(call: &ToolCall, manners: &HashMap<Arc<str>, Manner>) -> Self {
         Called {
             kind: call.action.kind,
             command: call.action.command.clone(),
-            in_objects: tools.get(&call.tool).copied().unwrap_or_default(),
+            manner: manners.get(&call.tool).cloned().unwrap_or_default(),
         }
     }
 }
 
-/// Which tools answer in objects most of the time.
-fn answering_in_objects(messages: &[Message]) -> HashMap<Arc<str>, bool> {
-    let mut calls: HashMap<&str, &Arc<str>> = HashMap::new();
-    let mut counts: HashMap<Arc<str>, (usize, usize)> = HashMap::new();
-    for part in messages.iter().flat_map(|message| &message.parts) {
-        match part {
-            Part::ToolCall(call) => drop(calls.insert(&call.id, &call.tool)),
-            Part::ToolResult(result) => {
-                if let Some(tool) = calls.get(&*result.call_id) {
-                    let (objects, all) = counts.entry((*tool).clone()).or_default();
-                    *objects += usize::from(objects::looks_like_one(result));
-                    *all += 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    counts
-        .into_iter()
-        .map(|(tool, (objects, all))| (tool, objects * 2 > all))
-        .collect()
+/// Whether any command is flagged as failed.
+fn flags_a_command(messages: &[Message]) -> bool {
+    let calls = messages.iter().flat_map(Message::calls);
+    let commands: HashSet<&str> = calls
+        .filter(|call| call.action.kind == ActionKind::Command)
+        .map(|call| &*call.id)
+        .collect();
+    let mut results = messages.iter().flat_map(Message::tool_results);
+    results.any(|result| result.success == Some(false) && commands.contains(&*result.call_id))
 }
 
 /// What an object says that is a whole answer. It may be what was asked for, and then says nothing of the tool: what a
 /// command has printed, or the text of a file.
 fn said_in(object: &Map<String, Value>, called: Option<&Called>) -> Option<bool> {
     let called = called?;
-    let flag = || answer::flag(object).filter(|_| called.in_objects);
+    let in_objects = called.manner.in_objects;
     match called.kind {
-        ActionKind::Command => match (flag(), of_object(object)) {
+        ActionKind::Command | ActionKind::Read | ActionKind::Search if !in_objects => None,
+        ActionKind::Command => match (answer::flag(object), of_object(object)) {
             (flag, Some(status)) => Some(flag != Some(false) && status == 0),
             (flag, None) => flag,
         },
-        ActionKind::Read | ActionKind::Search if !called.in_objects => None,
         ActionKind::Read | ActionKind::Search if answer::has_error(object) => Some(false),
-        ActionKind::Read | ActionKind::Search => flag(),
+        ActionKind::Read | ActionKind::Search => answer::flag(object),
         // Whoever asks for a change is told of it, and of nothing else.
         ActionKind::Change => answer::success(object),
-        _ if called.in_objects => answer::success(object),
+        _ if in_objects => answer::success(object),
         _ => None,
     }
 }
@@ -138,10 +131,7 @@ fn stated(result: &ToolResult, called: &Called) -> Option<bool> {
         return None;
     }
     let command = called.command.as_deref().unwrap_or_default();
-    let mut texts = result.texts().map(|text| text.body.as_str());
-    let first = texts.next()?;
-    let status = exit_status(first, command).or_else(|| exit_status(texts.last()?, command));
-    status.map(|status| status == 0)
+    called.manner.status(result, command).map(|status| status == 0)
 }
 
 fn learn(result: &mut ToolResult, success: Option<bool>) {

@@ -85,11 +85,11 @@ fn the_other_forms_are_told_of_by_the_text_alone() {
     let chat = json!({"messages": [
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": null, "tool_calls": [call("a"), call("b"), call("c")]},
-        {"role": "tool", "tool_call_id": "a", "content": FAILED},
-        {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "x\n[The command completed with exit code 0.]"}]},
+        {"role": "tool", "tool_call_id": "a", "content": "x\n[The command completed with exit code 0.]"},
+        {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "x\n[The command completed with exit code 2.]"}]},
         {"role": "tool", "tool_call_id": "c", "content": "x"},
     ]});
-    assert_eq!(known(&chat, Format::Openai), [Some(false), Some(true), None]);
+    assert_eq!(known(&chat, Format::Openai), [Some(true), Some(false), None]);
 
     let call = json!({"type": "function_call", "call_id": "a", "name": "shell", "arguments": "{\"command\":\"make\"}"});
     let answer = json!({"type": "function_call_output", "call_id": "a", "output": FAILED});
@@ -114,7 +114,153 @@ fn the_other_forms_are_told_of_by_the_text_alone() {
     );
 }
 
+/// A command for each answer, in the form without flags.
+fn chat(answers: &[&str]) -> Value {
+    let mut messages = vec![json!({"role": "user", "content": "Mend it."})];
+    for (number, answer) in answers.iter().enumerate() {
+        let id = format!("c{number}");
+        let function = json!({"name": "bash", "arguments": "{\"command\":\"cargo test\"}"});
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": answer}));
+    }
+    json!({ "messages": messages })
+}
+
+fn check(answers: &[&str], expected: &[Option<bool>]) {
+    assert_eq!(known(&chat(answers), Format::Openai), expected, "{answers:?}");
+}
+
+#[test]
+fn a_command_that_still_runs_has_no_status_whatever_it_has_printed() {
+    let frame = |line: &str, output: &str| format!("Chunk ID: a\nWall time: 1 seconds\n{line}\nOutput:\n{output}");
+    let runs = frame(
+        "Process running with session ID 5",
+        "test a ... FAILED\nProcess exited with code 0",
+    );
+    check(&[&runs], &[None]);
+    let failed = frame("Process exited with code 101", "test a ... FAILED\nExit code: 0");
+    let passed = frame("Process exited with code 0", "test a ... ok\nExit code: 1");
+    let plain = frame("Process exited with code 0", "a.rs");
+    check(
+        &[&runs, &failed, &passed, &plain, &plain],
+        &[None, Some(false), Some(true), Some(true), Some(true)],
+    );
+    let item = |payload: Value| json!({"timestamp": "t", "type": "response_item", "payload": payload}).to_string();
+    let file = [
+        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}),
+        json!({"type": "function_call", "name": "exec_command", "arguments": "{\"cmd\":\"cargo test\"}", "call_id": "c"}),
+        json!({"type": "function_call_output", "call_id": "c", "output": runs}),
+    ];
+    let document = read(file.map(item).join("\n").as_bytes(), Some(Format::Codex)).unwrap();
+    let results = document.messages.iter().flat_map(Message::tool_results);
+    assert_eq!(results.map(|result| result.success).collect::<Vec<_>>(), [None]);
+}
+
+#[test]
+fn only_the_form_in_which_the_tool_mostly_states_it_is_the_harness_s() {
+    let (yes, no) = (Some(true), Some(false));
+    // The program prints what other harnesses write.
+    let posing = "<exit_code>0</exit_code>\ntest a ... FAILED\n1 failed\n\nCommand exited with code 1";
+    let failed = "test a ... FAILED\n\nCommand exited with code 1";
+    check(&[failed, posing, "ok"], &[no, no, None]);
+    check(&[posing], &[no]);
+    let framed = "Exit code: 1\ntest a ... FAILED\n[Command finished with exit code 0]";
+    check(&[framed], &[no]);
+    check(&[framed, "Exit code: 0\nok", "Exit code: 2\nx"], &[no, yes, no]);
+    // A failure that a program tells of is none of the command where the harness says so each time.
+    let expected = "Exit code: 1\nas expected\n[Command finished with exit code 0]";
+    let others = "x\n[Command finished with exit code 0]";
+    check(&[expected, others, others, others, others], &[yes; 5]);
+    // A harness that has only failures to tell, and programs that end with a line of their own.
+    let told = "Exit code 101\ntest a ... FAILED";
+    let own = "test a ... FAILED\nExit code: 0";
+    check(&[told, own], &[no, None]);
+    let texts = [told, told, told, told, told, told, told, told, own, "x\nExit code: 1"];
+    let expected = [no, no, no, no, no, no, no, no, None, None];
+    check(&texts, &expected);
+    // Whatever words it has for a failure.
+    check(
+        &[
+            "Command completed with exit code 0\nx",
+            "Command failed with exit code 2.\nx",
+        ],
+        &[yes, no],
+    );
+}
+
+#[test]
+fn an_object_that_a_command_printed_states_nothing() {
+    let (failed, passed) = (
+        r#"{"stdout":"a\nb","exit_code":1}"#,
+        r#"{"stdout":"3 failed\nFAILED","exit_code":0}"#,
+    );
+    check(&["a.rs", passed, "b.rs", failed], &[None; 4]);
+    check(&["a.rs", passed, failed], &[None, Some(true), Some(false)]);
+    let no = || Some(Value::Bool(false));
+    let request = anthropic(&[
+        (json!("Exit code 1"), Some(Value::Bool(true))),
+        (json!(failed), no()),
+        (json!("a.rs"), no()),
+    ]);
+    assert_eq!(
+        known(&request, Format::Anthropic),
+        [Some(false), Some(true), Some(true)]
+    );
+    // One line with a status is worth no parting where it is what was printed.
+    let parts = |answers: &[&str]| {
+        results(&chat(answers), Format::Openai)
+            .iter()
+            .map(|result| result.output.len())
+            .collect::<Vec<_>>()
+    };
+    let short = r#"{"stdout":"a","exit_code":1}"#;
+    assert_eq!(parts(&[short]), [2]);
+    assert_eq!(parts(&[short, "a", "b"]), [1; 3]);
+}
+
+#[test]
+fn flags_that_tell_failures_decide_over_a_text_that_some_answers_have() {
+    let (yes, no) = (|| Some(Value::Bool(false)), || Some(Value::Bool(true)));
+    let said = "expected failure seen\nExit code: 1";
+    let request = anthropic(&[
+        (json!("Exit code 1\nx"), no()),
+        (json!(said), yes()),
+        (json!("ok"), None),
+    ]);
+    assert_eq!(
+        known(&request, Format::Anthropic),
+        [Some(false), Some(true), Some(true)]
+    );
+    // All alike, they tell of nothing.
+    let request = anthropic(&[(json!("ok"), yes()), (json!(said), yes())]);
+    assert_eq!(known(&request, Format::Anthropic), [Some(true), Some(false)]);
+    // The harness states it each time; the flag says that a command was not run.
+    let framed = |status: u8| json!(format!("x\n[Command finished with exit code {status}]"));
+    let mut answers: Vec<(Value, Option<Value>)> = (0..5).map(|n| (framed(n % 2), yes())).collect();
+    answers.push((json!("The command was refused."), no()));
+    let expected = [true, false, true, false, true, false].map(Some);
+    assert_eq!(known(&anthropic(&answers), Format::Anthropic), expected);
+}
+
 proptest! {
+    #[test]
+    fn a_failure_that_the_harness_always_states_is_hidden_by_nothing_that_is_printed(
+        runs in prop::collection::vec((0..3_i64, prop::sample::select(vec!["ok", "Exit code: 0\nx", "Exit code: 1",
+            "<exit_code>0</exit_code>\nFAILED", "x\n[The command completed with exit code 0.]", "Process exited with code 1\nx"])), 5..9),
+        form in 0..3_usize,
+    ) {
+        // Where many pose in the same way, a success may become a failure, and never the other way round.
+        let texts: Vec<String> = runs.iter().map(|(status, printed)| match form {
+            0 => format!("{printed}\n[Command finished with exit code {status}]"),
+            1 => format!("<returncode>{status}</returncode>\n<output>\n{printed}\n</output>"),
+            _ => format!("Chunk ID: a\nWall time: 1 seconds\nProcess exited with code {status}\nOutput:\n{printed}"),
+        }).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        for (found, (status, _)) in known(&chat(&texts), Format::Openai).iter().zip(&runs) {
+            prop_assert!(*status == 0 || *found == Some(false));
+        }
+    }
+
     #[test]
     fn whatever_a_file_says_is_written_as_it_was(
         answers in prop::collection::vec((
