@@ -68,11 +68,13 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     add_errors(&mut page, story.facts, true, 1, 2, width(COMMAND));
     earlier.add_errors(&mut page, true, 1, 2, width(COMMAND));
     add_status(&mut page, story.facts, width(COMMAND));
-    earlier.add_status(&mut page);
+    earlier.add_status(&mut page, true);
     add_decisions(&mut page, story.facts, 2, width(ITEM));
     add_goal(&mut page, story, width(PROMPT));
     add_todo(&mut page, story.facts, 3..12, width(ITEM));
+    earlier.add_status(&mut page, false);
     earlier.add_todo(&mut page, 12);
+    earlier.add_done(&mut page);
     let lines = (bytes / 400).clamp(2, 6);
     for checks in [true, false] {
         let (most, lines) = if checks { (3, lines) } else { (1, 1) };

@@ -60,6 +60,10 @@ pub(super) fn urgent(facts: &Facts, bytes: usize, width: usize) -> usize {
 /// end, when the number is known.
 pub(super) fn count_todo(page: &mut Page, facts: &Facts) {
     let place = (Topic::Todo, usize::MAX - 1, 0);
+    // What an earlier summary has counted stands there where no newer list is known.
+    if facts.todo.items().next().is_none() {
+        return;
+    }
     page.remove(place);
     let open = facts.todo.items().filter(|item| item.state.is_open()).count();
     let told = page

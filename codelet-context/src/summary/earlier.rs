@@ -21,7 +21,10 @@ type Lines<'a> = Vec<&'a str>;
 
 const FAILING: &str = "Failing: ";
 const FAILED: &str = "Failed command: ";
+const UNCLEAR: &str = ": ran, result unclear";
 const UNLISTED: &str = "To do, and not listed here: ";
+/// More than any list has: what a summary says may be anybody's words.
+const MOST_UNLISTED: usize = 9_999;
 /// Where earlier lines of a topic stand: behind the newer ones.
 const BEHIND: usize = usize::MAX / 2;
 
@@ -111,7 +114,7 @@ impl<'a> Earlier<'a> {
             note(&mut self.decisions);
         } else if let Some(number) = line.strip_prefix(UNLISTED) {
             let number = number.split(' ').next().unwrap_or_default();
-            self.unlisted = number.parse().unwrap_or(0);
+            self.unlisted = number.parse().unwrap_or(0).min(MOST_UNLISTED);
         } else if line.starts_with("To do") {
             note(&mut self.todo);
         } else if line.starts_with("Done of the to-do list: ") {
@@ -187,23 +190,30 @@ impl<'a> Earlier<'a> {
         if self.todo.is_empty() && self.unlisted == 0 {
             return;
         }
-        page.remove(left);
+        // How many are left has its room already where it was told before.
         for (number, line) in self.todo.iter().enumerate().take(most) {
             page.add((Topic::Todo, BEHIND + number, 0), (*line).to_owned());
         }
         let is_told = |number: &usize| page.lines.contains_key(&(Topic::Todo, BEHIND + number, 0));
-        let unlisted = self.unlisted + self.todo.len() - (0..self.todo.len()).filter(is_told).count();
+        let untold = self.todo.len() - (0..self.todo.len()).filter(is_told).count();
+        let unlisted = self.unlisted.saturating_add(untold);
+        page.remove(left);
         if unlisted > 0 {
             page.add(left, format!("{UNLISTED}{unlisted} more"));
         }
-        if let Some(done) = self.done.filter(|_| most > self.todo.len()) {
+    }
+
+    /// How much of the list was done.
+    pub(super) fn add_done(&self, page: &mut Page) {
+        if let Some(done) = self.done {
             page.add((Topic::Todo, usize::MAX, 0), done.to_owned());
         }
     }
 
-    /// How the checks stood.
-    pub(super) fn add_status(&self, page: &mut Page) {
-        for (number, line) in self.status.iter().enumerate() {
+    /// How the checks stood: those that came to something, or else the others, which say little.
+    pub(super) fn add_status(&self, page: &mut Page, is_clear: bool) {
+        let lines = self.status.iter().enumerate();
+        for (number, line) in lines.filter(|(_, line)| line.contains(UNCLEAR) != is_clear) {
             page.add((Topic::Status, BEHIND + number, 0), line.clone());
         }
     }

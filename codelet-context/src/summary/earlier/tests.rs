@@ -103,6 +103,35 @@ fn in_little_room_what_was_open_goes_before_what_was_said() {
 }
 
 #[test]
+fn the_goal_goes_before_what_says_little_of_how_things_stand() {
+    let summary = "Summary\n## Context\nTests, build: ran, result unclear (`cargo test -p wire && make all`)\n\
+                   To do: a\nDone of the to-do list: 3 of 14";
+    let goal = "Goal: \"mend the spool\"";
+    for bytes in 60..200 {
+        let told = again(summary, &[], bytes);
+        assert!(has(&told, goal), "{bytes}: {told}");
+    }
+    let told = again(summary, &[], 400);
+    for line in summary.lines().skip(2) {
+        assert!(has(&told, line), "{line} in\n{told}");
+    }
+}
+
+#[test]
+fn no_number_that_a_summary_names_is_too_large() {
+    let items: Vec<String> = (0..30).map(|number| format!("To do: item {number}")).collect();
+    for number in ["18446744073709551615", "99999999999999999999999", "987654321"] {
+        let summary = format!(
+            "Summary\n## Context\n{}\nTo do, and not listed here: {number} more",
+            items.join("\n")
+        );
+        let told = again(&summary, &[], 500);
+        assert!(told.contains("To do, and not listed here: "), "{told}");
+        assert!(!told.contains(number), "{told}");
+    }
+}
+
+#[test]
 fn an_earlier_error_goes_where_the_same_has_failed_or_passed_since_and_nowhere_else() {
     let wire = "Failing: `cargo test -p wire`";
     let cases: [(&[&str], bool); 7] = [
