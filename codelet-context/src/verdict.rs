@@ -1,7 +1,10 @@
 //! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
 
+mod quiet;
+
 use crate::message::ToolResult;
 use crate::testrun::{Check, CheckKind};
+use quiet::{is_open, is_silent, says_it_is_well, shows_error, shows_fault};
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
 /// faults of compilers at the beginning.
@@ -25,7 +28,8 @@ pub enum Verdict {
 /// status 0 says nothing, and the output must tell of success and not of failure. Where no status is recorded, the output of a
 /// test run must mention `test`, say `pass`, `passed` or `success` in whole words, and count no failure.
 ///
-/// Of a build or a lint it is enough in both cases that it shows no error, because these are silent when all is well.
+/// Of a build or a lint it is enough behind status 0 that it shows no error, because these are silent when all is well. Without a
+/// status the same holds where nothing at all was printed; whatever was must say in some words that all is well.
 pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     match result.success {
         Some(false) => return Verdict::Failed,
@@ -38,7 +42,9 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
             if is_build_failure(result) || shows_error(result) {
                 return Verdict::Failed;
             }
-            success.is_some() || !is_open(result) && (check.kind == CheckKind::Build || !shows_fault(result))
+            let has_fault = || check.kind == CheckKind::Lint && shows_fault(result);
+            let is_well = || is_silent(result) || signs.success || signs.all_well || says_it_is_well(result);
+            success.is_some() || !is_open(result) && !has_fault() && is_well()
         }
         Some(_) => signs.success || signs.all_well,
         None => signs.success && signs.mentions_test,
@@ -70,67 +76,6 @@ pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
         .any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
 }
 
-/// Whether a line reports an error, in the way that compilers, linters, make and shells do.
-fn shows_error(result: &ToolResult) -> bool {
-    const ANYWHERE: &[&str] = &[": error", " error ", ": *** ", "npm ERR!"];
-    const BEGINS: &[&str] = &[
-        "error",
-        "errors",
-        "fatal",
-        "failed",
-        "build failed",
-        "bash",
-        "sh",
-        "zsh",
-    ];
-    lines(result).any(|line| {
-        let first = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let begins = |with: &&str| {
-            let Some((head, behind)) = first.split_at_checked(with.len()) else {
-                return false;
-            };
-            let is_word = match with.len() {
-                // `error.c` and `sh build.sh` are names that are printed.
-                2..=4 => behind.starts_with(": "),
-                _ => behind.is_empty() || behind.starts_with([' ', ':', '[', '(', ']', '!']),
-            };
-            is_word && head.eq_ignore_ascii_case(with)
-        };
-        let is_none = line
-            .rsplit_once(':')
-            .is_some_and(|(_, value)| matches!(value.trim(), "0" | "(none)" | "none" | "null" | "(empty)"));
-        let is_denied = ["no error ", "0 error ", "without error "]
-            .iter()
-            .any(|no| line.contains(no));
-        let shows = BEGINS.iter().any(begins) || ANYWHERE.iter().any(|sign| line.contains(sign));
-        shows && !is_none && !is_denied
-    })
-}
-
-/// Whether what was run may not have come to its end.
-fn is_open(result: &ToolResult) -> bool {
-    const SIGNS: &[&str] = &["timed out", "in the background", "in background", "still running"];
-    lines(result).any(|line| SIGNS.iter().any(|sign| line.contains(sign)))
-}
-
-/// Whether a line names a place in a file, or a file that is not as it should be, as linters do that call nothing an error.
-fn shows_fault(result: &ToolResult) -> bool {
-    const SIGNS: &[&str] = &[
-        "would reformat",
-        "would be reformatted",
-        "Diff in ",
-        "[warn]",
-        "style issues found",
-    ];
-    let is_place = |line: &str| {
-        let mut pieces = line.split(':');
-        let name = pieces.next().unwrap_or_default();
-        let number = pieces.next().unwrap_or_default();
-        name.contains(['.', '/']) && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
-    };
-    lines(result).any(|line| is_place(line.trim_start()) || SIGNS.iter().any(|sign| line.contains(sign)))
-}
-
 fn lines(result: &ToolResult) -> impl Iterator<Item = &str> {
     let texts = result.texts().map(|text| &text.body).chain(&result.error);
     texts.flat_map(|text| ends(text.as_str())).flat_map(str::lines)
@@ -138,12 +83,16 @@ fn lines(result: &ToolResult) -> impl Iterator<Item = &str> {
 
 /// The beginning and the end of an output. A number cut in two would be another number, so the end begins at a blank.
 fn ends(text: &str) -> [&str; 2] {
-    if text.len() <= HEAD + TAIL {
+    outermost(text, HEAD, TAIL)
+}
+
+fn outermost(text: &str, first: usize, last: usize) -> [&str; 2] {
+    if text.len() <= first + last {
         return [text, ""];
     }
-    let tail = &text[text.ceil_char_boundary(text.len() - TAIL)..];
+    let tail = &text[text.ceil_char_boundary(text.len() - last)..];
     let tail = tail.find(char::is_whitespace).map_or("", |at| &tail[at..]);
-    [&text[..text.floor_char_boundary(HEAD)], tail]
+    [&text[..text.floor_char_boundary(first)], tail]
 }
 
 /// The signs of success and failure in an output.
@@ -394,197 +343,4 @@ fn split<'a>(line: &'a str, words: &mut Vec<Word<'a>>) {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use crate::testrun;
-    use Verdict::{Failed, Passed, Unknown};
-    use proptest::prelude::*;
-
-    fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
-        let check = testrun::checks(line).pop().unwrap();
-        of(&check, &ToolResult::new("1", success, output))
-    }
-
-    #[test]
-    fn the_status_decides_where_it_is_the_checks_own() {
-        assert_eq!(verdict("cargo test", Some(true), "3 failed"), Passed);
-        assert_eq!(verdict("cargo test", Some(false), "all tests passed"), Failed);
-    }
-
-    #[test]
-    fn without_a_status_the_output_decides_by_whole_words() {
-        let table = [
-            ("test result: ok. 12 passed; 0 failed; 0 ignored", Passed),
-            ("test result: FAILED. 12 passed; 1 failed", Failed),
-            ("===== test session starts =====\n12 passed in 0.3s", Passed),
-            ("running tests\nall tests pass", Passed),
-            ("test: success", Passed),
-            ("tests: {\"success\": true}", Passed),
-            ("tests: {\"success\": false}", Unknown),
-            ("test the password", Unknown),
-            ("test bypass", Unknown),
-            ("test DB_PASS compass surpassed passed_through", Unknown),
-            ("test: 0 passed", Unknown),
-            ("tests passed: 0", Unknown),
-            ("tests did not pass", Unknown),
-            ("12 passed", Unknown),
-            ("no tests ran", Unknown),
-            ("", Unknown),
-            ("Tests: 2 failed, 10 passed, 12 total", Failed),
-            ("Tests run: 5, Failures: 0, Errors: 0 - all tests passed", Passed),
-            ("Tests run: 5, Failures: 2, Errors: 0 - some tests passed", Failed),
-            ("2 tests failed, 3 tests passed", Failed),
-            ("# tests 12\n# pass 10\n# fail 2", Failed),
-            ("# tests 12\n# pass 12\n# fail 0", Passed),
-            (" 3 pass\n 0 fail\nRan 3 tests", Passed),
-            ("tests passed\nfailed tests: 3", Failed),
-            ("FAILED (failures=1)\n3 tests passed", Failed),
-            ("--- PASS: TestA\n--- FAIL: TestB", Failed),
-            ("test handles_failure ... passed", Passed),
-            ("test: a request that failed is retried: passed", Passed),
-            ("test: HTTP 500 error is shown: passed", Passed),
-            ("3 tests passed, 1 error", Failed),
-            ("1 xfailed, 3 tests passed", Passed),
-            (
-                "\u{1b}[32m12 passed\u{1b}[0m, \u{1b}[31m2 failed\u{1b}[0m, tests",
-                Failed,
-            ),
-            ("\u{1b}[1m\u{1b}[31m2\u{1b}[0m failed, 1 test passed", Failed),
-            ("tests passed in 3 seconds", Passed),
-            ("99999999999999999999999 failed tests", Failed),
-        ];
-        for (output, expected) in table {
-            assert_eq!(verdict("cargo test", None, output), expected, "{output}");
-        }
-    }
-
-    #[test]
-    fn behind_a_pipe_status_0_needs_an_output_that_does_not_contradict() {
-        let table = [
-            ("test result: ok. 12 passed; 0 failed", Passed),
-            ("12 passed in 0.3s", Passed),
-            ("ok  \texample.com/a\t0.3s", Passed),
-            ("Tests  4 passed (4)", Passed),
-            ("test result: FAILED. 3 passed; 1 failed", Failed),
-            ("error: could not compile `a`", Failed),
-            ("bash: cargo: command not found", Failed),
-            ("FAIL\texample.com/a\nexit status 1", Failed),
-            ("3 passed\nexit code: 101", Failed),
-            ("3 passed\nexit code: 0", Passed),
-            ("error[E0308]: mismatched types", Unknown),
-            ("", Unknown),
-        ];
-        for (output, expected) in table {
-            assert_eq!(
-                verdict("cargo test 2>&1 | tail -5", Some(true), output),
-                expected,
-                "{output}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_build_behind_a_pipe_is_well_if_it_shows_no_error() {
-        let table = [
-            ("", Passed),
-            ("    Finished `dev` profile in 0.3s", Passed),
-            ("src/a.ts(3,1): error TS2304: Cannot find name 'b'.", Failed),
-            ("error[E0308]: mismatched types", Failed),
-            ("make: *** [all] Error 2", Failed),
-            ("Found 3 errors.", Failed),
-            ("0 errors, 2 warnings", Passed),
-        ];
-        for (output, expected) in table {
-            assert_eq!(
-                verdict("npm run build 2>&1 | tail -5", Some(true), output),
-                expected,
-                "{output}"
-            );
-        }
-    }
-
-    #[test]
-    fn without_a_status_builds_and_lints_are_well_if_they_show_no_error() {
-        let table = [
-            ("cargo build", "    Finished `dev` profile in 0.3s", Passed),
-            (
-                "cargo build",
-                "warning: unused variable\n    Finished `dev` profile in 0.3s",
-                Passed,
-            ),
-            (
-                "cargo build",
-                "error[E0308]: mismatched types\nerror: could not compile `a`",
-                Failed,
-            ),
-            ("cargo build", "Compiling error-chain v0.12\nerrors.rs", Passed),
-            ("make", "", Passed),
-            ("make", "gcc -c error.c -o error.o\nsh ./configure.sh", Passed),
-            ("make", "make: *** No rule to make target 'all'.  Stop.", Failed),
-            (
-                "make",
-                "Command: make\nOutput: gcc a.c\nError: (none)\nExit Code: 0\nSignal: (none)",
-                Passed,
-            ),
-            (
-                "make",
-                "Command: make\nOutput: gcc a.c\nError: (none)\nExit Code: 2\nSignal: (none)",
-                Failed,
-            ),
-            ("make", "make: command not found", Failed),
-            ("make", "Command timed out after 120 seconds", Unknown),
-            ("npm run build", "npm ERR! code ELIFECYCLE", Failed),
-            ("npm run build", "vite v5\n✓ built in 2.1s", Passed),
-            ("npm run build", "✘ [ERROR] Could not resolve \"a\"", Failed),
-            ("npm run build", "Failed to compile.", Failed),
-            ("mvn package", "[ERROR] COMPILATION failed", Failed),
-            ("go build ./...", "bash: go: No such file", Failed),
-            ("ruff check .", "All checks passed!", Passed),
-            ("ruff check .", "Found 3 errors.", Failed),
-            ("ruff check .", "a.py:1:8: F401 `os` imported but unused", Unknown),
-            ("black --check .", "would reformat a.py", Unknown),
-            ("eslint .", "", Passed),
-            ("eslint .", "✖ 3 problems (2 errors, 1 warning)", Failed),
-            ("mypy .", "Success: no issues found in 3 source files", Passed),
-            ("mypy .", "a.py:1: error: Incompatible types", Failed),
-        ];
-        for (line, output, expected) in table {
-            assert_eq!(verdict(line, None, output), expected, "{line}: {output}");
-        }
-    }
-
-    #[test]
-    fn a_huge_output_is_judged_by_its_ends_and_no_number_is_cut() {
-        let middle = "x".repeat(40_000);
-        assert_eq!(
-            verdict("cargo test", None, &format!("test a\n{middle}\n3 passed")),
-            Passed
-        );
-        // The tail begins within "10 failed"; half of the number would be none.
-        let tail = format!("failed {}tests passed", "y ".repeat((TAIL - 22) / 2));
-        let output = format!("{middle}10 {tail}");
-        assert_ne!(verdict("cargo test", None, &output), Failed);
-    }
-
-    proptest! {
-        #[test]
-        fn no_output_is_too_odd(output in r#"(\PC|\n|\x1b\[|[0-9]| |test|passed|failed|:|=|exit){0,60}"#, status in any::<Option<bool>>()) {
-            verdict("cargo test | tail", status, &output);
-        }
-
-        #[test]
-        fn a_count_above_zero_is_a_failure_and_zero_is_none(number in 0u32..200, form in 0usize..5) {
-            let line = match form {
-                0 => format!("{number} failed"),
-                1 => format!("failures: {number}"),
-                2 => format!("{number} tests failed"),
-                3 => format!("(errors={number})"),
-                _ => format!("fail {number}"),
-            };
-            let expected = if number > 0 { Failed } else { Passed };
-            prop_assert_eq!(verdict("cargo test", None, &format!("tests passed\n{line}\n")), expected);
-        }
-    }
-}
+mod tests;

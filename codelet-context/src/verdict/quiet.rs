@@ -1,0 +1,154 @@
+//! What builds and lints say, which are silent when all is well: what is wrong, or in few words that nothing is.
+
+use super::{ends, lines, outermost};
+use crate::message::ToolResult;
+
+/// Where an output says that all is well, in bytes from its beginning, where a frame may stand, and to its end.
+const FIRST: usize = 256;
+const LAST: usize = 2 * 1024;
+
+/// Whether a line reports an error, in the way that compilers, linters, make and shells do.
+pub(super) fn shows_error(result: &ToolResult) -> bool {
+    const ANYWHERE: &[&str] = &[
+        ": error",
+        " error ",
+        ": *** ",
+        "npm ERR!",
+        ": undefined: ",
+        "Traceback (most recent",
+        "uild failed",
+        "egmentation fault",
+        "core dumped",
+    ];
+    // What the system says of a program that it has ended.
+    const ENDED: &[&str] = &["Killed", "Terminated"];
+    const BEGINS: &[&str] = &[
+        "error",
+        "errors",
+        "fatal",
+        "failed",
+        "build failed",
+        "bash",
+        "sh",
+        "zsh",
+    ];
+    lines(result).any(|line| {
+        let first = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let begins = |with: &&str| {
+            let Some((head, behind)) = first.split_at_checked(with.len()) else {
+                return false;
+            };
+            let is_word = match with.len() {
+                // `error.c` and `sh build.sh` are names that are printed.
+                2..=4 => behind.starts_with(": "),
+                _ => behind.is_empty() || behind.starts_with([' ', ':', '[', '(', ']', '!']),
+            };
+            is_word && head.eq_ignore_ascii_case(with)
+        };
+        let is_none = line
+            .rsplit_once(':')
+            .is_some_and(|(_, value)| matches!(value.trim(), "0" | "(none)" | "none" | "null" | "(empty)"));
+        let is_denied = ["no error ", "0 error ", "without error "]
+            .iter()
+            .any(|no| line.contains(no));
+        let is_ended = |with: &&str| {
+            let behind = line.trim().strip_prefix(with);
+            behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
+        };
+        let shows =
+            BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || ANYWHERE.iter().any(|sign| line.contains(sign));
+        shows && !is_none && !is_denied
+    })
+}
+
+/// Whether what was run may not have come to its end.
+pub(super) fn is_open(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &[
+        "timed out",
+        "in the background",
+        "in background",
+        "background process",
+        "still running",
+        "rocess running",
+        "running with session",
+        "time limit",
+    ];
+    holds(result, SIGNS)
+}
+
+/// Whether nothing was printed, or a harness says so.
+pub(super) fn is_silent(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &["(no output)", "no output)", "without output", "produced no output"];
+    let is_short = |line: &str| line.len() < 80 && SIGNS.iter().any(|sign| line.contains(sign));
+    lines(result).all(|line| line.trim().is_empty() || is_short(line))
+}
+
+/// Whether a build or a lint says that it has come to its end and found nothing, in words that are not those of tests.
+pub(super) fn says_it_is_well(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &[
+        "built in ",
+        "Finished ",
+        "finished in ",
+        "Compiled ",
+        "ompiled with warnings",
+        "uild complete",
+        "uild finished",
+        "UILD COMPLETE",
+        "ompilation complete",
+        "[100%]",
+        "Nothing to be done",
+        "is up to date",
+        "up-to-date",
+        "All done",
+        "Done in ",
+        "no issues",
+        "no problems",
+        "no offenses",
+        "No issues",
+        "No problems",
+        "0 issues",
+        "0 problems",
+        "10.00/10",
+        "All matched files",
+        "xit code: 0",
+        "xit Code: 0",
+        "xit code 0",
+        "with code 0",
+        "xit status 0",
+        "<returncode>0<",
+        "<exit_code>0<",
+    ];
+    // `0 problems` counts none, and `10 problems` some.
+    let is_count = |text: &str, at: usize| text[..at].ends_with(|c: char| c.is_ascii_digit() || c == '.');
+    let says = |text: &str, sign: &str| {
+        let mut places = text.match_indices(sign);
+        places.any(|(at, _)| !sign.starts_with(|c: char| c.is_ascii_digit()) || !is_count(text, at))
+    };
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    let mut ends = texts.flat_map(|text| outermost(text.as_str(), FIRST, LAST));
+    ends.any(|text| SIGNS.iter().any(|sign| says(text, sign)))
+}
+
+fn holds(result: &ToolResult, signs: &[&str]) -> bool {
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    let mut ends = texts.flat_map(|text| ends(text.as_str()));
+    ends.any(|text| signs.iter().any(|sign| text.contains(sign)))
+}
+
+/// Whether a line names a place in a file, or a file that is not as it should be, as linters do that call nothing an error.
+pub(super) fn shows_fault(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &[
+        "would reformat",
+        "would be reformatted",
+        "Diff in ",
+        "[warn]",
+        "style issues found",
+    ];
+    let is_place = |line: &str| {
+        let mut pieces = line.split(':');
+        let name = pieces.next().unwrap_or_default();
+        let number = pieces.next().unwrap_or_default();
+        name.contains(['.', '/']) && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    };
+    lines(result).any(|line| is_place(line.trim_start()) || SIGNS.iter().any(|sign| line.contains(sign)))
+}

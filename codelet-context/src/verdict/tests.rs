@@ -1,0 +1,233 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::testrun;
+use Verdict::{Failed, Passed, Unknown};
+use proptest::prelude::*;
+
+fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
+    let check = testrun::checks(line).pop().unwrap();
+    of(&check, &ToolResult::new("1", success, output))
+}
+
+#[test]
+fn the_status_decides_where_it_is_the_checks_own() {
+    assert_eq!(verdict("cargo test", Some(true), "3 failed"), Passed);
+    assert_eq!(verdict("cargo test", Some(false), "all tests passed"), Failed);
+}
+
+#[test]
+fn without_a_status_the_output_decides_by_whole_words() {
+    let table = [
+        ("test result: ok. 12 passed; 0 failed; 0 ignored", Passed),
+        ("test result: FAILED. 12 passed; 1 failed", Failed),
+        ("===== test session starts =====\n12 passed in 0.3s", Passed),
+        ("running tests\nall tests pass", Passed),
+        ("test: success", Passed),
+        ("tests: {\"success\": true}", Passed),
+        ("tests: {\"success\": false}", Unknown),
+        ("test the password", Unknown),
+        ("test bypass", Unknown),
+        ("test DB_PASS compass surpassed passed_through", Unknown),
+        ("test: 0 passed", Unknown),
+        ("tests passed: 0", Unknown),
+        ("tests did not pass", Unknown),
+        ("12 passed", Unknown),
+        ("no tests ran", Unknown),
+        ("", Unknown),
+        ("Tests: 2 failed, 10 passed, 12 total", Failed),
+        ("Tests run: 5, Failures: 0, Errors: 0 - all tests passed", Passed),
+        ("Tests run: 5, Failures: 2, Errors: 0 - some tests passed", Failed),
+        ("2 tests failed, 3 tests passed", Failed),
+        ("# tests 12\n# pass 10\n# fail 2", Failed),
+        ("# tests 12\n# pass 12\n# fail 0", Passed),
+        (" 3 pass\n 0 fail\nRan 3 tests", Passed),
+        ("tests passed\nfailed tests: 3", Failed),
+        ("FAILED (failures=1)\n3 tests passed", Failed),
+        ("--- PASS: TestA\n--- FAIL: TestB", Failed),
+        ("test handles_failure ... passed", Passed),
+        ("test: a request that failed is retried: passed", Passed),
+        ("test: HTTP 500 error is shown: passed", Passed),
+        ("3 tests passed, 1 error", Failed),
+        ("1 xfailed, 3 tests passed", Passed),
+        (
+            "\u{1b}[32m12 passed\u{1b}[0m, \u{1b}[31m2 failed\u{1b}[0m, tests",
+            Failed,
+        ),
+        ("\u{1b}[1m\u{1b}[31m2\u{1b}[0m failed, 1 test passed", Failed),
+        ("tests passed in 3 seconds", Passed),
+        ("99999999999999999999999 failed tests", Failed),
+    ];
+    for (output, expected) in table {
+        assert_eq!(verdict("cargo test", None, output), expected, "{output}");
+    }
+}
+
+#[test]
+fn behind_a_pipe_status_0_needs_an_output_that_does_not_contradict() {
+    let table = [
+        ("test result: ok. 12 passed; 0 failed", Passed),
+        ("12 passed in 0.3s", Passed),
+        ("ok  \texample.com/a\t0.3s", Passed),
+        ("Tests  4 passed (4)", Passed),
+        ("test result: FAILED. 3 passed; 1 failed", Failed),
+        ("error: could not compile `a`", Failed),
+        ("bash: cargo: command not found", Failed),
+        ("FAIL\texample.com/a\nexit status 1", Failed),
+        ("3 passed\nexit code: 101", Failed),
+        ("3 passed\nexit code: 0", Passed),
+        ("error[E0308]: mismatched types", Unknown),
+        ("", Unknown),
+    ];
+    for (output, expected) in table {
+        assert_eq!(
+            verdict("cargo test 2>&1 | tail -5", Some(true), output),
+            expected,
+            "{output}"
+        );
+    }
+}
+
+#[test]
+fn a_build_behind_a_pipe_is_well_if_it_shows_no_error() {
+    let table = [
+        ("", Passed),
+        ("    Finished `dev` profile in 0.3s", Passed),
+        ("src/a.ts(3,1): error TS2304: Cannot find name 'b'.", Failed),
+        ("error[E0308]: mismatched types", Failed),
+        ("make: *** [all] Error 2", Failed),
+        ("Found 3 errors.", Failed),
+        ("0 errors, 2 warnings", Passed),
+    ];
+    for (output, expected) in table {
+        assert_eq!(
+            verdict("npm run build 2>&1 | tail -5", Some(true), output),
+            expected,
+            "{output}"
+        );
+    }
+}
+
+#[test]
+fn without_a_status_builds_and_lints_are_well_if_they_show_no_error() {
+    let table = [
+        ("cargo build", "    Finished `dev` profile in 0.3s", Passed),
+        (
+            "cargo build",
+            "warning: unused variable\n    Finished `dev` profile in 0.3s",
+            Passed,
+        ),
+        (
+            "cargo build",
+            "error[E0308]: mismatched types\nerror: could not compile `a`",
+            Failed,
+        ),
+        ("cargo build", "Compiling error-chain v0.12\nerrors.rs", Unknown),
+        ("cargo build", "Compiling a\nKilled", Failed),
+        (
+            "cargo build",
+            "Command exceeded the time limit of 120 s and was terminated.",
+            Unknown,
+        ),
+        ("cargo build", "Process running with session ID 4242", Unknown),
+        (
+            "cargo build",
+            "Finished release\nProcess running with session ID 4242",
+            Unknown,
+        ),
+        ("cargo build", "(no output)", Passed),
+        ("cargo build", "(output was lost)", Unknown),
+        ("make", "", Passed),
+        ("make", "gcc -c error.c -o error.o\nsh ./configure.sh", Unknown),
+        ("make", "gcc -c a.c\n[100%] Built target a", Passed),
+        ("make", "make: Nothing to be done for 'all'.", Passed),
+        ("make", "make: 'all' is up to date.", Passed),
+        (
+            "make",
+            "g++ -c a.cc\ng++: fatal error: Killed signal terminated program cc1plus",
+            Failed,
+        ),
+        (
+            "python -m build",
+            "Traceback (most recent call last):\nModuleNotFoundError: x",
+            Failed,
+        ),
+        ("python -m build", "Successfully built a-1.0.tar.gz", Passed),
+        ("mvn package", "[INFO] BUILD SUCCESS\n[INFO] Total time: 3 s", Passed),
+        ("npm run build", "x Build failed in 1s", Failed),
+        ("npm run build", "Started background process 3", Unknown),
+        ("npm run build", "> a@1.0.0 build\n> webpack", Unknown),
+        ("npm run build", "webpack 5.9 compiled successfully in 300 ms", Passed),
+        ("make", "make: *** No rule to make target 'all'.  Stop.", Failed),
+        (
+            "make",
+            "Command: make\nOutput: gcc a.c\nError: (none)\nExit Code: 0\nSignal: (none)",
+            Passed,
+        ),
+        (
+            "make",
+            "Command: make\nOutput: gcc a.c\nError: (none)\nExit Code: 2\nSignal: (none)",
+            Failed,
+        ),
+        ("make", "make: command not found", Failed),
+        ("make", "Command timed out after 120 seconds", Unknown),
+        ("npm run build", "npm ERR! code ELIFECYCLE", Failed),
+        ("npm run build", "vite v5\n✓ built in 2.1s", Passed),
+        ("npm run build", "✘ [ERROR] Could not resolve \"a\"", Failed),
+        ("npm run build", "Failed to compile.", Failed),
+        ("mvn package", "[ERROR] COMPILATION failed", Failed),
+        ("go build ./...", "bash: go: No such file", Failed),
+        ("go build ./...", "# a.com/a\n./main.go:5:2: undefined: x", Failed),
+        ("go build ./...", "./main.go:9:7: cannot use y as string value", Unknown),
+        ("go build ./...", "go: downloading a.com/b v1.2.3", Unknown),
+        ("ruff check .", "All checks passed!", Passed),
+        ("ruff check .", "Found 3 errors.", Failed),
+        ("ruff check .", "a.py:1:8: F401 `os` imported but unused", Unknown),
+        ("black --check .", "would reformat a.py", Unknown),
+        ("eslint .", "", Passed),
+        ("eslint .", "some rule is deprecated", Unknown),
+        ("black --check .", "All done!\n3 files would be left unchanged.", Passed),
+        ("rubocop", "1 file inspected, no offenses detected", Passed),
+        ("golangci-lint run", "10 issues:\n* govet: 10", Unknown),
+        ("golangci-lint run", "0 issues.", Passed),
+        ("eslint .", "✖ 3 problems (2 errors, 1 warning)", Failed),
+        ("mypy .", "Success: no issues found in 3 source files", Passed),
+        ("mypy .", "a.py:1: error: Incompatible types", Failed),
+    ];
+    for (line, output, expected) in table {
+        assert_eq!(verdict(line, None, output), expected, "{line}: {output}");
+    }
+}
+
+#[test]
+fn a_huge_output_is_judged_by_its_ends_and_no_number_is_cut() {
+    let middle = "x".repeat(40_000);
+    assert_eq!(
+        verdict("cargo test", None, &format!("test a\n{middle}\n3 passed")),
+        Passed
+    );
+    // The tail begins within "10 failed"; half of the number would be none.
+    let tail = format!("failed {}tests passed", "y ".repeat((TAIL - 22) / 2));
+    let output = format!("{middle}10 {tail}");
+    assert_ne!(verdict("cargo test", None, &output), Failed);
+}
+
+proptest! {
+    #[test]
+    fn no_output_is_too_odd(output in r#"(\PC|\n|\x1b\[|[0-9]| |test|passed|failed|:|=|exit){0,60}"#, status in any::<Option<bool>>()) {
+        verdict("cargo test | tail", status, &output);
+    }
+
+    #[test]
+    fn a_count_above_zero_is_a_failure_and_zero_is_none(number in 0u32..200, form in 0usize..5) {
+        let line = match form {
+            0 => format!("{number} failed"),
+            1 => format!("failures: {number}"),
+            2 => format!("{number} tests failed"),
+            3 => format!("(errors={number})"),
+            _ => format!("fail {number}"),
+        };
+        let expected = if number > 0 { Failed } else { Passed };
+        prop_assert_eq!(verdict("cargo test", None, &format!("tests passed\n{line}\n")), expected);
+    }
+}
