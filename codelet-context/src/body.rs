@@ -1,5 +1,6 @@
 //! A text that never changes, shared by everyone who shows it, with what is known of it computed once.
 
+use crate::answer::{self, Told};
 use crate::hash;
 use crate::strategy::lingua;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +14,7 @@ struct Inner {
     text: Box<str>,
     hash: OnceLock<u64>,
     squeezed: OnceLock<Option<Body>>,
+    told: OnceLock<Told>,
 }
 
 impl Body {
@@ -22,6 +24,7 @@ impl Body {
             text: text.into(),
             hash: OnceLock::new(),
             squeezed: OnceLock::new(),
+            told: OnceLock::new(),
         }))
     }
 
@@ -56,6 +59,11 @@ impl Body {
             .squeezed
             .get_or_init(|| lingua::squeeze(&self.0.text).map(Body::new))
             .as_ref()
+    }
+
+    /// What it says of the call that it answers, if it answers one.
+    pub(crate) fn told(&self) -> Told {
+        *self.0.told.get_or_init(|| answer::told(&self.0.text))
     }
 }
 

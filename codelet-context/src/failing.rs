@@ -1,8 +1,9 @@
 //! The lines of an output that say what failed, without the frame that harnesses put around what a program has printed.
 
-use crate::answer::object;
+use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 /// Lines of an error, and bytes of a line, that are kept.
 const LINES: usize = 12;
@@ -37,11 +38,12 @@ const ANYWHERE: &[&str] = &[
 /// The lines of an output that say what failed, each with the one after it; where none does, the last lines.
 pub(crate) fn failing_lines(result: &ToolResult) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut last = Vec::new();
-    for text in result.error.iter().chain(result.texts().map(|text| &text.body)) {
-        let text = printed(text.as_str());
+    let mut last: VecDeque<&str> = VecDeque::with_capacity(LINES / 2);
+    let texts = result.error.iter().chain(result.texts().map(|text| &text.body));
+    let texts: Vec<_> = texts.map(|text| printed(text.as_str())).collect();
+    for text in &texts {
         let (head, tail) = if text.len() <= 2 * LOOKED_AT {
-            (&*text, "")
+            (&**text, "")
         } else {
             (
                 &text[..text.floor_char_boundary(LOOKED_AT)],
@@ -65,26 +67,30 @@ pub(crate) fn failing_lines(result: &ToolResult) -> Vec<String> {
             }
             is_after = fails;
             if last.len() == LINES / 2 {
-                last.remove(0);
+                last.pop_front();
             }
-            last.push(shorten(line, WIDTH));
+            last.push_back(line);
         }
         if last.is_empty() {
             // Nothing but the frame: that the program has ended, and how.
             let all = text.lines().filter(|line| !line.trim().is_empty());
-            last.extend(all.take(LINES / 2).map(|line| shorten(line, WIDTH)));
+            last.extend(all.take(LINES / 2));
         }
     }
-    if lines.is_empty() { last } else { lines }
+    if lines.is_empty() {
+        lines.extend(last.into_iter().map(|line| shorten(line, WIDTH)));
+    }
+    lines
 }
 
 /// What a program has printed, where the answer is an object that holds it.
 fn printed(text: &str) -> Cow<'_, str> {
-    const FIELDS: [&str; 5] = ["error", "stderr", "stdout", "output", "message"];
     let Some(map) = object(text) else {
         return text.into();
     };
-    let fields = FIELDS.iter().filter_map(|name| map.get(*name)?.as_str());
+    // What a harness says of it in a message of its own comes last.
+    let names = ["error"].iter().chain(PRINTED).chain(&["message"]);
+    let fields = names.filter_map(|name| map.get(*name)?.as_str());
     let printed: Vec<&str> = fields.filter(|text| !text.trim().is_empty()).collect();
     if printed.is_empty() {
         return text.into();

@@ -264,7 +264,12 @@ impl Index {
                         .remove(&result.call_id)
                         .unwrap_or((NONE, Action::default(), false));
                 let is_change = action.kind == ActionKind::Change;
-                if answer::is_done(action.kind, result) || !is_change && result.success != Some(false) {
+                let made = if is_change {
+                    answer::is_done(action.kind, result)
+                } else {
+                    result.success != Some(false)
+                };
+                if made {
                     for path in action.changed() {
                         self.changed.insert(path_hash(path), self.blocks.len() as u32);
                     }

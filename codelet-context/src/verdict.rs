@@ -56,6 +56,15 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     }
 }
 
+/// Whether what a test run has printed, or any other check, counts failures or shows one.
+pub(crate) fn counts_failures(printed: &str) -> bool {
+    let mut signs = Signs::default();
+    for end in ends(printed) {
+        signs.read(end, false);
+    }
+    signs.failure
+}
+
 /// Whether a failed check never came to run what it was to check, because that could not be built.
 pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
     const SIGNS: &[&str] = &[

@@ -52,6 +52,23 @@ fn a_change_that_its_answer_says_was_not_made_is_not_done() {
         "Error editing file: disk full",
         "The updated content could not be written to a.rs",
         "Input validation error: 'path' is a required property",
+        "The path is required. Nothing was changed.",
+        "Ambiguous match in a.rs; nothing changed",
+        "The file must be read before it is edited",
+        "a.rs: 2 errors, none fixed",
+        "1 error could not be fixed in a.rs",
+        "Error: fixed string is empty",
+        "Invalid: edited text is too long",
+        "The edit was blocked by a hook",
+        "Missing parameter new_string",
+        "File was changed by another process",
+        "The file was modified by the user",
+        "Unexpected end of patch",
+        "Nothing to change in a.rs",
+        "Timeout",
+        "Unchanged",
+        "The model made no changes",
+        "Edits failed in a.rs, 1 was applied",
     ];
     for answer in answers {
         assert!(!done(ActionKind::Change, None, answer), "{answer}");
@@ -107,6 +124,41 @@ fn a_change_is_done_whatever_the_names_and_the_lines_say_that_are_told_with_it()
             "the status decides: {answer}"
         );
     }
+}
+
+#[test]
+fn words_that_often_tell_of_a_failure_tell_of_none_where_the_change_is_said_to_be_made() {
+    let answers = [
+        "1 error fixed in a.rs",
+        "2 errors in a.rs were fixed",
+        "The errors have been resolved",
+        "Errors corrected: 3",
+        "Required fields updated in a.rs",
+        "Missing imports were added to a.rs",
+        "Unexpected whitespace was trimmed while saving a.rs",
+        "Unsupported options removed from a.rs",
+        "Invalid characters replaced in a.rs",
+        "Ambiguous names renamed in a.rs",
+        "Exception handling added in a.rs",
+        "Timeout updated to 30",
+        "Blocked hosts saved",
+        "Change made; but see below",
+        "The edit needs no further work, missing imports were added",
+        "Formatting: unchanged. Edit: applied to a.rs",
+        "The header must stay. Applied the edit to a.rs.",
+        "Applied the change. 3 lines must be kept.",
+        "The following changes were made to a.rs:",
+        "0 failed, 2 applied",
+        "EDITED: a.rs",
+        "3 replacements made",
+    ];
+    for answer in answers {
+        assert!(done(ActionKind::Change, None, answer), "{answer}");
+    }
+}
+
+#[test]
+fn only_what_stands_first_is_read() {
     let long = format!("Edited a.rs{}error: no", "\n".repeat(40));
     assert!(done(ActionKind::Change, None, &long));
 }
@@ -164,6 +216,33 @@ fn what_programs_deny_and_reject_themselves_was_not_refused() {
     for answer in answers {
         assert!(!was_refused(&ToolResult::new("1", Some(false), answer)), "{answer}");
     }
+}
+
+#[test]
+fn what_a_program_says_at_its_end_hides_no_failure_before_it() {
+    let failed = "running 2 tests\ntest a ... FAILED\n1 failed";
+    for last in ["Operation aborted.", "Command aborted", "command cancelled"] {
+        for success in [None, Some(false)] {
+            let is_refused = |output: String| was_refused(&ToolResult::new("1", success, output));
+            assert!(!is_refused(format!("{failed}\n{last}")), "{last}");
+            assert!(
+                is_refused(format!("running 2 tests\ntest a ... ok\n\n{last}")),
+                "{last}"
+            );
+            assert!(is_refused(last.to_owned()), "{last}");
+        }
+    }
+}
+
+#[test]
+fn an_error_within_errors_is_looked_into_only_so_deep() {
+    let within = |depth: usize| {
+        let wrap = |text: String, _| serde_json::json!({ "error": text }).to_string();
+        let answer = (0..depth).fold(String::from("The user denied this operation."), wrap);
+        was_refused(&ToolResult::new("1", Some(false), answer))
+    };
+    assert!(within(1) && within(2));
+    assert!(!within(4) && !within(10));
 }
 
 #[test]

@@ -1,0 +1,325 @@
+//! The words that tell how a call went, and what each may mean. Everything else in an answer means nothing.
+
+/// A call failed.
+pub(super) const FAILURE: u32 = 1 << 0;
+/// A call failed, unless it is said behind that it did not: `Required fields updated`.
+pub(super) const DOUBT: u32 = 1 << 1;
+/// What should have been; what is said to be done in such a sentence is not.
+pub(super) const DUTY: u32 = 1 << 2;
+/// A call did what it was asked to.
+pub(super) const SUCCESS: u32 = 1 << 3;
+/// What becomes of errors that are gone.
+pub(super) const MENDED: u32 = 1 << 4;
+/// What a `not` stands behind.
+pub(super) const AUX: u32 = 1 << 5;
+/// … or before.
+pub(super) const DENIED: u32 = 1 << 6;
+/// What there is none of where a call failed.
+pub(super) const UNFOUND: u32 = 1 << 7;
+/// What there may be zero of.
+pub(super) const FEW: u32 = 1 << 8;
+/// What there may be too many of.
+pub(super) const MANY: u32 = 1 << 9;
+/// What a call makes none of.
+pub(super) const MADE: u32 = 1 << 10;
+/// `Error handling was added` tells of no error.
+pub(super) const OF_ERRORS: u32 = 1 << 11;
+/// There is none of what follows.
+pub(super) const NONE: u32 = 1 << 12;
+/// … as a number of what was made.
+pub(super) const ZERO: u32 = 1 << 13;
+/// Behind `too`.
+pub(super) const MUCH: u32 = 1 << 14;
+/// `The updated text …` does not say that anything was.
+pub(super) const ARTICLE: u32 = 1 << 15;
+/// Behind `before`.
+pub(super) const WRITING: u32 = 1 << 16;
+/// What somebody does who does not let a call run.
+pub(super) const REFUSED: u32 = 1 << 17;
+/// What stands before the user.
+pub(super) const CALLER: u32 = 1 << 18;
+/// What stands between the user and what the user did.
+pub(super) const DECIDING: u32 = 1 << 19;
+/// What the user did not do.
+pub(super) const WANTED: u32 = 1 << 20;
+/// What stands before what was refused.
+pub(super) const BEFORE_NOUN: u32 = 1 << 21;
+/// What is refused.
+pub(super) const NOUN: u32 = 1 << 22;
+/// … and is a tool's, no program's.
+pub(super) const OF_TOOLS: u32 = 1 << 23;
+/// What stands between that and how it went.
+pub(super) const PASSIVE: u32 = 1 << 24;
+/// Who refuses.
+pub(super) const PERSON: u32 = 1 << 25;
+/// Who else changes files.
+pub(super) const OTHERS: u32 = 1 << 26;
+
+/// A word in lower case, and what it may mean.
+pub(super) type Entry = (&'static str, u32);
+
+/// What stands for any other word, a name, or a quotation.
+pub(super) const OTHER: &Entry = &("", 0);
+
+/// The entry of a word, whatever its case.
+pub(super) fn find(word: &str) -> &'static Entry {
+    if word.len() > LONGEST {
+        return OTHER;
+    }
+    let in_order = |entry: &Entry| {
+        let word = word.bytes().map(|byte| byte.to_ascii_lowercase());
+        entry.0.bytes().cmp(word)
+    };
+    TABLE.binary_search_by(in_order).map_or(OTHER, |at| &TABLE[at])
+}
+
+/// Bytes of the longest word below.
+const LONGEST: usize = 13;
+
+/// In alphabetical order.
+#[rustfmt::skip]
+static TABLE: &[Entry] = &[
+    ("0", NONE | ZERO),
+    ("a", ARTICLE | CALLER | BEFORE_NOUN),
+    ("aborted", FAILURE | REFUSED),
+    ("accept", WANTED),
+    ("accepted", SUCCESS | WANTED),
+    ("access", UNFOUND),
+    ("action", NOUN),
+    ("added", SUCCESS),
+    ("adjusted", SUCCESS),
+    ("allow", WANTED),
+    ("allowed", DENIED | WANTED),
+    ("already", 0),
+    ("ambiguous", DOUBT),
+    ("an", ARTICLE),
+    ("another", OTHERS),
+    ("any", NONE),
+    ("appear", DENIED),
+    ("appended", SUCCESS),
+    ("applied", SUCCESS | DENIED),
+    ("approve", WANTED),
+    ("approved", SUCCESS | WANTED),
+    ("are", AUX | PASSIVE),
+    ("authorized", DENIED),
+    ("available", DENIED),
+    ("be", AUX | ARTICLE),
+    ("been", AUX | PASSIVE),
+    ("before", 0),
+    ("big", MUCH),
+    ("blocked", DOUBT),
+    ("blocks", MADE),
+    ("but", DOUBT),
+    ("by", 0),
+    ("ca", AUX),
+    ("call", NOUN | OF_TOOLS),
+    ("can", AUX),
+    ("canceled", FAILURE | REFUSED),
+    ("cancelled", FAILURE | REFUSED),
+    ("case", OF_ERRORS),
+    ("cases", OF_ERRORS),
+    ("change", UNFOUND | NOUN),
+    ("changed", SUCCESS | DENIED),
+    ("changes", UNFOUND | MADE),
+    ("chose", DECIDING),
+    ("class", OF_ERRORS),
+    ("cleared", MENDED),
+    ("code", OF_ERRORS),
+    ("codes", OF_ERRORS),
+    ("command", BEFORE_NOUN | NOUN),
+    ("completed", SUCCESS),
+    ("confirm", WANTED),
+    ("consent", WANTED),
+    ("converted", SUCCESS),
+    ("corrected", SUCCESS | MENDED),
+    ("could", AUX),
+    ("created", SUCCESS),
+    ("decided", DECIDING),
+    ("declined", FAILURE | REFUSED),
+    ("deleted", SUCCESS),
+    ("denied", FAILURE | REFUSED),
+    ("did", AUX | DECIDING),
+    ("dismissed", REFUSED),
+    ("do", AUX | DECIDING),
+    ("does", AUX | DECIDING),
+    ("done", SUCCESS),
+    ("edit", UNFOUND | BEFORE_NOUN | NOUN),
+    ("edited", SUCCESS | DENIED),
+    ("editing", WRITING),
+    ("edits", UNFOUND | MADE),
+    ("eliminated", MENDED),
+    ("else", OTHERS),
+    ("enough", DENIED),
+    ("error", CALLER | BEFORE_NOUN),
+    ("errors", 0),
+    ("exact", UNFOUND),
+    ("exception", DOUBT),
+    ("exceptions", DOUBT),
+    ("execution", NOUN | OF_TOOLS),
+    ("exist", DENIED),
+    ("exists", 0),
+    ("explicitly", DECIDING),
+    ("externally", 0),
+    ("failed", FAILURE),
+    ("fails", FAILURE),
+    ("failure", FAILURE),
+    ("false", 0),
+    ("file", UNFOUND | BEFORE_NOUN),
+    ("files", MADE),
+    ("fixed", SUCCESS | MENDED),
+    ("forbidden", DOUBT),
+    ("formatted", SUCCESS),
+    ("formatter", OTHERS),
+    ("found", DENIED),
+    ("function", BEFORE_NOUN),
+    ("grant", WANTED),
+    ("granted", WANTED),
+    ("had", AUX | DECIDING),
+    ("handler", OF_ERRORS),
+    ("handlers", OF_ERRORS),
+    ("handling", OF_ERRORS),
+    ("has", AUX | DECIDING | PASSIVE),
+    ("have", AUX | DECIDING | PASSIVE),
+    ("human", PERSON),
+    ("hunks", MADE),
+    ("inserted", SUCCESS),
+    ("instances", MANY),
+    ("interrupted", DOUBT | REFUSED),
+    ("invalid", DOUBT),
+    ("invocation", NOUN | OF_TOOLS),
+    ("is", AUX | PASSIVE),
+    ("just", DECIDING),
+    ("large", MUCH),
+    ("lines", MADE),
+    ("linter", OTHERS),
+    ("long", MUCH),
+    ("made", SUCCESS | DENIED),
+    ("making", WRITING),
+    ("manually", DECIDING),
+    ("many", MUCH),
+    ("match", DENIED | UNFOUND | FEW | MANY),
+    ("matched", DENIED),
+    ("matches", UNFOUND | FEW | MANY | MADE),
+    ("matching", UNFOUND | MANY),
+    ("merged", SUCCESS),
+    ("message", OF_ERRORS),
+    ("messages", OF_ERRORS),
+    ("mismatch", FAILURE),
+    ("missing", DOUBT),
+    ("modified", SUCCESS | DENIED),
+    ("modifying", WRITING),
+    ("moved", SUCCESS),
+    ("multiple", 0),
+    ("must", DUTY | AUX),
+    ("no", NONE | ZERO),
+    ("none", ZERO),
+    ("not", 0),
+    ("nothing", 0),
+    ("occurrence", UNFOUND | FEW | MANY),
+    ("occurrences", UNFOUND | FEW | MANY | MADE),
+    ("of", MADE),
+    ("ok", SUCCESS),
+    ("okay", SUCCESS),
+    ("operation", NOUN | OF_TOOLS),
+    ("operator", PERSON),
+    ("other", OTHERS),
+    ("out", 0),
+    ("overwriting", WRITING),
+    ("overwritten", SUCCESS),
+    ("overwrote", SUCCESS),
+    ("patched", SUCCESS),
+    ("path", OF_ERRORS),
+    ("paths", OF_ERRORS),
+    ("permission", UNFOUND | NOUN),
+    ("permit", WANTED),
+    ("permitted", DENIED),
+    ("read", DENIED),
+    ("refactored", SUCCESS),
+    ("refused", FAILURE | REFUSED),
+    ("rejected", FAILURE | REFUSED),
+    ("removed", SUCCESS),
+    ("renamed", SUCCESS),
+    ("replaced", SUCCESS | DENIED),
+    ("replacement", UNFOUND | FEW),
+    ("replacements", UNFOUND | FEW | MADE),
+    ("request", NOUN),
+    ("required", DOUBT),
+    ("requires", DUTY),
+    ("resolved", SUCCESS | MENDED),
+    ("reverted", SUCCESS),
+    ("rewritten", SUCCESS),
+    ("rewrote", SUCCESS),
+    ("saved", SUCCESS | DENIED),
+    ("several", 0),
+    ("should", AUX),
+    ("similar", UNFOUND),
+    ("since", 0),
+    ("skipped", REFUSED),
+    ("somebody", OTHERS),
+    ("someone", OTHERS),
+    ("stopped", REFUSED),
+    ("stripped", SUCCESS),
+    ("succeeded", SUCCESS),
+    ("success", SUCCESS),
+    ("successful", SUCCESS),
+    ("successfully", SUCCESS),
+    ("such", UNFOUND),
+    ("sufficiently", UNFOUND),
+    ("supported", DENIED),
+    ("that", ARTICLE),
+    ("the", ARTICLE | CALLER | BEFORE_NOUN),
+    ("this", ARTICLE | BEFORE_NOUN),
+    ("timed", 0),
+    ("timeout", DOUBT),
+    ("times", FEW | MANY),
+    ("to", WANTED),
+    ("too", 0),
+    ("tool", CALLER | BEFORE_NOUN | NOUN | OF_TOOLS),
+    ("traceback", FAILURE),
+    ("trimmed", SUCCESS),
+    ("type", OF_ERRORS),
+    ("types", OF_ERRORS),
+    ("unable", FAILURE),
+    ("unauthorized", DOUBT),
+    ("unchanged", DOUBT),
+    ("undone", SUCCESS),
+    ("unexpected", DOUBT),
+    ("unexpectedly", DOUBT),
+    ("unique", DENIED),
+    ("unsupported", DOUBT),
+    ("updated", SUCCESS | DENIED),
+    ("use", NOUN | OF_TOOLS),
+    ("user", PERSON),
+    ("valid", DENIED),
+    ("want", WANTED),
+    ("was", AUX | PASSIVE),
+    ("were", AUX | PASSIVE),
+    ("will", AUX),
+    ("wish", WANTED),
+    ("without", NONE),
+    ("wo", AUX),
+    ("would", AUX),
+    ("writing", WRITING),
+    ("written", SUCCESS | DENIED),
+    ("wrote", SUCCESS),
+    ("your", ARTICLE | BEFORE_NOUN),
+    ("zero", NONE | ZERO),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_found_whatever_its_case() {
+        assert!(TABLE.is_sorted_by(|one, other| one.0 < other.0));
+        for entry in TABLE {
+            assert!(entry.0.len() <= LONGEST, "{}", entry.0);
+            assert_eq!(find(entry.0), entry);
+            assert_eq!(find(&entry.0.to_uppercase()), entry);
+        }
+        for word in ["", "walnut", "errorx", "é", "abcdefghijklmnopqrstuvwxyz"] {
+            assert_eq!(find(word), OTHER, "{word}");
+        }
+    }
+}
