@@ -13,12 +13,15 @@ use crate::message::{ActionKind, ToolResult};
 use crate::verdict;
 use serde_json::{Map, Value};
 use table::{FAILURE, REFUSED};
+use words::Telling;
 
 /// Bytes and lines from the beginning of an answer in which it says how it went.
 const HEAD: usize = 240;
 const LINES: usize = 6;
 /// Bytes of an answer that holds nothing but such words.
 const SHORT: usize = 300;
+/// Lines of a complaint in place of a file.
+const COMPLAINT: usize = 3;
 /// Bytes of an object that is read: a larger one holds what was asked for.
 const OBJECT: usize = 16 * 1024;
 /// Objects within objects that are looked into.
@@ -60,7 +63,8 @@ pub(crate) fn is_done(kind: ActionKind, result: &ToolResult) -> bool {
             ActionKind::Command => true,
             ActionKind::Change | ActionKind::Todo | ActionKind::Ask => told(),
             _ if text.trim().len() <= SHORT && is_one_line_or_object(text) => told(),
-            _ => !begins_with_complaint(text),
+            // What is longer is what was asked for, however it begins.
+            _ => text.len() > SHORT || text.lines().count() > COMPLAINT || !begins_with_complaint(text),
         }
     })
 }
@@ -149,9 +153,10 @@ fn lines_tell(text: &str) -> Option<bool> {
     end = text.floor_char_boundary(end.min(text.len()));
     let lines = text[..end].lines().filter(|line| !line.trim().is_empty());
     let mut words = Vec::new();
+    let mut is_doubtful = false;
     for line in lines.take(LINES) {
-        if is_printed(line) {
-            return None;
+        if is_printed(line) || begins_diagnostics(line) {
+            break;
         }
         let line = line.trim();
         if line.starts_with(['❌', '✗', '✘', '✖', '⛔', '🚫']) || is_error_tag(line) {
@@ -161,11 +166,17 @@ fn lines_tell(text: &str) -> Option<bool> {
             return Some(true);
         }
         words::split(line, &mut words);
-        if let Some(told) = words::words_tell(&words) {
-            return Some(told);
+        match words::words_tell(&words) {
+            Telling::Of(how) => return Some(how),
+            Telling::Doubt => is_doubtful = true,
+            Telling::Nothing => {}
+        }
+        // What stands below such a line is what the file says.
+        if line.ends_with(':') {
+            break;
         }
     }
-    None
+    is_doubtful.then_some(false)
 }
 
 fn object_tells(map: &Map<String, Value>, depth: usize) -> Option<bool> {
@@ -233,6 +244,15 @@ fn is_printed(line: &str) -> bool {
         || trimmed
             .strip_prefix('-')
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == ' '))
+}
+
+/// What a linter says of the file as it is now stands below.
+fn begins_diagnostics(line: &str) -> bool {
+    let is_tag = line.trim_start().starts_with('<');
+    is_tag
+        && ["diagnostic", "problem", "lint", "notice"]
+            .iter()
+            .any(|name| line.contains(name))
 }
 
 /// `<error>`, `<error_details>`, `<tool_use_error>` and the like.

@@ -82,13 +82,21 @@ pub fn is_question(line: &str) -> bool {
 
 fn ends_with_question(commands: &[Simple]) -> bool {
     const QUESTIONS: &str =
-        "grep egrep fgrep rg ag ack diff cmp test [ [[ which type ls find fd pgrep lsof false cat head tail";
+        "grep egrep fgrep rg ag ack diff cmp test [ [[ which type ls find fd pgrep lsof false cat head tail journalctl";
     const GIT_QUESTIONS: &str = "diff grep check-ignore rev-parse show-ref merge-base";
+    // What they print was said by others, and how that went says nothing of them.
+    const LOOKS: &str = "logs log describe view inspect ps";
+    const LOOKED_WITH: &str = "docker podman kubectl oc gh glab";
     let last = commands.iter().rfind(|command| command.words[0] != "exit");
     last.is_some_and(|command| match unwrap(&command.words).words {
         [git, rest @ ..] if git == "git" => {
             first_word(rest, "-C -c").is_some_and(|(verb, _)| is_in(verb, GIT_QUESTIONS))
         }
+        [program, rest @ ..] if is_in(base(program), LOOKED_WITH) => rest
+            .iter()
+            .filter(|word| is_verb(word))
+            .take(2)
+            .any(|word| is_in(word, LOOKS)),
         [program, ..] => is_in(base(program), QUESTIONS),
         [] => false,
     })
@@ -630,10 +638,14 @@ mod tests {
 
     #[test]
     fn a_question_may_be_answered_with_no() {
-        for line in lines(r#"grep x y ¦ cd a && rg foo ¦ diff a b ¦ [ -f a ] ¦ git diff --exit-code ¦ ls nope"#) {
+        for line in lines(
+            r#"grep x y ¦ cd a && rg foo ¦ diff a b ¦ [ -f a ] ¦ git diff --exit-code ¦ ls nope ¦ kubectl -n b logs deploy/api --previous ¦ docker logs api ¦ journalctl -u api ¦ gh run view 991 --log"#,
+        ) {
             assert!(is_question(&line), "{line}");
         }
-        for line in lines(r#"cargo test ¦ rm a ¦ git push ¦ grep a b; make"#) {
+        for line in
+            lines(r#"cargo test ¦ rm a ¦ git push ¦ grep a b; make ¦ kubectl apply -f a.yaml ¦ docker push app"#)
+        {
             assert!(!is_question(&line), "{line}");
         }
     }

@@ -49,7 +49,7 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
         Some(_) => signs.success || signs.all_well,
         None => signs.success && signs.mentions_test,
     };
-    match (signs.failure, says_success) {
+    match (signs.failure || signs.ended_badly && !signs.success, says_success) {
         (true, _) => Verdict::Failed,
         (false, true) => Verdict::Passed,
         (false, false) => Verdict::Unknown,
@@ -62,7 +62,12 @@ pub(crate) fn counts_failures(printed: &str) -> bool {
     for end in ends(printed) {
         signs.read(end, false);
     }
-    signs.failure
+    signs.failure || signs.ended_badly
+}
+
+/// Whether a line is that of a single test that passed, whose name may tell of failures.
+fn is_of_one_that_passed(line: &str) -> bool {
+    line.trim_start().starts_with(['✓', '✔', '√']) || line.trim_start().starts_with("--- PASS")
 }
 
 /// Whether a failed check never came to run what it was to check, because that could not be built.
@@ -115,6 +120,8 @@ struct Signs {
     all_well: bool,
     /// It counts failures, or shows one.
     failure: bool,
+    /// It tells of a status other than 0, which a test may have printed itself.
+    ended_badly: bool,
 }
 
 impl Signs {
@@ -142,13 +149,24 @@ impl Signs {
             self.mentions_test = fours.any(|four| four.eq_ignore_ascii_case(b"test"));
         }
         let mut words = Vec::new();
-        for line in text.split('\n').filter(|line| may_tell(line.as_bytes())) {
-            for line in line.split('\r') {
+        // What stands at the very end was not printed by a test.
+        let last = text.trim_end().rfind('\n').map_or(0, |at| at + 1);
+        let mut at = 0;
+        for whole in text.split('\n') {
+            let start = at;
+            at += whole.len() + 1;
+            if !may_tell(whole.as_bytes()) {
+                continue;
+            }
+            let ended_badly = std::mem::take(&mut self.ended_badly);
+            for line in whole.split('\r').filter(|line| !is_of_one_that_passed(line)) {
                 split(line, &mut words);
                 for at in 0..words.len() {
                     self.weigh(&words, at);
                 }
             }
+            self.failure |= self.ended_badly && start == last;
+            self.ended_badly |= ended_badly;
             if self.failure {
                 return;
             }
@@ -185,7 +203,8 @@ impl Signs {
                 None => {}
             }
         } else if is("exit exited code status rc") {
-            self.failure |= next.is_some_and(|next| next.is_number() && next.number() != Some(0) && next.is_close());
+            self.ended_badly |=
+                next.is_some_and(|next| next.is_number() && next.number() != Some(0) && next.is_close());
         }
     }
 }

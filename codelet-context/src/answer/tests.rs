@@ -151,6 +151,22 @@ fn words_that_often_tell_of_a_failure_tell_of_none_where_the_change_is_said_to_b
         "0 failed, 2 applied",
         "EDITED: a.rs",
         "3 replacements made",
+        "<file_write_result>\n<path>a/x.py</path>\n<operation>modified</operation>\n<notice>\n<i>You do not need to re-read the file, as you have seen all changes</i>\n</notice>",
+        "The following changes were made by the replace_file_content tool to: /a/x.py. Don't ask for permission.",
+        "No linter errors found in x.py",
+        "x.yaml: timeout 10 -> 30",
+        "timeout: 30s",
+        "{\"result\": \"File was not formatted; contents written\"}",
+        "The section now reads:\nraise KeyError: missing key",
+        "New content of x.md:\n# Errors\nThe server cannot be reached when the lock is held",
+        "<file_diagnostics>\nError: x.py:3:1 undefined name\n</file_diagnostics>",
+        "[main 3f2a1b] Handle missing keys\n 1 file changed, 3 insertions(+)",
+        "Note: the file has not been formatted. 3 replacements made.",
+        "Multiple matches replaced: 4",
+        "x.py already exists; overwrote it",
+        "x.py, mode 0644, permission unchanged",
+        "x.csv is too large to show; saved",
+        "You should not edit this file by hand.",
     ];
     for answer in answers {
         assert!(done(ActionKind::Change, None, answer), "{answer}");
@@ -258,6 +274,11 @@ fn the_text_of_a_file_is_no_complaint() {
     for text in contents {
         assert!(done(ActionKind::Read, None, text), "{text}");
     }
+    let guide = format!(
+        "Error handling\n\n{}",
+        "Errors are values here. They are passed on.\n".repeat(20)
+    );
+    assert!(done(ActionKind::Read, None, &guide), "a guide of errors");
     for text in [
         "Error: ENOENT: no such file or directory",
         "File not found: a.rs",

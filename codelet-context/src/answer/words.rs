@@ -121,22 +121,32 @@ fn denied(word: &str) -> Option<&str> {
     verb.filter(|verb| !verb.is_empty())
 }
 
-/// What the first of these words says that tells how it went. Some say so only where nothing behind them says otherwise.
-pub(super) fn words_tell(words: &[Word]) -> Option<bool> {
+/// What words tell of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Telling {
+    /// How it went.
+    Of(bool),
+    /// That it failed, unless something behind them says otherwise.
+    Doubt,
+    Nothing,
+}
+
+/// What the first of these words says that tells how it went.
+pub(super) fn words_tell(words: &[Word]) -> Telling {
     let (mut is_doubtful, mut is_duty) = (false, false);
     for (at, word) in words.iter().enumerate() {
         if is_failure(words, at) {
-            return Some(false);
+            return Telling::Of(false);
         }
         if word.is(DOUBT | DUTY) {
             is_doubtful = true;
             is_duty |= word.is(DUTY);
         } else if !is_duty && is_success(words, at) {
-            return Some(true);
+            return Telling::Of(true);
         }
         is_duty &= !word.ends;
     }
-    is_doubtful.then_some(false)
+    if is_doubtful { Telling::Doubt } else { Telling::Nothing }
 }
 
 fn is_failure(words: &[Word], at: usize) -> bool {
@@ -147,14 +157,21 @@ fn is_failure(words: &[Word], at: usize) -> bool {
     let is_none = next.is(ZERO) && behind.is(MADE) && is_success(words, at);
     is_none
         || match this.text() {
-            "error" | "errors" => !before.is(NONE) && !next.is(OF_ERRORS) && (this.is_label || !is_mended(words, at)),
-            "not" => before.is(AUX) || next.is(DENIED),
+            "error" | "errors" => {
+                !before.is(NONE)
+                    && !two_before(words, at).is(NONE)
+                    && !next.is(OF_ERRORS)
+                    && (this.is_label || !is_mended(words, at))
+            }
+            "not" => before.is(AUX) && !before.is(STATE) || next.is(DENIED) || next.says("been") && behind.is(DENIED),
             "no" => next.is(UNFOUND),
             "nothing" => next.is(AUX | SUCCESS) || next.says("to"),
             "0" | "zero" => next.is(FEW),
-            "multiple" | "several" => next.is(MANY),
-            "already" => next.says("exists") || next.says("exist"),
-            "too" => next.is(MUCH),
+            "multiple" | "several" => next.is(MANY) && !is_made_behind(words, at),
+            "already" => (next.says("exists") || next.says("exist")) && !is_made_behind(words, at),
+            "too" => next.is(MUCH) && !is_made_behind(words, at),
+            "timeout" => words.len() == 1,
+            "unchanged" => words.len() <= FEW_WORDS,
             "timed" => next.says("out"),
             "modified" | "changed" => {
                 let is_by_another = is_other(behind) || behind.is(ARTICLE) && is_other(word(words, at + 3));
@@ -165,6 +182,14 @@ fn is_failure(words: &[Word], at: usize) -> bool {
             _ if this.is(DOUBT) => at == 0 && this.is_label,
             _ => this.is(FAILURE) && !before.is(NONE),
         }
+}
+
+/// A line of so few words is about the call and nothing else.
+const FEW_WORDS: usize = 4;
+
+/// Whether something is said to be done behind this word all the same: `already exists; overwrote it`.
+fn is_made_behind(words: &[Word], at: usize) -> bool {
+    (at + 1..words.len()).any(|behind| is_success(words, behind))
 }
 
 /// `1 error fixed`, `The errors in a.rs have been resolved`.
@@ -186,4 +211,8 @@ fn is_success(words: &[Word], at: usize) -> bool {
 
 fn before(words: &[Word], at: usize) -> Word {
     word(words, at.checked_sub(1).unwrap_or(usize::MAX))
+}
+
+fn two_before(words: &[Word], at: usize) -> Word {
+    word(words, at.checked_sub(2).unwrap_or(usize::MAX))
 }

@@ -57,6 +57,17 @@ fn without_a_status_the_output_decides_by_whole_words() {
         ("\u{1b}[1m\u{1b}[31m2\u{1b}[0m failed, 1 test passed", Failed),
         ("tests passed in 3 seconds", Passed),
         ("99999999999999999999999 failed tests", Failed),
+        (
+            "✓ test exits with code 2 when the config is missing\nTests 3 passed (3)",
+            Passed,
+        ),
+        ("  ✔ error: 3\n2 tests passed", Passed),
+        (
+            "tests/test_a.py ..\nINFO job ended with exit code 3\n2 passed in 0.1s",
+            Passed,
+        ),
+        ("tests/test_a.py ..\n2 passed in 0.1s\nexit code 3", Failed),
+        ("tests/test_a.py ..\nINFO job ended with exit code 3", Failed),
     ];
     for (output, expected) in table {
         assert_eq!(verdict("cargo test", None, output), expected, "{output}");
