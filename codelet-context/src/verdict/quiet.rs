@@ -87,7 +87,10 @@ pub(super) fn is_silent(result: &ToolResult) -> bool {
 pub(super) fn says_it_is_well(result: &ToolResult) -> bool {
     const SIGNS: &[&str] = &[
         "built in ",
-        "Finished ",
+        "Finished `",
+        "Finished dev",
+        "Finished release",
+        "Finished test",
         "finished in ",
         "Compiled ",
         "ompiled with warnings",

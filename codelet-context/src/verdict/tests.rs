@@ -146,6 +146,7 @@ fn without_a_status_builds_and_lints_are_well_if_they_show_no_error() {
             "Finished release\nProcess running with session ID 4242",
             Unknown,
         ),
+        ("cargo build", "Finished downloading", Unknown),
         ("cargo build", "(no output)", Passed),
         ("cargo build", "(output was lost)", Unknown),
         ("make", "", Passed),
