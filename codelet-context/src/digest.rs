@@ -250,8 +250,18 @@ pub(crate) mod tests {
 
     /// Hands on the task of choosing among all lines of a history, with its units.
     pub(crate) fn with_task<T>(history: &History, bytes: usize, then: impl FnOnce(Task<'_>, &Units) -> T) -> T {
+        with_states(history, bytes, |_| None, then)
+    }
+
+    /// The same, with how files were left.
+    fn with_states<T>(
+        history: &History,
+        bytes: usize,
+        state: impl Fn(&str) -> Option<FileState>,
+        then: impl FnOnce(Task<'_>, &Units) -> T,
+    ) -> T {
         let index = history.index();
-        let units = units(index, history.messages(), |_| true, |_| None, |_| None);
+        let units = units(index, history.messages(), |_| true, |_| None, state);
         let uses = vec![Use::Choose; index.blocks.len()];
         let task = Task {
             index,
@@ -358,23 +368,11 @@ pub(crate) mod tests {
             _ if path.contains("gone") => Some(FileState::Deleted),
             _ => None,
         };
-        let index = history.index();
-        let units = units(index, history.messages(), |_| true, |_| None, state);
         let expected = "src/read_almond.rs\n[edited]\nsrc/edited_cherry.rs\n[new]\nsrc/new_walnut.rs\n[deleted]\nsrc/gone_damson.rs\n";
         for bytes in 0..200 {
-            let uses = vec![Use::Choose; index.blocks.len()];
-            let task = Task {
-                index,
-                uses: &uses,
-                shown: &[],
-                unit_of: &units.of_block,
-                units: &units.units,
-                states: &units.states,
-                bytes,
-                focus: None,
-                candidates: None,
-            };
-            let (text, _) = pack::choose(&task, |taken| render(index, &units, taken));
+            let text = with_states(&history, bytes, state, |task, units| {
+                pack::choose(&task, |taken| render(task.index, units, taken)).0
+            });
             assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
             if bytes >= expected.len() + 8 {
                 assert_eq!(text, expected);
