@@ -25,20 +25,8 @@ const NAMES: [&str; 8] = [
 ];
 /// Names of fields that hold what a program has printed.
 const PRINTED: [&str; 7] = ["output", "stdout", "stderr", "result", "content", "text", "error"];
-/// How lines begin that harnesses put above an output and that may have a status among them.
-const ABOVE: [&str; 11] = [
-    "Chunk ID:",
-    "Wall time:",
-    "Duration:",
-    "Process running ",
-    "Original token count:",
-    "Command executed",
-    "Command execution",
-    "Command:",
-    "Directory:",
-    "Working directory:",
-    "Cwd:",
-];
+/// How other lines begin that harnesses put above an output, beside those of [`RUN`], and that may have a status among them.
+const ABOVE: [&str; 4] = ["Command:", "Directory:", "Working directory:", "Cwd:"];
 /// How the fields begin of a result that is a block of fields, one a line.
 const BLOCK: [&str; 5] = ["Command:", "Directory:", "Output:", "Stdout:", "Stderr:"];
 /// How its fields begin that stand behind the status.
@@ -118,7 +106,7 @@ fn ends<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 
 /// Whether the first lines are a harness's that say how the run went, up to the output or to a program that runs on.
 fn tells_of_the_run(lines: &[&str]) -> bool {
-    let frame = lines.iter().take_while(|line| begins(line, &ABOVE)).count();
+    let frame = lines.iter().take_while(|line| is_above(line)).count();
     let (frame, rest) = lines.split_at(frame);
     let ends = rest.first().is_some_and(|line| begins(line, &OUTPUT));
     frame.iter().any(|line| line.starts_with("Process running ")) || ends && frame.iter().any(|line| begins(line, &RUN))
@@ -178,7 +166,7 @@ fn above(lines: &[&str]) -> Option<Stated> {
             let is_followed = lines.get(index + 1).is_some_and(|next| begins(next, &OUTPUT));
             return found(Form::LineAbove, status, index > 0 || is_followed);
         }
-        if !begins(line, &ABOVE) {
+        if !is_above(line) {
             break;
         }
         let sentence = line.rsplit_once(". ").and_then(|(_, sentence)| statement(sentence));
@@ -227,6 +215,11 @@ fn below(lines: &[&str], first: &str) -> Option<Stated> {
 
 fn begins(line: &str, names: &[&str]) -> bool {
     names.iter().any(|name| line.starts_with(name))
+}
+
+/// Whether a line may stand above an output.
+fn is_above(line: &str) -> bool {
+    begins(line, &RUN) || begins(line, &ABOVE)
 }
 
 /// Whether a line is nothing but a tag that opens.

@@ -4,11 +4,23 @@
 use codelet_context::compact::{Target, compact};
 use codelet_context::history::History;
 use codelet_context::message::{Message, ToolResult};
+use codelet_context::recall::Archive;
+use codelet_context::tokens::Tokens;
+use codelet_context::view::View;
 use codelet_transcript::{Document, Format, read, write};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const FORMS: [Format; 3] = [Format::Anthropic, Format::Openai, Format::Responses];
+
+/// A conversation compacted to so many tokens, as it is written, and what left it.
+fn compacted(document: Document, budget: Tokens, format: Format) -> (String, Archive) {
+    let history: History = document.messages.iter().cloned().collect();
+    let View { messages, archive } = compact(&history, Target::Budget(budget)).view;
+    let messages = messages.into_iter().map(Arc::unwrap_or_clone).collect();
+    (write(&Document { messages, ..document }, format).unwrap(), archive)
+}
 
 /// One call of this tool for each answer, in turn.
 fn request(format: Format, tool: &str, parameters: &Value, answers: &[&str]) -> String {
@@ -183,22 +195,9 @@ fn a_text_that_is_cut_stands_in_its_object_and_its_handle_gives_it_back() {
     let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
     for format in FORMS {
         let document = parsed(format, &request(format, "load", &json!({}), &answers));
-        let history: History = document.messages.clone().into_iter().collect();
-        let done = compact(&history, Target::Budget(4_000));
-        let messages = done
-            .view
-            .messages
-            .iter()
-            .map(|message| Message::clone(message))
-            .collect();
-        let written = write(&Document { messages, ..document }, format).unwrap();
+        let (written, archive) = compacted(document, 4_000, format);
         assert!(written.len() < 40_000, "{format}");
-        let removed: Vec<&str> = done
-            .view
-            .archive
-            .iter()
-            .map(|(_, removed)| removed.body.as_str())
-            .collect();
+        let removed: Vec<&str> = archive.iter().map(|(_, removed)| removed.body.as_str()).collect();
         for step in 0..30 {
             let text = lines(step);
             let there = written.contains(&json!(text).to_string().replace('\\', "\\\\").replace('"', "\\\""));
@@ -216,15 +215,7 @@ fn a_cut_object_is_an_object() {
         Format::Openai,
         &request(Format::Openai, "load", &json!({}), &[answer.as_str()]),
     );
-    let history: History = document.messages.clone().into_iter().collect();
-    let done = compact(&history, Target::Budget(400));
-    let messages = done
-        .view
-        .messages
-        .iter()
-        .map(|message| Message::clone(message))
-        .collect();
-    let written = write(&Document { messages, ..document }, Format::Openai).unwrap();
+    let (written, _) = compacted(document, 400, Format::Openai);
     let written: Value = serde_json::from_str(&written).unwrap();
     let answer = written["messages"]
         .as_array()
