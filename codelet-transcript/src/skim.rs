@@ -168,7 +168,7 @@ impl<'a> Skim<'a> {
     }
 }
 
-/// The members of an object: key (escapes left as they are) and value.
+/// The members of an object: key (escapes left as they are, empty where it is no text) and value.
 pub(crate) struct Members<'a> {
     skim: Option<Skim<'a>>,
 }
@@ -178,11 +178,12 @@ impl<'a> Iterator for Members<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let skim = self.skim.take()?;
-        let key = skim.string()?;
         let mut value = Skim {
             at: skim.string_end(skim.at)?,
             ..skim
         };
+        // A key with broken bytes is none that anybody asks for; those behind it are.
+        let key = skim.string().unwrap_or_default();
         value.space();
         if value.first() != Some(b':') {
             return None;

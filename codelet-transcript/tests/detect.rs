@@ -128,6 +128,12 @@ fn a_file_that_breaks_off_is_still_known() {
 }
 
 #[test]
+fn a_key_with_broken_bytes_hides_nothing_behind_it() {
+    let broken = b"{\"input\":\"x\",\"max_toke\xffns\":1,\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\"}]}]}";
+    assert_eq!(detect(broken), Some(Format::Anthropic));
+}
+
+#[test]
 fn what_is_no_conversation_is_not_guessed_at() {
     for text in [
         "",
