@@ -145,19 +145,24 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates
     let candidates = candidates.filter(|_| matches!(mended.history, Cow::Borrowed(_)));
     let mut work = Work::new(&mended.history, options, candidates);
     work.archive = mended.view.archive.clone();
-    let untouched = work.untouched(&mended.view);
+    let whole = Size::of(&mended.view.messages);
     let (budget, fits) = match options.target {
         Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
-        Target::Budget(budget) => (Some(budget), untouched.after.tokens <= budget),
+        Target::Budget(budget) => (Some(budget), whole.tokens <= budget),
         Target::Window(window) => (
             Some(room_in(window, options.overhead)),
             !is_full(window, before.tokens.saturating_add(options.overhead)),
         ),
     };
-    let mut compaction = if fits {
-        untouched
-    } else {
-        never_larger(work.run(budget), untouched, budget)
+    let turns = work.turns.len();
+    let compacted = if fits { None } else { Some(work.run(budget)) };
+    let mut compaction = match compacted {
+        Some(smaller) if smaller.after.tokens < whole.tokens => smaller,
+        // What is small already is left as it is.
+        larger => {
+            let over = budget.filter(|&budget| larger.is_some() && whole.tokens > budget);
+            untouched(mended.view, whole, turns, over)
+        }
     };
     compaction.before = before;
     if let Cow::Owned(valid) = &mended.history {
@@ -182,20 +187,31 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates
     compaction
 }
 
-/// What is small already is left as it is.
-fn never_larger(compacted: Compaction, untouched: Compaction, budget: Option<Tokens>) -> Compaction {
-    if compacted.after.tokens < untouched.after.tokens {
-        return compacted;
-    }
-    let after = untouched.after.tokens;
-    let over = budget.filter(|&budget| after > budget);
+/// The whole history as a view, of this size; `over` is the budget that nothing could keep it to.
+fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Compaction {
+    let kept = Fate {
+        kind: FateKind::Kept,
+        why: Cow::Borrowed("as it was"),
+    };
     let warnings = over.map(|budget| Warning::OverBudget {
         budget,
-        smallest: after,
+        smallest: whole.tokens,
     });
     Compaction {
+        changed: false,
+        before: whole,
+        after: whole,
+        turns: TurnCount {
+            total: turns,
+            kept: turns,
+            summarised: 0,
+        },
+        anchor: None,
+        strategies: StrategyStats::default(),
+        fates: vec![kept; view.messages.len()],
         warnings: warnings.into_iter().collect(),
-        ..untouched
+        candidates: None,
+        view,
     }
 }
 
@@ -310,31 +326,6 @@ impl<'a> Work<'a> {
             pinned: pinned(history.messages(), options.pins),
             archive: Archive::default(),
             strategies: StrategyStats::default(),
-        }
-    }
-
-    /// The whole history as a view.
-    fn untouched(&self, view: &View) -> Compaction {
-        let kept = Fate {
-            kind: FateKind::Kept,
-            why: Cow::Borrowed("as it was"),
-        };
-        let size = Size::of(&view.messages);
-        Compaction {
-            view: view.clone(),
-            changed: false,
-            before: size,
-            after: size,
-            turns: TurnCount {
-                total: self.turns.len(),
-                kept: self.turns.len(),
-                summarised: 0,
-            },
-            anchor: None,
-            strategies: StrategyStats::default(),
-            fates: vec![kept; self.history.messages().len()],
-            warnings: Vec::new(),
-            candidates: None,
         }
     }
 
@@ -607,6 +598,7 @@ impl<'a> Work<'a> {
             messages: self.history.messages(),
             turns: &self.turns,
             until: start,
+            ledger: self.history.ledger(),
             facts,
             anchors: &self.anchors,
             pins: &notes,

@@ -54,6 +54,10 @@ impl History {
         &self.index
     }
 
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// The turns and steps that finished something; `pins` are messages.
     pub fn anchors(&self, turns: &[Turn], pins: &[usize]) -> Vec<Anchor> {
         self.ledger.anchors(&self.messages, turns, pins, LONG_TURN)

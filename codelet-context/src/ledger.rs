@@ -1,6 +1,7 @@
 //! Facts and outcomes of a conversation, from reading every call with its answer once.
 
 use crate::anchor::{Anchor, Outcomes};
+use crate::deed::Deed;
 use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
@@ -8,6 +9,7 @@ use crate::testrun::{Check, CheckKind, Line};
 use crate::tokens::Tokens;
 use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a conversation has come to, message by message: feeds a [`Gatherer`] and [`Outcomes`] at half the cost of
@@ -17,6 +19,9 @@ pub struct Ledger {
     exchanges: Exchanges,
     gatherer: Gatherer,
     outcomes: Outcomes,
+    /// What was done, with the message that told of it.
+    deeds: Vec<(usize, Deed)>,
+    messages: usize,
 }
 
 impl Ledger {
@@ -31,13 +36,17 @@ impl Ledger {
             exchanges,
             gatherer,
             outcomes,
+            deeds,
+            messages,
         } = self;
         exchanges.next(message, |call, result| {
             let ran = Ran::of(call, result);
             gatherer.take(call, result, ran.as_ref());
             outcomes.take(call, result, ran.as_ref());
+            deeds.extend(Deed::of(call, result, ran.as_ref()).map(|deed| (*messages, deed)));
         });
         outcomes.end_message(message);
+        *messages += 1;
     }
 
     /// The facts so far.
@@ -48,6 +57,22 @@ impl Ledger {
     /// The anchors so far, see [`crate::anchor::find`]; `messages` are those that were appended.
     pub fn anchors(&self, messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
         self.outcomes.find(messages, turns, pins, long)
+    }
+
+    /// What was done by these messages, oldest first, each with the message that told of it.
+    pub(crate) fn deeds(&self, range: &Range<usize>) -> &[(usize, Deed)] {
+        let before = |end: usize| self.deeds.partition_point(|(at, _)| *at < end);
+        &self.deeds[before(range.start)..before(range.end)]
+    }
+}
+
+impl FromIterator<Arc<Message>> for Ledger {
+    fn from_iter<I: IntoIterator<Item = Arc<Message>>>(messages: I) -> Self {
+        let mut ledger = Ledger::new();
+        for message in messages {
+            ledger.append(&message);
+        }
+        ledger
     }
 }
 

@@ -58,6 +58,7 @@ mod candidates;
 pub mod compact;
 pub mod conversation;
 pub mod cut;
+mod deed;
 mod digest;
 mod draft;
 pub mod economics;

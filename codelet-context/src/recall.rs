@@ -51,9 +51,13 @@ pub struct Removed {
     pub reason: &'static str,
 }
 
-/// Keeps what left the view, by handle. Cloning shares the texts.
+/// Keeps what left the view, by handle. A clone takes no time and no room: both are one until something new is kept in either.
 #[derive(Clone, Debug, Default)]
-pub struct Archive {
+pub struct Archive(Arc<Shelf>);
+
+/// What is kept, and where.
+#[derive(Clone, Debug, Default)]
+struct Shelf {
     kept: Vec<(Handle, Removed)>,
     by_handle: HashMap<Handle, u32>,
     /// The first thing kept with this hash of its bytes.
@@ -64,17 +68,14 @@ impl PartialEq for Archive {
     /// Whether the same is kept, in whatever order it came.
     fn eq(&self, other: &Self) -> bool {
         let same = |(handle, removed): &(Handle, Removed)| other.get(handle.as_str()) == Some(removed);
-        self.len() == other.len() && self.kept.iter().all(same)
+        self.len() == other.len() && self.0.kept.iter().all(same)
     }
 }
 
 impl Archive {
     /// Keeps a text and returns its handle. The same text is kept once, under the tool and the reason that came first.
     pub fn keep(&mut self, body: &Body, tool: &str, reason: &'static str) -> Handle {
-        if let Some(&at) = self.by_hash.get(&body.hash())
-            && let (handle, removed) = &self.kept[at as usize]
-            && removed.body == *body
-        {
+        if let Some(handle) = self.handle_of(body) {
             return handle.clone();
         }
         let full = spell(body.hash());
@@ -95,11 +96,18 @@ impl Archive {
         }
     }
 
+    /// The handle under which a text is found, if it is kept.
+    pub(crate) fn handle_of(&self, body: &Body) -> Option<&Handle> {
+        let at = *self.0.by_hash.get(&body.hash())?;
+        let (handle, removed) = &self.0.kept[at as usize];
+        (removed.body == *body).then_some(handle)
+    }
+
     /// Keeps a text under a handle unless that is done already.
     fn keep_as(&mut self, handle: Handle, body: &Body, tool: &str, reason: &'static str) -> Handle {
         if self.get(handle.as_str()).is_none() {
             // Most things come from a few tools in turn: their names are shared.
-            let recent = self.kept.iter().rev().take(8).map(|(_, removed)| &removed.tool);
+            let recent = self.0.kept.iter().rev().take(8).map(|(_, removed)| &removed.tool);
             let tool = recent
                 .into_iter()
                 .find(|name| ***name == *tool)
@@ -111,16 +119,17 @@ impl Archive {
     }
 
     fn insert(&mut self, handle: Handle, removed: Removed) {
-        let at = self.kept.len() as u32;
-        self.by_handle.insert(handle.clone(), at);
-        self.by_hash.entry(removed.body.hash()).or_insert(at);
-        self.kept.push((handle, removed));
+        let shelf = Arc::make_mut(&mut self.0);
+        let at = shelf.kept.len() as u32;
+        shelf.by_handle.insert(handle.clone(), at);
+        shelf.by_hash.entry(removed.body.hash()).or_insert(at);
+        shelf.kept.push((handle, removed));
     }
 
     /// What is kept under a handle.
     pub fn get(&self, handle: &str) -> Option<&Removed> {
-        let at = *self.by_handle.get(handle)?;
-        self.kept.get(at as usize).map(|(_, removed)| removed)
+        let at = *self.0.by_handle.get(handle)?;
+        self.0.kept.get(at as usize).map(|(_, removed)| removed)
     }
 
     /// The original bytes under a handle, or the given range of them. A range beyond the end is shortened to what is
@@ -135,29 +144,29 @@ impl Archive {
 
     /// Everything kept, in the order of handles.
     pub fn iter(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
-        let mut all: Vec<_> = self.kept.iter().map(|(handle, removed)| (handle, removed)).collect();
+        let mut all: Vec<_> = self.0.kept.iter().map(|(handle, removed)| (handle, removed)).collect();
         all.sort_unstable_by_key(|(handle, _)| *handle);
         all.into_iter()
     }
 
     /// Everything kept, what came last first.
     pub fn newest(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
-        self.kept.iter().rev().map(|(handle, removed)| (handle, removed))
+        self.0.kept.iter().rev().map(|(handle, removed)| (handle, removed))
     }
 
     /// The handles of what was kept after the first `len` things, in the order in which they came.
     pub(crate) fn since(&self, len: usize) -> impl Iterator<Item = &Handle> {
-        self.kept.iter().skip(len).map(|(handle, _)| handle)
+        self.0.kept.iter().skip(len).map(|(handle, _)| handle)
     }
 
     /// How many things are kept.
     pub fn len(&self) -> usize {
-        self.kept.len()
+        self.0.kept.len()
     }
 
     /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.0.kept.is_empty()
     }
 
     /// Takes over what another archive keeps.

@@ -17,6 +17,7 @@ mod page;
 mod quotation;
 
 use crate::anchor::Anchor;
+use crate::ledger::Ledger;
 use crate::message::Message;
 use crate::outcome::Facts;
 use crate::turn::Turn;
@@ -42,6 +43,8 @@ pub struct Story<'a> {
     pub turns: &'a [Turn],
     /// Messages before this one are no longer shown as they were (their prompts are).
     pub until: usize,
+    /// What its calls have done.
+    pub ledger: &'a Ledger,
     /// What has come of the conversation.
     pub facts: &'a Facts,
     /// What was finished in it.
@@ -183,6 +186,7 @@ mod tests {
             messages: &messages,
             turns: &turns,
             until: until.min(messages.len()),
+            ledger: &messages.iter().cloned().collect(),
             facts: &Facts::gather(&messages),
             anchors: &anchor::find(&messages, &turns, &[], long),
             pins,

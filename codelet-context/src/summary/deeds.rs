@@ -4,11 +4,8 @@ use super::ITEM;
 use super::gist::said;
 use super::quotation::harmless;
 use crate::anchor;
-use crate::answer::{is_done, was_refused};
-use crate::exchange::Exchanges;
-use crate::ledger::Ran;
-use crate::message::{ActionKind, Message, Role};
-use crate::shell;
+use crate::deed::Deed;
+use crate::message::{Message, Role};
 use crate::testrun::CheckKind;
 use crate::verdict::Verdict;
 use std::collections::VecDeque;
@@ -37,49 +34,25 @@ pub(super) struct Deeds {
 }
 
 impl Deeds {
-    pub(super) fn of(messages: &[Arc<Message>]) -> Deeds {
+    /// Of the messages from this one on, whose deeds these are.
+    pub(super) fn of(messages: &[Arc<Message>], start: usize, done: &[(usize, Deed)]) -> Deeds {
         let mut deeds = Deeds::default();
-        let mut exchanges = Exchanges::default();
         let mut untested: Vec<Arc<str>> = Vec::new();
-        for (at, message) in messages.iter().enumerate() {
-            exchanges.next(message, |call, result| {
-                let action = &call.action;
-                if action.kind == ActionKind::Read && is_done(action.kind, result) {
-                    note(&mut deeds.read, &action.paths);
+        for (at, deed) in done {
+            let at = at - start;
+            match deed {
+                Deed::Read(files) => note(&mut deeds.read, files),
+                Deed::Changed(files) => {
+                    note(&mut deeds.changed, files);
+                    note(&mut untested, files);
                 }
-                if !action.changed().is_empty() && is_done(action.kind, result) {
-                    note(&mut deeds.changed, action.changed());
-                    note(&mut untested, action.changed());
-                }
-                if was_refused(result) {
-                    return;
-                }
-                let Some(ran) = Ran::of(call, result) else { return };
-                deeds.commands += 1;
-                match ran.last_check() {
-                    Some((check, verdict)) if check.kind == CheckKind::Test => {
-                        if let Some(outcome) = outcome(verdict)
-                            && (!untested.is_empty() || deeds.tests != Some(verdict))
-                        {
-                            let edited = edited(&std::mem::take(&mut untested));
-                            let glue = if edited.is_empty() { "" } else { "; " };
-                            keep_newest(
-                                &mut deeds.checked,
-                                (at, format!("{edited}{glue}tests {outcome}")),
-                                CHECKED,
-                            );
-                        }
-                        deeds.tests = Some(verdict);
+                Deed::Ran { check, commit } => {
+                    deeds.ran(at, *check, &mut untested);
+                    if let Some(words) = commit {
+                        keep_newest(&mut deeds.commits, (at, words.clone()), COMMITS);
                     }
-                    Some((_, verdict)) => deeds.build = Some(verdict),
-                    None => {}
                 }
-                if result.success != Some(false)
-                    && let Some(words) = action.command.as_deref().and_then(commit)
-                {
-                    keep_newest(&mut deeds.commits, (at, words), COMMITS);
-                }
-            });
+            }
         }
         // Only the last words: earlier ones announce what is told of as done.
         let last = messages
@@ -87,6 +60,28 @@ impl Deeds {
             .filter(|message| message.role == Role::Assistant && message.calls().next().is_none());
         deeds.said = last.and_then(|message| said(message));
         deeds
+    }
+
+    fn ran(&mut self, at: usize, check: Option<(CheckKind, Verdict)>, untested: &mut Vec<Arc<str>>) {
+        self.commands += 1;
+        match check {
+            Some((CheckKind::Test, verdict)) => {
+                if let Some(outcome) = outcome(verdict)
+                    && (!untested.is_empty() || self.tests != Some(verdict))
+                {
+                    let edited = edited(&std::mem::take(untested));
+                    let glue = if edited.is_empty() { "" } else { "; " };
+                    keep_newest(
+                        &mut self.checked,
+                        (at, format!("{edited}{glue}tests {outcome}")),
+                        CHECKED,
+                    );
+                }
+                self.tests = Some(verdict);
+            }
+            Some((_, verdict)) => self.build = Some(verdict),
+            None => {}
+        }
     }
 
     pub(super) fn what(&self, goes_on: bool) -> String {
@@ -144,43 +139,4 @@ fn keep_newest<T>(kept: &mut VecDeque<T>, new: T, most: usize) {
         kept.pop_front();
     }
     kept.push_back(new);
-}
-
-/// The first line of the message that a command commits with.
-fn commit(line: &str) -> Option<String> {
-    if !line.contains("commit") {
-        return None;
-    }
-    let commands = shell::commands(line);
-    commands.iter().find_map(|command| {
-        let words = &command.words;
-        let is_commit = words.first().is_some_and(|first| first == "git") && words.iter().any(|word| word == "commit");
-        let at = words
-            .iter()
-            .position(|word| matches!(word.as_str(), "-m" | "-am" | "--message"))?;
-        let message = words.get(at + 1).filter(|_| is_commit)?;
-        let mut lines = message.lines();
-        // `-m "$(cat <<'EOF' …)"`: the message stands in the lines behind.
-        let first = lines.find(|line| !line.trim().is_empty() && !line.trim_start().starts_with("$("))?;
-        Some(first.trim().to_owned())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_commit_is_known_by_its_message() {
-        let table = [
-            ("git commit -m 'one\ntwo'", Some("one")),
-            ("git add -A && git -C x commit -am one", Some("one")),
-            ("git commit -m \"$(cat <<'EOF'\none\n\ntwo\nEOF\n)\"", Some("one")),
-            ("echo git commit -m one", None),
-            ("git log", None),
-        ];
-        for (line, expected) in table {
-            assert_eq!(commit(line).as_deref(), expected, "{line}");
-        }
-    }
 }

@@ -54,7 +54,8 @@ pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>, earlier: &mut Ear
         }
         let turn = &story.turns[number].0;
         let range = turn.start.min(story.messages.len())..turn.end.min(story.until).min(story.messages.len());
-        let deeds = Deeds::of(&story.messages[range.clone()]);
+        let done = story.ledger.deeds(&range);
+        let deeds = Deeds::of(&story.messages[range.clone()], range.start, done);
         let place = (Topic::Outcome, number, 0);
         let abouts = [SHORT, LONGER].map(|width| about(story, &range, width));
         if let Some(told) = earlier.take(&abouts) {

@@ -64,6 +64,7 @@ fn again(summary: &str, after: &[&str], bytes: usize) -> String {
         messages: &messages,
         turns: &turns,
         until: messages.len(),
+        ledger: &messages.iter().cloned().collect(),
         facts: &Facts::gather(&messages),
         anchors: &anchor::find(&messages, &turns, &[], anchor::LONG_TURN),
         pins: &[],
