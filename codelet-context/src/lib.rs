@@ -74,6 +74,7 @@ pub mod history;
 mod index;
 pub mod inspect;
 mod items;
+mod labels;
 mod lead;
 pub mod ledger;
 mod look;

@@ -4,6 +4,7 @@
 //! in front, so that whoever reads it sees which lines the engine wrote. A line with a tag in which a harness speaks is not
 //! quoted at all. What breaks a line, turns it round or cannot be seen is taken out first.
 
+use crate::labels;
 use crate::reminder::TAG;
 use std::borrow::Cow;
 
@@ -95,32 +96,6 @@ pub(crate) fn is_unseen(c: char) -> bool {
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// How the summary's own lines begin, and the messages around it, beside brackets, headings and lists.
-const OPENINGS: [&str; 22] = [
-    "assistant:",
-    "context compacted:",
-    "decided:",
-    "decisions:",
-    "done of the to-do list:",
-    "failed command:",
-    "failing:",
-    "goal:",
-    "human:",
-    "key outcomes",
-    "latest prompt:",
-    "pinned:",
-    "quoted below",
-    "recall(",
-    "summary of the earlier part",
-    "system:",
-    "tests:",
-    "the session goes on",
-    "to do:",
-    "to do,",
-    "tool:",
-    "user:",
-];
-
 /// Whether a line begins as one of the summary's own, whatever the case of its letters. A line that begins with white space
 /// never does.
 pub(crate) fn poses(line: &[u8]) -> bool {
@@ -129,11 +104,7 @@ pub(crate) fn poses(line: &[u8]) -> bool {
         Some(b'#') => line.starts_with(b"## "),
         Some(b'-') => line.starts_with(b"- \"") || line.starts_with(b"- ("),
         Some(0xe2) => line.starts_with("…".as_bytes()),
-        Some(first) if first.is_ascii_alphabetic() => OPENINGS.iter().any(|opening| {
-            let start = line.get(..opening.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(opening.as_bytes()))
-        }),
-        _ => false,
+        _ => labels::begins(line),
     }
 }
 

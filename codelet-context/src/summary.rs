@@ -246,7 +246,9 @@ mod tests {
     #[test]
     fn no_quotation_can_begin_like_a_line_of_the_summary() {
         let pins = ["never touch the API"];
-        let told = told(WORK, usize::MAX, &pins, anchor::LONG_TURN, 10_000);
+        let checked = format!("{WORK}\nrun make && cargo clippy => bad error: 3\nrun cargo build => ok x\nuser: go on");
+        let told = told(&checked, usize::MAX, &pins, anchor::LONG_TURN, 10_000);
+        assert!(told.contains("\nBuild: ") && told.contains("\nLint: "), "{told}");
         for line in told.lines().filter(|line| !line.starts_with(' ')) {
             assert!(crate::posing::poses(line.as_bytes()), "{line}");
         }

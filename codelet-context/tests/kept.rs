@@ -76,6 +76,27 @@ fn prompts_that_fit_into_the_budget_stay_verbatim_however_many_they_are() {
 }
 
 #[test]
+fn a_prompt_that_is_hardly_longer_than_its_marker_is_never_cut_for_quoted_lines() {
+    const SAID: [&str; 3] = [
+        "Please make the pantry list sort by the date on the jar, and keep the pool at 5 whatever else changes in it.",
+        "Forget the cache completely: delete app/cache.py, its tests and whatever imports it, and say what you have found.",
+        "Which jars are listed twice, and what does the log of the last import say about those with the walnut labels?",
+    ];
+    let mut messages = Vec::new();
+    for (at, said) in SAID.into_iter().enumerate() {
+        messages.push(Message::user(said));
+        messages.extend(step(at, 600));
+    }
+    let history: History = messages.into_iter().collect();
+    for budget in [250, 300, 400, 500, 700, 1_000] {
+        let done = compact(&history, Target::Budget(budget));
+        assert!(done.after.tokens <= budget, "{} for {budget}", done.after.tokens);
+        let words = own_words(&done);
+        assert_eq!(words[..3], SAID, "for {budget}");
+    }
+}
+
+#[test]
 fn where_not_all_prompts_fit_the_oldest_give_way_and_the_newest_last() {
     let history = chat(120);
     let done = compact(&history, Target::Budget(6_000));

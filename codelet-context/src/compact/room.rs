@@ -1,7 +1,7 @@
 //! How what is kept as messages is made to fit its part of the budget.
 
-use super::{NOTICE, SUMMARY_HEAD};
 use crate::draft::{self, Class, Draft};
+use crate::labels;
 use crate::message::{Message, Part, Role};
 use crate::recall::Archive;
 use crate::strategy::pairing;
@@ -84,7 +84,7 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, last_cap: Tokens, archive: 
     fairly(drafts, Class::Calls, CALLS_SHARE, 0, archive);
     fairly(drafts, Class::Standing, STANDING_SHARE, 0, archive);
     files_give_way(drafts, share(budget, FILES_SHARE), archive);
-    let least = HUGE_PROMPT.min(budget / HUGE_PART);
+    let least = HUGE_PROMPT.min(budget / HUGE_PART).max(LEAST_PROMPT);
     fairly(drafts, Class::Prompts, PROMPTS_SHARE, least, archive);
 }
 
@@ -193,7 +193,7 @@ pub fn overhead(drafts: &[Draft]) -> Tokens {
     } else {
         pairing::OPENING
     };
-    let texts = [SUMMARY_HEAD, NOTICE, opening];
+    let texts = [labels::SUMMARY, labels::NOTICE, opening];
     texts
         .iter()
         .filter(|text| !text.is_empty())

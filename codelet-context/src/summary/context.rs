@@ -4,6 +4,7 @@ use super::Story;
 use super::gist::prompt;
 use super::page::{Page, Topic};
 use super::quotation::{harmless, quoted, shown_command};
+use crate::labels;
 use crate::outcome::{CheckFact, Facts, OpenError};
 use crate::todo::TodoState;
 use crate::turn::Turn;
@@ -11,14 +12,14 @@ use crate::verdict::Verdict;
 use std::ops::Range;
 
 /// What stands around an item of the list, at most.
-pub(super) const TODO_FRAME: usize = "To do, under way: \n".len();
+pub(super) const TODO_FRAME: usize = labels::UNDER_WAY.len() + 1;
 
 /// Pins take half of the room, shared equally; a pin that needs less leaves its rest to the next.
 pub(super) fn add_pins(page: &mut Page, pins: &[&str], bytes: usize) {
     let mut room = bytes / 2;
     for (number, pin) in pins.iter().enumerate() {
         let share = room / (pins.len() - number);
-        let prefix = "Pinned: ".len() + 1;
+        let prefix = labels::PINNED.len() + 1;
         let line = pin_line(pin, share.saturating_sub(prefix).max(24));
         let taken = line.len() + 1;
         if page.add((Topic::Pin, number, 0), line) {
@@ -33,14 +34,14 @@ pub(super) fn lengthen_pins(page: &mut Page, pins: &[&str]) {
         let is_cut = |line: &&String| line.ends_with('…') && **line != pin_line(pin, pin.len());
         let now = page.lines.get(&place).filter(is_cut).map_or(0, String::len);
         if now > 0 {
-            let most = (now + page.room).saturating_sub("Pinned: …".len());
+            let most = (now + page.room).saturating_sub(labels::PINNED.len() + "…".len());
             page.replace(place, pin_line(pin, most));
         }
     }
 }
 
 fn pin_line(pin: &str, most: usize) -> String {
-    format!("Pinned: {}", harmless(pin, most))
+    format!("{}{}", labels::PINNED, harmless(pin, most))
 }
 
 /// How many of the open items of the list go before other facts: as many as take half of the room, and three at least.
@@ -72,7 +73,7 @@ pub(super) fn count_todo(page: &mut Page, facts: &Facts) {
         .filter(|(topic, number, _)| *topic == Topic::Todo && *number < open);
     let left = open - told.count();
     if left > 0 {
-        page.add(place, format!("To do, and not listed here: {left} more"));
+        page.add(place, format!("{}{left} more", labels::UNLISTED));
     }
 }
 
@@ -84,9 +85,9 @@ pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, widt
     let is_first = which.start == 0;
     for (number, item) in open.iter().skip(which.start).take(which.len()) {
         let mark = if item.state == TodoState::Active {
-            "To do, under way: "
+            labels::UNDER_WAY
         } else {
-            "To do: "
+            labels::TO_DO
         };
         page.add(
             (Topic::Todo, *number, 0),
@@ -96,10 +97,7 @@ pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, widt
     let all = facts.todo.items().count();
     if all > 0 && !is_first {
         let done = facts.todo.items().filter(|item| item.state == TodoState::Done).count();
-        page.add(
-            (Topic::Todo, usize::MAX, 0),
-            format!("Done of the to-do list: {done} of {all}"),
-        );
+        page.add((Topic::Todo, usize::MAX, 0), format!("{}{done} of {all}", labels::DONE));
     }
 }
 
@@ -111,9 +109,9 @@ pub(super) fn add_errors(page: &mut Page, facts: &Facts, checks: bool, most: usi
     for (number, error) in wanted.take(most) {
         // Broken checks stand before the rest, the newest first.
         let number = usize::from(!checks) * facts.errors.len() + facts.errors.len() - number;
-        let name = if checks { "Failing" } else { "Failed command" };
+        let label = if checks { labels::FAILING } else { labels::FAILED };
         let command = shown_command(&error.command, width);
-        if !page.add((Topic::Error, number, 0), format!("{name}: {command}")) {
+        if !page.add((Topic::Error, number, 0), format!("{label}{command}")) {
             continue;
         }
         for (at, line) in error.lines.iter().take(lines).enumerate() {
@@ -126,7 +124,9 @@ pub(super) fn add_errors(page: &mut Page, facts: &Facts, checks: bool, most: usi
 
 /// The last test run, build and lint; one line for those that one command did.
 pub(super) fn add_status(page: &mut Page, facts: &Facts, width: usize) {
-    let checks = [("Tests", &facts.tests), ("Build", &facts.build), ("Lint", &facts.lint)];
+    let checks = labels::CHECKS
+        .into_iter()
+        .zip([&facts.tests, &facts.build, &facts.lint]);
     let mut told: Vec<(String, &CheckFact)> = Vec::new();
     for (name, check) in checks {
         let Some(check) = check else { continue };
@@ -142,9 +142,9 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, width: usize) {
         let verdict = match check.verdict {
             Verdict::Passed => "passed",
             Verdict::Failed => "FAILED",
-            Verdict::Unknown => "ran, result unclear",
+            Verdict::Unknown => labels::UNCLEAR,
         };
-        let stale = if check.is_stale { ", files changed since" } else { "" };
+        let stale = if check.is_stale { labels::STALE } else { "" };
         let is_shown = facts.errors.iter().any(|error| error.command == check.command);
         let command = if is_shown {
             String::new()
@@ -166,7 +166,7 @@ pub(super) fn add_decisions(page: &mut Page, facts: &Facts, most: usize, width: 
             let width = width / each.len();
             format!("{} → {}", harmless(question, width), harmless(answer, width))
         });
-        let line = format!("Decided: {}", pairs.collect::<Vec<_>>().join(" | "));
+        let line = format!("{}{}", labels::DECIDED, pairs.collect::<Vec<_>>().join(" | "));
         page.add((Topic::Decision, number, 0), line);
     }
 }
@@ -201,12 +201,12 @@ pub(super) fn add_goal(page: &mut Page, story: &Story<'_>, width: usize) {
         .position(|turn| words(turn).as_ref().is_some_and(is_goal))
         .or_else(|| story.turns.iter().position(|turn| words(turn).is_some()));
     let last = story.turns.iter().rposition(|turn| words(turn).is_some());
-    for (at, (name, turn)) in [("Goal", first), ("Latest prompt", last.filter(|_| last != first))]
+    for (at, (label, turn)) in [(labels::GOAL, first), (labels::LATEST, last.filter(|_| last != first))]
         .into_iter()
         .enumerate()
     {
         if let Some(words) = turn.and_then(|turn| words(&story.turns[turn])) {
-            page.add((Topic::Goal, at, 0), format!("{name}: {}", quoted(&words, width)));
+            page.add((Topic::Goal, at, 0), format!("{label}{}", quoted(&words, width)));
         }
     }
 }

@@ -9,6 +9,7 @@ use super::page::{Page, Topic};
 use super::quotation::{harmless, shown_command};
 use crate::answer::{is_done, was_refused};
 use crate::exchange::Exchanges;
+use crate::labels;
 use crate::ledger::Ran;
 use crate::message::{Message, Origin, Part};
 use crate::outcome::Facts;
@@ -19,10 +20,6 @@ use std::sync::Arc;
 /// A line of a summary and those that belong under it.
 type Lines<'a> = Vec<&'a str>;
 
-const FAILING: &str = "Failing: ";
-const FAILED: &str = "Failed command: ";
-const UNCLEAR: &str = ": ran, result unclear";
-const UNLISTED: &str = "To do, and not listed here: ";
 /// More than any list has: what a summary says may be anybody's words.
 const MOST_UNLISTED: usize = 9_999;
 /// Where earlier lines of a topic stand: behind the newer ones.
@@ -76,8 +73,8 @@ impl<'a> Earlier<'a> {
         let mut is_check = None;
         for line in summary.lines() {
             match line {
-                "## Key outcomes" => in_outcomes = true,
-                _ if line.starts_with("Quoted below: ") || line.starts_with('[') => return,
+                labels::OUTCOMES => in_outcomes = true,
+                _ if line.starts_with(labels::QUOTED) || line.starts_with('[') => return,
                 _ if line.starts_with("  ") => {
                     let last = match (in_outcomes, is_check) {
                         (true, _) => self.outcomes.last_mut(),
@@ -102,22 +99,22 @@ impl<'a> Earlier<'a> {
                 lines.push(line);
             }
         };
-        if line.starts_with(FAILING) {
+        if line.starts_with(labels::FAILING) {
             self.checks.push(vec![line]);
             return Some(true);
-        } else if line.starts_with(FAILED) {
+        } else if line.starts_with(labels::FAILED) {
             self.commands.push(vec![line]);
             return Some(false);
-        } else if line.starts_with("Pinned: ") {
+        } else if line.starts_with(labels::PINNED) {
             note(&mut self.pins);
-        } else if line.starts_with("Decided: ") {
+        } else if line.starts_with(labels::DECIDED) {
             note(&mut self.decisions);
-        } else if let Some(number) = line.strip_prefix(UNLISTED) {
+        } else if let Some(number) = line.strip_prefix(labels::UNLISTED) {
             let number = number.split(' ').next().unwrap_or_default();
             self.unlisted = number.parse().unwrap_or(0).min(MOST_UNLISTED);
         } else if line.starts_with("To do") {
             note(&mut self.todo);
-        } else if line.starts_with("Done of the to-do list: ") {
+        } else if line.starts_with(labels::DONE) {
             self.done = Some(line);
         } else if !names(line).is_empty() {
             self.status.push(line.to_owned());
@@ -154,8 +151,11 @@ impl<'a> Earlier<'a> {
             self.checks.retain(is_other);
             self.commands.retain(is_other);
         }
-        let known = [("tests", &facts.tests), ("build", &facts.build), ("lint", &facts.lint)];
-        let is_known = |name: &str| known.iter().any(|(other, fact)| *other == name && fact.is_some());
+        let known = labels::CHECKS
+            .into_iter()
+            .zip([&facts.tests, &facts.build, &facts.lint]);
+        let known: Vec<&str> = known.filter_map(|(name, fact)| fact.as_ref().map(|_| name)).collect();
+        let is_known = |name: &str| known.iter().any(|known| known.eq_ignore_ascii_case(name));
         let status = std::mem::take(&mut self.status);
         self.status = status
             .into_iter()
@@ -199,7 +199,7 @@ impl<'a> Earlier<'a> {
         let unlisted = self.unlisted.saturating_add(untold);
         page.remove(left);
         if unlisted > 0 {
-            page.add(left, format!("{UNLISTED}{unlisted} more"));
+            page.add(left, format!("{}{unlisted} more", labels::UNLISTED));
         }
     }
 
@@ -213,7 +213,7 @@ impl<'a> Earlier<'a> {
     /// How the checks stood: those that came to something, or else the others, which say little.
     pub(super) fn add_status(&self, page: &mut Page, is_clear: bool) {
         let lines = self.status.iter().enumerate();
-        for (number, line) in lines.filter(|(_, line)| line.contains(UNCLEAR) != is_clear) {
+        for (number, line) in lines.filter(|(_, line)| is_unclear(line) != is_clear) {
             page.add((Topic::Status, BEHIND + number, 0), line.clone());
         }
     }
@@ -222,9 +222,9 @@ impl<'a> Earlier<'a> {
     /// commands.
     pub(super) fn add_errors(&self, page: &mut Page, checks: bool, most: usize, lines: usize, width: usize) {
         let (head, errors) = if checks {
-            (FAILING, &self.checks)
+            (labels::FAILING, &self.checks)
         } else {
-            (FAILED, &self.commands)
+            (labels::FAILED, &self.commands)
         };
         for (number, error) in errors.iter().enumerate().take(most) {
             let number = BEHIND + usize::from(!checks) * self.checks.len() + number;
@@ -254,7 +254,9 @@ impl<'a> Earlier<'a> {
 /// The command line of an error.
 fn command<'a>(lines: &Lines<'a>) -> &'a str {
     let line = lines[0];
-    let line = line.strip_prefix(FAILING).or_else(|| line.strip_prefix(FAILED));
+    let line = line
+        .strip_prefix(labels::FAILING)
+        .or_else(|| line.strip_prefix(labels::FAILED));
     let line = line.unwrap_or_default().trim();
     let line = line.strip_prefix('`').unwrap_or(line);
     line.strip_suffix('`').unwrap_or(line)
@@ -277,25 +279,30 @@ fn is_same(line: &str, other: &str) -> bool {
     }
 }
 
+/// Whether a line on checks tells that nobody knows what came of them.
+fn is_unclear(line: &str) -> bool {
+    line.split_once(": ")
+        .is_some_and(|(_, said)| said.starts_with(labels::UNCLEAR))
+}
+
 /// The checks that a line such as `Tests, build: passed` is about.
 fn names(line: &str) -> Vec<String> {
     let names = line.split_once(": ").map_or("", |(names, _)| names).split(", ");
     let names: Vec<String> = names.map(str::to_lowercase).collect();
-    let is_check = |name: &String| matches!(name.as_str(), "tests" | "build" | "lint");
+    let is_check = |name: &String| labels::CHECKS.iter().any(|check| check.eq_ignore_ascii_case(name));
     if names.iter().all(is_check) { names } else { Vec::new() }
 }
 
 /// The line of a status for the checks that nothing newer is known of.
 fn newest_status(line: &str, is_known: impl Fn(&str) -> bool, is_stale: bool) -> Option<String> {
-    const STALE: &str = ", files changed since";
     let mut left = names(line);
     left.retain(|name| !is_known(name));
     let mut names = left.join(", ");
     names.get_mut(..1)?.make_ascii_uppercase();
     let (_, said) = line.split_once(": ")?;
     let at = said.find(" (`").unwrap_or(said.len());
-    let stale = if is_stale && !said[..at].ends_with(STALE) {
-        STALE
+    let stale = if is_stale && !said[..at].ends_with(labels::STALE) {
+        labels::STALE
     } else {
         ""
     };

@@ -1,5 +1,6 @@
 //! The page that a summary is written on: lines in their places, and the room that is left.
 
+use crate::labels;
 use std::collections::BTreeMap;
 
 /// What a line is about, in the order in which they stand.
@@ -90,7 +91,7 @@ impl Page {
 
 fn heading(topic: Topic) -> &'static str {
     match topic {
-        Topic::Outcome => "## Key outcomes",
-        _ => "## Context",
+        Topic::Outcome => labels::OUTCOMES,
+        _ => labels::CONTEXT,
     }
 }
