@@ -13,6 +13,7 @@ use crate::look;
 use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall};
 use crate::names::{self, Name};
 use crate::posing;
+use crate::severe;
 use crate::todo;
 use crate::tokens;
 use serde_json::Value;
@@ -160,6 +161,8 @@ pub struct Index {
     open: HashMap<Arc<str>, (u32, Action, bool)>,
     /// The last component of each path, as a name.
     names_of_paths: ByHash<u64>,
+    /// Lines of outputs that say that something went wrong, where few of an output do; see [`severe`].
+    pub severe: Vec<u32>,
     /// The newest block whose call changed a file.
     changed: ByHash<u32>,
     /// Messages indexed so far.
@@ -343,7 +346,25 @@ impl Index {
         if matches!(kind, BlockKind::Command | BlockKind::Search | BlockKind::Other) && last - first > MANY_ALIKE {
             mark_alike(text, &mut self.lines[first as usize..]);
         }
+        self.note_severe(kind, text, first);
         self.count();
+    }
+
+    /// Notes the lines of the newest block, from this one on, that say that something went wrong.
+    fn note_severe(&mut self, kind: BlockKind, text: &str, first: u32) {
+        if !matches!(kind, BlockKind::Command | BlockKind::Other | BlockKind::Read) {
+            return;
+        }
+        let lines = &self.lines[first as usize..];
+        let places = lines.iter().map(|line| {
+            let start = line.start as usize;
+            start + usize::from(line.prefix())..start + usize::from(line.bytes)
+        });
+        // Source files speak of errors too: of a file, only a log tells of any.
+        let few = severe::few(text, places.clone());
+        if !few.is_empty() && (kind != BlockKind::Read || severe::is_log(text, places)) {
+            self.severe.extend(few.into_iter().map(|line| first + line as u32));
+        }
     }
 
     /// Takes in one line; returns its hash and length for the next, if it is more than white space.

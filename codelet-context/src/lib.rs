@@ -96,6 +96,7 @@ pub mod recall;
 mod relevance;
 pub mod reminder;
 pub mod select;
+mod severe;
 mod shell;
 pub mod strategy;
 pub mod summary;

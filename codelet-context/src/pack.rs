@@ -267,6 +267,7 @@ impl<'a> Packer<'a> {
         };
         relevance::weigh(index, &candidates, &mut packer.factors);
         relevance::weigh_asked(index, &candidates, &mut packer.factors);
+        relevance::weigh_severe(index, task.bytes, &mut packer.factors);
         if let Some(words) = task.focus {
             focus::weigh(index, words, &mut packer.factors);
         }

@@ -29,6 +29,11 @@ const BESIDE: f32 = 2.0;
 const BESIDE_REACH: u32 = 2;
 /// … and how much more than that where no reading tool printed it: of what others print little is needed by itself.
 const PRINTED: f32 = 8.0;
+/// Lines that say that something went wrong, where few of an output do, are quoted before others: that many of the newest, in
+/// at most this share of the room. By rule, since no score of theirs would stand against a file that was read.
+const NEWEST_SEVERE: usize = 6;
+const SEVERE_SHARE: f32 = 0.03;
+const FIRST: f32 = 1_000.0;
 /// How many lines away is near.
 pub(crate) const REACH: u32 = 5;
 
@@ -87,6 +92,19 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut 
     }
     for (line, gain) in gains {
         factors[line as usize] *= gain;
+    }
+}
+
+/// Puts the newest lines that say that something went wrong, where few of an output do, before all others, of which `bytes`
+/// bytes are quoted.
+pub(crate) fn weigh_severe(index: &Index, bytes: usize, factors: &mut [f32]) {
+    let mut room = (bytes as f32 * SEVERE_SHARE) as usize;
+    for &line in index.severe.iter().rev().take(NEWEST_SEVERE) {
+        let Some(left) = room.checked_sub(usize::from(index.lines[line as usize].bytes)) else {
+            return;
+        };
+        room = left;
+        factors[line as usize] *= FIRST;
     }
 }
 
