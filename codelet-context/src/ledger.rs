@@ -5,7 +5,7 @@ use crate::deed::Deed;
 use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
-use crate::testrun::{Check, CheckKind, Line};
+use crate::testrun::{Check, Line};
 use crate::tokens::Tokens;
 use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
@@ -100,12 +100,10 @@ impl Ran {
         Some(Ran { line, verdicts })
     }
 
-    /// The check that tells what came of the whole line: the last test run, or else the last check.
+    /// The check that tells what came of the whole line.
     pub fn last_check(&self) -> Option<(&Check, Verdict)> {
-        let checks = &self.line.checks;
-        let tests = checks.iter().rposition(|check| check.kind == CheckKind::Test);
-        let at = tests.or(checks.len().checked_sub(1))?;
-        Some((&checks[at], self.verdicts[at]))
+        let at = self.line.last_check()?;
+        Some((&self.line.checks[at], self.verdicts[at]))
     }
 }
 

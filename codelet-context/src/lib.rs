@@ -112,3 +112,4 @@ pub mod validate;
 mod value;
 pub mod verdict;
 pub mod view;
+mod wrapped;

@@ -96,15 +96,15 @@ pub struct OpenError {
 impl OpenError {
     /// Whether it is a check that failed, which somebody will want to succeed; other commands are often given up.
     pub fn is_check(&self) -> bool {
-        matches!(self.about, About::Check { .. })
+        matches!(self.about, About::Check(_))
     }
 }
 
 /// What an error is about, so that a later success is known to be over it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum About {
-    /// A check, and what it was narrowed to.
-    Check { name: String, only: Vec<String> },
+    /// A check.
+    Check(Check),
     /// Any other program, by its name and what it is asked to do.
     Program(String),
 }
@@ -246,11 +246,7 @@ impl Gatherer {
         }
         match ran.last_check() {
             Some((check, Verdict::Failed)) => {
-                let about = About::Check {
-                    name: check.name.clone(),
-                    only: check.only.clone(),
-                };
-                self.fail(line, about, result);
+                self.fail(line, About::Check(check.clone()), result);
             }
             Some(_) => {}
             None => self.other_command(line, result, &ran.line),
@@ -268,7 +264,7 @@ impl Gatherer {
     }
 
     fn fail(&mut self, line: &str, about: About, result: &ToolResult) {
-        self.facts.errors.retain(|error| error.about != about);
+        self.facts.errors.retain(|error| !error.about.is_same(&about));
         if self.facts.errors.len() == ERRORS {
             // A check that is broken matters more than a command that was given up.
             let oldest = self
@@ -332,11 +328,15 @@ fn patched(parameters: &Parameters) -> HashMap<&str, FileState> {
 }
 
 impl About {
-    /// Whether the success of this check shows that the error is over: the same check, narrowed to no less than failed.
+    /// Whether the success of this check shows that the error is over.
     fn is_over(&self, check: &Check) -> bool {
-        match self {
-            About::Check { name, only } => *name == check.name && check.only.iter().all(|word| only.contains(word)),
-            About::Program(_) => false,
+        matches!(self, About::Check(failed) if check.covers(failed))
+    }
+
+    fn is_same(&self, other: &About) -> bool {
+        match (self, other) {
+            (About::Check(one), About::Check(other)) => one.is_same(other),
+            (one, other) => one == other,
         }
     }
 }
@@ -488,6 +488,17 @@ mod tests {
             ["cargo test"]
         );
         assert_eq!(open(&[("cargo test parser", false), ("cargo test", true)]), none);
+        for (failed, narrower) in [
+            ("pytest tests/a.py tests/b.py", "pytest tests/a.py"),
+            ("pytest", "pytest -k test_almond"),
+            ("go test ./a ./b", "go test ./a"),
+        ] {
+            assert_eq!(open(&[(failed, false), (narrower, true)]), [failed]);
+            assert_eq!(open(&[(narrower, false), (failed, true)]), none);
+            // What the narrower run shows is told as that.
+            let facts = Talk::new().run(failed, false, "boom").run(narrower, true, "ok").facts();
+            assert_eq!(facts.tests.unwrap().command, narrower);
+        }
         assert_eq!(open(&[("cargo test", false), ("cargo build", true)]), ["cargo test"]);
         assert_eq!(open(&[("./deploy a", false), ("ls", true)]), ["./deploy a"]);
         assert_eq!(open(&[("./deploy a", false), ("./deploy b", true)]), none);

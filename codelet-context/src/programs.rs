@@ -125,6 +125,17 @@ pub(crate) struct Program {
     pub kind: CheckKind,
     /// Options that are followed by a value.
     pub valued: &'static str,
+    /// … and of which the value says what is checked of all.
+    pub narrows: &'static str,
+}
+
+impl Program {
+    /// A program of the project's own, of which no row knows.
+    pub const OWN: Program = program(Test, "", Always, "");
+
+    const fn by(self, narrows: &'static str) -> Program {
+        Program { narrows, ..self }
+    }
 }
 
 const fn program(kind: CheckKind, names: &'static str, told: Told, valued: &'static str) -> Program {
@@ -133,14 +144,18 @@ const fn program(kind: CheckKind, names: &'static str, told: Told, valued: &'sta
         told,
         kind,
         valued,
+        narrows: "",
     }
 }
 
-const CARGO: &str = "--manifest-path -C --config --color -Z -p --package --target -j";
-const NPM: &str = "--prefix -w --workspace -C --dir --cwd --filter -F --loglevel";
+const CARGO: &str = "--manifest-path -C --config --color -Z --target -j";
+/// What of a workspace, and which tests of it.
+const CRATES: &str = "-p --package --exclude --test --bin --example --bench --skip -E --run-ignored";
+const NPM: &str = "--prefix -C --dir --cwd --loglevel -R";
+const WORKSPACES: &str = "-w --workspace --filter -F -t -g --grep --testNamePattern --testPathPattern --project";
 const MAKE: &str = "-C -f -I -o -W --directory --file";
-const MAVEN: &str = "-pl -f -s -P -T --projects --file";
-const GRADLE: &str = "-p -b -I --tests -x --project-dir";
+const MAVEN: &str = "-f -s -P -T --file";
+const GRADLE: &str = "-p -b -I --project-dir";
 
 /// The programs that check. The first row that fits counts.
 const PROGRAMS: &[Program] = &[
@@ -149,23 +164,26 @@ const PROGRAMS: &[Program] = &[
         "cargo",
         First("test t nextest tarpaulin llvm-cov miri mutants insta"),
         CARGO,
-    ),
+    )
+    .by(CRATES),
     program(
         Build,
         "cargo",
         First("build b rustc check c doc run install zigbuild"),
         CARGO,
-    ),
-    program(Lint, "cargo", First("clippy fmt deny audit machete"), CARGO),
+    )
+    .by(CRATES),
+    program(Lint, "cargo", First("clippy fmt deny audit machete"), CARGO).by(CRATES),
     program(Test, "cargo-nextest trybuild", Always, ""),
     program(Build, "rustc wasm-pack trunk", Always, ""),
     program(
         Test,
         "pytest py.test unittest nose2 nosetests trial behave ward green",
         Always,
-        "-k -m -n -p -c -o -W --tb -s",
-    ),
-    program(Test, "tox nox", Always, "-e -s -c -f"),
+        "-n -p -c -o -W --tb -r",
+    )
+    .by("-k -m --deselect --ignore --ignore-glob"),
+    program(Test, "tox nox", Always, "-c -f").by("-e -s -k -t"),
     program(
         Lint,
         "mypy pyright basedpyright flake8 pylint black isort bandit ty",
@@ -184,10 +202,13 @@ const PROGRAMS: &[Program] = &[
     program(Build, "uv poetry hatch pdm flit", First("build"), ""),
     program(
         Test,
-        "vitest jest mocha ava tap jasmine karma uvu qunit cypress playwright wdio c8 nyc",
+        "vitest jest mocha ava tap jasmine karma uvu qunit wdio c8 nyc",
         Always,
-        "-t -c --config -g",
-    ),
+        "-c --config -R",
+    )
+    .by("-t -g --grep --testNamePattern --testPathPattern --project --selectProjects"),
+    program(Test, "playwright", First("test"), "-c --config --reporter").by("-g --grep --grep-invert --project"),
+    program(Test, "cypress", Any("run"), "-b -e -C").by("-s --spec"),
     program(
         Test,
         "ng react-scripts lerna turbo nx vue-cli-service ember",
@@ -217,29 +238,32 @@ const PROGRAMS: &[Program] = &[
         "npm pnpm yarn bun",
         Script("run run-script recursive workspaces foreach turbo"),
         NPM,
-    ),
+    )
+    .by(WORKSPACES),
     program(Test, "deno", First("test"), ""),
     program(Test, "deno", Script("task"), ""),
     program(Build, "deno", First("check compile bundle"), ""),
     program(Lint, "deno", First("lint fmt"), ""),
-    program(Test, "go", First("test"), "-C"),
+    program(Test, "go", First("test"), "-C -count -p -parallel").by("-run -skip -tags -bench -fuzz"),
     program(Build, "go", First("build install run generate"), "-C"),
     program(Lint, "go", First("vet fmt"), "-C"),
-    program(Test, "gotestsum ginkgo richgo gotest", Always, ""),
+    program(Test, "gotestsum ginkgo richgo gotest", Always, "").by("-run -skip -tags --focus"),
     program(Lint, "golangci-lint staticcheck gofmt revive", Always, ""),
     program(
         Test,
         "mvn mvnw mvnd",
         Any("test verify integration-test surefire:test failsafe:verify"),
         MAVEN,
-    ),
+    )
+    .by("-pl --projects"),
     program(
         Build,
         "mvn mvnw mvnd",
         Any("compile package install test-compile deploy"),
         MAVEN,
-    ),
-    program(Test, "gradle gradlew", Target, GRADLE),
+    )
+    .by("-pl --projects"),
+    program(Test, "gradle gradlew", Target, GRADLE).by("--tests -x"),
     program(
         Build,
         "gradle gradlew",
@@ -260,7 +284,7 @@ const PROGRAMS: &[Program] = &[
         "",
     ),
     program(Build, "javac kotlinc scalac", Always, ""),
-    program(Test, "dotnet", First("test vstest"), ""),
+    program(Test, "dotnet", First("test vstest"), "-c --configuration -f --framework --logger -l -v -o").by("--filter"),
     program(Build, "dotnet", First("build publish pack msbuild"), ""),
     program(Lint, "dotnet", First("format"), ""),
     program(Build, "msbuild xbuild", Always, ""),
@@ -268,8 +292,9 @@ const PROGRAMS: &[Program] = &[
         Test,
         "ctest bats shellspec shunit2 prove busted runtests cram lit llvm-lit",
         Always,
-        "-R -E -C -j --test-dir",
-    ),
+        "-C -j --test-dir",
+    )
+    .by("-R -E -L -LE -I --tests-regex"),
     program(Test, "meson", First("test"), "-C"),
     program(Build, "meson", First("compile setup"), "-C"),
     program(
@@ -316,15 +341,16 @@ const PROGRAMS: &[Program] = &[
         First("build package"),
         "",
     ),
-    program(Test, "rspec minitest cucumber parallel_rspec", Always, "-e -t"),
+    program(Test, "rspec minitest cucumber parallel_rspec", Always, "-f -r").by("-e -t -n"),
     program(Test, "rails spring zeus bin/rails", Any("test test:system spec"), ""),
     program(Lint, "rubocop standardrb sorbet steep brakeman", Always, ""),
     program(
         Test,
         "phpunit pest paratest codecept phpspec simple-phpunit",
         Always,
-        "--filter -c",
-    ),
+        "-c",
+    )
+    .by("--filter --group --testsuite"),
     program(Test, "composer", Script("run run-script"), "-d"),
     program(Test, "artisan", First("test"), ""),
     program(Lint, "phpstan psalm phpcs php-cs-fixer pint", Always, ""),
@@ -339,7 +365,8 @@ const PROGRAMS: &[Program] = &[
         "swift zig gleam dart flutter nim nimble dub fpm stack cabal dune forge hardhat truffle anchor aptos snforge scarb roc v crystal shards raku zef alr melos helm opa conftest terraform tofu dbt wasm-pack spago elm mops sui",
         First("test spec runtest unittest drive"),
         "--package-path -C",
-    ),
+    )
+    .by("--filter --name --plain-name --match-path --match-test -p"),
     program(
         Build,
         "swift zig gleam dart flutter nim nimble dub fpm stack cabal dune forge hardhat truffle anchor scarb crystal v spago roc",
@@ -356,8 +383,9 @@ const PROGRAMS: &[Program] = &[
         Test,
         "xcodebuild",
         Any("test test-without-building"),
-        "-scheme -project -workspace -destination",
-    ),
+        "-project -workspace -destination",
+    )
+    .by("-scheme -only-testing -skip-testing"),
     program(Build, "xcodebuild swiftc", Always, ""),
     program(Lint, "swiftlint swiftformat ktlint detekt", Always, ""),
     program(Test, "manage.py setup.py runtests.py", First("test"), ""),

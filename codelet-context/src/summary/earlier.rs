@@ -262,20 +262,19 @@ fn command<'a>(lines: &Lines<'a>) -> &'a str {
     line.strip_suffix('`').unwrap_or(line)
 }
 
-/// Whether the success of a check is that of the one which had failed: the same, narrowed to no less.
+/// Whether the success of a check shows that what had failed is over.
 fn is_over(failed: &str, check: &Check) -> bool {
-    let failed = Line::read(failed).checks;
-    let is_it = |other: &Check| other.name == check.name && check.only.iter().all(|word| other.only.contains(word));
-    failed.iter().any(is_it)
+    let failed = Line::read(failed);
+    failed.last_check().is_some_and(|at| check.covers(&failed.checks[at]))
 }
 
 /// Whether two command lines are about the same: the same checks, or else the same program.
 fn is_same(line: &str, other: &str) -> bool {
     let (line, other) = (Line::read(line), Line::read(other));
-    let about = |line: &Line| line.checks.last().map(|check| (check.name.clone(), check.only.clone()));
-    match (about(&line), about(&other)) {
+    match (line.checks.last(), other.checks.last()) {
         (None, None) => line.program == other.program,
-        (one, another) => one == another,
+        (Some(one), Some(another)) => one.is_same(another),
+        _ => false,
     }
 }
 

@@ -135,9 +135,11 @@ fn no_number_that_a_summary_names_is_too_large() {
 #[test]
 fn an_earlier_error_goes_where_the_same_has_failed_or_passed_since_and_nowhere_else() {
     let wire = "Failing: `cargo test -p wire`";
-    let cases: [(&[&str], bool); 7] = [
+    let cases: [(&[&str], bool); 9] = [
         (&["run cargo test -p wire => ok"], false),
         (&["run cargo test => ok"], false),
+        (&["run cargo test -p wire --lib => ok"], true),
+        (&["run cargo test -p wire crc => ok"], true),
         (
             &["run cargo test -p wire -q => ok", "run cargo test -p box => bad FAILED"],
             false,

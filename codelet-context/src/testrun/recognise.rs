@@ -1,0 +1,207 @@
+//! What a command without its wrappers checks, by the table of programs.
+
+use super::CheckKind::{self, Build, Lint, Test};
+use super::scope::Scope;
+use crate::programs::{Program, Told, programs};
+use crate::wrapped::{DEEPEST, base, first_word, is_assignment, is_in, skip_options};
+
+/// A check: its kind, its name, and what it is narrowed to.
+type Recognised = (CheckKind, String, Scope);
+
+/// What a command checks; `depth` counts the interpreters around it.
+pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
+    let (program, rest) = words.split_first()?;
+    if depth > DEEPEST || is_only_asking(rest) {
+        return None;
+    }
+    let name = base(program);
+    if let Some(script) = run_by_interpreter(&name, rest, depth + 1) {
+        return script;
+    }
+    let found = programs(&name).iter().find_map(|row| {
+        let (kind, verb) = told(row, rest)?;
+        let scope = Scope::of(row, rest, verb);
+        let name = match verb {
+            Some(verb) => format!("{name} {verb}"),
+            None => name.to_string(),
+        };
+        Some((kind, name, scope))
+    });
+    match found {
+        Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
+        Some(found) => Some(found),
+        // A program of the project's own, named for what it does: `./run_tests.sh`.
+        None if program.contains(['/', '\\']) && is_named_for_tests(stem(&name)) => {
+            Some((Test, name.into_owned(), Scope::of(&Program::OWN, rest, None)))
+        }
+        None => None,
+    }
+}
+
+/// Whether the options ask for a list, a version or help and nothing is run.
+fn is_only_asking(words: &[String]) -> bool {
+    const ASKING: &str =
+        "--help --version -V --list --list-tests --listTests --collect-only --co --dry-run --just-print --show-only";
+    words
+        .iter()
+        .take_while(|word| *word != "--")
+        .any(|word| is_in(word, ASKING))
+}
+
+/// Whether tests are built and not run.
+fn is_only_building(name: &str, words: &[String]) -> bool {
+    let without = if name == "go test" { "--no-run -c" } else { "--no-run" };
+    words.iter().any(|word| is_in(word, without))
+}
+
+/// What an interpreter is given to run, where it is one: `None` for other programs.
+fn run_by_interpreter(name: &str, words: &[String], depth: usize) -> Option<Option<Recognised>> {
+    let version = |name: &str| {
+        name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .to_owned()
+    };
+    let script = match version(name).as_str() {
+        "python" | "pypy" | "py" | "coverage" => {
+            let words = match words.split_first() {
+                Some((run, rest)) if name == "coverage" && run == "run" => rest,
+                _ => words,
+            };
+            if let Some(at) = words.iter().position(|word| word == "-m") {
+                let script = words.get(at + 1..)?;
+                // A module in front of it would be a file to run.
+                let is_first = skip_options(&words[..at], "-W -X").is_empty();
+                return Some(recognise(script, depth).filter(|_| is_first));
+            }
+            skip_options(words, "-W -X --source --rcfile")
+        }
+        "node" | "tsx" | "ts-node" | "ruby" | "perl" | "php" | "lua" | "rscript" | "julia" | "bash" | "sh" | "zsh" => {
+            if version(name) == "node" && words.iter().any(|word| word == "--test") {
+                return Some(Some((
+                    Test,
+                    "node --test".to_owned(),
+                    Scope::of(&Program::OWN, words, None),
+                )));
+            }
+            if words
+                .iter()
+                .any(|word| word == "-e" || word == "--eval" || word == "-r")
+                && version(name) != "ruby"
+            {
+                return Some(None);
+            }
+            skip_options(words, "-I -r --import --loader")
+        }
+        _ => return None,
+    };
+    let Some((file, rest)) = script.split_first() else {
+        return Some(None);
+    };
+    if file == "-c" || is_only_asking(rest) {
+        return Some(None);
+    }
+    let file = base(file);
+    let in_table = !programs(&file).is_empty() || !programs(stem(&file)).is_empty();
+    Some(match recognise(script, depth).filter(|_| in_table) {
+        Some(found) => Some(found),
+        None if is_named_for_tests(stem(&file)) => {
+            Some((Test, file.into_owned(), Scope::of(&Program::OWN, rest, None)))
+        }
+        None => None,
+    })
+}
+
+/// What a program is told to check, and by which word if it needs one.
+fn told<'a>(row: &Program, words: &'a [String]) -> Option<(CheckKind, Option<&'a str>)> {
+    match &row.told {
+        Told::Always => Some((row.kind, None)),
+        Told::First(verbs) => {
+            let valued = format!("{} {}", row.valued, row.narrows);
+            let (verb, _) = first_word(words, &valued)?;
+            is_in(verb, verbs).then_some((row.kind, Some(verb)))
+        }
+        Told::Any(verbs) => {
+            let verb = plain(words, row).find(|word| is_in(last_piece(word), verbs))?;
+            Some((row.kind, Some(verb)))
+        }
+        // What follows `-e` is code.
+        Told::Script(_) if words.iter().take(2).any(|word| is_in(word, "-e --eval --print")) => None,
+        Told::Script(leads) => {
+            let mut words = plain(words, row).enumerate();
+            let (at, verb) = words.find(|(_, word)| !is_in(word, leads))?;
+            let is_lead_free = at == 0;
+            let kind = match verb {
+                "t" | "tst" if is_lead_free => Test,
+                // What a package manager does itself.
+                "install" | "i" | "ci" | "add" | "remove" | "init" | "publish" | "pack" | "why" | "ls" | "view"
+                | "exec"
+                    if is_lead_free =>
+                {
+                    return None;
+                }
+                script if is_named_for_tests(script) => Test,
+                script => project_script(script)?,
+            };
+            Some((kind, Some(verb)))
+        }
+        Told::Target => {
+            let verb = plain(words, row).find(|word| is_test_target(word))?;
+            Some((row.kind, Some(verb)))
+        }
+    }
+}
+
+/// What a script of a project does, by the names that projects give to builds and lints.
+fn project_script(name: &str) -> Option<CheckKind> {
+    let mut pieces = pieces(name);
+    pieces.find_map(|piece| match piece {
+        "build" | "compile" | "tsc" | "bundle" => Some(Build),
+        "lint" | "eslint" | "typecheck" | "types" | "check" | "fmt" | "format" | "prettier" => Some(Lint),
+        _ => None,
+    })
+}
+
+fn is_test_target(word: &str) -> bool {
+    let last = last_piece(word);
+    last == "check"
+        || last == "verify"
+        || is_named_for_tests(last)
+        || last.starts_with("test") && last.ends_with("UnitTest")
+}
+
+/// The last piece of a path of targets: `:app:test`, `core/test`.
+fn last_piece(word: &str) -> &str {
+    word.rsplit([':', '/']).next().unwrap_or(word)
+}
+
+/// Whether a name says that tests are run, in one of its pieces; `update_test` changes one.
+fn is_named_for_tests(name: &str) -> bool {
+    const NAMES: &str = "test tests spec specs e2e unittest unittests runtest runtests testsuite selftest Test Tests";
+    const OTHERWISE: &str = "update fix create add make generate gen write edit modify patch setup clean reset install";
+    let first = pieces(name).next().unwrap_or_default();
+    !is_in(first, OTHERWISE) && pieces(name).any(|piece| is_in(piece, NAMES))
+}
+
+fn pieces(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_alphanumeric())
+}
+
+/// A file's name without what follows its first dot.
+fn stem(file: &str) -> &str {
+    file.split('.').next().unwrap_or(file)
+}
+
+/// The words that are no options, nor their values.
+fn plain<'a>(words: &'a [String], row: &Program) -> impl Iterator<Item = &'a str> {
+    let (valued, narrows) = (row.valued, row.narrows);
+    let mut words = words.iter();
+    std::iter::from_fn(move || {
+        loop {
+            let word = words.next()?;
+            if is_in(word, valued) || is_in(word, narrows) {
+                words.next();
+            } else if !word.starts_with(['-', '+']) && !is_assignment(word) {
+                return Some(word.as_str());
+            }
+        }
+    })
+}

@@ -1,0 +1,200 @@
+//! What a check is narrowed to, and whether the success of one is that of another, too.
+
+use crate::programs::Program;
+use crate::wrapped::{is_assignment, is_in, is_windows_path};
+
+/// What a check is narrowed to. Each field narrows by itself; an empty one leaves all.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Scope {
+    /// The words that are no options, in their order: files, folders, packages, names of tests. Each adds to the rest.
+    pub words: Vec<String>,
+    /// The options that choose among the tests, each with its value or nothing: `-k fast`, `--lib`.
+    pub filters: Vec<(String, String)>,
+    /// The options that bring in what is else left out: `--workspace`.
+    pub wider: Vec<(String, String)>,
+    /// The folder that it is run in, if the line goes there.
+    pub place: Option<String>,
+}
+
+/// Pieces of the names of options that choose among tests.
+const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise";
+/// Options with one of these pieces that choose nothing.
+const NOT_CHOOSING: &str = "--test-threads --test-timeout --testtimeout --test-dir --passwithnotests --pass-with-no-tests --hostname --testlogger";
+/// Options that choose, without such a piece.
+const ALSO_CHOOSING: &str = "--lf --sw --nf";
+/// Options that bring in what is else left out.
+const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored";
+/// Options with a value, of whatever program, that choose nothing.
+const VALUED: &str = "--config --color --reporter --format --output --timeout -timeout --tb --report --logger --verbosity --log-level --maxfail --durations --cov --cov-report --rootdir --profile --cargo-profile --target-dir";
+/// Options whose value is the folder that the check is run in.
+const PLACES: &str = "-C --prefix --dir --cwd --directory --project-dir --manifest-path";
+
+impl Scope {
+    /// What the arguments of a program narrow it to. The word that tells it what to do, if there is one, and those before
+    /// it are no part of that.
+    pub(super) fn of(row: &Program, words: &[String], verb: Option<&str>) -> Scope {
+        let mut scope = Scope::default();
+        let mut is_told = verb.is_none();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            if word.starts_with('-') && word.len() > 1 {
+                let (key, mut value) = match word.split_once('=') {
+                    Some((key, value)) => (key, Some(value)),
+                    None => attached(word, row),
+                };
+                let is_valued = || {
+                    [row.valued, row.narrows, VALUED, PLACES]
+                        .iter()
+                        .any(|list| is_in(key, list))
+                };
+                if value.is_none() && is_valued() {
+                    value = words.next().map(String::as_str);
+                }
+                scope.option(key, value.unwrap_or_default(), row);
+            } else if !is_told {
+                is_told = verb == Some(word.as_str());
+            } else if is_assignment(word) {
+                let (name, value) = word.split_once('=').unwrap_or_default();
+                scope.option(name, value, row);
+            } else if !word.starts_with('+') && !word.bytes().all(|b| b.is_ascii_digit()) {
+                scope.words.push(word.clone());
+            }
+        }
+        // `vitest` and `vitest run` are the same.
+        if scope.words.first().is_some_and(|word| word == "run") {
+            scope.words.remove(0);
+        }
+        scope
+    }
+
+    fn option(&mut self, key: &str, value: &str, row: &Program) {
+        let said = || (key.to_owned(), value.to_owned());
+        if is_in(key, PLACES) {
+            let is_file = key == "--manifest-path";
+            let folder = if is_file {
+                value.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder)
+            } else {
+                value
+            };
+            self.go_to(folder);
+            return;
+        }
+        let is_wider = is_in(key, WIDER);
+        if is_wider {
+            self.wider.push(said());
+        }
+        let name = key.to_ascii_lowercase();
+        let chooses = CHOOSING.split(' ').any(|piece| name.contains(piece)) && !is_in(&name, NOT_CHOOSING);
+        if is_in(key, row.narrows) || is_in(&name, ALSO_CHOOSING) || chooses && (!is_wider || key == "--ignored") {
+            self.filters.push(said());
+        }
+    }
+
+    /// From here on it is run in this folder, named as seen from the one before.
+    pub(super) fn go_to(&mut self, folder: &str) {
+        let folder = plain(folder);
+        // Where the shell has to work it out, it is unknown.
+        if folder.is_empty() || folder.starts_with(['$', '-', '%']) {
+            return;
+        }
+        self.place = match self.place.take() {
+            Some(before) if !is_absolute(&folder) => Some(format!("{before}/{folder}")),
+            _ => Some(folder),
+        };
+    }
+
+    /// Whether what this one looks at is all that the other looks at, and perhaps more. In doubt it is not. `is_flat` where
+    /// a folder stands for itself and not for those in it.
+    pub(super) fn covers(&self, other: &Scope, is_flat: bool) -> bool {
+        let chosen = |scope: &Scope, key: &str| {
+            let mut values: Vec<_> = scope.filters.iter().filter(|(name, _)| name == key).cloned().collect();
+            values.sort_unstable();
+            values
+        };
+        let here = [String::from(".")];
+        let words = |scope: &'_ Scope| match scope.words.is_empty() && is_flat {
+            true => here.to_vec(),
+            false => scope.words.clone(),
+        };
+        let (wide, narrow) = (words(self), words(other));
+        self.covers_place(other)
+            && other.wider.iter().all(|option| self.wider.contains(option))
+            && self
+                .filters
+                .iter()
+                .all(|(key, _)| chosen(self, key) == chosen(other, key))
+            && (wide.is_empty()
+                || !narrow.is_empty()
+                    && narrow
+                        .iter()
+                        .all(|narrow| wide.iter().any(|wide| word_covers(wide, narrow, is_flat))))
+    }
+
+    fn covers_place(&self, other: &Scope) -> bool {
+        match (&self.place, &other.place) {
+            (None, _) => true,
+            // Who names the whole path names the folder of the project, as a rule.
+            (Some(place), None) => is_absolute(place),
+            (Some(place), Some(other)) if is_absolute(place) && !is_absolute(other) => is_within_end(place, other),
+            (Some(place), Some(other)) if !is_absolute(place) && is_absolute(other) => is_within_end(other, place),
+            (Some(place), Some(other)) => is_in_folder(other, place),
+        }
+    }
+}
+
+/// A short option with its value in one word: `-kfast`.
+fn attached<'a>(word: &'a str, row: &Program) -> (&'a str, Option<&'a str>) {
+    let is_known = |word: &str| is_in(word, row.narrows) || is_in(word, row.valued);
+    if is_known(word) || word.starts_with("--") || !word.is_char_boundary(2) {
+        return (word, None);
+    }
+    match word.split_at(2) {
+        (key, value) if !value.is_empty() && is_known(key) => (key, Some(value)),
+        _ => (word, None),
+    }
+}
+
+/// Whether a word names what another names, or what that is in: a folder and its files, a file and its tests.
+fn word_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
+    let (wide, narrow) = (plain(wide), plain(narrow));
+    if let Some(folder) = wide.strip_suffix("...") {
+        let folder = folder.trim_end_matches('/');
+        return folder.is_empty() || is_in_folder(narrow.trim_end_matches("..."), folder);
+    }
+    if wide == narrow {
+        return true;
+    }
+    if is_flat || narrow.contains("...") {
+        return false;
+    }
+    let inside = |rest: &str| rest.starts_with(['/', ':', '#', '[', '.']);
+    wide == "." && !is_absolute(&narrow) && !narrow.starts_with("..") || narrow.strip_prefix(&*wide).is_some_and(inside)
+}
+
+fn is_in_folder(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
+}
+
+/// Whether a whole path ends with a path as seen from somewhere in it.
+fn is_within_end(whole: &str, end: &str) -> bool {
+    whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '~']) || is_windows_path(path) && !path.starts_with('.')
+}
+
+/// A path in one spelling.
+fn plain(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let mut rest = path.as_str();
+    while let Some(shorter) = rest.strip_prefix("./") {
+        rest = shorter.trim_start_matches('/');
+    }
+    match rest.trim_end_matches('/') {
+        "" if path.starts_with('/') => "/".to_owned(),
+        "" if !path.is_empty() => ".".to_owned(),
+        rest => rest.to_owned(),
+    }
+}
