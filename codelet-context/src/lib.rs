@@ -63,6 +63,7 @@ mod digest;
 mod draft;
 pub mod economics;
 mod economy;
+pub mod effects;
 mod encoded;
 mod exact;
 mod excerpt;

@@ -1,20 +1,17 @@
 //! Whether a command line only looks at files, as a tool that reads them would.
 
-use crate::shell::{self, Next, Simple};
+use crate::effects::sed_writes;
+use crate::shell::{self, Next};
+use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
 
 /// What prints the lines of the files that it is given.
 const READERS: &str = "cat nl head tail sed awk gawk bat batcat less more type get-content gc";
 /// Of these, the first operand is a script and no file.
 const SCRIPTED: &str = "sed awk gawk";
 /// What may stand beside a reader: it prints little or nothing.
-const BESIDE: &str = "cd pushd popd echo printf true pwd ls wc test [ set export for done :";
-/// Shells that run a script given as an argument.
-const SHELLS: &str = "bash sh zsh dash";
+const BESIDE: &str = "cd pushd popd echo printf true pwd ls wc test [ set export for done : set-location";
 /// What makes `git diff` and `git show` list files instead of lines.
 const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --summary";
-/// Scripts in scripts are opened this deep.
-const DEEPEST: usize = 3;
-
 /// The first file that a command line prints lines of, where printing lines of files is all it does; empty if it names
 /// none (`git diff`).
 pub(crate) fn file(line: &str) -> Option<String> {
@@ -24,17 +21,14 @@ pub(crate) fn file(line: &str) -> Option<String> {
 fn within(line: &str, depth: usize) -> Option<String> {
     let commands = shell::commands(line);
     if let [only] = &commands[..]
-        && let Some(script) = script(only)
+        && let Some(script) = inner_script(unwrap(&only.words).words)
     {
-        return (depth < DEEPEST).then(|| within(script, depth + 1))?;
+        return (depth < DEEPEST).then(|| within(&script, depth + 1))?;
     }
     let mut found = None;
     let mut is_piped = false;
     for command in &commands {
-        let words = match &command.words[..] {
-            [keyword, rest @ ..] if keyword == "do" && !rest.is_empty() => rest,
-            words => words,
-        };
+        let words = unwrap(&command.words).words;
         let program = base(words.first()?);
         if is_in(&program, READERS) {
             if !is_piped {
@@ -51,18 +45,6 @@ fn within(line: &str, depth: usize) -> Option<String> {
         is_piped = command.then == Next::Pipe;
     }
     found
-}
-
-/// The script that a shell is told to run.
-fn script(command: &Simple) -> Option<&str> {
-    let [shell, rest @ ..] = &command.words[..] else {
-        return None;
-    };
-    let is_flag = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
-    let at = rest.iter().position(is_flag)?;
-    rest.get(at + 1)
-        .filter(|_| is_in(&base(shell), SHELLS))
-        .map(|script| &**script)
 }
 
 /// The first file among a reader's arguments.
@@ -83,10 +65,7 @@ fn operand<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
 
 /// Whether `sed` is told to change the file instead of printing it.
 fn is_written(program: &str, arguments: &[String]) -> bool {
-    program == "sed"
-        && arguments
-            .iter()
-            .any(|word| word.starts_with("--in-place") || word.starts_with("-i"))
+    program == "sed" && sed_writes(arguments)
 }
 
 /// The file of a `git diff` or `git show` that prints lines, or nothing if it names none.
@@ -110,18 +89,6 @@ fn compared(arguments: &[String]) -> Option<String> {
     Some(named.map(|word| &**word).or_else(shown).unwrap_or_default().to_owned())
 }
 
-fn base(program: &str) -> String {
-    program
-        .rsplit(['/', '\\'])
-        .next()
-        .unwrap_or(program)
-        .to_ascii_lowercase()
-}
-
-fn is_in(word: &str, list: &str) -> bool {
-    list.split(' ').any(|listed| listed == word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +102,10 @@ mod tests {
             ("nl -ba a.rs | sed -n '10,20p'", "a.rs"),
             ("head -n 40 a.rs 2>/dev/null", "a.rs"),
             ("bash -lc 'cat a.rs'", "a.rs"),
+            ("sudo -u me cat a.rs", "a.rs"),
+            ("Get-Content src\\a.rs", "src\\a.rs"),
+            ("cmd /c type src\\a.rs", "src\\a.rs"),
+            ("pwsh -NoProfile -Command \"Set-Location x; gc a.rs\"", "a.rs"),
             ("for f in a b; do cat \"$f\"; done", "$f"),
             ("git diff", ""),
             ("git diff HEAD~1 -- a.rs b.rs", "a.rs"),
@@ -152,6 +123,7 @@ mod tests {
             "cargo test",
             "cat a.rs | grep x",
             "sed -i s/a/b/ a.rs",
+            "sed -Ei s/a/b/ a.rs",
             "cat a.rs | sed -i s/a/b/ b.rs",
             "sed -n 1,5p a.rs && cargo test",
             "cat <<EOF\nx\nEOF",

@@ -4,6 +4,7 @@
 //! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on its way through.
 
 use crate::body::Body;
+use crate::effects;
 use crate::recall::Handle;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
@@ -455,11 +456,11 @@ impl Action {
         }
     }
 
-    /// Running a command line.
+    /// Running a command line, with the files that it visibly writes.
     pub fn command(line: &str) -> Self {
         Action {
             kind: ActionKind::Command,
-            paths: Vec::new(),
+            paths: effects::written(line).into_iter().map(Arc::from).collect(),
             command: Some(Arc::from(line)),
         }
     }

@@ -50,6 +50,8 @@ const WRAPPERS: &[Wrapper] = &[
     ("builtin", "", 0),
     ("exec", "-a", 0),
     ("eval", "", 0),
+    ("invoke-expression", "", 0),
+    ("call", "", 0),
     ("stdbuf", "-i -o -e", 0),
     ("unbuffer", "", 0),
     ("chronic", "", 0),
@@ -288,6 +290,12 @@ const PROGRAMS: &[Program] = &[
     program(Build, "dotnet", First("build publish pack msbuild"), ""),
     program(Lint, "dotnet", First("format"), ""),
     program(Build, "msbuild xbuild", Always, ""),
+    program(
+        Test,
+        "vstest.console mstest xunit.console nunit3-console",
+        Always,
+        "",
+    ),
     program(
         Test,
         "ctest bats shellspec shunit2 prove busted runtests cram lit llvm-lit",

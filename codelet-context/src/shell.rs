@@ -1,16 +1,25 @@
-//! A command line as the commands that it runs: enough of a shell's grammar to see which program is run, and whose
-//! status the line ends with.
+//! A command line as the commands that it runs: enough of a shell's grammar to see which program is run, whose status the
+//! line ends with, and where its output goes. What a line of PowerShell or of `cmd` says is understood, too, as far as its
+//! words can be told from those of a shell.
 
+use crate::wrapped::is_windows_path;
 use std::str::Chars;
 
 /// How much of a line is looked at, in bytes; what follows is text that a command is fed with.
-const LONGEST: usize = 64 * 1024;
+const LONGEST: usize = 1024 * 1024;
 
-/// One program with its arguments. Redirections, comments and the text of here-documents are left out.
+/// One program with its arguments.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Simple {
-    /// The words, unquoted. What a `$(…)` stands for is unknown and stays as written.
+pub(crate) struct Simple<'a> {
+    /// The words, unquoted. What a `$(…)` stands for is unknown and stays as written. A line that only opens a file runs
+    /// `:`, which does nothing.
     pub words: Vec<String>,
+    /// For each word: the shell has to work out what it says.
+    pub open: Vec<bool>,
+    /// The files that its output is written to, where the shell has nothing to work out.
+    pub outputs: Vec<String>,
+    /// The texts that it is fed with.
+    pub documents: Vec<&'a str>,
     /// What joins it to the next.
     pub then: Next,
 }
@@ -34,13 +43,15 @@ pub(crate) enum Next {
 }
 
 /// The commands of a line, in the order in which they are written; groups in parentheses are opened.
-pub(crate) fn commands(line: &str) -> Vec<Simple> {
+pub(crate) fn commands(line: &str) -> Vec<Simple<'_>> {
     let mut reader = Reader {
         chars: Letters(line[..line.floor_char_boundary(LONGEST.min(line.len()))].chars()),
         commands: Vec::new(),
-        words: Vec::new(),
+        command: Simple::default(),
         word: None,
         is_quoted: false,
+        is_open: false,
+        may_be_path: true,
         target: Target::None,
         here_documents: Vec::new(),
     };
@@ -52,8 +63,12 @@ pub(crate) fn commands(line: &str) -> Vec<Simple> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     None,
+    /// A file that is read, or that says nothing of what was printed.
     File,
-    HereDocument,
+    /// A file that the output is written to.
+    Output,
+    /// The end of a text that stands in the lines below, and whether it may stand behind tabs.
+    HereDocument(bool),
 }
 
 /// The letters of a line, of which the next may be looked at.
@@ -62,6 +77,10 @@ struct Letters<'a>(Chars<'a>);
 impl Letters<'_> {
     fn next(&mut self) -> Option<char> {
         self.0.next()
+    }
+
+    fn rest(&self) -> &str {
+        self.0.as_str()
     }
 
     fn peek(&self) -> Option<char> {
@@ -81,26 +100,39 @@ impl Letters<'_> {
 
 struct Reader<'a> {
     chars: Letters<'a>,
-    commands: Vec<Simple>,
-    words: Vec<String>,
+    commands: Vec<Simple<'a>>,
+    /// The one that is read.
+    command: Simple<'a>,
     word: Option<String>,
     is_quoted: bool,
+    is_open: bool,
+    /// All of the word so far may stand in a path.
+    may_be_path: bool,
     target: Target,
-    here_documents: Vec<String>,
+    /// Here-documents that begin on the next line: their end, whether it may stand behind tabs, and their command.
+    here_documents: Vec<(String, bool, usize)>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn read(&mut self) {
         while let Some(c) = self.chars.next() {
             match c {
+                '\\' if self.is_separator() => self.push('\\'),
                 '\\' => match self.chars.next() {
                     Some('\n') | None => {}
                     Some(escaped) => self.push_quoted(escaped),
                 },
+                '\'' | '"' if self.begins_here_string() => self.here_string(c),
                 '\'' => self.single_quoted(),
                 '"' => self.double_quoted(),
-                '`' => self.until('`'),
+                // PowerShell goes on below.
+                '`' if self.chars.next_if_eq('\n').is_some() => self.end_word(),
+                '`' => {
+                    self.is_open = true;
+                    self.until('`');
+                }
                 '$' => {
+                    self.is_open = true;
                     self.push('$');
                     if self.chars.next_if_eq('(').is_some() {
                         self.push('(');
@@ -111,6 +143,8 @@ impl Reader<'_> {
                 '>' | '<' => self.redirection(c),
                 '&' if self.chars.peek() == Some('>') => self.end_word(),
                 '&' if self.chars.next_if_eq('&').is_some() => self.end_command(Next::And),
+                // PowerShell runs what follows.
+                '&' if self.command.words.is_empty() && self.word.is_none() => {}
                 '&' => self.end_command(Next::Background),
                 '|' if self.chars.next_if_eq('|').is_some() => self.end_command(Next::Or),
                 '|' => {
@@ -120,11 +154,14 @@ impl Reader<'_> {
                 ';' => self.end_command(Next::Then),
                 '\n' => {
                     self.end_command(Next::Then);
-                    self.skip_here_documents();
+                    self.here_documents();
                 }
                 '(' | ')' => self.end_word(),
                 c if c.is_whitespace() => self.end_word(),
-                c => self.push(c),
+                c => {
+                    self.is_open |= matches!(c, '*' | '?') || c == '~' && self.word.is_none();
+                    self.push(c);
+                }
             }
         }
         self.end_command(Next::End);
@@ -137,12 +174,49 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, c: char) {
+        let may_be_in_path =
+            c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '\\' | '/' | '~' | '%' | '$' | '@');
+        self.may_be_path &= may_be_in_path;
         self.word.get_or_insert_default().push(c);
     }
 
     fn push_quoted(&mut self, c: char) {
         self.is_quoted = true;
         self.push(c);
+    }
+
+    /// Whether a `\` stands between the folders of a path of Windows, as before a letter in a word that may be a path;
+    /// elsewhere it takes the meaning from what follows.
+    fn is_separator(&self) -> bool {
+        let (Some(word), Some(next)) = (&self.word, self.chars.peek()) else {
+            return false;
+        };
+        let is_drive =
+            |word: &str| word.len() >= 2 && word.as_bytes()[0].is_ascii_alphabetic() && word[1..].starts_with(':');
+        let is_sure = || is_drive(word) || matches!(word.as_str(), "." | "..") || is_windows_path(word);
+        match next {
+            '\n' => false,
+            c if c.is_alphanumeric() || c == '_' => self.may_be_path,
+            '.' | ' ' | '"' | '\'' | '*' | '$' | '%' => is_sure(),
+            _ => false,
+        }
+    }
+
+    /// Whether the quotation mark that was read begins a text of PowerShell that ends at the start of a line.
+    fn begins_here_string(&self) -> bool {
+        self.word.as_deref() == Some("@") && self.chars.rest().trim_start_matches('\r').starts_with('\n')
+    }
+
+    fn here_string(&mut self, mark: char) {
+        let rest = self.chars.0.as_str();
+        let end = rest.find(&format!("\n{mark}@"));
+        let (text, rest) = match end {
+            Some(at) => (&rest[..at], &rest[at + 3..]),
+            None => (rest, ""),
+        };
+        self.is_quoted = true;
+        self.word = Some(text.to_owned());
+        self.chars = Letters(rest.chars());
     }
 
     fn single_quoted(&mut self) {
@@ -160,17 +234,25 @@ impl Reader<'_> {
         while let Some(c) = self.chars.next() {
             match c {
                 '"' => return,
-                '\\' => {
-                    if let Some(escaped) = self.chars.next() {
-                        self.push(escaped);
-                    }
+                // `"C:\dir\"`: as nothing else is quoted, the quotation ends here.
+                '\\' if self.chars.peek() == Some('"') && self.word.as_deref().is_some_and(is_windows_path) => {
+                    self.push('\\');
                 }
+                '\\' => match self.chars.next_if(|c| matches!(c, '"' | '\\' | '$' | '`' | '\n')) {
+                    Some('\n') => {}
+                    Some(escaped) => self.push(escaped),
+                    None => self.push('\\'),
+                },
                 '$' if self.chars.next_if_eq('(').is_some() => {
+                    self.is_open = true;
                     self.push('$');
                     self.push('(');
                     self.parentheses();
                 }
-                c => self.push(c),
+                c => {
+                    self.is_open |= matches!(c, '$' | '`');
+                    self.push(c);
+                }
             }
         }
     }
@@ -213,14 +295,12 @@ impl Reader<'_> {
 
     fn redirection(&mut self, sign: char) {
         // `2>` names a descriptor, which is no argument.
-        if !self.is_quoted
+        let is_descriptor = !self.is_quoted
             && self
                 .word
                 .as_ref()
-                .is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()))
-        {
-            self.word = None;
-        }
+                .is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()));
+        let descriptor = if is_descriptor { self.word.take() } else { None };
         self.end_word();
         self.target = Target::File;
         if sign == '<' {
@@ -232,31 +312,43 @@ impl Reader<'_> {
             }
             if self.chars.next_if_eq('<').is_some() {
                 if self.chars.next_if_eq('<').is_none() {
-                    self.target = Target::HereDocument;
-                    self.chars.next_if_eq('-');
+                    self.target = Target::HereDocument(self.chars.next_if_eq('-').is_some());
                 }
                 return;
             }
         }
-        self.chars.next_if(|c| matches!(c, '>' | '|' | '&'));
+        let joined = self.chars.next_if(|c| matches!(c, '>' | '|' | '&'));
+        if sign == '>' && joined != Some('&') && descriptor.is_none_or(|number| number == "1") {
+            self.target = Target::Output;
+        }
     }
 
     fn end_word(&mut self) {
         self.is_quoted = false;
+        self.may_be_path = true;
+        let is_open = std::mem::take(&mut self.is_open);
         let Some(word) = self.word.take() else { return };
         match std::mem::replace(&mut self.target, Target::None) {
-            Target::None => self.words.push(word),
-            Target::File => {}
-            Target::HereDocument => self.here_documents.push(word),
+            Target::None => {
+                self.command.words.push(word);
+                self.command.open.push(is_open);
+            }
+            Target::Output if !is_open => self.command.outputs.push(word),
+            Target::Output | Target::File => {}
+            Target::HereDocument(strips) => self.here_documents.push((word, strips, self.commands.len())),
         }
     }
 
     fn end_command(&mut self, then: Next) {
         self.end_word();
         self.target = Target::None;
-        let words = std::mem::take(&mut self.words);
-        if !words.is_empty() {
-            self.commands.push(Simple { words, then });
+        let mut command = std::mem::take(&mut self.command);
+        if command.words.is_empty() && !command.outputs.is_empty() {
+            command.words.push(":".to_owned());
+            command.open.push(false);
+        }
+        if !command.words.is_empty() {
+            self.commands.push(Simple { then, ..command });
         } else if let (Some(last), true) = (self.commands.last_mut(), then != Next::End) {
             // `(a) | b`, or an empty line after `a &&`: the stronger sign joins.
             if last.then == Next::Then {
@@ -265,19 +357,24 @@ impl Reader<'_> {
         }
     }
 
-    fn skip_here_documents(&mut self) {
-        for delimiter in std::mem::take(&mut self.here_documents) {
-            loop {
-                let rest = self.chars.0.as_str();
-                let (line, rest, is_last) = match rest.split_once('\n') {
-                    Some((line, rest)) => (line, rest, false),
-                    None => (rest, "", true),
-                };
-                self.chars = Letters(rest.chars());
-                if is_last || line.trim() == delimiter {
+    fn here_documents(&mut self) {
+        for (end, strips, command) in std::mem::take(&mut self.here_documents) {
+            let text = self.chars.0.as_str();
+            let (mut at, mut body) = (0, text.len());
+            while at < text.len() {
+                let line = text[at..].split('\n').next().unwrap_or_default();
+                let start = at;
+                at = (at + line.len() + 1).min(text.len());
+                let line = if strips { line.trim_start_matches('\t') } else { line };
+                if line.trim_end() == end {
+                    body = start;
                     break;
                 }
             }
+            if let Some(command) = self.commands.get_mut(command) {
+                command.documents.push(&text[..body]);
+            }
+            self.chars = Letters(text[at..].chars());
         }
     }
 }
@@ -328,6 +425,17 @@ mod tests {
             ("a \\\n b", "a·b"),
             ("'never closed", "never closed"),
             ("diff <(a | b) c", "diff·c"),
+            ("> a", ":"),
+            // In a word that may be a path, `\` stands between folders; elsewhere it quotes.
+            (".\\gradlew.bat test", ".\\gradlew.bat·test"),
+            ("venv\\Scripts\\python.exe -m a", "venv\\Scripts\\python.exe·-m·a"),
+            ("cd C:\\my\\ && dir ..\\.x", "cd·C:\\my\\ && dir·..\\.x"),
+            ("& \"C:\\Program Files\\x.exe\" test", "C:\\Program Files\\x.exe·test"),
+            ("cd \"C:\\a b\\\" ; & x", "cd·C:\\a b\\ ; x"),
+            ("rm my\\ file \\*.rs a\\(1\\)", "rm·my file·*.rs·a(1)"),
+            ("\\rm x; echo \"a\\nb \\\" c\"", "rm·x ; echo·a\\nb \" c"),
+            ("npm test `\n -- x", "npm·test·--·x"),
+            ("@'\nit's; x\n'@ | Set-Content a", "\nit's; x | Set-Content·a"),
             (";;; && |", ""),
         ];
         for (line, expected) in table {
@@ -337,16 +445,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_too_odd(line in r#"[a-c $()'"`\\<>|&;#\n0-9é-]{0,80}"#) {
+        fn no_line_is_too_odd(line in r#"[a-cC: $()'"`\\<>|&;#\n0-9é@-]{0,80}"#) {
             for command in commands(&line) {
                 prop_assert!(!command.words.is_empty());
+                prop_assert_eq!(command.words.len(), command.open.len());
             }
         }
     }
 
     #[test]
     fn a_long_line_takes_linear_time() {
-        for piece in ["$(", "(", "<<E\n", "'", "a;", "\\"] {
+        for piece in ["$(", "(", "<<E\n", "'", "a;", "\\", "@'\n", "a\\b", "> a"] {
             commands(&piece.repeat(200_000));
         }
     }

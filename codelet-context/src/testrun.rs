@@ -103,7 +103,7 @@ pub fn is_question(line: &str) -> bool {
     ends_with_question(&shell::commands(line))
 }
 
-fn ends_with_question(commands: &[Simple]) -> bool {
+fn ends_with_question(commands: &[Simple<'_>]) -> bool {
     const QUESTIONS: &str =
         "grep egrep fgrep rg ag ack diff cmp test [ [[ which type ls find fd pgrep lsof false cat head tail journalctl";
     const GIT_QUESTIONS: &str = "diff grep check-ignore rev-parse show-ref merge-base";
@@ -127,7 +127,7 @@ fn ends_with_question(commands: &[Simple]) -> bool {
 
 /// The program of the last command, with what it is asked to do: `npm install`, `docker push`, `npm run publish`. That
 /// another of them succeeds mends nothing.
-fn program_name(commands: &[Simple]) -> Option<String> {
+fn program_name(commands: &[Simple<'_>]) -> Option<String> {
     let last = commands.last()?;
     let (program, rest) = unwrap(&last.words).words.split_first()?;
     let mut name = base(program).into_owned();
@@ -155,7 +155,7 @@ fn is_verb(word: &str) -> bool {
 }
 
 /// Finds the checks of commands that are run where `at` says.
-fn collect(commands: &[Simple], mut at: Scope, is_outermost: bool, depth: usize, found: &mut Vec<Check>) {
+fn collect(commands: &[Simple<'_>], mut at: Scope, is_outermost: bool, depth: usize, found: &mut Vec<Check>) {
     for (command, decides) in commands.iter().zip(deciding(commands)) {
         if found.len() >= MOST {
             return;
@@ -201,7 +201,7 @@ fn collect(commands: &[Simple], mut at: Scope, is_outermost: bool, depth: usize,
 
 /// For each command, whether status 0 of the whole line means status 0 of it: it surely ran, and nothing after it hides its
 /// status.
-fn deciding(commands: &[Simple]) -> Vec<bool> {
+fn deciding(commands: &[Simple<'_>]) -> Vec<bool> {
     // What `set` has switched on before each command, and whether an `||` may have passed it over.
     let (mut stops, mut pipes_fail, mut is_optional) = (false, false, false);
     let before: Vec<_> = commands

@@ -5,11 +5,10 @@
 
 mod names;
 
-use crate::shell;
+use codelet_context::effects;
 use codelet_context::message::{Action, ActionKind};
 use names::{Does, by_words, ends, is_same, row, short};
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// Names of the parameter that holds a file's path, the likeliest first. Names are the same however their words are joined.
 const PATHS: &[&str] = &[
@@ -207,7 +206,10 @@ fn on(kind: ActionKind, parameters: &Map<String, Value>) -> Action {
 
 fn change(parameters: &Map<String, Value>) -> Action {
     match patch(parameters) {
-        Some(patch) => Action::on(ActionKind::Change, shell::patched(patch).iter().map(String::as_str)),
+        Some(patch) => Action::on(
+            ActionKind::Change,
+            effects::patched(patch).into_iter().map(|(path, _)| path),
+        ),
         None => on(ActionKind::Change, parameters),
     }
 }
@@ -301,7 +303,5 @@ fn run(parameters: &Map<String, Value>) -> Option<Action> {
         return Some(change(parameters));
     }
     let line = command(parameters)?;
-    let mut action = Action::command(&line);
-    action.paths = shell::written(&line).into_iter().map(Arc::from).collect();
-    Some(action)
+    Some(Action::command(&line))
 }

@@ -54,7 +54,6 @@ mod recording;
 mod request;
 mod responses;
 pub mod shape;
-mod shell;
 #[cfg(test)]
 mod sketch;
 mod skim;

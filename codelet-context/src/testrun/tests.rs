@@ -53,6 +53,29 @@ fn wrappers_do_not_hide_a_test_run() {
 }
 
 #[test]
+fn lines_of_windows_are_understood() {
+    for line in lines(
+        r#"npm.cmd test ¦ cmd.exe /c "npm.cmd test" ¦ cmd /c npm test ¦ pwsh -Command "npm test" ¦
+           powershell.exe -NoProfile -Command "npm test" ¦ powershell -ExecutionPolicy Bypass -File .\run_tests.ps1 ¦
+           pwsh -c npm test ¦ powershell "cd x; npm test" ¦ npx.cmd jest ¦ cd 'C:\src\x'; npm test ¦ dotnet.exe test x.sln ¦
+           & "C:\Program Files\dotnet\dotnet.exe" test ¦ .\gradlew.bat test ¦ gradlew.bat test ¦ mvnw.cmd test ¦
+           .\venv\Scripts\python.exe -m pytest ¦ venv\Scripts\pytest.exe -q ¦ C:\venv\Scripts\python -m pytest ¦
+           py -3 -m pytest ¦ $env:CI="1"; npm test ¦ vstest.console.exe Tests.dll ¦ C:/tools/cargo.exe test ¦
+           "C:\Program Files\nodejs\npm.cmd" test ¦ Set-Location C:\x; dotnet test ¦ call npm test ¦ Cargo.exe test"#,
+    ) {
+        assert!(test_run(&line).is_some_and(|run| run.decides), "{line}");
+    }
+    assert_eq!(test_run(".\\gradlew.bat test").unwrap().name, "gradlew test");
+    let build = build_run("& 'C:\\VS\\MSBuild.exe' a.sln /t:Build").unwrap();
+    assert_eq!((build.kind, build.name.as_str()), (Build, "msbuild"));
+    for line in lines(
+        r#"cmd /c dir ¦ pwsh -EncodedCommand bnBtIHRlc3Q= ¦ type test.bat ¦ Get-Content tests\a.py ¦ cmd ¦ powershell"#,
+    ) {
+        assert_eq!(test_run(&line), None, "{line}");
+    }
+}
+
+#[test]
 fn behind_a_pipe_or_a_semicolon_the_status_is_another_commands() {
     for line in lines(
         r#"cargo test | tail ¦ cargo test 2>&1 | tail -5 ¦ cargo test; echo done ¦ cargo test || true ¦
@@ -166,7 +189,7 @@ fn the_success_of_a_check_counts_for_what_it_looked_at() {
            mvn clean test < mvn -q test -Dtest=Foo ¦ ./gradlew test < ./gradlew test --tests a.B ¦
            rspec a_spec.rb < rspec a_spec.rb:12 ¦ dotnet test < dotnet test --filter x ¦ ctest < ctest -R x ¦
            vitest < vitest run a ¦ bundle exec rspec < rspec spec ¦ make test < make -j4 test ¦ make clean test < make test ¦
-           cd /p && pytest < pytest ¦ pytest < cd /p && pytest ¦ cd web && npm test < cd /p/web && npm test"#,
+           .\gradlew.bat test < .\gradlew.bat test --tests a.B ¦ cd /p && pytest < pytest ¦ pytest < cd /p && pytest ¦ cd web && npm test < cd /p/web && npm test"#,
     );
     for pair in wider {
         let (passed, failed) = pair.split_once(" < ").unwrap();
