@@ -1,6 +1,7 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
 use crate::answer::{is_done, was_refused};
+use crate::effects::{self, Effect};
 use crate::exchange::Exchanges;
 use crate::failing::{failing_lines, shorten};
 use crate::ledger::Ran;
@@ -8,9 +9,12 @@ use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResu
 use crate::testrun::{Check, CheckKind, Line};
 use crate::todo::TodoList;
 use crate::verdict::Verdict;
+use kept::Kept;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+mod kept;
 
 /// Open errors that are kept, newest last.
 const ERRORS: usize = 8;
@@ -124,6 +128,7 @@ pub struct Gatherer {
     exchanges: Exchanges,
     files: HashMap<Arc<str>, (FileState, u64)>,
     touches: u64,
+    kept: Kept,
     facts: Facts,
 }
 
@@ -190,10 +195,7 @@ impl Gatherer {
     fn touch(&mut self, path: &Arc<str>, state: FileState) {
         self.touches += 1;
         if state != FileState::Read {
-            let Facts { tests, build, lint, .. } = &mut self.facts;
-            for check in [tests, build, lint].into_iter().flatten() {
-                check.is_stale = true;
-            }
+            self.outdate_checks();
         }
         let file = self.files.entry(path.clone()).or_insert((state, 0));
         file.1 = self.touches;
@@ -203,6 +205,13 @@ impl Gatherer {
             (FileState::Created, FileState::Edited) => FileState::Created,
             (_, now) => now,
         };
+    }
+
+    fn outdate_checks(&mut self) {
+        let Facts { tests, build, lint, .. } = &mut self.facts;
+        for check in [tests, build, lint].into_iter().flatten() {
+            check.is_stale = true;
+        }
     }
 
     fn written(&self, path: &Arc<str>, parameters: &Parameters) -> FileState {
@@ -224,8 +233,20 @@ impl Gatherer {
     fn command(&mut self, action: &Action, result: &ToolResult, ran: &Ran) {
         let line = action.command.as_deref().unwrap_or_default();
         if result.success != Some(false) {
-            for path in action.changed() {
+            let effects = effects::effects(line);
+            let is_seen = |path: &str| {
+                effects
+                    .iter()
+                    .any(|effect| matches!(effect, Effect::Write(seen, _) if seen == path))
+            };
+            for path in action.changed().iter().filter(|path| !is_seen(path)) {
                 self.touch(path, FileState::Edited);
+            }
+            let is_in_doubt = result.success.is_none() && complains(result);
+            for effect in &effects {
+                if !is_in_doubt || matches!(effect, Effect::Write(..)) {
+                    self.apply(effect);
+                }
             }
         }
         for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
@@ -315,16 +336,14 @@ impl Gatherer {
 fn patched(parameters: &Parameters) -> HashMap<&str, FileState> {
     let texts = parameters.as_map().values().filter_map(Value::as_str);
     let patches = texts.filter(|text| text.trim_start().starts_with("*** "));
-    let headers = patches.flat_map(str::lines).filter_map(|line| {
-        let (word, path) = line.strip_prefix("*** ")?.split_once(" File: ")?;
-        let state = match word {
-            "Add" => FileState::Created,
-            "Delete" => FileState::Deleted,
-            _ => FileState::Edited,
-        };
-        Some((path.trim_end(), state))
-    });
-    headers.collect()
+    patches.flat_map(effects::patched).collect()
+}
+
+/// Whether a program says that it could not do what it was asked to.
+fn complains(result: &ToolResult) -> bool {
+    const COMPLAINTS: [&str; 7] = ["fatal: ", "error: ", "rm: ", "mv: ", "cp: ", "bash: ", "sh: "];
+    let begins = |line: &str| COMPLAINTS.iter().any(|complaint| line.starts_with(complaint));
+    result.texts().any(|text| text.body.as_str().lines().any(begins))
 }
 
 impl About {
@@ -422,6 +441,95 @@ mod tests {
         let action = Action::on(ActionKind::Change, ["n", "d", "u"]);
         let talk = Talk::new().call(action, json!({"input": patch}), Some(true), "ok");
         assert_eq!(files(&talk), "n:Created d:Deleted u:Edited");
+    }
+
+    #[test]
+    fn a_command_says_what_becomes_of_files_that_are_known() {
+        let talk = |lines: &[&str]| {
+            let made = Talk::new()
+                .call(
+                    Action::on(ActionKind::Change, ["/s/app/new.py"]),
+                    json!({"content": "x"}),
+                    Some(true),
+                    "ok",
+                )
+                .on(ActionKind::Change, "/s/app/db.py", Some(true))
+                .on(ActionKind::Read, "/s/top.py", Some(true));
+            files(&lines.iter().fold(made, |talk, line| talk.run(line, true, "")))
+        };
+        let before = "/s/app/new.py:Created /s/app/db.py:Edited /s/top.py:Read";
+        assert_eq!(talk(&[]), before);
+        for line in [
+            "rm app/new.py",
+            "cd /s && rm app/new.py",
+            "cd app && rm new.py",
+            "rm -f /s/app/new.py",
+            "git rm -f app/new.py",
+            "Remove-Item app\\new.py",
+            "del app\\new.py",
+        ] {
+            assert_eq!(
+                talk(&[line]),
+                "/s/app/db.py:Edited /s/top.py:Read /s/app/new.py:Deleted",
+                "{line}"
+            );
+        }
+        for line in [
+            "git checkout app/db.py",
+            "git checkout -- app/db.py",
+            "git restore app",
+            "git reset --hard",
+            "git stash",
+            "cd app && git checkout .",
+        ] {
+            assert_eq!(
+                talk(&[line]),
+                "/s/app/new.py:Created /s/app/db.py:Read /s/top.py:Read",
+                "{line}"
+            );
+        }
+        assert_eq!(
+            talk(&["mv app/new.py app/store.py"]),
+            "/s/app/db.py:Edited /s/top.py:Read /s/app/new.py:Deleted /s/app/store.py:Created"
+        );
+        assert_eq!(
+            talk(&["mv top.py app"]),
+            "/s/app/new.py:Created /s/app/db.py:Edited /s/top.py:Deleted /s/app/top.py:Created"
+        );
+        assert_eq!(talk(&["cp top.py /s/two.py"]), format!("{before} /s/two.py:Created"));
+        assert_eq!(
+            talk(&["rm -r app"]),
+            "/s/top.py:Read /s/app/db.py:Deleted /s/app/new.py:Deleted"
+        );
+        assert_eq!(talk(&["git stash", "git stash pop"]), before);
+        assert_eq!(
+            talk(&["git stash -u"]),
+            "/s/app/new.py:Deleted /s/app/db.py:Read /s/top.py:Read"
+        );
+        assert_eq!(
+            talk(&["rm app/db.py", "git checkout -- app/db.py"]),
+            "/s/app/new.py:Created /s/top.py:Read /s/app/db.py:Read"
+        );
+        // What was committed is not undone, and what is not known is not told of.
+        for line in [
+            "git commit -am x && git reset --hard",
+            "rm other.py new.py",
+            "git checkout main",
+            "rm -rf pp",
+            "ls app",
+        ] {
+            assert_eq!(talk(&[line]), before, "{line}");
+        }
+        let failed = Talk::new()
+            .on(ActionKind::Change, "a", Some(true))
+            .run("rm a", false, "rm: no");
+        assert_eq!(files(&failed), "a:Edited");
+        let unknown = |output| {
+            let talk = Talk::new().on(ActionKind::Change, "a", Some(true));
+            files(&talk.call(Action::command("rm a"), json!({}), None, output))
+        };
+        assert_eq!(unknown("rm: cannot remove 'a'"), "a:Edited");
+        assert_eq!(unknown(""), "a:Deleted");
     }
 
     #[test]

@@ -1,0 +1,265 @@
+//! What commands do to the files that are known.
+
+use super::{FileState, Gatherer};
+use crate::effects::Effect;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What Git is known to keep.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    /// Files whose changes were committed: nothing undoes those.
+    committed: HashSet<Arc<str>>,
+    /// Files whose changes were put aside, with the state that they come back in.
+    stashed: HashMap<Arc<str>, FileState>,
+    /// Files that were made here and taken away again.
+    made: HashSet<Arc<str>>,
+}
+
+impl Gatherer {
+    /// Takes what a command has done to files. Of those that nobody has read or written nothing is told, but where it
+    /// visibly writes them.
+    pub(super) fn apply(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Write(path, state) => self.touch(&Arc::from(path.as_str()), *state),
+            Effect::Remove(path) => {
+                for (known, _) in self.known(path, |state| state != FileState::Deleted) {
+                    self.remove(&known);
+                }
+            }
+            Effect::Move { from, to } => {
+                for (known, found) in self.known(from, |state| state != FileState::Deleted) {
+                    let to = self.target(&known, &found, to);
+                    self.remove(&known);
+                    self.touch(&to, FileState::Created);
+                }
+            }
+            Effect::Copy { from, to } => {
+                for (known, found) in self.known(from, |state| state != FileState::Deleted) {
+                    let to = self.target(&known, &found, to);
+                    let is_there = self
+                        .files
+                        .get(&to)
+                        .is_some_and(|(state, _)| *state != FileState::Deleted);
+                    self.touch(
+                        &to,
+                        if is_there {
+                            FileState::Edited
+                        } else {
+                            FileState::Created
+                        },
+                    );
+                }
+            }
+            Effect::PutBack(path) => {
+                for known in self.loose(path.as_deref()) {
+                    self.put(&known, FileState::Read);
+                }
+            }
+            Effect::Stash { path, with_new } => {
+                for known in self.loose(path.as_deref()) {
+                    self.put_aside(&known, FileState::Read);
+                }
+                if *with_new {
+                    for known in self.untracked(path.as_deref()) {
+                        self.put_aside(&known, FileState::Deleted);
+                    }
+                }
+            }
+            Effect::Unstash => {
+                for (known, state) in std::mem::take(&mut self.kept.stashed) {
+                    self.put(&known, state);
+                }
+            }
+            Effect::Clean => {
+                for known in self.untracked(None) {
+                    self.remove(&known);
+                }
+            }
+            Effect::Commit => {
+                let changed = self.files.iter().filter(|(_, (state, _))| *state != FileState::Read);
+                self.kept.committed.extend(changed.map(|(path, _)| path.clone()));
+            }
+        }
+    }
+
+    fn remove(&mut self, known: &Arc<str>) {
+        if self
+            .files
+            .get(known)
+            .is_some_and(|(state, _)| *state == FileState::Created)
+        {
+            self.kept.made.insert(known.clone());
+        }
+        self.touch(known, FileState::Deleted);
+    }
+
+    /// Changes the state of a file that is known and leaves when it was touched.
+    fn put(&mut self, known: &Arc<str>, state: FileState) {
+        if let Some(file) = self.files.get_mut(known) {
+            file.0 = state;
+            self.outdate_checks();
+        }
+    }
+
+    fn put_aside(&mut self, known: &Arc<str>, state: FileState) {
+        if let Some((before, _)) = self.files.get(known) {
+            self.kept.stashed.insert(known.clone(), *before);
+            self.put(known, state);
+        }
+    }
+
+    /// The files whose changes Git puts back: those that it knows and that were not committed since.
+    fn loose(&self, path: Option<&str>) -> Vec<Arc<str>> {
+        let is_loose = |known: &Arc<str>, state| match state {
+            FileState::Edited => !self.kept.committed.contains(known),
+            FileState::Deleted => !self.kept.committed.contains(known) && !self.kept.made.contains(known),
+            _ => false,
+        };
+        self.chosen(path, is_loose)
+    }
+
+    /// The new files that were not committed.
+    fn untracked(&self, path: Option<&str>) -> Vec<Arc<str>> {
+        self.chosen(path, |known, state| {
+            state == FileState::Created && !self.kept.committed.contains(known)
+        })
+    }
+
+    fn chosen(&self, path: Option<&str>, is_wanted: impl Fn(&Arc<str>, FileState) -> bool) -> Vec<Arc<str>> {
+        let mut chosen: Vec<Arc<str>> = match path {
+            Some(path) => self.known(path, |_| true).into_iter().map(|(known, _)| known).collect(),
+            None => self.files.keys().cloned().collect(),
+        };
+        chosen.retain(|known| is_wanted(known, self.files[known].0));
+        chosen
+    }
+
+    /// The known files that a command means by a path: the file of that name, or those in the folder of that name, each
+    /// with where the path ends in it. Where one is named from the root and the other from somewhere, they are the same if
+    /// only one file can be meant.
+    fn known(&self, path: &str, is_wanted: impl Fn(FileState) -> bool) -> Vec<(Arc<str>, Found)> {
+        let mut found: Vec<(Arc<str>, Found)> = Vec::new();
+        let mut ends: Vec<(Arc<str>, Found)> = Vec::new();
+        let is_whole = is_absolute(path);
+        let mut root: Option<String> = None;
+        for (known, (state, _)) in &self.files {
+            if !is_wanted(*state) {
+                continue;
+            }
+            let name = plain(known);
+            if let Some(rest) = name.strip_prefix(path)
+                && (rest.is_empty() || rest.starts_with('/'))
+            {
+                found.push((
+                    known.clone(),
+                    Found {
+                        front: 0,
+                        rest: name.len() - rest.len(),
+                    },
+                ));
+            } else if is_whole && !is_absolute(&name) && ends_with(path, &name) {
+                ends.push((
+                    known.clone(),
+                    Found {
+                        front: 0,
+                        rest: name.len(),
+                    },
+                ));
+            } else if !is_whole && is_absolute(&name) {
+                let root = root.get_or_insert_with(|| self.root());
+                let front = root.len() + 1;
+                let inside = name.strip_prefix(&**root).and_then(|rest| rest.strip_prefix('/'));
+                match inside.and_then(|inside| inside.strip_prefix(path)) {
+                    Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                        found.push((
+                            known.clone(),
+                            Found {
+                                front,
+                                rest: name.len() - rest.len(),
+                            },
+                        ));
+                    }
+                    _ if path.contains('/') && ends_with(&name, path) => {
+                        ends.push((
+                            known.clone(),
+                            Found {
+                                front: name.len() - path.len(),
+                                rest: name.len(),
+                            },
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if found.is_empty() && ends.len() == 1 {
+            found = ends;
+        }
+        found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        found
+    }
+
+    /// The folder that all files are in which are named from the root.
+    fn root(&self) -> String {
+        let mut root: Option<String> = None;
+        for name in self
+            .files
+            .keys()
+            .map(|known| plain(known))
+            .filter(|name| is_absolute(name))
+        {
+            let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+            root = Some(match root {
+                None => folder.to_owned(),
+                Some(root) => {
+                    let same = root
+                        .split('/')
+                        .zip(folder.split('/'))
+                        .take_while(|(one, other)| one == other);
+                    same.map(|(one, _)| one).collect::<Vec<_>>().join("/")
+                }
+            });
+        }
+        root.unwrap_or_default()
+    }
+
+    /// What a known file is called after it was moved or copied, in the way in which it was named.
+    fn target(&self, known: &str, found: &Found, to: &str) -> Arc<str> {
+        let name = plain(known);
+        let front = if is_absolute(to) { "" } else { &name[..found.front] };
+        let last = name[..found.rest].rsplit('/').next().unwrap_or_default();
+        let to = format!("{front}{to}");
+        let is_folder = || {
+            let inside = format!("{}/", to.trim_end_matches('/'));
+            self.files.keys().any(|other| plain(other).starts_with(&inside))
+        };
+        let whole = match to.ends_with('/') || to == "." || is_folder() {
+            true if to == "." => last.to_owned(),
+            true => format!("{}/{last}", to.trim_end_matches('/')),
+            false => to,
+        };
+        Arc::from(whole + &name[found.rest..])
+    }
+}
+
+/// Where a command's path stands in the name of a known file.
+struct Found {
+    /// It begins here.
+    front: usize,
+    /// … and ends here, where what is in a folder begins.
+    rest: usize,
+}
+
+fn ends_with(whole: &str, end: &str) -> bool {
+    whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
+}
+
+fn plain(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    path.strip_prefix("./").map_or_else(|| path.clone(), str::to_owned)
+}
