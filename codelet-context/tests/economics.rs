@@ -565,8 +565,15 @@ fn a_long_session_takes_linear_time() {
         conversation.compact(Reason::Cold).unwrap();
         (grown, began.elapsed())
     };
-    let (short, _) = time(500);
-    let (long, edit) = time(4_000);
+    // The fastest of three: whatever else the machine does only adds to it.
+    let fastest = |steps: usize| {
+        let times = [time(steps), time(steps), time(steps)];
+        let grown = times.iter().map(|(grown, _)| *grown).min();
+        let edit = times.iter().map(|(_, edit)| *edit).min();
+        (grown.unwrap_or_default(), edit.unwrap_or_default())
+    };
+    let (short, _) = fastest(500);
+    let (long, edit) = fastest(4_000);
     assert!(long < short * 24, "{short:?} for 500 steps, {long:?} for 4,000");
     let most = if cfg!(debug_assertions) { 1_500 } else { 150 };
     assert!(edit.as_millis() < most, "{edit:?}");

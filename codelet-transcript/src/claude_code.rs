@@ -308,7 +308,7 @@ fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
         return false;
     }
     let alone = results == parts.len();
-    let mut behind = |gather: &mut Gather, part| {
+    let behind = |gather: &mut Gather, part| {
         if let Some(message) = gather.len().checked_sub(1).and_then(|last| gather.message_mut(last)) {
             message.parts.push(part);
         }
