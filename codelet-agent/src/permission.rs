@@ -1,7 +1,10 @@
 //! What tools may do, and who says so.
 
+mod line;
+
 use crate::tool::Need;
 use futures_util::future::{self, BoxFuture};
+use line::{Word, split};
 use std::fmt;
 
 /// How far the tools may go without being asked about.
@@ -160,7 +163,8 @@ impl Gate for Rules {
 ///
 /// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
 /// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
-/// before a command, and quotes that do not close.
+/// before a command, programs named by a wildcard, quotes that do not close, and control characters. Words are separated
+/// by spaces and tabs alone, as in a shell: any other blank belongs into quotes.
 pub fn allows(patterns: &[String], line: &str) -> bool {
     let Some(commands) = split(line) else { return false };
     let of_commands: Vec<&String> = patterns.iter().filter(|pattern| !is_of_calls(pattern)).collect();
@@ -211,7 +215,10 @@ pub fn pattern_for(line: &str) -> Option<Vec<String>> {
     let commands = split(line)?;
     let mut patterns: Vec<String> = Vec::new();
     for words in &commands {
-        let program = words.first().filter(|word| is_plain(word))?;
+        let program = words
+            .first()
+            .map(|word| word.text.as_str())
+            .filter(|word| is_plain(word))?;
         // A pattern for these would permit anything.
         if [LANGUAGES, STARTERS, BLUNT]
             .iter()
@@ -219,7 +226,7 @@ pub fn pattern_for(line: &str) -> Option<Vec<String>> {
         {
             return None;
         }
-        let pattern = match words.get(1) {
+        let pattern = match words.get(1).map(|word| word.text.as_str()) {
             second if is_one_of(WITH_SUBCOMMANDS, program) => {
                 let second = second.filter(|word| is_plain(word) && !word.starts_with(['-', '+']))?;
                 let runs_anything = is_among(UNBOUNDED_SUBCOMMANDS, second) && !is_one_of("cargo", program);
@@ -258,8 +265,13 @@ fn is_plain(word: &str) -> bool {
             .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ':'))
 }
 
-fn matches(pattern: &str, words: &[String]) -> bool {
-    let parts: Vec<&str> = pattern.split_whitespace().collect();
+fn matches(pattern: &str, words: &[Word]) -> bool {
+    // At the same characters as a command line, or the two would not speak of the same words.
+    let parts: Vec<&str> = pattern
+        .trim_matches(|c: char| c.is_ascii_whitespace())
+        .split(line::is_blank)
+        .filter(|part| !part.is_empty())
+        .collect();
     let (parts, is_open) = match parts.split_last() {
         Some((&"*", rest)) if !rest.is_empty() => (rest, true),
         _ => (&parts[..], false),
@@ -267,7 +279,10 @@ fn matches(pattern: &str, words: &[String]) -> bool {
     !parts.is_empty()
         && words.len() >= parts.len()
         && (is_open || words.len() == parts.len())
-        && parts.iter().zip(words).all(|(part, word)| fits(part, word))
+        && parts.iter().zip(words).all(|(part, word)| {
+            // A folder may really be called `~`; a pattern means the one that a shell puts in its place.
+            fits(part, &word.text) && (word.is_home || !part.starts_with('~'))
+        })
 }
 
 /// Whether a word fits a pattern in which `*` stands for any text. Linear but for the number of stars.
@@ -286,102 +301,6 @@ pub fn fits(pattern: &str, word: &str) -> bool {
         }
     }
     rest.ends_with(last)
-}
-
-/// The commands of a line, as words without their quotes; `None` where a part of it cannot be judged.
-fn split(line: &str) -> Option<Vec<Vec<String>>> {
-    let mut commands = Vec::new();
-    let mut words: Vec<String> = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '\'' => break,
-                        inner => word.push(inner),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '"' => break,
-                        '$' | '`' => return None,
-                        '\\' => word.push(chars.next()?),
-                        inner => word.push(inner),
-                    }
-                }
-            }
-            '\\' => match chars.next()? {
-                '\n' => {}
-                next => word.get_or_insert_default().push(next),
-            },
-            '$' | '`' | '(' | ')' | '{' | '}' | '<' | '!' => return None,
-            '#' if word.is_none() => return None,
-            '>' => {
-                // Only `2>&1` and `>/dev/null` say nothing new.
-                let is_of_errors = matches!(word.as_deref(), Some("2" | "1" | "&"));
-                let target: String = redirection(&mut chars)?;
-                match target.as_str() {
-                    "&1" | "&2" | "/dev/null" => {}
-                    _ => return None,
-                }
-                if is_of_errors {
-                    word = None;
-                }
-            }
-            '&' => {
-                if chars.next() != Some('&') {
-                    return None;
-                }
-                end(&mut commands, &mut words, &mut word)?;
-            }
-            '|' => {
-                let _ = chars.next_if_eq(&'|');
-                end(&mut commands, &mut words, &mut word)?;
-            }
-            ';' | '\n' => {
-                if end(&mut commands, &mut words, &mut word).is_none() && c == ';' {
-                    return None;
-                }
-            }
-            c if c.is_whitespace() => words.extend(word.take()),
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    // A line may end in `;` or a line end, so nothing need stand there.
-    let _ = end(&mut commands, &mut words, &mut word);
-    Some(commands)
-}
-
-fn redirection(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
-    while chars.next_if_eq(&' ').is_some() {}
-    let mut target = String::new();
-    while let Some(c) = chars.next_if(|c| c.is_alphanumeric() || matches!(c, '&' | '/' | '.' | '-' | '_')) {
-        target.push(c);
-    }
-    match chars.peek() {
-        None => Some(target),
-        Some(c) if c.is_whitespace() || matches!(c, ';' | '|') => Some(target),
-        Some(_) => None,
-    }
-}
-
-/// A command ends here; `None` if there is none, or it begins with an assignment.
-fn end(commands: &mut Vec<Vec<String>>, words: &mut Vec<String>, word: &mut Option<String>) -> Option<()> {
-    words.extend(word.take());
-    let command = std::mem::take(words);
-    if command.first()?.contains('=') {
-        // It may set what the command means by other words; kept as a command that no pattern without `=` fits.
-        commands.push(vec![String::new()]);
-        return Some(());
-    }
-    commands.push(command);
-    Some(())
 }
 
 #[cfg(test)]
@@ -572,7 +491,7 @@ mod tests {
             let judged = may(&["cargo *"], &format!("cargo {line}"));
             if judged {
                 let commands = split(&format!("cargo {line}")).unwrap();
-                prop_assert!(commands.iter().all(|words| words[0] == "cargo"));
+                prop_assert!(commands.iter().all(|words| words[0].text == "cargo"));
             }
         }
 
