@@ -53,7 +53,7 @@ impl TodoList {
     /// items; an id with a state alters one; a text without an id adds one. Other calls only look at the list.
     pub fn take(&mut self, parameters: &Parameters) {
         let map = parameters.as_map();
-        if let Some(items) = map.values().find_map(list) {
+        if let Some(items) = whole(parameters) {
             self.created = items.len();
             self.items = items;
         } else if let Some(id) = id(map) {
@@ -87,23 +87,43 @@ impl TodoList {
     }
 }
 
-/// Whether a call of a todo tool says all of the list.
-pub(crate) fn is_whole(parameters: &Parameters) -> bool {
-    parameters.as_map().values().any(|value| list(value).is_some())
+/// Whether a call of a todo tool says all of the list, in a form that can be read.
+pub fn is_whole(parameters: &Parameters) -> bool {
+    whole(parameters).is_some()
 }
 
-fn list(value: &Value) -> Option<Vec<(Option<String>, TodoItem)>> {
-    let items: Vec<_> = match value {
+type Items = Vec<(Option<String>, TodoItem)>;
+
+fn whole(parameters: &Parameters) -> Option<Items> {
+    let values = || parameters.as_map().values();
+    // Words beside an array may look like a list.
+    let array = values().filter(|value| value.is_array()).find_map(list);
+    array.or_else(|| values().find_map(list))
+}
+
+fn list(value: &Value) -> Option<Items> {
+    let items: Items = match value {
         Value::Array(items) => items.iter().filter_map(item).take(MOST).collect(),
-        Value::String(text) => text.lines().filter_map(checkbox).take(MOST).collect(),
+        Value::String(text) => match encoded(text) {
+            Some(array @ Value::Array(_)) => return list(&array),
+            Some(Value::Object(map)) => return map.values().filter(|value| value.is_array()).find_map(list),
+            _ => text.lines().filter_map(checkbox).take(MOST).collect(),
+        },
         _ => return None,
     };
     // An emptied list is a list; an array of other things is none.
     (!items.is_empty() || value.as_array().is_some_and(Vec::is_empty)).then_some(items)
 }
 
+/// The JSON that a text holds: many models write an array or an object as a string of itself.
+fn encoded(text: &str) -> Option<Value> {
+    let text = text.trim();
+    text.starts_with(['[', '{']).then(|| serde_json::from_str(text).ok())?
+}
+
 fn item(value: &Value) -> Option<(Option<String>, TodoItem)> {
     match value {
+        Value::String(text) if let Some(object @ Value::Object(_)) = encoded(text) => item(&object),
         Value::String(text) if !text.trim().is_empty() => Some(checkbox(text).unwrap_or_else(|| {
             let state = TodoState::Open;
             let text = text.trim().to_owned();
@@ -222,6 +242,17 @@ mod tests {
             ),
             (&[r#"{"todos":"- [x] a\n- [ ] b\nwords"}"#], "[x]a [ ]b"),
             (&[r#"{"items":["a","[x] b"," "]}"#], "[ ]a [x]b"),
+            // Written as a string of itself.
+            (
+                &[r#"{"todos":"[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\"}]"}"#],
+                "[x]a [ ]b",
+            ),
+            (&[r#"{"todos":" [\n\"a\", \"[x] b\"]\n"}"#], "[ ]a [x]b"),
+            (&[r#"{"plan":"{\"todos\":[{\"step\":\"a\"}]}"}"#], "[ ]a"),
+            (&[r#"{"todos":["{\"content\":\"a\",\"status\":\"done\"}"]}"#], "[x]a"),
+            (&[r#"{"todos":"[x] a\n[ ] b"}"#], "[x]a [ ]b"),
+            (&[r#"{"explanation":"[\"no list\"]","plan":[{"step":"a"}]}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[]"}"#], ""),
             (&[r#"{"tasks":[{"title":"a","done":true},{"nothing":1}]}"#], "[x]a"),
             (&[r#"{"todos":[{"content":"a","status":"cancelled"}]}"#], "[-]a"),
             (
@@ -230,6 +261,13 @@ mod tests {
             ),
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[]}"#], ""),
             (&[r#"{"todos":[{"content":"a"}]}"#, "{}"], "[ ]a"),
+            // What cannot be read leaves it as it was.
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"x"}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":""}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[1,2]}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[1,2]"}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[{\"content\":\"cut"}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[{"nothing":1}]}"#], "[ ]a"),
         ];
         for (calls, expected) in table {
             assert_eq!(list_after(calls), *expected);

@@ -4,9 +4,13 @@ use crate::desk::spec;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
-use codelet_context::todo::{TodoList, TodoState};
+use codelet_context::todo::{self, TodoList, TodoState};
 use futures_util::future::{self, BoxFuture};
 use serde_json::{Value, json};
+
+/// What is said of a list in which nothing could be read.
+const UNREAD: &str = "nothing in `todos` could be read, and the list stays as it was: give an array of objects like \
+    {\"content\": \"write the test\", \"status\": \"pending\"}, or [] to empty it";
 
 /// The tool.
 pub(crate) struct Todo {
@@ -48,7 +52,9 @@ impl Tool for Todo {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         match parameters.as_map().get("todos") {
-            Some(Value::Array(_) | Value::String(_)) => Ok(Vec::new()),
+            Some(Value::Array(_) | Value::String(_)) if todo::is_whole(parameters) => Ok(Vec::new()),
+            // The conversation keeps the list as it was, so the answer must not say that it is empty.
+            Some(Value::Array(_) | Value::String(_)) => Err(UNREAD.to_owned()),
             Some(_) => Err("`todos` has to be a list".to_owned()),
             None => Err("`todos` is missing".to_owned()),
         }
@@ -91,4 +97,33 @@ fn list(parameters: &Parameters) -> TodoList {
     let mut list = TodoList::default();
     list.take(parameters);
     list
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_list_that_cannot_be_read_is_refused_and_a_list_as_a_string_is_read() {
+        let tool = Todo::new();
+        let needs = |todos: Value| {
+            let parameters = Parameters::new(json!({"todos": todos}).as_object().unwrap().clone());
+            tool.needs(&parameters).map(|_| tool.describe(&parameters))
+        };
+        for read in [
+            json!([{"content": "a", "status": "pending"}]),
+            json!("[{\"content\": \"a\", \"status\": \"pending\"}]"),
+            json!("- [ ] a"),
+        ] {
+            assert_eq!(needs(read), Ok("1 open".to_owned()));
+        }
+        assert_eq!(needs(json!([])), Ok("0 open".to_owned()));
+        assert_eq!(needs(json!("[]")), Ok("0 open".to_owned()));
+        for unread in [json!("x"), json!(""), json!([1, 2]), json!([{"x": "y"}]), json!("[{\"content\": \"a")] {
+            assert_eq!(needs(unread), Err(UNREAD.to_owned()));
+        }
+        assert!(needs(json!(3)).is_err());
+    }
 }
