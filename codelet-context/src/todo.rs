@@ -266,8 +266,14 @@ mod tests {
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":""}"#], "[ ]a"),
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[1,2]}"#], "[ ]a"),
             (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[1,2]"}"#], "[ ]a"),
-            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[{\"content\":\"cut"}"#], "[ ]a"),
-            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[{"nothing":1}]}"#], "[ ]a"),
+            (
+                &[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[{\"content\":\"cut"}"#],
+                "[ ]a",
+            ),
+            (
+                &[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[{"nothing":1}]}"#],
+                "[ ]a",
+            ),
         ];
         for (calls, expected) in table {
             assert_eq!(list_after(calls), *expected);

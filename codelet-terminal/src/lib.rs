@@ -33,6 +33,7 @@ mod remote;
 pub mod render;
 pub mod repl;
 pub mod screen;
+pub mod signals;
 pub mod tty;
 
 pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Reach, ReadFile};

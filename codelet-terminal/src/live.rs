@@ -12,6 +12,7 @@ use crate::render::look::{Look, Role};
 use crate::render::tool::Unfolding;
 use crate::repl::{Act, Files, Repl};
 use crate::screen::{Frame, Screen};
+use crate::signals::Heeded;
 use crate::tty::{Input, Tty};
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
@@ -108,10 +109,10 @@ pub(crate) struct Live {
 struct Signals {
     size: Signal,
     go_on: Signal,
-    interrupt: Signal,
-    terminate: Signal,
-    quit: Signal,
-    hang_up: Signal,
+    interrupt: Heeded,
+    terminate: Heeded,
+    quit: Heeded,
+    hang_up: Heeded,
 }
 
 impl Live {
@@ -120,10 +121,10 @@ impl Live {
         let signals = Signals {
             size: signal(SignalKind::window_change())?,
             go_on: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            quit: signal(SignalKind::quit())?,
-            hang_up: signal(SignalKind::hangup())?,
+            interrupt: Heeded::of(SignalKind::interrupt())?,
+            terminate: Heeded::of(SignalKind::terminate())?,
+            quit: Heeded::of(SignalKind::quit())?,
+            hang_up: Heeded::of(SignalKind::hangup())?,
         };
         let tty = Tty::open(&outfit.terminal)?;
         let size = Tty::size();

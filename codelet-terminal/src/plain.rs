@@ -11,6 +11,7 @@ use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
 use crate::screen::words;
+use crate::signals::Heeded;
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::event::Event;
 use codelet_agent::run::Ending;
@@ -19,7 +20,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 
 /// A second interruption counts as one of two for so long.
 const TWICE: Duration = Duration::from_secs(2);
@@ -59,7 +60,7 @@ pub(crate) struct Plain {
     doing: Doing,
     renderer: Renderer,
     began: Instant,
-    signals: [Signal; 4],
+    signals: [Heeded; 4],
     interrupted: Option<Instant>,
     is_prompted: bool,
     is_closed: bool,
@@ -90,10 +91,10 @@ impl Plain {
             renderer: Renderer::new(look),
             began: Instant::now(),
             signals: [
-                signal(SignalKind::interrupt())?,
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::hangup())?,
-                signal(SignalKind::quit())?,
+                Heeded::of(SignalKind::interrupt())?,
+                Heeded::of(SignalKind::terminate())?,
+                Heeded::of(SignalKind::hangup())?,
+                Heeded::of(SignalKind::quit())?,
             ],
             interrupted: None,
             is_prompted: false,

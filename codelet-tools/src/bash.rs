@@ -100,16 +100,24 @@ impl Bash {
         }
     }
 
-    fn own(&self) -> io::Result<Arc<TempDir>> {
+    /// # Errors
+    /// Says which folder takes nothing, and why.
+    fn own(&self) -> Result<Arc<TempDir>, String> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = &*own
             && own.path().is_dir()
         {
             return Ok(Arc::clone(own));
         }
-        let made = tempfile::Builder::new()
-            .prefix("codelet-")
-            .tempdir_in(&self.desk.options.temporary)?;
+        let folder = &self.desk.options.temporary;
+        let made = tempfile::Builder::new().prefix("codelet-").tempdir_in(folder);
+        let made = made.map_err(|error| {
+            format!(
+                "a temporary folder cannot be made in {}: {}",
+                folder.display(),
+                files::reason(&error)
+            )
+        })?;
         Ok(Arc::clone(own.insert(Arc::new(made))))
     }
 
@@ -217,16 +225,20 @@ impl Tool for Bash {
                 Ok(Some(ms)) if ms > 0 => Duration::from_millis(ms).min(self.desk.options.bash_longest),
                 _ => self.desk.options.bash_timeout,
             };
-            let begun = || -> io::Result<_> {
+            let begun = || -> Result<_, String> {
                 let own = self.own()?;
                 let note = own.path().join("directory");
                 // A command that ends without a word leaves no old one.
                 let _ = std::fs::remove_file(&note);
-                Ok((self.program(command, timeout, &note)?, note, own, io::pipe()?))
+                let program = self.program(command, timeout, &note);
+                let program = program
+                    .map_err(|error| format!("{} cannot be written: {}", note.display(), files::reason(&error)))?;
+                let pipe = io::pipe().map_err(|error| files::reason(&error))?;
+                Ok((program, note, own, pipe))
             };
             let (program, note, own, (stopped, stop)) = match begun() {
                 Ok(begun) => begun,
-                Err(error) => return Output::failure(format!("no command can be run: {}", files::reason(&error))),
+                Err(why) => return Output::failure(format!("no command can be run: {why}")),
             };
             let (answer, mut answered) = oneshot::channel();
             let (desk, left, live) = (Arc::clone(&self.desk), Arc::clone(&self.left), call.live.clone());
@@ -358,6 +370,9 @@ fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Optio
         End::Exited(0) if text.is_empty() => notes.push(format!("exit 0{took}, no output")),
         End::Exited(0) if seconds == 0 => {}
         End::Exited(status) => notes.push(format!("exit {status}{took}")),
+        End::Unknown => notes.push(format!(
+            "ended{took}; with which status is not known, since this process was started with SIGCHLD ignored"
+        )),
         End::Killed(signal) => notes.push(format!("ended by signal {signal}{took}")),
         End::TimedOut => notes.push(format!(
             "not finished after {:.1} s, and ended; a longer timeout can be given, or the job put in the background",

@@ -42,6 +42,8 @@ pub(crate) enum End {
     Exited(i32),
     /// By this signal.
     Killed(i32),
+    /// This process was started so that it does not learn of its children.
+    Unknown,
     TimedOut,
     Interrupted,
 }
@@ -88,7 +90,6 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
         family.end(patience, &mut drain);
         drain();
     }
-    // It cannot be waited for where this process ignores its children.
     let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
         .ok()
         .flatten();
@@ -96,10 +97,9 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
     let left = family.members();
     let end = end.unwrap_or_else(|| {
         let status = status.as_ref();
-        match status.and_then(|status| status.terminating_signal()) {
-            Some(signal) => End::Killed(signal),
-            None => End::Exited(status.and_then(|status| status.exit_status()).unwrap_or(-1)),
-        }
+        let killed = status.and_then(|status| status.terminating_signal()).map(End::Killed);
+        let exited = || status.and_then(|status| status.exit_status()).map(End::Exited);
+        killed.or_else(exited).unwrap_or(End::Unknown)
     });
     Ok(Ended {
         end,

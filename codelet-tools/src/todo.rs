@@ -121,7 +121,13 @@ mod tests {
         }
         assert_eq!(needs(json!([])), Ok("0 open".to_owned()));
         assert_eq!(needs(json!("[]")), Ok("0 open".to_owned()));
-        for unread in [json!("x"), json!(""), json!([1, 2]), json!([{"x": "y"}]), json!("[{\"content\": \"a")] {
+        for unread in [
+            json!("x"),
+            json!(""),
+            json!([1, 2]),
+            json!([{"x": "y"}]),
+            json!("[{\"content\": \"a"),
+        ] {
             assert_eq!(needs(unread), Err(UNREAD.to_owned()));
         }
         assert!(needs(json!(3)).is_err());

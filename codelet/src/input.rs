@@ -1,11 +1,14 @@
 //! Where conversations come from: a file or standard input, read whole, with clear words where that cannot be.
 
 use crate::exit::Failure;
-use crate::paint;
+use crate::paint::{self, Ink};
 use codelet_transcript::{Document, Format};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// No conversation is larger; a device that never ends is not read until the memory is full.
 const MAX_BYTES: u64 = 1 << 30;
@@ -98,15 +101,45 @@ impl Input {
 /// The most of a prompt that is read from standard input, in bytes: no window takes more.
 const MAX_PROMPT: u64 = 16 * 1024 * 1024;
 
-/// What is piped into standard input, as text.
+/// How long the first byte may take where there is a prompt already: many programs start others with a pipe for standard
+/// input that they neither write to nor close.
+const FIRST: Duration = Duration::from_secs(3);
+/// After so long a silence it is said what is waited for.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// What is piped into standard input, as text. Where there is a prompt already, nothing need come.
 ///
 /// # Errors
 /// When it cannot be read, is no text, or is more than any window takes.
-pub fn piped() -> Result<String, Failure> {
+pub fn piped(has_prompt: bool) -> Result<String, Failure> {
     const NAME: &str = "standard input";
+    let mut stdin = io::stdin().lock();
+    // More than the lock would keep for itself, where nobody could wait for it.
+    let mut piece = vec![0; 64 * 1024];
     let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(MAX_PROMPT + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::at(NAME, crate::exit::words(&error)))?;
+    let mut is_told = false;
+    while bytes.len() as u64 <= MAX_PROMPT {
+        let may_miss = has_prompt && bytes.is_empty();
+        if !is_told && !comes_within(&stdin, if may_miss { FIRST } else { SILENCE }) {
+            if may_miss {
+                let seconds = FIRST.as_secs();
+                let note = format!(
+                    "standard input is open, and nothing came by it in {seconds} s: the prompt goes without it (< /dev/null says at once that nothing will come)"
+                );
+                crate::tell("note", Ink::Yellow, &note);
+                return Ok(String::new());
+            }
+            is_told = true;
+            let what = if bytes.is_empty() { "a prompt by" } else { "the end of" };
+            crate::tell("waiting", Ink::Yellow, &format!("for {what} standard input"));
+        }
+        match stdin.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => bytes.extend_from_slice(&piece[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::at(NAME, crate::exit::words(&error))),
+        }
+    }
     if bytes.len() as u64 > MAX_PROMPT {
         let limit = paint::bytes(MAX_PROMPT);
         return Err(Failure::at(
@@ -121,6 +154,23 @@ pub fn piped() -> Result<String, Failure> {
             format!("is no UTF-8 text (byte {at}); name the file in the prompt"),
         )
     })
+}
+
+/// Whether there is something to read within this time, be it the end. Where that cannot be known, reading will tell.
+fn comes_within(input: &io::StdinLock<'_>, most: Duration) -> bool {
+    let until = Instant::now() + most;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec {
+            tv_sec: left.as_secs() as _,
+            tv_nsec: left.subsec_nanos() as _,
+        };
+        match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&left)) {
+            Ok(ready) => return ready > 0,
+            Err(Errno::INTR) => {}
+            Err(_) => return true,
+        }
+    }
 }
 
 fn too_large(name: &str) -> Failure {

@@ -15,6 +15,7 @@ use codelet_providers::{Choice, Loading, Secret, TimeLimits, catalogue, vendor};
 use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
+use rustix::fs::Access;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -153,9 +154,42 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
     options.permission = settings.permission.value;
     options.secrets = secrets(settings);
     options.env = std::env::vars_os().collect();
-    options.temporary = std::env::temp_dir();
+    let (temporary, is_refused) = temporary();
+    if is_refused.is_some() {
+        // Commands would be sent to the same folder.
+        options.env.retain(|(name, _)| name != TMPDIR);
+    }
+    options.temporary = temporary;
     options.sees_images = model.profile().sees_images;
     options
+}
+
+/// The variable that names the folder for temporary files.
+const TMPDIR: &str = "TMPDIR";
+
+/// The folder for temporary files: the one that the environment names, or, with a notice, the usual one where that is of no
+/// use.
+fn temporary() -> (PathBuf, Option<String>) {
+    let usual = PathBuf::from("/tmp");
+    let named = std::env::var_os(TMPDIR).filter(|named| !named.is_empty());
+    let Some(named) = named.map(PathBuf::from) else {
+        return (usual, None);
+    };
+    let why = if !named.is_absolute() {
+        "which is no whole path"
+    } else if !named.is_dir() {
+        "where no folder is"
+    } else if rustix::fs::access(&named, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        "where nothing may be written"
+    } else {
+        return (named, None);
+    };
+    let notice = format!(
+        "{TMPDIR} is {}, {why}: temporary files go to {}",
+        named.display(),
+        usual.display()
+    );
+    (usual, Some(notice))
 }
 
 /// The tools of the servers that the settings name, once each server is ready or has had its time.
@@ -182,7 +216,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
     let runs_commands =
         settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);
-    let mut notices = Vec::new();
+    let mut notices: Vec<String> = temporary().1.into_iter().collect();
     if runs_commands {
         match Sandbox::probe() {
             Sandboxing::Full => {}

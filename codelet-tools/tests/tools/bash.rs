@@ -271,3 +271,13 @@ fn a_command_gets_no_variable_that_holds_a_secret_whatever_its_ending() {
         "PGPASSWORD=none\nDJANGO_SECRET_KEY=none\nDATABASE_URL=none\nTOKENIZERS_PARALLELISM=false\nKEYBOARD=de\nSSH_AUTH_SOCK=/run/agent\nREPOSITORY_URL=https://git@example.org/x.git\n"
     );
 }
+
+#[test]
+fn a_temporary_folder_that_is_gone_is_named() {
+    let trial = Trial::with(Permission::All, |options| options.temporary = "/nonexistent/tmp".into());
+    let told = trial.failed("Bash", json!({"command": "echo x"}));
+    assert!(
+        told.contains("temporary folder cannot be made in /nonexistent/tmp"),
+        "{told}"
+    );
+}

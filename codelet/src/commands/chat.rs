@@ -19,13 +19,14 @@ use codelet_mcp::Connected;
 use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
+use codelet_terminal::signals::Heeded;
 use codelet_terminal::{Attach, Attached, Edit, Left, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 
 mod connection;
 
@@ -172,9 +173,9 @@ async fn ready(
 /// handler, a signal has its own effect: the process ends.
 async fn signalled() -> u8 {
     let signals = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-        signal(SignalKind::hangup()),
+        Heeded::of(SignalKind::interrupt()),
+        Heeded::of(SignalKind::terminate()),
+        Heeded::of(SignalKind::hangup()),
     );
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) = signals else {
         return std::future::pending().await;

@@ -117,10 +117,10 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         );
         let _ = writeln!(std::io::stderr(), "{} {intro}", look.ink(Ink::Cyan, "demo:"));
     }
-    let mut front = once::front(args.output);
-    front.follow();
     let runtime = once::runtime()?;
     let interrupt = once::heed_signals()?;
+    let mut front = once::front(args.output, &interrupt);
+    front.follow();
     let done = once::carry(session, Prompt::from(PROMPT), &runtime, &interrupt, front, &chat, began);
     runtime.shutdown_background();
     done

@@ -37,7 +37,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let (text, mut pictures) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
-    let mut front = front(chat.output);
+    let mut front = front(chat.output, &interrupt);
     let model = runtime.block_on(async {
         let mut told = loading::Told::default();
         let mut waits = |loading| match chat.output {
@@ -94,7 +94,18 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
 /// What waits for everything: one thread, as nothing here computes for long.
 pub fn runtime() -> Result<Runtime, Failure> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| Failure::Told(format!("nothing can be run here: {}", crate::exit::words(&error))))
+    let built =
+        built.map_err(|error| Failure::Told(format!("nothing can be run here: {}", crate::exit::words(&error))))?;
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // Where it is ignored, nobody learns how a command ended. Any handler undoes that, here and in what is started.
+        if codelet_terminal::signals::is_ignored(SignalKind::child()) {
+            let _entered = built.enter();
+            let _ = signal(SignalKind::child());
+        }
+    }
+    Ok(built)
 }
 
 /// Carries the prompt to its end, and prints what there is to print.
@@ -151,7 +162,8 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     let entered = runtime.enter();
     #[cfg(unix)]
     {
-        use tokio::signal::unix::{SignalKind, signal};
+        use codelet_terminal::signals::Heeded;
+        use tokio::signal::unix::SignalKind;
         // A handler that cannot be set leaves the signal's own effect: the process ends.
         for kind in [
             SignalKind::interrupt(),
@@ -160,7 +172,7 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
             SignalKind::quit(),
         ] {
             let signalled = signalled.clone();
-            if let Ok(mut signals) = signal(kind) {
+            if let Ok(mut signals) = Heeded::of(kind) {
                 runtime.spawn(async move {
                     while signals.recv().await.is_some() {
                         signalled();
@@ -245,7 +257,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures), Failure> {
         )));
     }
     if !std::io::stdin().is_terminal() {
-        let piped = input::piped()?;
+        let piped = input::piped(!text.trim().is_empty())?;
         if !piped.trim().is_empty() {
             if !text.trim().is_empty() {
                 text.push_str("\n\n");
@@ -261,8 +273,8 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures), Failure> {
     Ok((text, pictures))
 }
 
-/// What shows the run.
-pub fn front(form: OutputForm) -> Box<dyn Front> {
+/// What shows the run, and interrupts it where nobody follows any more.
+pub fn front(form: OutputForm, interrupt: &Interrupt) -> Box<dyn Front> {
     let out = std::io::stdout();
     match form {
         OutputForm::Text => {
@@ -270,7 +282,7 @@ pub fn front(form: OutputForm) -> Box<dyn Front> {
             Box::new(Plain::new(out, is_terminal, std::io::stderr(), Look::stderr()))
         }
         OutputForm::Json => Box::new(Json::new(out)),
-        OutputForm::StreamJson => Box::new(Stream::new(out)),
+        OutputForm::StreamJson => Box::new(Stream::new(out, interrupt.clone())),
     }
 }
 

@@ -2,9 +2,11 @@
 
 use super::json::{billed_json, notice_json};
 use super::{Done, Front, Json};
+use crate::exit::words;
 use codelet_agent::event::{Event, Listen};
+use codelet_agent::interrupt::Interrupt;
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 /// Prints each event as it comes, and at the end the same object that `--output json` prints.
 pub struct Stream<W> {
@@ -13,15 +15,18 @@ pub struct Stream<W> {
     end: Json<std::io::Sink>,
     /// The first thing that went wrong with the output: nobody reads on.
     trouble: Option<std::io::Error>,
+    /// Ends the run that nobody follows any more: it costs money and changes files.
+    interrupt: Interrupt,
 }
 
 impl<W: Write + Send> Stream<W> {
-    /// Prints to `out`.
-    pub fn new(out: W) -> Self {
+    /// Prints to `out`, and interrupts the run as soon as that takes no more.
+    pub fn new(out: W, interrupt: Interrupt) -> Self {
         Stream {
             out,
             end: Json::new(std::io::sink()),
             trouble: None,
+            interrupt,
         }
     }
 
@@ -37,12 +42,24 @@ impl<W: Write + Send> Listen for Stream<W> {
     fn on(&mut self, event: Event) {
         let line = event_json(&event);
         self.print(&line);
+        if self.trouble.is_some() {
+            self.interrupt.throw();
+        }
         self.end.on(event);
     }
 }
 
 impl<W: Write + Send> Front for Stream<W> {
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
+        if let Some(error) = self.trouble.take() {
+            let why = match error.kind() {
+                ErrorKind::BrokenPipe => "nobody reads it any more".to_owned(),
+                _ => words(&error),
+            };
+            return Err(std::io::Error::other(format!(
+                "{why}; the run was interrupted before its end"
+            )));
+        }
         let mut line = json!({"type": "result"});
         if let (Some(line), Value::Object(result)) = (line.as_object_mut(), self.end.result(done)) {
             line.extend(result);

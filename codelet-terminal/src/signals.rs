@@ -1,0 +1,59 @@
+//! Signals that are heeded: those that whoever started the process does not want ignored.
+
+use std::future;
+use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// A signal that is listened for, unless it was ignored when the process began: `nohup` and the background jobs of a
+/// script keep it from a program in that way, and a handler would undo it.
+#[derive(Debug)]
+pub struct Heeded(Option<Signal>);
+
+impl Heeded {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// When no handler can be set.
+    pub fn of(kind: SignalKind) -> io::Result<Self> {
+        if is_ignored(kind) {
+            return Ok(Heeded(None));
+        }
+        signal(kind).map(|signal| Heeded(Some(signal)))
+    }
+
+    /// Waits for the next one; for ever, if it is ignored.
+    pub async fn recv(&mut self) -> Option<()> {
+        match &mut self.0 {
+            Some(signal) => signal.recv().await,
+            None => future::pending().await,
+        }
+    }
+}
+
+/// Whether this process ignores a signal. Where the system does not say so in a file, it counts as not ignored.
+pub fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status");
+    status.is_ok_and(|status| is_among_ignored(&status, kind.as_raw_value()))
+}
+
+fn is_among_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of signal 1.
+    mask.is_some_and(|mask| (1..=64).contains(&signal) && mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_says_what_is_ignored() {
+        let status = "Name:\tx\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\nSigCgt:\tffffffffffffffff\n";
+        for (signal, expected) in [(1, true), (2, false), (13, true), (64, false), (0, false), (65, false)] {
+            assert_eq!(is_among_ignored(status, signal), expected, "{signal}");
+        }
+        assert!(!is_among_ignored("SigIgn:\tnone\n", 1) && !is_among_ignored("", 1));
+        assert!(!is_ignored(SignalKind::user_defined1()));
+    }
+}

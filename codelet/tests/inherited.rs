@@ -1,0 +1,250 @@
+//! What `codelet -p` inherits from whoever starts it: an input that says nothing, outputs that take nothing, signals that
+//! are ignored, and a folder that is not there.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
+use common::agent::Bench;
+use common::pty::signal;
+use common::{ended, stderr, stdout};
+use serde_json::json;
+use std::fs::OpenOptions;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const WIRE: Wire = Wire::Anthropic;
+
+fn bash(command: &str) -> Reply {
+    Reply::call("Bash", json!({"command": command}))
+}
+
+/// The same command, started by a shell that does this first.
+fn behind(first: &str, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{first}; exec \"$@\""), "sh"]);
+    shell.arg(command.get_program()).args(command.get_args()).env_clear();
+    for (name, value) in command.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    shell.current_dir(command.get_current_dir().unwrap());
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell.process_group(0);
+    shell
+}
+
+#[test]
+fn a_prompt_does_not_wait_for_an_input_that_nobody_closes() {
+    let bench = Bench::new();
+    let server = Server::start(WIRE, Behaviour::replies([Reply::text("Hello.")]));
+    let mut command = bench.asking(&server, WIRE, &["-p", "Hello?"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn().unwrap();
+    let held = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(held);
+    ended(&output, 0);
+    assert!(began.elapsed() >= Duration::from_secs(3));
+    assert_eq!(stdout(&output), "Hello.\n");
+    assert!(
+        stderr(&output).contains("the prompt goes without it"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn an_input_that_has_begun_or_is_all_there_is_is_waited_for() {
+    for (args, first, second, expected) in [
+        (
+            &["-p", "What is this?"][..],
+            "one\n",
+            "two\n",
+            "What is this?\n\none\ntwo\n",
+        ),
+        (&["-p"], "", "one\n", "one\n"),
+    ] {
+        let bench = Bench::new();
+        let server = Server::start(WIRE, Behaviour::replies([Reply::text("A list.")]));
+        let mut command = bench.asking(&server, WIRE, args);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(first.as_bytes()).unwrap();
+        let mut told = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        told.read_line(&mut line).unwrap();
+        assert!(
+            line.contains("waiting: for") && line.contains("standard input"),
+            "{line}"
+        );
+        input.write_all(second.as_bytes()).unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        ended(&output, 0);
+        let record = server.record();
+        let texts = record.exchanges[0].request.user_texts();
+        assert!(texts.contains(&expected), "{texts:?}");
+    }
+}
+
+/// Runs ten steps into an output, and says what came of it and how many requests were made.
+fn steps_into(output: impl Into<Stdio>, form: &str) -> (Output, usize) {
+    let bench = Bench::new();
+    let steps = (0..10).map(|step| bash(&format!("sleep 0.1; echo {step}")));
+    let server = Server::start(WIRE, Behaviour::replies(steps.chain([Reply::text("Done.")])));
+    let args = ["-p", "Go.", "--permission", "all", "--output", form];
+    let mut command = bench.asking(&server, WIRE, &args);
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let made = server.record().exchanges.len();
+    (output, made)
+}
+
+#[test]
+fn a_run_that_nobody_follows_any_more_is_interrupted_and_says_so() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let (output, made) = steps_into(writer, "stream-json");
+    ended(&output, 2);
+    assert!(made < 3, "{made} requests");
+    assert!(
+        stderr(&output).contains("nobody reads it any more"),
+        "{}",
+        stderr(&output)
+    );
+    if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
+        let (output, made) = steps_into(full, "stream-json");
+        ended(&output, 2);
+        assert!(made < 3, "{made} requests");
+        assert!(stderr(&output).contains("no space left"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error_and_one_that_nobody_reads_is_none() {
+    for form in ["text", "json"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let (output, made) = steps_into(writer, form);
+        ended(&output, 0);
+        assert_eq!(made, 11);
+        if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
+            let (output, _) = steps_into(full, form);
+            ended(&output, 2);
+            assert!(stderr(&output).contains("no space left"), "{}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_is_ignored_when_the_process_starts_stays_ignored() {
+    for (trap, kind, status) in [
+        ("trap '' HUP", "-HUP", 0),
+        ("trap '' INT", "-INT", 0),
+        ("trap '' QUIT", "-QUIT", 0),
+        ("trap '' INT", "-TERM", 130),
+        ("true", "-HUP", 130),
+    ] {
+        let bench = Bench::new();
+        let replies = [bash("touch begun; sleep 1; echo done"), Reply::text("Done.")];
+        let server = Server::start(WIRE, Behaviour::replies(replies));
+        let args = ["-p", "Go.", "--permission", "all"];
+        let child = behind(trap, &bench.asking(&server, WIRE, &args)).spawn().unwrap();
+        server.wait_until(|record| !record.exchanges.is_empty());
+        while !bench.work.join("begun").exists() {
+            std::thread::yield_now();
+        }
+        signal(child.id(), kind);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{trap} {kind}: {}", stderr(&output));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_session_in_lines_survives_the_hangup_that_nohup_keeps_from_it() {
+    let bench = Bench::new();
+    let replies = [bash("touch begun; sleep 1; echo done"), Reply::text("All is done.")];
+    let server = Server::start(WIRE, Behaviour::replies(replies));
+    let mut command = behind(
+        "trap '' HUP",
+        &bench.asking(&server, WIRE, &["--plain", "--permission", "all"]),
+    );
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut said = child.stdin.take().unwrap();
+    writeln!(said, "Go.").unwrap();
+    drop(said);
+    while !bench.work.join("begun").exists() {
+        std::thread::yield_now();
+    }
+    signal(child.id(), "-HUP");
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 0);
+    assert!(stdout(&output).contains("All is done."), "{}", stdout(&output));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn commands_end_as_they_do_where_children_are_ignored() {
+    let bench = Bench::new();
+    let replies = [bash("echo fine"), bash("exit 3"), Reply::text("Done.")];
+    let server = Server::start(WIRE, Behaviour::replies(replies));
+    let args = ["-p", "Go.", "--permission", "all", "--output", "json"];
+    let asking = bench.asking(&server, WIRE, &args);
+    // A shell does not pass it on that it ignores them.
+    let script =
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])";
+    let mut command = Command::new("python3");
+    command
+        .args(["-c", script])
+        .arg(asking.get_program())
+        .args(asking.get_args())
+        .env_clear();
+    for (name, value) in asking.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let Ok(output) = command.current_dir(&bench.work).output() else {
+        // Without Python nothing here can start it so.
+        return;
+    };
+    ended(&output, 0);
+    let record = server.record();
+    let results = record.exchanges[2].request.results();
+    let texts: Vec<&str> = results.iter().map(|(_, text)| *text).collect();
+    assert_eq!(texts, ["fine\n", "[exit 3]\n"]);
+}
+
+#[test]
+fn a_folder_for_temporary_files_that_is_none_is_told_and_another_is_used() {
+    for named in ["/nonexistent/tmp", "tmp", "/etc/passwd"] {
+        let bench = Bench::new();
+        let replies = [bash("mktemp -d >/dev/null && echo fine"), Reply::text("Done.")];
+        let server = Server::start(WIRE, Behaviour::replies(replies));
+        let mut command = bench.asking(&server, WIRE, &["-p", "Go.", "--permission", "all"]);
+        let output = command.env("TMPDIR", named).output().unwrap();
+        ended(&output, 0);
+        assert!(
+            stderr(&output).contains(&format!("TMPDIR is {named}")),
+            "{}",
+            stderr(&output)
+        );
+        assert_eq!(server.record().exchanges[1].request.results()[0].1, "fine\n");
+    }
+}
