@@ -49,6 +49,12 @@ impl Glob {
 /// is judged: what the walk sees cannot lie above it.
 fn asked(parameters: &Parameters) -> Result<(String, Pattern), String> {
     let pattern = arguments::text(parameters, "pattern")?;
+    if pattern.starts_with('!') {
+        return Err(
+            "`pattern` says what is looked for, such as *.rs, and nothing that is left out; a `!` that belongs to a name is written \\!"
+                .to_owned(),
+        );
+    }
     let folder = arguments::optional_text(parameters, "path")?.unwrap_or(".");
     let is_magic = |piece: &str| piece.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
     let mut pieces: Vec<&str> = pattern.split('/').collect();

@@ -113,7 +113,7 @@ impl Asked {
             .binary_detection(BinaryDetection::quit(0))
             .build();
         let glob = arguments::optional_text(parameters, "glob")?
-            .map(Pattern::new)
+            .map(Pattern::filter)
             .transpose();
         Ok(Asked {
             matcher,
@@ -214,7 +214,9 @@ fn search(desk: &Desk, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> 
         return Output::failure(INTERRUPTED);
     }
     let mut text = found.out;
-    if matched == 0 {
+    if searched == 0 && asked.glob.is_some() {
+        text.push_str("[nothing was searched: `glob` leaves no file]\n");
+    } else if matched == 0 {
         text.push_str(&format!("[no match in {}]\n", counted(searched, "file")));
     }
     if found.is_full {

@@ -60,6 +60,8 @@ pub(crate) fn files(root: &Path, interrupt: &Interrupt, mut each: impl FnMut(&Pa
 pub(crate) struct Pattern {
     matcher: GlobMatcher,
     by_name: bool,
+    /// It names what is left out, and with a folder all that is in it.
+    is_negated: bool,
 }
 
 impl Pattern {
@@ -75,6 +77,30 @@ impl Pattern {
         Ok(Pattern {
             matcher,
             by_name: !pattern.contains('/'),
+            is_negated: false,
+        })
+    }
+
+    /// The same, where a `!` in front means all files but those, as with ripgrep. A `!` that belongs to a name is written
+    /// `\!`.
+    ///
+    /// # Errors
+    /// Says what is wrong with the pattern.
+    pub(crate) fn filter(pattern: &str) -> Result<Pattern, String> {
+        let Some(left_out) = pattern.strip_prefix('!') else {
+            return Pattern::new(pattern);
+        };
+        // A folder may be named as one, and from where the walk begins.
+        let name = left_out.strip_suffix('/').unwrap_or(left_out);
+        let bare = name.strip_prefix('/').unwrap_or(name);
+        if bare.is_empty() {
+            return Err("it names nothing behind `!`".to_owned());
+        }
+        let pattern = Pattern::new(bare)?;
+        Ok(Pattern {
+            by_name: pattern.by_name && bare.len() == name.len() && !name.starts_with("./"),
+            is_negated: true,
+            ..pattern
         })
     }
 
@@ -84,6 +110,14 @@ impl Pattern {
     }
 
     pub(crate) fn matches(&self, root: &Path, path: &Path) -> bool {
+        if !self.is_negated {
+            return self.names(root, path);
+        }
+        let mut above = path.ancestors().take_while(|above| *above != root);
+        !(self.names(root, path) || above.any(|above| self.names(root, above)))
+    }
+
+    fn names(&self, root: &Path, path: &Path) -> bool {
         match path.strip_prefix(root) {
             Ok(rest) if !self.by_name && !rest.as_os_str().is_empty() => self.matcher.is_match(rest),
             _ => path.file_name().is_some_and(|name| self.matcher.is_match(name)),

@@ -269,3 +269,49 @@ fn a_name_that_would_break_the_list_is_one_line_and_can_be_read() {
     let found = trial.done("Grep", json!({"pattern": "needle", "path": "odd"}));
     assert_eq!(found.lines().count(), 3, "{found}");
 }
+
+#[test]
+fn a_glob_that_is_negated_leaves_files_and_folders_out() {
+    let trial = trial();
+    for (glob, expected) in [
+        ("!*.rs", ".github/ci.yml\nnotes.txt\n"),
+        ("!src", ".github/ci.yml\nnotes.txt\n"),
+        ("!src/", ".github/ci.yml\nnotes.txt\n"),
+        ("!./src/**", ".github/ci.yml\nnotes.txt\n"),
+        ("!deep", ".github/ci.yml\nnotes.txt\nsrc/a.rs\n"),
+        ("!/deep", ".github/ci.yml\nnotes.txt\nsrc/a.rs\nsrc/deep/b.rs\n"),
+        ("!src/deep", ".github/ci.yml\nnotes.txt\nsrc/a.rs\n"),
+        ("!**/*.{rs,yml}", "notes.txt\n"),
+        ("!nothing", ".github/ci.yml\nnotes.txt\nsrc/a.rs\nsrc/deep/b.rs\n"),
+    ] {
+        let asked = json!({"pattern": "one", "glob": glob, "output_mode": "files", "ignore_case": true});
+        assert_eq!(trial.done("Grep", asked), expected, "{glob}");
+    }
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "one", "path": "notes.txt", "glob": "!*.txt"})),
+        "[nothing was searched: `glob` leaves no file]\n"
+    );
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "one", "glob": "*.zig"})),
+        "[nothing was searched: `glob` leaves no file]\n"
+    );
+    assert!(
+        trial
+            .failed("Grep", json!({"pattern": "one", "glob": "!"}))
+            .contains("names nothing")
+    );
+    assert!(
+        trial
+            .failed("Glob", json!({"pattern": "!*.rs"}))
+            .contains("what is looked for")
+    );
+    trial.write("!odd.rs", "one\n");
+    assert_eq!(trial.done("Glob", json!({"pattern": "\\!*.rs"})), "!odd.rs\n");
+    assert_eq!(
+        trial.done(
+            "Grep",
+            json!({"pattern": "one", "glob": "\\!*.rs", "output_mode": "files"})
+        ),
+        "!odd.rs\n"
+    );
+}
