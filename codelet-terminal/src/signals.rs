@@ -40,7 +40,7 @@ fn is_among_ignored(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     // The lowest bit is that of signal 1.
-    mask.is_some_and(|mask| (1..=64).contains(&signal) && mask >> (signal - 1) & 1 == 1)
+    mask.is_some_and(|mask| (1..=64).contains(&signal) && (mask >> (signal - 1)) & 1 == 1)
 }
 
 #[cfg(test)]
