@@ -11,6 +11,7 @@ use crate::cut;
 use crate::economics::{Economics, Edges};
 use crate::economy::Economy;
 use crate::history::History;
+use crate::least;
 use crate::message::{Message, Origin, Role, Text, ToolResult};
 use crate::occupancy::Occupancy;
 use crate::outcome::Facts;
@@ -78,6 +79,7 @@ pub struct Conversation {
     newest_prompt: Tokens,
     tracker: TokenTracker,
     occupancy: Occupancy,
+    doubted: Option<(Tokens, Tokens)>,
     guard: Guard,
     stuck: Option<Stuck>,
     /// Refusals since the last reply.
@@ -113,6 +115,7 @@ impl Conversation {
             newest_prompt: 0,
             tracker: TokenTracker::new(),
             occupancy,
+            doubted: None,
             guard: Guard::new(),
             stuck: None,
             refusals: 0,
@@ -211,8 +214,16 @@ impl Conversation {
 
     fn take(&mut self, report: Report, estimate: Tokens, held: usize) {
         self.economy.reported(report.usage, held);
-        self.occupancy.replied(report.usage, estimate, report.is_whole);
-        if report.usage.prompt() > 0 {
+        let prompt = report.usage.prompt();
+        let sent = self.shown.tokens.saturating_sub(estimate);
+        if prompt > 0 && least::is_too_little(prompt, &self.view.messages[..held], sent) {
+            // What nobody has counted is estimated, or the window would fill unseen.
+            self.occupancy.rebuilt(self.shown.tokens.saturating_add(self.overhead));
+            self.doubted = Some((prompt, sent.saturating_add(self.overhead)));
+        } else {
+            self.occupancy.replied(report.usage, estimate, report.is_whole);
+        }
+        if prompt > 0 {
             self.tracker.report(report.usage, report.reasoning);
             self.refusals = 0;
             self.is_refused = false;
@@ -222,6 +233,12 @@ impl Conversation {
     /// Everything that was ever said.
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// The last report that told of fewer tokens than the prompt can have held, with the estimate of that prompt; such a report
+    /// is not believed, and the estimate stands.
+    pub fn doubted(&self) -> Option<(Tokens, Tokens)> {
+        self.doubted
     }
 
     /// What would be sent, and everything that was ever removed from it.

@@ -77,6 +77,7 @@ pub mod inspect;
 mod items;
 mod labels;
 mod lead;
+mod least;
 pub mod ledger;
 mod look;
 mod marked;

@@ -97,7 +97,10 @@ impl Occupancy {
 
     /// So many tokens of the window, by the caller's estimate, were taken out of what was counted.
     pub fn removed(&mut self, tokens: Tokens) {
+        let rest = tokens.saturating_sub(self.counted);
         self.counted = self.counted.saturating_sub(tokens);
+        // Where nothing is counted, it was estimated.
+        self.since = self.since.saturating_sub((rest as f64 / self.ratio()) as Tokens);
         self.is_trimmed = true;
     }
 
@@ -229,6 +232,14 @@ mod tests {
         occupancy.appended(100);
         occupancy.replied(Usage::default(), 40, false);
         assert_eq!(occupancy.next_request(), 1_150);
+    }
+
+    #[test]
+    fn what_is_taken_away_before_any_report_was_estimated() {
+        let mut occupancy = Occupancy::new();
+        occupancy.appended(9_000);
+        occupancy.removed(2_000);
+        assert_eq!(occupancy.next_request(), 7_000);
     }
 
     proptest! {
