@@ -126,16 +126,33 @@ pub fn compact(history: &History, target: Target) -> Compaction {
 
 /// Compacts a conversation; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
-    compact_among(history, options, None)
+    compact_among(history, options, None, &[])
 }
 
-/// Compacts a history that is compacted again and again, looking at these lines only; `None` for all.
-pub(crate) fn compact_among(history: &History, options: &Options<'_>, candidates: Option<&Candidates>) -> Compaction {
+/// Compacts a history that is compacted again and again, looking at these lines only; `None` for all. Nothing of the `spared`
+/// messages is shortened, even where the budget cannot be kept so.
+pub(crate) fn compact_among(
+    history: &History,
+    options: &Options<'_>,
+    candidates: Option<&Candidates>,
+    spared: &[usize],
+) -> Compaction {
     let before = options.shown.unwrap_or_else(|| Size::of(history.messages()));
     let mended = mend(history, options.archive);
     // They are lines of the history as it is.
     let candidates = candidates.filter(|_| matches!(mended.history, Cow::Borrowed(_)));
     let mut work = Work::new(&mended.history, options, candidates);
+    work.spared = match &mended.history {
+        Cow::Owned(valid) if !spared.is_empty() => {
+            // Its messages are numbered otherwise: every prompt, then, and all that may be unsent.
+            let messages = valid.messages();
+            let unsent = turn::unsent_from(messages);
+            (0..messages.len())
+                .filter(|&at| at >= unsent || messages[at].is_prompt())
+                .collect()
+        }
+        _ => spared.to_vec(),
+    };
     work.archive = mended.view.archive.clone();
     let whole = Size::of(&mended.view.messages);
     let (budget, fits) = match options.target {
@@ -295,6 +312,8 @@ struct Work<'a> {
     pinned: Vec<Range<usize>>,
     archive: Archive,
     strategies: StrategyStats,
+    /// Messages of which nothing is shortened, ascending.
+    spared: Vec<usize>,
 }
 
 impl<'a> Work<'a> {
@@ -318,6 +337,7 @@ impl<'a> Work<'a> {
             pinned: pinned(history.messages(), options.pins),
             archive: Archive::default(),
             strategies: StrategyStats::default(),
+            spared: Vec::new(),
         }
     }
 
@@ -367,7 +387,8 @@ impl<'a> Work<'a> {
             drafts = self.last_step(last);
             for class in Class::ALL {
                 if room::whole(&drafts) > floor {
-                    draft::shorten(&mut drafts, class, 0, &mut self.archive);
+                    let free = drafts.iter_mut().filter(|draft| !draft.spared);
+                    draft::shorten(free, class, 0, &mut self.archive);
                 }
             }
         }
@@ -416,6 +437,7 @@ impl<'a> Work<'a> {
             drafts.extend(draft.map(|draft| Draft {
                 pinned,
                 is_last,
+                spared: self.spared.binary_search(&index).is_ok(),
                 ..draft
             }));
         }
@@ -471,6 +493,10 @@ impl<'a> Work<'a> {
             .filter(|draft| draft.source >= start && !draft.pinned)
             .zip(view.messages)
         {
+            // The others may still point to it: it stands.
+            if draft.spared {
+                continue;
+            }
             let new = Arc::unwrap_or_clone(new);
             if new.parts.len() < draft.parts.len() {
                 // Only thinking goes: what is left is in its order.

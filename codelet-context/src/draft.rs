@@ -33,6 +33,8 @@ pub(crate) struct Draft {
     pub pinned: bool,
     /// It belongs to the last complete step or stands behind it: the model may not have seen it yet.
     pub is_last: bool,
+    /// Nothing of it may be shortened, whatever the budget.
+    pub spared: bool,
 }
 
 impl Draft {
@@ -55,6 +57,7 @@ impl Draft {
             message: kept,
             pinned: false,
             is_last: false,
+            spared: false,
         })
     }
 

@@ -47,8 +47,9 @@ pub(crate) struct Cut {
 pub(crate) enum Way {
     /// Put markers in place of what is removable from here on.
     Trim(Cut),
-    /// Compact to so many tokens of the window: markers alone would not get below a price tier.
-    Below(Tokens),
+    /// Compact to so many tokens of the window: markers alone would not get below a price tier, which begins above the
+    /// other number.
+    Below { target: Tokens, tier: Tokens },
 }
 
 /// An edit that no report has confirmed yet.

@@ -182,7 +182,7 @@ impl Part {
         Part::Text(Text::new(text, origin))
     }
 
-    fn is_own_words(&self) -> bool {
+    pub(crate) fn is_own_words(&self) -> bool {
         match self {
             Part::Text(text) => text.origin == Origin::Own && !text.body.is_blank(),
             Part::Image(_) => true,

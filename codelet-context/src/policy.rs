@@ -4,7 +4,7 @@ use crate::tokens::Tokens;
 use crate::usage::{DISCOUNT, Usage};
 
 /// The share of the trigger below which a compaction has clearly helped; above it the next steps would compact again.
-const CLEARLY_BELOW: f64 = 0.8;
+pub(crate) const CLEARLY_BELOW: f64 = 0.8;
 /// The share of the trigger that a compaction aims at, so that a conversation at the trigger becomes 60 % smaller.
 pub(crate) const AIM: f64 = 0.4;
 /// The least share of the conversation that a compaction close to the trigger must have removed to count as progress.

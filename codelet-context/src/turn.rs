@@ -84,6 +84,12 @@ pub(crate) fn apart(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Vec<Turn> {
     all
 }
 
+/// Where what no request has held begins: the last reply, and what came after it.
+pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
+    let reply = messages.iter().rposition(|message| message.role == Role::Assistant);
+    reply.unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

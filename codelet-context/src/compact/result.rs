@@ -87,6 +87,11 @@ pub enum Warning {
         /// The occupancy that triggers a compaction.
         trigger: Tokens,
     },
+    /// Prompts of the user were shortened, because there was no room for all of them.
+    PromptsCut {
+        /// How many.
+        prompts: usize,
+    },
     /// The summary is the template's, because the model's is none.
     NotWritten(Failure),
     /// The conversation was not valid, and was mended on the way (orphans, duplicate ids and the like).
@@ -153,6 +158,14 @@ impl std::fmt::Display for Warning {
                 "{} tokens are left and {} trigger the next compaction: it is not far",
                 shown(*after),
                 shown(*trigger)
+            ),
+            Warning::PromptsCut { prompts: 1 } => f.write_str(
+                "a prompt of yours was too long for the room there is and was cut; the model can read the rest of it back",
+            ),
+            Warning::PromptsCut { prompts } => write!(
+                f,
+                "{} prompts of yours were too long for the room there is and were cut; the model can read the rest of them back",
+                shown(*prompts as u64)
             ),
             Warning::NotWritten(failure) => write!(f, "{failure}; the summary is made without a model"),
             Warning::Mended { places: 1 } => write!(f, "the conversation was not valid in 1 place and was mended"),

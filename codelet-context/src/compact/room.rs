@@ -44,11 +44,12 @@ enum Reach {
 
 impl Reach {
     fn holds(self, draft: &Draft) -> bool {
-        match self {
+        let reaches = match self {
             Reach::Earlier => !draft.pinned && !draft.is_last,
             Reach::Free => !draft.pinned,
             Reach::All => true,
-        }
+        };
+        reaches && !draft.spared
     }
 
     fn shorten(self, drafts: &mut [Draft], class: Class, cap: Tokens, archive: &mut Archive) {
@@ -124,7 +125,7 @@ fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> T
 /// Puts markers in place of pictures and files of the user, the oldest first, until those that are left weigh at most this
 /// much: they cannot be cut, and what was sent last is what is being looked at. Pinned ones go last.
 fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
-    let mut order: Vec<usize> = (0..drafts.len()).collect();
+    let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| !drafts[at].spared).collect();
     order.sort_by_key(|&at| drafts[at].pinned);
     let weight = |draft: &Draft| weight_of([draft], Class::Files);
     give_way(drafts, Class::Files, &order, weight, room, archive);
@@ -160,7 +161,8 @@ fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) ->
         return true;
     }
     let weight = |draft: &Draft| weight_of([draft], Class::Prompts);
-    let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| weight(&drafts[at]) > 0).collect();
+    let may_go = |at: &usize| weight(&drafts[*at]) > 0 && !drafts[*at].spared;
+    let mut order: Vec<usize> = (0..drafts.len()).filter(may_go).collect();
     let newest = order.pop();
     if !order.is_empty() {
         order.rotate_left(1);
@@ -170,11 +172,11 @@ fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) ->
     let spared = newest
         .filter(|&at| weight(&drafts[at]) <= HUGE_PROMPT)
         .map(|at| drafts[at].source);
-    let may = |draft: &&Draft| Some(draft.source) != spared;
-    let weights = draft::weights(drafts.iter().filter(may), Class::Prompts);
+    let may = |draft: &Draft| Some(draft.source) != spared && !draft.spared;
+    let weights = draft::weights(drafts.iter().filter(|draft| may(draft)), Class::Prompts);
     let left = weights.iter().sum::<Tokens>().saturating_sub(all - room);
     let cap = draft::fair_cap(weights, left).max(LEAST_PROMPT);
-    let others = drafts.iter_mut().filter(|draft| Some(draft.source) != spared);
+    let others = drafts.iter_mut().filter(|draft| may(draft));
     draft::shorten(others, Class::Prompts, cap, archive);
     give_way(drafts, Class::Prompts, &order, Draft::estimate, room, archive)
 }

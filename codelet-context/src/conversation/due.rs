@@ -3,9 +3,21 @@
 use super::{Conversation, Signals};
 use crate::compact::{Target, UNSEEN_SHARE};
 use crate::economy::Way;
-use crate::message::Role;
-use crate::policy::{AIM, Pressure, Reason};
+use crate::message::{Message, Part, Role};
+use crate::policy::{AIM, CLEARLY_BELOW, Pressure, Reason};
 use crate::tokens::Tokens;
+use crate::turn;
+use std::collections::HashSet;
+
+/// What tells a user's words, a picture or a file from others.
+fn words(part: &Part) -> Option<u64> {
+    match part {
+        Part::Text(text) if !text.body.is_blank() => Some(text.body.hash()),
+        Part::Image(image) => Some(image.data.hash()),
+        Part::Opaque(opaque) => Some(opaque.json().hash()),
+        _ => None,
+    }
+}
 
 impl Conversation {
     /// What presses on the session before the next request.
@@ -20,10 +32,10 @@ impl Conversation {
             .flatten();
         Pressure {
             occupancy,
-            effective: self.tracker.effective_tokens(self.config.discount),
+            effective: self.effective(),
             removable: match (way, cold) {
                 (Some(Way::Trim(cut)), _) | (None, Some(cut)) => cut.removed as Tokens,
-                (Some(Way::Below(target)), _) => occupancy.saturating_sub(target),
+                (Some(Way::Below { target, .. }), _) => occupancy.saturating_sub(target),
                 (None, None) if signals.is_cold => 0,
                 (None, None) => removable,
             },
@@ -35,7 +47,44 @@ impl Conversation {
     }
 
     fn way(&self, occupancy: Tokens) -> Option<Way> {
-        self.economy.way(occupancy, &self.pins.messages())
+        self.economy.way(occupancy, &self.pins.messages(), || self.fixed())
+    }
+
+    /// What the last prompt weighed in price; nothing where what no price may touch weighs nearly as much by itself, as no
+    /// compaction would help then.
+    fn effective(&self) -> Tokens {
+        let effective = self.tracker.effective_tokens(self.config.discount);
+        let is_in_vain = || self.fixed() as f64 > self.config.trigger() as f64 * CLEARLY_BELOW;
+        match self.config.should_compact(effective) && is_in_vain() {
+            true => 0,
+            false => effective,
+        }
+    }
+
+    /// The messages of which a compaction for its price shortens nothing, ascending: the last reply and what came after it,
+    /// which no model has read yet, and the prompts that are shown whole.
+    pub(super) fn untouchable(&self) -> Vec<usize> {
+        let messages = self.history.messages();
+        let unsent = turn::unsent_from(messages);
+        let shown = self.view.messages.iter().filter(|message| message.role == Role::User);
+        let shown: HashSet<u64> = shown.flat_map(|message| &message.parts).filter_map(words).collect();
+        let is_whole = |message: &Message| {
+            let own = message.parts.iter().filter(|part| part.is_own_words());
+            message.is_prompt() && own.filter_map(words).all(|words| shown.contains(&words))
+        };
+        (0..messages.len())
+            .filter(|&at| at >= unsent || is_whole(&messages[at]))
+            .collect()
+    }
+
+    /// What they weigh in the window, with the system prompt and the definitions of tools.
+    fn fixed(&self) -> Tokens {
+        let estimates = self.history.estimates();
+        let messages = self.history.messages().iter();
+        let system = messages.zip(estimates).filter(|(it, _)| it.role == Role::System);
+        let system: Tokens = system.map(|(_, estimate)| estimate).sum();
+        let untouchable: Tokens = self.untouchable().into_iter().map(|at| estimates[at]).sum();
+        self.weigh(system.saturating_add(untouchable))
     }
 
     /// Whether to compact before the next request, and why. A session that is stuck is told so only where it cannot go
@@ -52,16 +101,19 @@ impl Conversation {
     }
 
     pub(super) fn lighter(&self, reason: Reason) -> Option<Way> {
-        let effective = self.tracker.effective_tokens(self.config.discount);
         match reason {
-            Reason::Price if !self.config.should_compact(effective) => self.way(self.occupancy.next_request()),
+            Reason::Price if !self.config.should_compact(self.effective()) => self.way(self.occupancy.next_request()),
             Reason::Cold => self.economy.cold_cut(&self.pins.messages()).map(Way::Trim),
             _ => None,
         }
     }
 
     pub(super) fn target(&self, reason: Reason) -> Target {
-        let budget = self.budget();
+        let mut budget = self.budget();
+        if reason == Reason::Price {
+            let room = self.in_estimate(self.config.trigger());
+            budget = budget.max(self.in_estimate(self.fixed()) + room / 10).min(room);
+        }
         if reason == Reason::Asked && self.shown.tokens <= budget {
             Target::Select
         } else {
@@ -112,5 +164,155 @@ impl Conversation {
     /// An estimate of messages as tokens of the window.
     pub(super) fn weigh(&self, estimate: Tokens) -> Tokens {
         self.occupancy.scale(estimate.saturating_add(self.overhead))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compact::Warning;
+    use crate::conversation::Report;
+    use crate::economics::Economics;
+    use crate::message::{ToolCall, ToolResult};
+    use crate::policy::CompactionConfig;
+    use crate::price;
+    use crate::usage::Usage;
+    use serde_json::Map;
+
+    /// Lines that no two of are alike.
+    fn lines(seed: usize, bytes: usize) -> String {
+        let mut text = String::new();
+        while text.len() < bytes {
+            let number = (seed + text.len()).wrapping_mul(0x9E37_79B9);
+            text.push_str(&format!("let name_{number:x} = other_{:x};\n", number.rotate_left(13)));
+        }
+        text.truncate(bytes);
+        text
+    }
+
+    /// A session with a window of a million tokens and a price tier above a hundred thousand.
+    fn session(window: Tokens) -> Conversation {
+        let card = price::find("tier-5x").cloned().unwrap();
+        let mut conversation = Conversation::new(CompactionConfig::new(window), 1_000).under(Economics::new(card));
+        conversation.append(Message::system("You are careful."));
+        conversation
+    }
+
+    /// Steps in which the model says much, so that markers in place of outputs gain little.
+    fn talk(conversation: &mut Conversation, steps: usize) {
+        for number in 0..steps {
+            let call = ToolCall::new(format!("call_{number}"), "Look", Map::new());
+            let words = Part::text(lines(number * 77_777, 8_000));
+            let reply = Message::new(Role::Assistant, vec![words, Part::ToolCall(call)]);
+            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let report = Report {
+                usage: Usage::from_exclusive(prompt, 0, 0, 2_010),
+                reasoning: 0,
+                is_whole: true,
+            };
+            conversation.replied(reply, report);
+            let result = ToolResult::new(format!("call_{number}"), Some(true), lines(number, 400));
+            conversation.append(Message::results(vec![result]));
+        }
+    }
+
+    fn holds(conversation: &Conversation, text: &str) -> bool {
+        let parts = conversation.view().messages.iter().flat_map(|message| &message.parts);
+        parts
+            .into_iter()
+            .any(|part| matches!(part, Part::Text(it) if it.body.as_str() == text))
+    }
+
+    #[test]
+    fn a_fresh_prompt_is_not_cut_for_its_price() {
+        let mut conversation = session(1_000_000);
+        let prompt = lines(5, 600_000);
+        conversation.append(Message::user(prompt.as_str()));
+        assert_eq!(conversation.decide(Signals::default()), None);
+        // Nor when it was read, as it is most of what there is.
+        talk(&mut conversation, 20);
+        assert_eq!(conversation.decide(Signals::default()), None);
+        assert!(holds(&conversation, &prompt));
+    }
+
+    #[test]
+    fn what_is_said_around_a_long_prompt_goes_for_its_price_and_the_prompt_stays() {
+        let mut conversation = session(1_000_000);
+        let prompts = [lines(5, 120_000), lines(900, 60_000)];
+        conversation.append(Message::user(prompts[0].as_str()));
+        talk(&mut conversation, 28);
+        conversation.append(Message::assistant("Done."));
+        conversation.append(Message::user(prompts[1].as_str()));
+        assert_eq!(conversation.decide(Signals::default()), Some(Reason::Price));
+        let notice = conversation.compact(Reason::Price).unwrap();
+        assert!(notice.changed && notice.after < 100_000, "{notice:?}");
+        assert!(prompts.iter().all(|prompt| holds(&conversation, prompt)));
+    }
+
+    #[test]
+    fn outputs_that_no_model_has_read_stay_whole_for_any_price() {
+        let mut conversation = session(1_000_000);
+        conversation.append(Message::user("Look."));
+        talk(&mut conversation, 20);
+        let outputs: Vec<String> = (0..3).map(|number| lines(number * 999_999, 100_000)).collect();
+        let calls = (0..3).map(|number| Part::ToolCall(ToolCall::new(format!("big_{number}"), "Look", Map::new())));
+        conversation.append(Message::new(Role::Assistant, calls.collect()));
+        let results = outputs.iter().enumerate();
+        let results = results.map(|(number, text)| ToolResult::new(format!("big_{number}"), Some(true), text.as_str()));
+        conversation.append(Message::results(results.collect()));
+        if let Some(reason) = conversation.decide(Signals::default()) {
+            assert_eq!(reason, Reason::Price);
+            conversation.compact(reason).unwrap();
+        }
+        let results = conversation
+            .view()
+            .messages
+            .iter()
+            .flat_map(|message| message.tool_results());
+        let whole = results
+            .flat_map(|result| result.texts())
+            .filter(|text| outputs.iter().any(|it| it == text.body.as_str()));
+        assert_eq!(whole.count(), 3);
+    }
+
+    #[test]
+    fn a_prompt_that_is_cut_because_the_window_is_full_is_told_of_once() {
+        let mut conversation = session(20_000);
+        conversation.append(Message::user(lines(5, 200_000)));
+        assert_eq!(conversation.decide(Signals::default()), Some(Reason::Full));
+        let notice = conversation.compact(Reason::Full).unwrap();
+        assert!(
+            notice.warnings.contains(&Warning::PromptsCut { prompts: 1 }),
+            "{notice}"
+        );
+        talk(&mut conversation, 8);
+        let notice = conversation.compact(Reason::Full).unwrap();
+        let tells = |warning: &Warning| matches!(warning, Warning::PromptsCut { .. });
+        assert!(!notice.warnings.iter().any(tells), "{notice}");
+    }
+
+    #[test]
+    fn a_report_of_too_few_tokens_leaves_the_estimate() {
+        let mut conversation = session(1_000_000);
+        conversation.append(Message::user(lines(5, 80_000)));
+        let expected = conversation.pressure(Signals::default()).occupancy;
+        for prompt in [12, 900, 7_000] {
+            let report = Report {
+                usage: Usage::from_exclusive(prompt, 0, 0, 3),
+                reasoning: 0,
+                is_whole: true,
+            };
+            conversation.replied(Message::assistant("Hm."), report);
+            let occupancy = conversation.pressure(Signals::default()).occupancy;
+            assert!(occupancy >= expected, "{prompt}: {occupancy} of {expected}");
+            assert_eq!(conversation.doubted().map(|(reported, _)| reported), Some(prompt));
+        }
+        let honest = Report {
+            usage: Usage::from_exclusive(17_000, 0, 0, 3),
+            reasoning: 0,
+            is_whole: true,
+        };
+        conversation.replied(Message::assistant("Hm."), honest);
+        assert_eq!(conversation.pressure(Signals::default()).occupancy, 17_003);
     }
 }

@@ -6,12 +6,12 @@ use crate::candidates::Candidates;
 use crate::compact::{self, Compaction, Fate, MODEST_SAVING, Options, Size, Target, Warning};
 use crate::draft;
 use crate::economy::{Cut, Way};
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, Origin, Part, Role};
 use crate::notice::Notice;
 use crate::pending;
 use crate::pin::Pin;
 use crate::policy::{Progress, Reason, Stuck};
-use crate::recall::Archive;
+use crate::recall::{Archive, Handle};
 use crate::reminder;
 use crate::strategy::{self, Limits, thinking_prune};
 use crate::summary_request::{self, Answer, Failure, SummaryRequest};
@@ -98,11 +98,7 @@ impl Conversation {
     pub fn compact(&mut self, reason: Reason) -> Result<Notice, Refusal> {
         match self.lighter(reason) {
             Some(Way::Trim(cut)) => self.trim(reason, cut),
-            Some(Way::Below(tokens)) => {
-                let done = self.compact_to(tokens, reason);
-                self.economy.compacted_to(self.occupancy.next_request());
-                done
-            }
+            Some(Way::Below { target, tier }) => self.rebuild_below(reason, (target, tier), None),
             None => self.rebuild(reason, self.target(reason), None),
         }
     }
@@ -127,16 +123,32 @@ impl Conversation {
     /// # Errors
     /// As for [`compact`](Self::compact).
     pub fn compact_with_answer(&mut self, reason: Reason, answer: Answer) -> Result<Notice, Refusal> {
-        let written = summary_request::accept(answer);
-        self.rebuild(reason, self.target(reason), Some(written))
+        let written = Some(summary_request::accept(answer));
+        match self.lighter(reason) {
+            Some(Way::Below { target, tier }) => self.rebuild_below(reason, (target, tier), written),
+            _ => self.rebuild(reason, self.target(reason), written),
+        }
+    }
+
+    /// Compacts to get below a price tier. Where that cannot be, the view stands: a cut that saves nothing is none.
+    fn rebuild_below(
+        &mut self,
+        reason: Reason,
+        (target, tier): (Tokens, Tokens),
+        written: Option<Result<String, Failure>>,
+    ) -> Result<Notice, Refusal> {
+        let target = Target::Budget(self.in_estimate(target));
+        let done = self.rebuild_at_most(reason, target, written, Some(tier));
+        self.economy.compacted_to(self.occupancy.next_request());
+        done
     }
 
     /// What would become of each message of the history if the user asked for a compaction now.
     pub fn fates(&self) -> Vec<Fate> {
-        self.build(self.target(Reason::Asked), None).fates
+        self.build(self.target(Reason::Asked), None, &[]).fates
     }
 
-    fn build(&self, target: Target, written: Option<&str>) -> Compaction {
+    fn build(&self, target: Target, written: Option<&str>, spared: &[usize]) -> Compaction {
         compact::compact_among(
             &self.history,
             &Options {
@@ -152,6 +164,7 @@ impl Conversation {
             },
             // What was passed over may be just what is asked for.
             self.focus.is_none().then_some(&self.candidates),
+            spared,
         )
     }
 
@@ -161,6 +174,17 @@ impl Conversation {
         reason: Reason,
         target: Target,
         written: Option<Result<String, Failure>>,
+    ) -> Result<Notice, Refusal> {
+        self.rebuild_at_most(reason, target, written, None)
+    }
+
+    /// The same; the old view stands too where the new one fills the window with more than `most`.
+    fn rebuild_at_most(
+        &mut self,
+        reason: Reason,
+        target: Target,
+        written: Option<Result<String, Failure>>,
+        most: Option<Tokens>,
     ) -> Result<Notice, Refusal> {
         if let Some(stuck) = self.stuck {
             return Err(Refusal::Stuck(stuck));
@@ -174,11 +198,16 @@ impl Conversation {
             return Err(self.give_up(before, before));
         }
         let written_text = written.as_ref().and_then(|written| written.as_deref().ok());
-        let mut done = self.build(target, written_text);
+        // No price is worth what the model has not read yet, nor what the user has said.
+        let spared = match reason {
+            Reason::Price | Reason::Cold => self.untouchable(),
+            Reason::Full | Reason::Asked | Reason::Refused => Vec::new(),
+        };
+        let mut done = self.build(target, written_text, &spared);
         // Of what is small already, other lines can be quoted in the same room.
         let refocuses = reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens;
         if refocuses {
-            done = self.build(Target::Budget(self.shown.tokens), written_text);
+            done = self.build(Target::Budget(self.shown.tokens), written_text, &spared);
         }
         let mut notice = Notice::of(&done);
         let mut view = done.view;
@@ -199,6 +228,11 @@ impl Conversation {
         } else {
             before
         };
+        if most.is_some_and(|most| after > most) {
+            (notice.before, notice.after, notice.changed) = (before, before, false);
+            notice.warnings.clear();
+            return Ok(notice);
+        }
         let progress = self.guard.after_compaction(before, after, self.config.trigger());
         if let Progress::Stop(_) = progress {
             return Err(self.give_up(before, after));
@@ -211,6 +245,12 @@ impl Conversation {
         notice
             .warnings
             .extend(written.and_then(Result::err).map(Warning::NotWritten));
+        if notice.changed {
+            let prompts = newly_cut(&self.view.messages, &view.messages);
+            notice
+                .warnings
+                .extend((prompts > 0).then_some(Warning::PromptsCut { prompts }));
+        }
         if notice.changed && !is_refocused && ((before - after) as f64) < before as f64 * MODEST_SAVING {
             notice.warnings.push(Warning::SmallSaving { before, after });
         }
@@ -515,6 +555,23 @@ impl Conversation {
         }
         open
     }
+}
+
+/// How many prompts have a cut in the new view that they had not in the old one.
+fn newly_cut(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
+    let old: HashSet<&str> = old.iter().flat_map(cuts).collect();
+    new.iter()
+        .filter(|message| cuts(message).any(|cut| !old.contains(cut)))
+        .count()
+}
+
+/// The handles of what was cut out of the user's own words.
+fn cuts(message: &Arc<Message>) -> impl Iterator<Item = &str> {
+    let is_user = message.role == Role::User;
+    message.parts.iter().filter_map(move |part| match part {
+        Part::Text(text) if is_user && text.origin == Origin::Own => text.cut.as_ref().map(Handle::as_str),
+        _ => None,
+    })
 }
 
 /// How many messages at the beginning are the same.

@@ -20,6 +20,8 @@ const NEAR_TOKENS: f64 = 200.0;
 const BELOW_TIER: f64 = 0.9;
 /// A compaction below a price tier aims at this share of it.
 const TIER_AIM: f64 = 0.5;
+/// At least this share of a tier is left beside what may not be touched.
+const TIER_ROOM: f64 = 0.1;
 /// The share of the window that is taken to be full, since the reply needs room.
 const FULL: f64 = 0.92;
 /// An edit must have paid for itself in this share of the steps until the window is full. The compaction that comes then
@@ -135,14 +137,15 @@ impl Economy {
         })
     }
 
-    /// What is to be done for its price before a request that will occupy this much.
-    pub fn way(&self, occupancy: Tokens, pinned: &[usize]) -> Option<Way> {
+    /// What is to be done for its price before a request that will occupy this much. `fixed` says how much of it no price may
+    /// touch.
+    pub fn way(&self, occupancy: Tokens, pinned: &[usize], fixed: impl FnOnce() -> Tokens) -> Option<Way> {
         self.economics.preset.left()?;
-        self.under_tier(occupancy, pinned).or(self.plan.map(Way::Trim))
+        self.under_tier(occupancy, pinned, fixed).or(self.plan.map(Way::Trim))
     }
 
     /// What to do about a price tier that the next request would pass.
-    fn under_tier(&self, occupancy: Tokens, pinned: &[usize]) -> Option<Way> {
+    fn under_tier(&self, occupancy: Tokens, pinned: &[usize], fixed: impl FnOnce() -> Tokens) -> Option<Way> {
         let card = &self.economics.card;
         let tier = card.tier(occupancy)?;
         let cheaper = card.tiers.iter().take_while(|it| it.above < tier.above).last();
@@ -172,8 +175,14 @@ impl Economy {
         if self.hopeless == Some(tier.above) {
             return None;
         }
-        let target = tier.above as f64 * TIER_AIM;
-        (pays(self.write() * target, target)).then_some(Way::Below(target as Tokens))
+        // What is fixed takes its room beside a summary that still says something.
+        let above = tier.above as f64;
+        let target = (above * TIER_AIM).max(fixed() as f64 + above * TIER_ROOM);
+        let is_below = target <= above * BELOW_TIER;
+        (is_below && pays(self.write() * target, target)).then_some(Way::Below {
+            target: target as Tokens,
+            tier: tier.above,
+        })
     }
 
     /// The cut with the shortest tail that gets clearly below a tier.
