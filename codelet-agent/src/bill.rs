@@ -18,8 +18,10 @@ pub struct Bill {
     pub requests: u64,
     /// US dollars, for the requests of models with a known price.
     pub dollars: f64,
-    /// Requests of models whose price nobody knows.
+    /// Requests that no dollars stand for: of models whose price nobody knows, or that no counts came of.
     pub unpriced: u64,
+    /// What those without counts may have cost, in US dollars: an estimate, with nothing read from a cache.
+    pub estimated: f64,
 }
 
 impl Bill {
@@ -35,6 +37,17 @@ impl Bill {
             None => self.unpriced += 1,
         }
         dollars
+    }
+
+    /// Adds an answered request of which the vendor has counted no prompt, and that is estimated at these counts.
+    pub fn add_estimate(&mut self, billed: &Billed, estimate: Usage, price: Option<&PriceCard>) {
+        self.add(billed, None);
+        self.estimated += price.map_or(0.0, |price| price.cost(estimate, 0));
+    }
+
+    /// What it comes to, estimates included, in US dollars.
+    pub fn spent(&self) -> f64 {
+        self.dollars + self.estimated
     }
 
     /// The share of all prompts that was read from the cache, 0 to 1.

@@ -1,7 +1,7 @@
 //! A compaction between two requests, with the engine's summary or with one that the model writes.
 
 use crate::ask::{self, Asked};
-use crate::driver::{account, report};
+use crate::driver::{account, account_answer, report};
 use crate::event::{Event, Listen};
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
@@ -140,9 +140,12 @@ async fn once(
             let answer = match &reply.stop {
                 Stop::Finished => Answer::Complete(text),
                 Stop::OutputLimit | Stop::Paused => Answer::Cut(text),
-                Stop::Declined(said) => Answer::Failed(said.clone()),
+                Stop::Declined(said) | Stop::BrokenOff(said) => Answer::Failed(said.clone()),
             };
-            (answer, Some(reply.billed))
+            let prompt = session.conversation.state("", 0).current;
+            account_answer(session, &reply, prompt, listener);
+            session.conversation.reported(report(&reply.billed, false));
+            (answer, None)
         }
         Asked::Failed {
             error: ModelError::TooLong { .. },

@@ -4,12 +4,14 @@ use crate::ask::{self, Asked};
 use crate::compaction;
 use crate::event::{Event, Listen};
 use crate::interrupt::{self, Interrupt};
-use crate::model::{Billed, ModelError, Reply};
+use crate::model::{Billed, ModelError, Reply, Stop};
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
 use crate::step;
 use codelet_context::conversation::{Report, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
+use codelet_context::tokens::{Tokens, estimate_message};
+use codelet_context::usage::Usage;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,13 +20,13 @@ const GO_ON: &str = "The answer above was cut at the output limit. Go on exactly
 
 /// Carries a prompt that was appended to its end.
 pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
-    let spent_before = session.bill.dollars;
+    let spent_before = session.bill.spent();
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let ending = loop {
         if interrupt.is_thrown() {
             break Ending::Interrupted;
         }
-        let spent = session.bill.dollars - spent_before;
+        let spent = session.bill.spent() - spent_before;
         match run.next(&session.conversation, signals(session), spent) {
             Step::Compact(reason) => {
                 let came = compaction::compact(session, reason, interrupt, listener).await;
@@ -79,7 +81,8 @@ fn signals(session: &Session) -> Signals {
 
 /// Appends an answer with what it cost.
 fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut dyn Listen) {
-    account(session, &reply.billed, listener);
+    let prompt = session.conversation.state("", 0).current;
+    account_answer(session, &reply, prompt, listener);
     session.replies += 1;
     step::prepare_calls(session, &mut reply);
     let report = report(&reply.billed, true);
@@ -97,8 +100,43 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
             session.conversation.append(Message::new(Role::User, vec![words]));
         }
         Taken::Drop => session.conversation.reported(report),
+        Taken::AppendAndTell => {
+            let said = words(&reply.message);
+            if said.trim().is_empty() {
+                session.conversation.reported(report);
+            } else {
+                session.conversation.replied(Message::assistant(said), report);
+            }
+            let told = Part::text_from(Origin::Notice, broken_off(&reply.stop));
+            session.conversation.append(Message::new(Role::User, vec![told]));
+        }
     }
     session.broken = reply.broken;
+    tell_of_doubt(session, listener);
+}
+
+/// What the user's side says of an answer that was broken off.
+fn broken_off(stop: &Stop) -> String {
+    let why = match stop {
+        Stop::BrokenOff(said) => said.as_str(),
+        _ => "no reason is known",
+    };
+    format!(
+        "Your last answer was broken off, and a tool call that it may have begun was not made: {why}. Go on from here. Call only \
+         tools that you were given, each by its name and with parameters that are one JSON object."
+    )
+}
+
+/// Tells the user, once, that the provider's counts are not believed.
+fn tell_of_doubt(session: &mut Session, listener: &mut dyn Listen) {
+    if let Some((reported, estimate)) = session.conversation.doubted()
+        && !std::mem::replace(&mut session.has_told_of_doubt, true)
+    {
+        listener.on(Event::Notice(format!(
+            "the provider reports {reported} tokens for a prompt of about {estimate}: how full the window is, is estimated, and the cost \
+             is by its report"
+        )));
+    }
 }
 
 fn fail(
@@ -136,6 +174,33 @@ fn keep_what_was_said(session: &mut Session, text: String, billed: Option<Billed
         let said = Message::new(Role::Assistant, parts);
         session.conversation.replied(said, report);
     }
+}
+
+/// Puts an answered request on the bill. Where the provider has not counted its prompt, which is estimated at so many tokens,
+/// the limits of the run hold by that estimate, and the user is told once.
+pub(crate) fn account_answer(session: &mut Session, reply: &Reply, prompt: Tokens, listener: &mut dyn Listen) {
+    if reply.billed.usage.prompt() > 0 {
+        return account(session, &reply.billed, listener);
+    }
+    let price = session.parts.model.profile().price.as_ref();
+    let output = match reply.billed.usage.output {
+        0 => estimate_message(&reply.message),
+        output => output,
+    };
+    let estimate = Usage::from_exclusive(prompt, 0, 0, output);
+    session.bill.add_estimate(&reply.billed, estimate, price);
+    if let Some(witness) = &mut session.witness {
+        witness.billed(reply.billed.usage);
+    }
+    if price.is_some() && !std::mem::replace(&mut session.has_told_of_estimate, true) {
+        let told =
+            "the provider does not say how many tokens a request has: what it costs is estimated, and no sum is given";
+        listener.on(Event::Notice(told.to_owned()));
+    }
+    listener.on(Event::Billed {
+        billed: reply.billed,
+        cost: None,
+    });
 }
 
 /// Puts a request on the bill.

@@ -156,6 +156,9 @@ pub enum Stop {
     Paused,
     /// The model or the vendor's filter declined to answer, in its words.
     Declined(String),
+    /// The vendor broke the answer off for a fault in it, in its words: a call that it could not read, for example, which is
+    /// then not in the message.
+    BrokenOff(String),
 }
 
 /// Why there is no answer. Each carries what the vendor said, without any key.

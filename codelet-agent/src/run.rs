@@ -120,6 +120,8 @@ pub enum Taken {
     AppendAndGoOn,
     /// It holds nothing, so nothing is appended.
     Drop,
+    /// What it holds of words is appended, and behind it the user's side says how it was broken off.
+    AppendAndTell,
 }
 
 /// An answer that ran into the output limit is continued so often.
@@ -255,6 +257,7 @@ impl Run {
         }
         match reply.stop {
             Stop::OutputLimit => self.cut_short(&words),
+            Stop::BrokenOff(ref said) => self.broken_off(said, &words),
             Stop::Paused if !reply.message.parts.is_empty() => {
                 self.begun.push_str(&words);
                 self.pauses += 1;
@@ -297,6 +300,16 @@ impl Run {
         self.continuations += 1;
         self.phase = Phase::Ask;
         Taken::AppendAndGoOn
+    }
+
+    fn broken_off(&mut self, said: &str, words: &str) -> Taken {
+        let taken = self.empty(&format!("its answer was broken off: {said}"));
+        if matches!(self.phase, Phase::Over(_)) {
+            return taken;
+        }
+        self.begun.push_str(words);
+        self.acted = false;
+        Taken::AppendAndTell
     }
 
     fn empty(&mut self, why: &str) -> Taken {

@@ -120,6 +120,9 @@ pub struct Session {
     paused: Option<(Box<Conversation>, Prompt)>,
     /// What the user was told of the instructions at the last prompt.
     notices: Vec<String>,
+    /// The user knows that counts are not believed, and that costs are estimated.
+    pub(crate) has_told_of_doubt: bool,
+    pub(crate) has_told_of_estimate: bool,
     /// Who keeps figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
     /// Who wants to look while it works.
@@ -153,6 +156,8 @@ impl Session {
             broken: Vec::new(),
             paused: None,
             notices: Vec::new(),
+            has_told_of_doubt: false,
+            has_told_of_estimate: false,
             witness: None,
             glances: Glances::default(),
         }

@@ -454,7 +454,7 @@ async fn what_is_wrong_with_instructions_is_told_when_it_is_new() {
     write("/repo/CLAUDE.md", "@/etc/one.md");
     write("/etc/one.md", "secret");
     write("/etc/two.md", "secret");
-    let model = Scripted::by(profile(200_000), |_| says("Yes."));
+    let model = Scripted::by(profile(200_000), |_| costing(says("Yes."), 3_000, 10));
     let mut stage = Stage::within(world.clone(), model, Settings::default());
     let told = |stage: &mut Stage| {
         let heard = std::mem::take(&mut stage.heard);

@@ -91,7 +91,12 @@ pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Loo
         }
         _ => {}
     }
-    if bill.unpriced > 0 && bill.unpriced < bill.requests {
+    if bill.estimated > 0.0 {
+        let about = dollars(bill.estimated);
+        note(format!(
+            "  about {about} more, estimated: the provider did not count every request"
+        ));
+    } else if bill.unpriced > 0 && bill.unpriced < bill.requests {
         note(format!(
             "  {} of a model without a known price",
             count(bill.unpriced, "request")
@@ -106,6 +111,7 @@ fn total(bill: &Bill, look: &Look) -> Line<'static> {
     let spent = match bill.requests > bill.unpriced {
         true => dollars(bill.dollars),
         false if bill.requests == 0 => "nothing yet".to_owned(),
+        false if bill.estimated > 0.0 => "not counted".to_owned(),
         false => "price not known".to_owned(),
     };
     Line::from(vec![
