@@ -29,8 +29,24 @@ pub(crate) trait Frames: Send {
     /// What was reported so far.
     fn billed(&self) -> Billed;
 
+    /// What is still to come, for a server that neither ends its stream nor closes the connection.
+    fn missing(&self) -> Missing {
+        Missing::End
+    }
+
     /// The whole reply; none while the end is missing.
     fn finish(&mut self) -> Option<Whole>;
+}
+
+/// What is still to come of a reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Missing {
+    /// Its end.
+    End,
+    /// Why it has ended is known, and its counts are not.
+    Counts,
+    /// Nothing but the word that nothing more comes.
+    Nothing,
 }
 
 /// A reply in the vendor's own form.
@@ -94,10 +110,26 @@ impl Told {
 
 /// A vendor's reason for saying nothing, in words.
 pub(crate) fn declined(reason: &str, words: Option<&str>) -> Stop {
-    Stop::Declined(match words {
-        Some(words) => format!("{words} ({reason})"),
+    Stop::Declined(reasoned(reason, words))
+}
+
+/// A vendor's reason for breaking off, in words.
+pub(crate) fn broken_off(reason: &str, words: Option<&str>) -> Stop {
+    Stop::BrokenOff(reasoned(reason, words))
+}
+
+/// The most that is told of a vendor's words, in characters: some repeat all of a call that they could not read.
+const MOST_WORDS: usize = 400;
+
+pub(crate) fn reasoned(reason: &str, words: Option<&str>) -> String {
+    match words {
+        Some(words) => {
+            let told: String = words.chars().take(MOST_WORDS).collect();
+            let dots = if told.len() < words.len() { "…" } else { "" };
+            format!("{told}{dots} ({reason})")
+        }
         None => reason.to_owned(),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -280,6 +312,59 @@ mod tests {
     fn a_prompt_that_gemini_blocks_is_declined_in_its_words() {
         let reply = values(Wire::Gemini, &[json!({"promptFeedback": {"blockReason": "SAFETY"}})]);
         assert_eq!(reply.stop, Stop::Declined("SAFETY".to_owned()));
+    }
+
+    #[test]
+    fn what_breaks_a_gemini_answer_off_is_told_in_its_words() {
+        let end = |reason: &str, words: Option<&str>, parts: Value| {
+            let mut candidate = json!({"content": {"role": "model", "parts": parts}, "finishReason": reason});
+            if let Some(words) = words {
+                candidate["finishMessage"] = words.into();
+            }
+            values(Wire::Gemini, &[json!({"candidates": [candidate]})]).stop
+        };
+        let said = "Malformed function call: print(default_api.Read())";
+        let broken = |words: &str| Stop::BrokenOff(words.to_owned());
+        assert_eq!(
+            end("MALFORMED_FUNCTION_CALL", Some(said), json!([])),
+            broken("Malformed function call: print(default_api.Read()) (MALFORMED_FUNCTION_CALL)")
+        );
+        for reason in [
+            "UNEXPECTED_TOOL_CALL",
+            "TOO_MANY_TOOL_CALLS",
+            "MISSING_THOUGHT_SIGNATURE",
+            "OTHER",
+        ] {
+            assert_eq!(end(reason, None, json!([{"text": "So far"}])), broken(reason));
+        }
+        for reason in [
+            "SAFETY",
+            "RECITATION",
+            "BLOCKLIST",
+            "PROHIBITED_CONTENT",
+            "SPII",
+            "LANGUAGE",
+            "IMAGE_SAFETY",
+            "IMAGE_OTHER",
+        ] {
+            assert_eq!(end(reason, None, json!([])), Stop::Declined(reason.to_owned()));
+        }
+        // A reason that nobody here knows is an end like any other where there is an answer.
+        assert_eq!(end("DONE_EARLY", None, json!([{"text": "All of it"}])), Stop::Finished);
+        assert_eq!(end("DONE_EARLY", None, json!([])), broken("DONE_EARLY"));
+        assert_eq!(end("STOP", None, json!([])), Stop::Finished);
+        let long = end("MALFORMED_FUNCTION_CALL", Some(&"x".repeat(9_000)), json!([]));
+        assert!(matches!(long, Stop::BrokenOff(words) if words.len() < 500));
+    }
+
+    #[test]
+    fn a_gateway_that_speaks_for_gemini_tells_of_a_broken_call_too() {
+        let reason = "function_call_filter: MALFORMED_FUNCTION_CALL";
+        let reply = values(
+            Wire::Chat,
+            &[json!({"choices": [{"delta": {}, "finish_reason": reason}]})],
+        );
+        assert_eq!(reply.stop, Stop::BrokenOff(reason.to_owned()));
     }
 
     /// What is done to good frames.

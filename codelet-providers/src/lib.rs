@@ -27,6 +27,7 @@ mod body;
 pub mod catalogue;
 mod choice;
 mod frames;
+mod halves;
 mod marks;
 mod network;
 mod provider;

@@ -281,10 +281,18 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// What comes next. `had_begun` goes into errors.
-    pub(crate) async fn next(&mut self, had_begun: bool) -> Result<Came, ModelError> {
+    /// What comes next. `had_begun` goes into errors. A stream that has `ends` is over then, as if the server had ended it.
+    pub(crate) async fn next(&mut self, had_begun: bool, ends: Option<Instant>) -> Result<Came, ModelError> {
         if self.frames.is_empty() && !self.is_over {
-            self.read(had_begun).await?;
+            match ends {
+                None => self.read(had_begun).await?,
+                Some(ends) => match timeout_at(ends, self.read(had_begun)).await {
+                    // What a server goes on to send that is no frame must not keep it open.
+                    Ok(Ok(())) if !self.frames.is_empty() || Instant::now() < ends => {}
+                    Ok(Err(error)) => return Err(error),
+                    Ok(Ok(())) | Err(_) => self.is_over = true,
+                },
+            }
         }
         Ok(match self.frames.pop_front() {
             Some(frame) => Came::Frame(frame),

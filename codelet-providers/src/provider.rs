@@ -2,7 +2,8 @@
 
 use crate::answer;
 use crate::body::Settings;
-use crate::frames::{Frames, Trouble, anthropic, chat, gemini, responses};
+use crate::frames::{Frames, Missing, Trouble, anthropic, chat, gemini, responses};
+use crate::halves::Halves;
 use crate::network::{Came, Line, Stream};
 use crate::sort::{NoHeaders, Refusal, sort};
 use crate::vendor::Wire;
@@ -11,6 +12,13 @@ use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long the counts of an answer are waited for that has come otherwise.
+const COUNTS: Duration = Duration::from_millis(1_500);
+/// How long the word that nothing more comes is waited for, when nothing more is expected.
+const LAST_WORD: Duration = Duration::from_millis(250);
 
 /// A model that is asked over HTTP.
 pub(crate) struct Provider {
@@ -40,6 +48,8 @@ impl Model for Provider {
             stream: None,
             frames: new(self.settings.wire),
             ready: VecDeque::new(),
+            halves: Halves::default(),
+            ends: None,
             had_begun: false,
             is_over: false,
         };
@@ -69,6 +79,9 @@ struct Exchange {
     stream: Option<Stream>,
     frames: Box<dyn Frames>,
     ready: VecDeque<Result<Delta, ModelError>>,
+    halves: Halves,
+    /// When no more is waited for, and what was missing when that was settled.
+    ends: Option<(Missing, Instant)>,
     /// Something of the answer has come.
     had_begun: bool,
     is_over: bool,
@@ -100,7 +113,7 @@ impl Exchange {
             self.stream = Some(self.line.post(body).await?);
             return Ok(());
         };
-        let frame = match stream.next(self.had_begun).await {
+        let frame = match stream.next(self.had_begun, self.ends.map(|(_, ends)| ends)).await {
             Ok(Came::Frame(frame)) => frame,
             Ok(Came::Life) => {
                 self.ready.push_back(Ok(Delta::Alive));
@@ -111,7 +124,9 @@ impl Exchange {
         };
         let is_last = stream.is_over();
         let mut deltas = Vec::new();
-        let taken = self.frames.take(&frame, &mut deltas);
+        let taken = self.frames.take(&self.halves.mend(&frame), &mut deltas);
+        self.halves.join(&mut deltas);
+        self.settle();
         self.had_begun |= deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)));
         if deltas.is_empty() {
             deltas.push(Delta::Alive);
@@ -136,6 +151,21 @@ impl Exchange {
         }
     }
 
+    /// Settles how long the rest is waited for, once the answer itself has come. Most servers end the stream at once; one that
+    /// does neither that nor close the connection would cost its whole time limit at every step.
+    fn settle(&mut self) {
+        let missing = self.frames.missing();
+        let wait = match missing {
+            Missing::End => return,
+            Missing::Counts => COUNTS,
+            Missing::Nothing => LAST_WORD,
+        };
+        if self.ends.is_none_or(|(before, _)| before != missing) {
+            let ends = Instant::now() + wait.min(self.line.limits.idle);
+            self.ends = Some((missing, self.ends.map_or(ends, |(_, before)| before.min(ends))));
+        }
+    }
+
     /// The stream has ended, by itself or by a failure. A reply that was complete by then is one all the same.
     fn end(&mut self, failure: Option<ModelError>) -> Result<(), ModelError> {
         let Some(mut whole) = self.frames.finish() else {
@@ -150,6 +180,7 @@ impl Exchange {
         if self.settings.wire == Wire::Responses && is_at_limit && whole.stop == Some(Stop::Finished) {
             whole.stop = Some(Stop::OutputLimit);
         }
+        self.halves.join_whole(&mut whole);
         let reply = answer::reply(
             whole,
             &self.settings.maker(),

@@ -1,6 +1,6 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
-use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, parameters, parse, str};
+use super::{Deltas, Frames, Missing, Told, Trouble, Whole, append, declined, parameters, parse, str};
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -122,6 +122,14 @@ impl Frames for Anthropic {
 
     fn billed(&self) -> Billed {
         self.usage.billed()
+    }
+
+    fn missing(&self) -> Missing {
+        // The counts come with the reason to stop.
+        match self.stop {
+            None => Missing::End,
+            Some(_) => Missing::Nothing,
+        }
     }
 
     fn finish(&mut self) -> Option<Whole> {

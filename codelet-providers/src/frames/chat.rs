@@ -1,12 +1,15 @@
 //! Chat Completions chunks: one message that grows, its calls by index, and the counts in a chunk of their own.
 
-use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, parameters, parse, str};
+use super::{Deltas, Frames, Missing, Told, Trouble, Whole, append, broken_off, declined, parameters, parse, str};
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
 
 /// The names under which servers send thinking in the open.
 const THINKING: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// Parts of reasons to stop that are the vendor's fault or the model's, and no end.
+const FAULTS: [&str; 2] = ["malformed_function_call", "unexpected_tool_call"];
 
 #[derive(Default)]
 pub(crate) struct Chat {
@@ -21,6 +24,8 @@ pub(crate) struct Chat {
     told: Told,
     stop: Option<Stop>,
     is_done: bool,
+    /// The counts came with the reason to stop, or behind it.
+    is_counted: bool,
 }
 
 #[derive(Default)]
@@ -54,6 +59,10 @@ impl Chat {
             "length" | "model_length" => Stop::OutputLimit,
             "content_filter" | "refusal" => {
                 declined(reason, Some(self.refusal.as_str()).filter(|words| !words.is_empty()))
+            }
+            // What Gemini says of a call that it could not spell, through servers that speak this wire for it.
+            reason if FAULTS.iter().any(|fault| reason.to_ascii_lowercase().contains(fault)) => {
+                broken_off(reason, None)
             }
             _ => Stop::Finished,
         }
@@ -243,12 +252,22 @@ impl Frames for Chat {
         if let Some(usage) = usage {
             self.usage.chat(usage);
             self.told.tell(self.usage.billed(), deltas);
+            // Some servers count in every chunk.
+            self.is_counted |= self.stop.is_some();
         }
         Ok(false)
     }
 
     fn billed(&self) -> Billed {
         self.usage.billed()
+    }
+
+    fn missing(&self) -> Missing {
+        match (&self.stop, self.is_counted) {
+            (None, _) => Missing::End,
+            (Some(_), false) => Missing::Counts,
+            (Some(_), true) => Missing::Nothing,
+        }
     }
 
     fn finish(&mut self) -> Option<Whole> {

@@ -1,6 +1,6 @@
 //! Gemini's chunks: parts of one content. There is no event that ends the reply; a reason to finish does.
 
-use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, parse, str};
+use super::{Deltas, Frames, Missing, Told, Trouble, Whole, append, broken_off, declined, parse, reasoned, str};
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -13,9 +13,26 @@ pub(crate) struct Gemini {
     usage: Inclusive,
     told: Told,
     stop: Option<Stop>,
+    /// A reason to stop that nobody here knows.
+    unknown: Option<String>,
+    /// The counts came with the reason to stop, or behind it.
+    is_counted: bool,
 }
 
 impl Gemini {
+    fn candidate(&mut self, candidate: &Value, deltas: &mut Deltas) {
+        let parts = candidate.get("content").and_then(|content| content.get("parts"));
+        for part in parts.and_then(Value::as_array).into_iter().flatten() {
+            self.part(part, deltas);
+        }
+        if let Some(reason) = str(candidate, "finishReason") {
+            let words = str(candidate, "finishMessage");
+            let stop = stop(reason, words);
+            self.unknown = stop.is_none().then(|| reasoned(reason, words));
+            self.stop = Some(stop.unwrap_or(Stop::Finished));
+        }
+    }
+
     fn part(&mut self, part: &Value, deltas: &mut Deltas) {
         let Value::Object(fields) = part else { return };
         let is_thought = fields.get("thought") == Some(&Value::Bool(true));
@@ -63,7 +80,8 @@ impl Frames for Gemini {
         if inner.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Trouble::Reported(frame.to_owned()));
         }
-        if let Some(usage) = inner.get("usageMetadata").filter(|usage| usage.is_object()) {
+        let usage = inner.get("usageMetadata").filter(|usage| usage.is_object());
+        if let Some(usage) = usage {
             self.usage.gemini(usage);
             self.told.tell(self.usage.billed(), deltas);
         }
@@ -72,16 +90,10 @@ impl Frames for Gemini {
         {
             self.stop = Some(declined(reason, str(feedback, "blockReasonMessage")));
         }
-        let Some(candidate) = inner.get("candidates").and_then(|candidates| candidates.get(0)) else {
-            return Ok(false);
-        };
-        let parts = candidate.get("content").and_then(|content| content.get("parts"));
-        for part in parts.and_then(Value::as_array).into_iter().flatten() {
-            self.part(part, deltas);
+        if let Some(candidate) = inner.get("candidates").and_then(|candidates| candidates.get(0)) {
+            self.candidate(candidate, deltas);
         }
-        if let Some(reason) = str(candidate, "finishReason") {
-            self.stop = Some(stop(reason, str(candidate, "finishMessage")));
-        }
+        self.is_counted |= usage.is_some() && self.stop.is_some();
         Ok(false)
     }
 
@@ -89,13 +101,24 @@ impl Frames for Gemini {
         self.usage.billed()
     }
 
+    fn missing(&self) -> Missing {
+        match (&self.stop, self.is_counted) {
+            (None, _) => Missing::End,
+            (Some(_), false) => Missing::Counts,
+            (Some(_), true) => Missing::Nothing,
+        }
+    }
+
     fn finish(&mut self) -> Option<Whole> {
-        let stop = self.stop.take()?;
+        let mut stop = self.stop.take()?;
         let mut parts = std::mem::take(&mut self.parts);
         parts.retain(|part| {
             part.as_object()
                 .is_none_or(|part| !is_plain(part) || part["text"] != "")
         });
+        if let Some(reason) = self.unknown.take().filter(|_| parts.is_empty()) {
+            stop = Stop::BrokenOff(reason);
+        }
         for part in &mut parts {
             if let Some(args) = part.get_mut("functionCall").and_then(|call| call.get_mut("args"))
                 && !args.is_object()
@@ -111,13 +134,20 @@ impl Frames for Gemini {
     }
 }
 
-fn stop(reason: &str, words: Option<&str>) -> Stop {
-    match reason {
+/// What a reason means; none of one that nobody here knows.
+fn stop(reason: &str, words: Option<&str>) -> Option<Stop> {
+    Some(match reason {
+        "STOP" => Stop::Finished,
         "MAX_TOKENS" => Stop::OutputLimit,
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
-            declined(reason, words)
-        }
-        // A call that the model could not spell is an answer without one: the loop asks again.
-        _ => Stop::Finished,
-    }
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => declined(reason, words),
+        reason if reason.starts_with("IMAGE_") => declined(reason, words),
+        "MALFORMED_FUNCTION_CALL"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS"
+        | "MALFORMED_RESPONSE"
+        | "MISSING_THOUGHT_SIGNATURE"
+        | "NO_IMAGE"
+        | "OTHER" => broken_off(reason, words),
+        _ => return None,
+    })
 }

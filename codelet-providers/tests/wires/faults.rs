@@ -423,3 +423,24 @@ fn what_cannot_be_reached_is_told_without_the_names_of_our_parts() {
         "{closed}"
     );
 }
+
+#[test]
+fn an_answer_is_whole_although_the_server_neither_ends_the_stream_nor_closes_it() {
+    for wire in [Wire::Anthropic, Wire::Chat, Wire::Gemini] {
+        let reply = || Reply::text("Hello there.").calls("Read", json!({"path": "a"}));
+        let frames = wire.frames(&reply()).len();
+        // Gemini has no frame that ends the stream; on the other wires that is the last one.
+        let sent = if wire == Wire::Gemini { frames } else { frames - 1 };
+        let server = Server::start(wire, Behaviour::replies([reply().failing(Fault::Stall(sent))]));
+        let began = std::time::Instant::now();
+        let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+        let reply = outcome.end.unwrap_or_else(|error| panic!("{wire:?}: {error:?}"));
+        assert_eq!(reply.message.calls().count(), 1, "{wire:?}");
+        assert!(reply.billed.usage.prompt() > 0, "{wire:?}");
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{wire:?}: {:?}",
+            began.elapsed()
+        );
+    }
+}
