@@ -1,90 +1,250 @@
 //! The lines of an output that say what failed, without the frame that harnesses put around what a program has printed.
 
+mod signs;
+
 use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
+use signs::{Said, Signs, is_drawn, is_foreign, is_pass, said, side};
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// Lines of an error, and bytes of a line, that are kept.
-const LINES: usize = 12;
+const LINES: usize = 24;
 const WIDTH: usize = 240;
+/// The last lines of an output, which are taken where no line says what failed.
+const LAST: usize = 6;
+/// Lines that follow the one that says what failed, sides of comparisons aside, and those sides.
+const BLOCK: usize = 8;
+const SIDES: usize = 16;
+/// Places of the project in the stack of one failure.
+const PLACES: usize = 2;
+/// How far apart the two sides of a comparison are, in lines.
+const APART: usize = 3;
 /// Bytes of an output that are looked at: from its beginning and to its end.
 const LOOKED_AT: usize = 32 * 1024;
 
-/// What a line that tells of a failure has in it.
-const ANYWHERE: &[&str] = &[
-    "FAILED",
-    "FAIL ",
-    "FAIL:",
-    "panicked at",
-    "Error:",
-    "error:",
-    "error[",
-    "Exception",
-    "not ok ",
-    "fatal:",
-    "ERROR",
-    "AssertionError",
-    "assertion",
-    "Assertion",
-    " error ",
-    "ERR!",
-    "undefined:",
-    "cannot find",
-    "not found",
-    "Traceback",
-];
-
-/// The lines of an output that say what failed, each with the one after it; where none does, the last lines.
+/// The lines of an output that say what failed, each with those that belong to it: what was expected and found, and where.
+/// Where no line does, the last ones.
 pub(crate) fn failing_lines(result: &ToolResult) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut last: VecDeque<&str> = VecDeque::with_capacity(LINES / 2);
     let texts = result.error.iter().chain(result.texts().map(|text| &text.body));
     let texts: Vec<_> = texts.map(|text| printed(text.as_str())).collect();
+    let mut reader = Reader::default();
     for text in &texts {
         let (head, tail) = if text.len() <= 2 * LOOKED_AT {
             (&**text, "")
         } else {
+            let tail = &text[text.ceil_char_boundary(text.len() - LOOKED_AT)..];
             (
                 &text[..text.floor_char_boundary(LOOKED_AT)],
-                &text[text.ceil_char_boundary(text.len() - LOOKED_AT)..],
+                tail.split_once('\n').map_or(tail, |(_, whole)| whole),
             )
         };
-        let mut is_after = false;
-        // Most outputs hold few of the signs; a line is asked only for those.
-        let signs: Vec<&str> = ANYWHERE
-            .iter()
-            .copied()
-            .filter(|sign| head.contains(sign) || tail.contains(sign))
-            .collect();
-        for line in head.lines().chain(tail.lines()).filter_map(within_frame) {
-            if lines.len() == LINES {
-                return lines;
-            }
-            let fails = says_failure(line, &signs);
-            if fails || is_after {
-                lines.push(shorten(line, WIDTH));
-            }
-            is_after = fails;
-            if last.len() == LINES / 2 {
-                last.pop_front();
-            }
-            last.push_back(line);
+        let signs = Signs::of([head, tail]);
+        for line in head.lines().chain(tail.lines()) {
+            reader.take(line, &signs);
         }
-        if last.is_empty() {
+        reader.block = None;
+        if reader.last.is_empty() {
             // Nothing but the frame: that the program has ended, and how.
             let all = text.lines().filter(|line| !line.trim().is_empty());
-            last.extend(all.take(LINES / 2));
+            reader.last.extend(all.take(LAST).map(|line| (usize::MAX, line)));
         }
     }
-    if lines.is_empty() {
-        lines.extend(last.into_iter().map(|line| shorten(line, WIDTH)));
+    let found = reader.end();
+    let mut chosen = most_telling(&found, LINES);
+    chosen.sort_unstable();
+    chosen.into_iter().map(|at| shorten(found[at], WIDTH)).collect()
+}
+
+/// The places of the lines that say most of what failed, at most so many, the best first. Of a comparison both sides are among
+/// them or none.
+pub(crate) fn most_telling(lines: &[impl AsRef<str>], most: usize) -> Vec<usize> {
+    let line = |at: usize| lines[at].as_ref();
+    let all: Vec<Said> = (0..lines.len()).map(|at| said(line(at))).collect();
+    let rank = |at: usize| match all[at] {
+        Said::Cause | Said::Name | Said::Side => 4,
+        Said::Place => 3,
+        // What a line with a colon at its end announces says more than the line.
+        _ if at > 0 && line(at - 1).trim_end().ends_with(':') => 4,
+        Said::Count => 2,
+        Said::Closing => 1,
+        Said::Nothing | Said::Label => 0,
+    };
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    if order.iter().all(|&at| rank(at) == 0) {
+        // What is wrong is said last where nothing says it.
+        order.reverse();
+    } else {
+        order.sort_by_key(|&at| std::cmp::Reverse(rank(at)));
     }
-    lines
+    // However many have failed, the last count says how many.
+    let is_count = |at: &usize| all[*at] == Said::Count;
+    let count = order.iter().copied().filter(is_count).max();
+    if let Some(count) = count.filter(|_| most >= LAST) {
+        order.retain(|&at| at != count);
+        order.insert((most - 1).min(order.len()), count);
+    }
+    let other = other_sides(lines);
+    let mut is_chosen = vec![false; lines.len()];
+    let mut chosen = Vec::new();
+    for at in order {
+        let both = [Some(at), other[at]];
+        let new = both.into_iter().flatten().filter(|&at| !is_chosen[at]);
+        let mut new: Vec<usize> = new.collect();
+        if chosen.len() + new.len() <= most {
+            new.sort_unstable();
+            for at in new {
+                is_chosen[at] = true;
+                chosen.push(at);
+            }
+        }
+    }
+    chosen
+}
+
+/// For each line that is a side of a comparison, where the other side is.
+pub(crate) fn other_sides(lines: &[impl AsRef<str>]) -> Vec<Option<usize>> {
+    let sides: Vec<Option<bool>> = lines.iter().map(|line| side(line.as_ref())).collect();
+    let mut other = vec![None; lines.len()];
+    for (at, &this) in sides.iter().enumerate().filter(|(_, side)| side.is_some()) {
+        let mut near = at + 1..(at + 1 + APART).min(lines.len());
+        if other[at].is_none()
+            && let Some(found) = near.find(|&near| other[near].is_none() && sides[near] == this.map(|is| !is))
+        {
+            other[at] = Some(found);
+            other[found] = Some(at);
+        }
+    }
+    other
+}
+
+/// Reads an output line by line, and keeps those that say what failed.
+#[derive(Default)]
+struct Reader<'a> {
+    found: Vec<(usize, &'a str)>,
+    seen: HashSet<&'a str>,
+    /// A line says it, and not only that a tool gives up.
+    says_why: bool,
+    last: VecDeque<(usize, &'a str)>,
+    block: Option<Block>,
+    is_behind_blank: bool,
+    number: usize,
+}
+
+/// The lines that belong to one that says what failed.
+struct Block {
+    indent: usize,
+    lines: usize,
+    sides: usize,
+    places: usize,
+    /// The line before was a place: what follows is source.
+    is_at_place: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, line: &'a str, signs: &Signs) {
+        if line.trim().is_empty() {
+            self.is_behind_blank = true;
+            return;
+        }
+        let Some(line) = within_frame(line) else {
+            return;
+        };
+        self.number += 1;
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back((self.number, line));
+        let is_behind_blank = std::mem::take(&mut self.is_behind_blank);
+        let said = signs.said(line);
+        let indent = line.len() - line.trim_start().len();
+        let mut block = self.block.take().filter(|block| {
+            let is_at_once = !is_behind_blank || block.lines == 0 || indent > block.indent;
+            !is_pass(line) && (is_at_once || matches!(said, Said::Side | Said::Place))
+        });
+        match (said, &mut block) {
+            (Said::Label, _) => block = Some(Block::new(indent)),
+            (Said::Name | Said::Cause, _) => {
+                self.says_why = true;
+                self.keep(line);
+                // What else is said of a test is indented as deep as that of its first line.
+                let outer = block.map_or(indent, |block| block.indent.min(indent));
+                block = Some(Block {
+                    lines: 1,
+                    ..Block::new(outer)
+                });
+            }
+            (Said::Count | Said::Closing, _) => {
+                self.keep(line);
+                block = None;
+            }
+            (Said::Side, Some(block)) if block.sides < SIDES => {
+                (block.sides, block.is_at_place) = (block.sides + 1, false);
+                self.found.push((self.number, line));
+            }
+            (Said::Place, Some(block)) => {
+                block.is_at_place = true;
+                if is_foreign(line) {
+                } else if line.trim_start().starts_with("File \"") && block.places == PLACES {
+                    // Of these the last one is where it was.
+                    self.replace_place(line);
+                } else if block.places < PLACES {
+                    block.places += 1;
+                    self.found.push((self.number, line));
+                }
+            }
+            (_, Some(block)) if block.lines < BLOCK && !block.is_at_place && !is_drawn(line) => {
+                block.lines += 1;
+                self.keep(line);
+            }
+            _ => {}
+        }
+        self.block = block;
+    }
+
+    /// Keeps a line, once.
+    fn keep(&mut self, line: &'a str) {
+        if self.seen.insert(line.trim()) {
+            self.found.push((self.number, line));
+        }
+    }
+
+    fn replace_place(&mut self, line: &'a str) {
+        let last = self
+            .found
+            .iter_mut()
+            .rfind(|(_, line)| line.trim_start().starts_with("File \""));
+        if let Some(last) = last {
+            *last = (self.number, line);
+        }
+    }
+
+    /// What was found; with the last lines, where nothing says why.
+    fn end(mut self) -> Vec<&'a str> {
+        if !self.says_why {
+            let known: HashSet<usize> = self.found.iter().map(|(number, _)| *number).collect();
+            let others = self.last.iter().filter(|(number, _)| !known.contains(number));
+            self.found.extend(others);
+            self.found.sort_by_key(|(number, _)| *number);
+        }
+        self.found.into_iter().map(|(_, line)| line).collect()
+    }
+}
+
+impl Block {
+    fn new(indent: usize) -> Block {
+        Block {
+            indent,
+            lines: 0,
+            sides: 0,
+            places: 0,
+            is_at_place: false,
+        }
+    }
 }
 
 /// What a program has printed, where the answer is an object that holds it.
-fn printed(text: &str) -> Cow<'_, str> {
+pub(crate) fn printed(text: &str) -> Cow<'_, str> {
     let Some(map) = object(text) else {
         return text.into();
     };
@@ -99,7 +259,7 @@ fn printed(text: &str) -> Cow<'_, str> {
 }
 
 /// A line of a program: without the label of its stream, and none where the harness speaks.
-fn within_frame(line: &str) -> Option<&str> {
+pub(crate) fn within_frame(line: &str) -> Option<&str> {
     const STREAMS: &[&str] = &[
         "Stdout:",
         "Stderr:",
@@ -129,6 +289,7 @@ fn within_frame(line: &str) -> Option<&str> {
         "current working directory:",
         "python interpreter:",
         "shell state (",
+        "{\"metadata\":",
         "```",
     ];
     const TAGS: &[&str] = &["returncode", "exit_code", "output", "stdout", "stderr", "cwd"];
@@ -152,25 +313,6 @@ fn within_frame(line: &str) -> Option<&str> {
     is_own.then_some(shown)
 }
 
-fn says_failure(line: &str, anywhere: &[&str]) -> bool {
-    const FIRST: &[&str] = &[
-        "✗",
-        "✘",
-        "×",
-        "✖",
-        "E  ",
-        "E: ",
-        "FAIL",
-        "ERR_",
-        "error",
-        "failed",
-        "Failed",
-        "npm error",
-    ];
-    let trimmed = line.trim_start();
-    FIRST.iter().any(|sign| trimmed.starts_with(sign)) || anywhere.iter().any(|sign| line.contains(sign))
-}
-
 /// The beginning of a text, with a sign where it goes on.
 pub(crate) fn shorten(text: &str, bytes: usize) -> String {
     let text = text.trim_end();
@@ -181,79 +323,4 @@ pub(crate) fn shorten(text: &str, bytes: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn lines(output: &str) -> Vec<String> {
-        failing_lines(&ToolResult::new("1", Some(false), output))
-    }
-
-    #[test]
-    fn an_error_keeps_the_lines_that_failed_and_no_flood() {
-        let output =
-            "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nthread 'b' panicked at src/b.rs:3:\nleft: 1\nnoise\n";
-        assert_eq!(
-            lines(output),
-            ["test b ... FAILED", "thread 'b' panicked at src/b.rs:3:", "left: 1"]
-        );
-        assert_eq!(lines(&"error: x\n".repeat(100_000)).len(), LINES);
-        assert_eq!(lines("one\ntwo"), ["one", "two"]);
-    }
-
-    #[test]
-    fn the_frame_around_an_output_is_no_error() {
-        let gemini = "Command: npm test\nDirectory: (root)\nStdout: 1 test\nTypeError: x is not a function\nat a.js:3\n\
-                      Stderr: (empty)\nError: (none)\nExit Code: 1\nSignal: (none)\nBackground PIDs: (none)\n\
-                      Process Group PGID: 48211";
-        assert_eq!(lines(gemini), ["TypeError: x is not a function", "at a.js:3"]);
-        let table: [(&str, &[&str]); 11] = [
-            (
-                "Exit code: 1\n\nCommand output:\n\n```\nE: Unable to locate package x\n```\n\nCommand completed in 1243 ms.",
-                &["E: Unable to locate package x"],
-            ),
-            ("Command: ./x\nStdout: (empty)\nStderr: boom\nExit Code: 1", &["boom"]),
-            ("Stderr: fatal: not a git repository", &["fatal: not a git repository"]),
-            (
-                "<returncode>1</returncode>\n<output>\n1 passed\nE   assert 1 == 2\n</output>",
-                &["E   assert 1 == 2"],
-            ),
-            (
-                "npm error code E403\n[The command completed with exit code 1.]\n[Current working directory: /w]",
-                &["npm error code E403"],
-            ),
-            (
-                "Command executed in terminal. Exit code: 1\nOutput:\nno rule",
-                &["no rule"],
-            ),
-            (
-                "npm ERR! code E403\nnpm ERR! 403",
-                &["npm ERR! code E403", "npm ERR! 403"],
-            ),
-            (
-                "{\"output\":\"ok 1\\nnot ok 2 - width\",\"exitCode\":1}",
-                &["not ok 2 - width"],
-            ),
-            (
-                "{\"returncode\": 1, \"stdout\": \"\", \"stderr\": \"sh: x: not found\"}",
-                &["sh: x: not found"],
-            ),
-            ("Exit code 1", &["Exit code 1"]),
-            ("outputs <b>Error: x</b>", &["outputs <b>Error: x</b>"]),
-        ];
-        for (output, expected) in table {
-            assert_eq!(lines(output), expected, "{output}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_output_is_too_odd(pieces in proptest::collection::vec(r#"\PC|\n|Error: |Stdout: |Exit Code|\(none\)|</?output>|```|\{"output": ?"|"\}|é"#, 0..60)) {
-            let output = pieces.concat();
-            let lines = lines(&output);
-            prop_assert!(lines.len() <= LINES);
-            prop_assert!(lines.iter().all(|line| line.len() <= WIDTH + "…".len()));
-            prop_assert_eq!(lines.is_empty(), output.trim().is_empty() || output.lines().all(|line| line.trim().is_empty()));
-        }
-    }
-}
+mod tests;

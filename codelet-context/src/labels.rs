@@ -12,9 +12,10 @@ pub(crate) const CHECKS: [&str; 3] = ["Tests", "Build", "Lint"];
 /// How checks stand.
 pub(crate) const UNCLEAR: &str = "ran, result unclear";
 pub(crate) const STALE: &str = ", files changed since";
-/// Checks and other commands that failed.
+/// A check that fails, another command that has failed, and either where it ran again since and nothing says what came of it.
 pub(crate) const FAILING: &str = "Failing: ";
 pub(crate) const FAILED: &str = "Failed command: ";
+pub(crate) const RERUN: &str = "Failed before, run again since: ";
 /// The list of what is to be done.
 pub(crate) const TO_DO: &str = "To do: ";
 pub(crate) const UNDER_WAY: &str = "To do, under way: ";
@@ -35,7 +36,7 @@ pub(crate) const QUOTED: &str = "Quoted below";
 
 /// How such a line begins, if it does not begin with a bracket, a heading or a list; and how those lines begin in which a
 /// harness or a recording shows who speaks.
-const BEGINNINGS: [&str; 21] = [
+const BEGINNINGS: [&str; 22] = [
     GOAL,
     LATEST,
     PINNED,
@@ -43,6 +44,7 @@ const BEGINNINGS: [&str; 21] = [
     "Decisions:",
     FAILING,
     FAILED,
+    RERUN,
     // Open items in whatever state.
     TO_DO,
     "To do,",
@@ -87,7 +89,8 @@ mod tests {
     #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {
         let labels = [
-            GOAL, LATEST, PINNED, DECIDED, FAILING, FAILED, TO_DO, UNDER_WAY, UNLISTED, DONE, SUMMARY, DIGEST, NOTICE,
+            GOAL, LATEST, PINNED, DECIDED, FAILING, FAILED, RERUN, TO_DO, UNDER_WAY, UNLISTED, DONE, SUMMARY, DIGEST,
+            NOTICE,
         ];
         for label in labels {
             assert!(begins(label.as_bytes()), "{label}");

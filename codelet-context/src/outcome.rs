@@ -94,6 +94,8 @@ pub struct OpenError {
     pub command: String,
     /// The lines of its output that say what failed.
     pub lines: Vec<String>,
+    /// The same was run again since, and nothing says what came of it.
+    pub is_rerun: bool,
     about: About,
 }
 
@@ -261,8 +263,10 @@ impl Gatherer {
                 CheckKind::Build => &mut self.facts.build,
                 CheckKind::Lint => &mut self.facts.lint,
             } = Some(fact);
-            if *verdict == Verdict::Passed {
-                self.facts.errors.retain(|error| !error.about.is_over(check));
+            match verdict {
+                Verdict::Passed => self.facts.errors.retain(|error| !error.about.is_over(check)),
+                Verdict::Unknown => self.mark_rerun(|about| about.is_over(check)),
+                Verdict::Failed => {}
             }
         }
         match ran.last_check() {
@@ -280,7 +284,14 @@ impl Gatherer {
         match result.success {
             Some(true) => self.facts.errors.retain(|error| !is_it(error)),
             Some(false) if !said.is_question => self.fail(line, About::Program(name.clone()), result),
-            _ => {}
+            Some(false) => {}
+            None => self.mark_rerun(|about| matches!(about, About::Program(other) if other == name)),
+        }
+    }
+
+    fn mark_rerun(&mut self, is_it: impl Fn(&About) -> bool) {
+        for error in self.facts.errors.iter_mut().filter(|error| is_it(&error.about)) {
+            error.is_rerun = true;
         }
     }
 
@@ -298,6 +309,7 @@ impl Gatherer {
         self.facts.errors.push(OpenError {
             command: shorten(line, COMMAND),
             lines: failing_lines(result),
+            is_rerun: false,
             about,
         });
     }
@@ -612,6 +624,25 @@ mod tests {
         assert_eq!(open(&[("./deploy a", false), ("./deploy b", true)]), none);
         assert_eq!(open(&[("grep x y", false)]), none);
         assert_eq!(open(&[("cargo test", false), ("cargo test", false)]), ["cargo test"]);
+    }
+
+    #[test]
+    fn an_error_whose_command_ran_again_and_came_to_nothing_known_is_from_before() {
+        let rerun = |runs: &[(&str, Option<bool>, &str)]| {
+            let talk = runs.iter().fold(Talk::new(), |talk, (line, success, output)| {
+                talk.call(Action::command(*line), json!({}), *success, output)
+            });
+            let errors = talk.facts().errors.into_iter();
+            errors.map(|error| error.is_rerun).collect::<Vec<_>>()
+        };
+        let failed = ("cargo test", None, "test result: FAILED. 1 passed; 1 failed");
+        assert_eq!(rerun(&[failed]), [false]);
+        assert_eq!(rerun(&[failed, ("cargo test", None, "Compiling a")]), [true]);
+        assert_eq!(rerun(&[failed, ("cargo test parser", None, "Compiling a")]), [false]);
+        assert_eq!(rerun(&[failed, ("cargo test", None, "Compiling a"), failed]), [false]);
+        let deploy = ("./deploy", Some(false), "no such host");
+        assert_eq!(rerun(&[deploy, ("./deploy", None, "…")]), [true]);
+        assert_eq!(rerun(&[deploy, ("ls", None, "a")]), [false]);
     }
 
     #[test]

@@ -78,6 +78,9 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     earlier.add_status(&mut page, false);
     earlier.add_todo(&mut page, 12);
     earlier.add_done(&mut page);
+    // What is broken now is told in full before what was broken earlier is told of at all.
+    let lines = (bytes / 100).clamp(2, 12);
+    add_errors(&mut page, story.facts, true, 1, lines, width(COMMAND));
     let lines = (bytes / 400).clamp(2, 6);
     for checks in [true, false] {
         let (most, lines) = if checks { (3, lines) } else { (1, 1) };

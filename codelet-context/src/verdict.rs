@@ -306,6 +306,14 @@ impl Word<'_> {
 
 /// The count that belongs to a word: `2 failed`, `2 tests failed`, `failed: 2`, `# fail 2`.
 fn count(words: &[Word], at: usize) -> Option<u64> {
+    let behind = words.get(at + 1).filter(|word| word.is_value());
+    // In `unreachable=0 failed=2` each number belongs to the word before it.
+    if at > 1
+        && words[at - 1].is_value()
+        && let Some(number) = behind.and_then(Word::number)
+    {
+        return Some(number);
+    }
     if at > 0 && words[at].is_adjacent() {
         let before = &words[at - 1];
         if let Some(number) = before.number() {

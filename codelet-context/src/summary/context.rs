@@ -4,6 +4,7 @@ use super::Story;
 use super::gist::prompt;
 use super::page::{Page, Topic};
 use super::quotation::{harmless, quoted, shown_command};
+use crate::failing::{most_telling, other_sides};
 use crate::labels;
 use crate::outcome::{CheckFact, Facts, OpenError};
 use crate::todo::TodoState;
@@ -109,15 +110,34 @@ pub(super) fn add_errors(page: &mut Page, facts: &Facts, checks: bool, most: usi
     for (number, error) in wanted.take(most) {
         // Broken checks stand before the rest, the newest first.
         let number = usize::from(!checks) * facts.errors.len() + facts.errors.len() - number;
-        let label = if checks { labels::FAILING } else { labels::FAILED };
+        let name = match (error.is_rerun, checks) {
+            (true, _) => labels::RERUN,
+            (false, true) => labels::FAILING,
+            (false, false) => labels::FAILED,
+        };
         let command = shown_command(&error.command, width);
-        if !page.add((Topic::Error, number, 0), format!("{label}{command}")) {
-            continue;
+        if page.add((Topic::Error, number, 0), format!("{name}{command}")) {
+            add_lines(page, number, &error.lines, lines, width);
         }
-        for (at, line) in error.lines.iter().take(lines).enumerate() {
-            if !page.add((Topic::Error, number, at + 1), format!("  | {}", harmless(line, width))) {
-                break;
+    }
+}
+
+/// The lines under an error that say most of it, at most so many; they stand in their own order.
+pub(super) fn add_lines(page: &mut Page, number: usize, lines: &[impl AsRef<str>], most: usize, width: usize) {
+    let place = |at: usize| (Topic::Error, number, at + 1);
+    // Most errors are told in full long before the last time that they are asked for.
+    if (0..lines.len()).all(|at| page.lines.contains_key(&place(at))) {
+        return;
+    }
+    let other = other_sides(lines);
+    for at in most_telling(lines, most.min(lines.len())) {
+        let line = format!("  | {}", harmless(lines[at].as_ref(), width));
+        if !page.add(place(at), line) {
+            // Half of a comparison says less than nothing.
+            if let Some(other) = other[at] {
+                page.remove(place(other));
             }
+            return;
         }
     }
 }

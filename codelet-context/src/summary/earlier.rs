@@ -5,8 +5,9 @@
 //! where the same has failed or succeeded since, the list only where there is a newer one. Nothing is told of a summary
 //! itself.
 
+use super::context::add_lines;
 use super::page::{Page, Topic};
-use super::quotation::{harmless, shown_command};
+use super::quotation::shown_command;
 use crate::answer::{is_done, was_refused};
 use crate::exchange::Exchanges;
 use crate::labels;
@@ -99,12 +100,17 @@ impl<'a> Earlier<'a> {
                 lines.push(line);
             }
         };
-        if line.starts_with(labels::FAILING) {
-            self.checks.push(vec![line]);
-            return Some(true);
-        } else if line.starts_with(labels::FAILED) {
-            self.commands.push(vec![line]);
-            return Some(false);
+        let is_rerun = line.starts_with(labels::RERUN);
+        if is_rerun || line.starts_with(labels::FAILING) || line.starts_with(labels::FAILED) {
+            let lines = vec![line];
+            let is_check =
+                !line.starts_with(labels::FAILED) && !(is_rerun && Line::read(command(&lines)).checks.is_empty());
+            if is_check {
+                self.checks.push(lines);
+            } else {
+                self.commands.push(lines);
+            }
+            return Some(is_check);
         } else if line.starts_with(labels::PINNED) {
             note(&mut self.pins);
         } else if line.starts_with(labels::DECIDED) {
@@ -135,14 +141,17 @@ impl<'a> Earlier<'a> {
                     return;
                 };
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
-                    if *verdict == Verdict::Passed {
-                        self.checks.retain(|lines| !is_over(command(lines), check));
+                    match verdict {
+                        Verdict::Passed => self.checks.retain(|lines| !is_over(command(lines), check)),
+                        Verdict::Unknown => self.mark_rerun(|line| is_over(line, check)),
+                        Verdict::Failed => {}
                     }
                 }
-                if result.success == Some(true) {
-                    let program = |line: &str| Line::read(line).program;
-                    self.commands
-                        .retain(|lines| program(command(lines)) != ran.line.program);
+                let is_it = |line: &str| Line::read(line).program == ran.line.program;
+                match result.success {
+                    Some(true) => self.commands.retain(|lines| !is_it(command(lines))),
+                    None if ran.line.checks.is_empty() => self.mark_rerun(is_it),
+                    _ => {}
                 }
             });
         }
@@ -161,6 +170,18 @@ impl<'a> Earlier<'a> {
             .into_iter()
             .filter_map(|line| newest_status(&line, is_known, is_stale))
             .collect();
+    }
+
+    /// Notes that what failed ran again since, and nothing says what came of it.
+    fn mark_rerun(&mut self, is_it: impl Fn(&str) -> bool) {
+        for lines in self.checks.iter_mut().chain(&mut self.commands) {
+            if is_it(command(lines)) {
+                lines[0] = lines[0]
+                    .strip_prefix(labels::FAILING)
+                    .or_else(|| lines[0].strip_prefix(labels::FAILED))
+                    .unwrap_or(lines[0]);
+            }
+        }
     }
 
     /// The lines on the newest turn that begins with one of these quotations. Each is given once, as prompts may be alike.
@@ -228,15 +249,15 @@ impl<'a> Earlier<'a> {
         };
         for (number, error) in errors.iter().enumerate().take(most) {
             let number = BEHIND + usize::from(!checks) * self.checks.len() + number;
+            let head = if error[0].starts_with(head) {
+                head
+            } else {
+                labels::RERUN
+            };
             let command = shown_command(command(error), width);
-            if !page.add((Topic::Error, number, 0), format!("{head}{command}")) {
-                continue;
-            }
-            for (at, line) in error[1..].iter().enumerate().take(lines) {
-                let said = line.strip_prefix("  | ").unwrap_or(line);
-                if !page.add((Topic::Error, number, at + 1), format!("  | {}", harmless(said, width))) {
-                    break;
-                }
+            if page.add((Topic::Error, number, 0), format!("{head}{command}")) {
+                let said = error[1..].iter().map(|line| line.strip_prefix("  | ").unwrap_or(line));
+                add_lines(page, number, &said.collect::<Vec<_>>(), lines, width);
             }
         }
     }
@@ -251,13 +272,15 @@ impl<'a> Earlier<'a> {
     }
 }
 
-/// The command line of an error.
+/// The command line of an error; of one that ran again since, the line that tells of it may be all of it.
 fn command<'a>(lines: &Lines<'a>) -> &'a str {
     let line = lines[0];
-    let line = line
-        .strip_prefix(labels::FAILING)
-        .or_else(|| line.strip_prefix(labels::FAILED));
-    let line = line.unwrap_or_default().trim();
+    let heads = [labels::FAILING, labels::FAILED, labels::RERUN];
+    let line = heads
+        .iter()
+        .find_map(|head| line.strip_prefix(head))
+        .unwrap_or(line)
+        .trim();
     let line = line.strip_prefix('`').unwrap_or(line);
     line.strip_suffix('`').unwrap_or(line)
 }

@@ -29,7 +29,33 @@ Done of the to-do list: 1 of 5
 Quoted below: files touched.
 To do: this is quoted";
 
-/// The summary with what comes after it: `run COMMAND => STATUS OUTPUT`, `edit FILE`, `todo ITEM`.
+#[test]
+fn what_ran_again_and_came_to_nothing_known_is_told_as_from_before() {
+    let rerun = "Failed before, run again since: `cargo test -p wire`";
+    let told = again(SUMMARY, &["run cargo test -p wire => none Compiling wire"], 10_000);
+    assert!(
+        has(&told, rerun) && has(&told, "  | bad crc") && !told.contains("Failing: "),
+        "{told}"
+    );
+    let once_more = again(&told, &[], 10_000);
+    assert_eq!(once_more.matches(rerun).count(), 1, "{once_more}");
+    let passed = again(&told, &["run cargo test -p wire => ok"], 10_000);
+    assert!(!passed.contains("cargo test -p wire`\n"), "{passed}");
+    let failed = again(&told, &["run cargo test -p wire => bad two FAILED"], 10_000);
+    assert!(
+        has(&failed, "Failing: `cargo test -p wire`") && !failed.contains(rerun),
+        "{failed}"
+    );
+    let published = again(SUMMARY, &["run npm publish => none"], 10_000);
+    assert!(
+        has(&published, "Failed before, run again since: `npm publish`"),
+        "{published}"
+    );
+    let published = again(&published, &["run npm publish => ok"], 10_000);
+    assert!(!published.contains("npm publish"), "{published}");
+}
+
+/// The summary with what comes after it: `run COMMAND => STATUS OUTPUT` where STATUS is `ok`, `bad` or `none`, `edit FILE`, `todo ITEM`.
 fn again(summary: &str, after: &[&str], bytes: usize) -> String {
     let text = Text::new(summary, Origin::Summary);
     let mut messages = vec![
@@ -53,7 +79,7 @@ fn again(summary: &str, after: &[&str], bytes: usize) -> String {
         messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
         messages.push(Message::results(vec![ToolResult::new(
             id.as_str(),
-            Some(status == "ok"),
+            (status != "none").then_some(status == "ok"),
             output,
         )]));
     }
