@@ -1,9 +1,11 @@
 //! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
 
+mod closing;
 mod quiet;
 
 use crate::message::ToolResult;
 use crate::testrun::{Check, CheckKind};
+use closing::{closes_well, has_made, is_cut};
 use quiet::{is_open, is_silent, says_it_is_well, shows_error, shows_fault};
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
@@ -26,7 +28,8 @@ pub enum Verdict {
 ///
 /// The status decides wherever it is the status of the check. Where the line ends with another command (`… | tail`),
 /// status 0 says nothing, and the output must tell of success and not of failure. Where no status is recorded, the output of a
-/// test run must mention `test`, say `pass`, `passed` or `success` in whole words, and count no failure.
+/// test run must close as runs of tests do, or mention `test` and say `pass`, `passed` or `success` in whole words, and count no
+/// failure.
 ///
 /// Of a build or a lint it is enough behind status 0 that it shows no error, because these are silent when all is well. Without a
 /// status the same holds where nothing at all was printed; whatever was must say in some words that all is well.
@@ -43,11 +46,18 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
                 return Verdict::Failed;
             }
             let has_fault = || check.kind == CheckKind::Lint && shows_fault(result);
-            let is_well = || is_silent(result) || signs.success || signs.all_well || says_it_is_well(result);
-            success.is_some() || !is_open(result) && !has_fault() && is_well()
+            let is_well = || {
+                is_silent(result)
+                    || signs.success
+                    || signs.all_well
+                    || says_it_is_well(result)
+                    || closes_well(result) == Some(true)
+                    || has_made(check, result)
+            };
+            success.is_some() || !is_open(result) && !is_cut(result) && !has_fault() && is_well()
         }
         Some(_) => signs.success || signs.all_well,
-        None => signs.success && signs.mentions_test,
+        None => closes_well(result).unwrap_or(signs.success && signs.mentions_test),
     };
     match (signs.failure || signs.ended_badly && !signs.success, says_success) {
         (true, _) => Verdict::Failed,

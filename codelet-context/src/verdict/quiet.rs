@@ -7,8 +7,13 @@ use crate::message::ToolResult;
 const FIRST: usize = 256;
 const LAST: usize = 2 * 1024;
 
-/// Whether a line reports an error, in the way that compilers, linters, make and shells do.
+/// Whether a line of an output reports an error.
 pub(super) fn shows_error(result: &ToolResult) -> bool {
+    lines(result).any(is_error)
+}
+
+/// Whether a line reports an error, in the way that compilers, linters, make and shells do.
+pub(super) fn is_error(line: &str) -> bool {
     const ANYWHERE: &[&str] = &[
         ": error",
         " error ",
@@ -32,33 +37,31 @@ pub(super) fn shows_error(result: &ToolResult) -> bool {
         "sh",
         "zsh",
     ];
-    lines(result).any(|line| {
-        let first = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let begins = |with: &&str| {
-            let Some((head, behind)) = first.split_at_checked(with.len()) else {
-                return false;
-            };
-            let is_word = match with.len() {
-                // `error.c` and `sh build.sh` are names that are printed.
-                2..=4 => behind.starts_with(": "),
-                _ => behind.is_empty() || behind.starts_with([' ', ':', '[', '(', ']', '!']),
-            };
-            is_word && head.eq_ignore_ascii_case(with)
+    let first = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let begins = |with: &&str| {
+        let Some((head, behind)) = first.split_at_checked(with.len()) else {
+            return false;
         };
-        let is_none = line
-            .rsplit_once(':')
-            .is_some_and(|(_, value)| matches!(value.trim(), "0" | "(none)" | "none" | "null" | "(empty)"));
-        let is_denied = ["no error ", "0 error ", "without error "]
-            .iter()
-            .any(|no| line.contains(no));
-        let is_ended = |with: &&str| {
-            let behind = line.trim().strip_prefix(with);
-            behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
+        let is_word = match with.len() {
+            // `error.c` and `sh build.sh` are names that are printed.
+            2..=4 => behind.starts_with(": "),
+            _ => behind.is_empty() || behind.starts_with([' ', ':', '[', '(', ']', '!']),
         };
-        let shows =
-            BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || ANYWHERE.iter().any(|sign| line.contains(sign));
-        shows && !is_none && !is_denied
-    })
+        is_word && head.eq_ignore_ascii_case(with)
+    };
+    let is_none = line
+        .rsplit_once(':')
+        .is_some_and(|(_, value)| matches!(value.trim(), "0" | "(none)" | "none" | "null" | "(empty)"));
+    let is_denied = ["no error ", "0 error ", "without error "]
+        .iter()
+        .any(|no| line.contains(no));
+    let is_ended = |with: &&str| {
+        let behind = line.trim().strip_prefix(with);
+        behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
+    };
+    let shows =
+        BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || ANYWHERE.iter().any(|sign| line.contains(sign));
+    shows && !is_none && !is_denied
 }
 
 /// Whether what was run may not have come to its end.
