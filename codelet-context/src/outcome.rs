@@ -630,7 +630,7 @@ mod tests {
     fn an_error_whose_command_ran_again_and_came_to_nothing_known_is_from_before() {
         let rerun = |runs: &[(&str, Option<bool>, &str)]| {
             let talk = runs.iter().fold(Talk::new(), |talk, (line, success, output)| {
-                talk.call(Action::command(*line), json!({}), *success, output)
+                talk.call(Action::command(line), json!({}), *success, output)
             });
             let errors = talk.facts().errors.into_iter();
             errors.map(|error| error.is_rerun).collect::<Vec<_>>()

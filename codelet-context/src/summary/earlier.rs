@@ -103,14 +103,14 @@ impl<'a> Earlier<'a> {
         let is_rerun = line.starts_with(labels::RERUN);
         if is_rerun || line.starts_with(labels::FAILING) || line.starts_with(labels::FAILED) {
             let lines = vec![line];
-            let is_check =
-                !line.starts_with(labels::FAILED) && !(is_rerun && Line::read(command(&lines)).checks.is_empty());
-            if is_check {
-                self.checks.push(lines);
-            } else {
+            let is_other =
+                line.starts_with(labels::FAILED) || is_rerun && Line::read(command(&lines)).checks.is_empty();
+            if is_other {
                 self.commands.push(lines);
+            } else {
+                self.checks.push(lines);
             }
-            return Some(is_check);
+            return Some(!is_other);
         } else if line.starts_with(labels::PINNED) {
             note(&mut self.pins);
         } else if line.starts_with(labels::DECIDED) {

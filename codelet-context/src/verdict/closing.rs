@@ -128,7 +128,7 @@ fn says_so(line: &str) -> bool {
         || line.starts_with("Passed!  - Failed: ") && !line.contains("Passed:     0,") && !counts_failures(line)
 }
 
-/// `ok  	example.com/a	0.3s`, `ok  	example.com/a	(cached)	coverage: 80% of statements`.
+/// `ok   example.com/a 0.3s`, `ok   example.com/a (cached) coverage: 80% of statements`.
 fn is_go(line: &str) -> bool {
     let mut pieces = line.split_whitespace();
     let (ok, _, time) = (pieces.next(), pieces.next(), pieces.next().unwrap_or_default());
