@@ -1,5 +1,7 @@
 //! Price cards: what a model's tokens cost and how its prompt cache works, as dated data.
 
+mod spelling;
+
 use crate::tokens::Tokens;
 use crate::usage::Usage;
 use std::fmt;
@@ -161,19 +163,17 @@ pub fn find(name: &str) -> Option<&'static PriceCard> {
     among(built_in(), name)
 }
 
-/// The same, among these cards.
+/// The same, among these cards. Clouds, gateways and agents spell the names of models in ways of their own
+/// (`us.anthropic.claude-…-v1:0`, `claude-…@20251101`, `anthropic/claude-opus-4.5`, `claude-…[1m]`); all of them are known.
 pub fn among<'a>(cards: &'a [PriceCard], name: &str) -> Option<&'a PriceCard> {
     let exact = |name: &str| cards.iter().find(|card| *card.name == *name);
     let model = |name: &str| {
         let of = |card: &&PriceCard| card.name.rsplit_once('/').is_some_and(|(_, model)| model == name);
         cards.iter().find(of)
     };
-    let found = |name: &str| exact(name).or_else(|| model(name));
-    found(name).or_else(|| found(undated(name)?)).or_else(|| {
-        // A gateway's name holds that of the vendor behind it.
-        let inner = name.split_once('/')?.1;
-        found(inner).or_else(|| found(undated(inner)?))
-    })
+    let spellings = spelling::spellings(name);
+    let mut names = spellings.iter().map(|name| &**name).filter(|name| !name.is_empty());
+    names.find_map(|name| exact(name).or_else(|| model(name)))
 }
 
 /// The card for a model that nobody knows; see [`USUAL`].
@@ -183,18 +183,6 @@ pub fn usual() -> PriceCard {
         .unwrap_or_else(|| PriceCard::flat(USUAL, Rates::default()))
 }
 
-/// A model's name without a date at its end.
-fn undated(name: &str) -> Option<&str> {
-    let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (rest, last) = name.rsplit_once('-')?;
-    if is_number(last, 8) {
-        return Some(rest);
-    }
-    let (rest, month) = rest.rsplit_once('-')?;
-    let (rest, year) = rest.rsplit_once('-')?;
-    (is_number(last, 2) && is_number(month, 2) && is_number(year, 4)).then_some(rest)
-}
-
 /// A line of a file of price cards that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadCard {
@@ -202,6 +190,8 @@ pub struct BadCard {
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,
+    /// The column at which it begins, counted in characters from 1.
+    pub column: usize,
     /// What stands there.
     pub found: String,
     /// What was expected.
@@ -213,10 +203,14 @@ impl fmt::Display for BadCard {
         let BadCard {
             file,
             line,
+            column,
             found,
             expected,
         } = self;
-        write!(f, "{file}, line {line}: {found:?} stands where {expected} was expected")
+        write!(
+            f,
+            "{file}, line {line}, column {column}: {found:?} stands where {expected} was expected"
+        )
     }
 }
 
@@ -229,24 +223,34 @@ impl std::error::Error for BadCard {}
 /// The first line that is no card: an unknown or repeated key, a number that is none, a name that stands twice.
 pub fn parse(text: &str, file: &str) -> Result<Vec<PriceCard>, BadCard> {
     let mut cards: Vec<PriceCard> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
+    // Editors on some systems put a mark of the byte order before everything.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (number, whole) in text.lines().enumerate() {
+        let line = whole.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         let wrong = |(found, expected): (&str, &'static str)| BadCard {
             file: file.to_owned(),
             line: number + 1,
+            column: column(whole, found),
             found: found.chars().take(80).collect(),
             expected,
         };
         let card = card(line).map_err(wrong)?;
         if cards.iter().any(|other| other.name == card.name) {
-            return Err(wrong((&card.name, "a name that no earlier line has")));
+            let name = line.split_whitespace().next().unwrap_or_default();
+            return Err(wrong((name, "a name that no earlier line has")));
         }
         cards.push(card);
     }
     Ok(cards)
+}
+
+/// The column at which a piece of a line begins, in characters from 1.
+fn column(line: &str, piece: &str) -> usize {
+    let at = (piece.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
+    1 + line.char_indices().take_while(|(byte, _)| *byte < at).count()
 }
 
 fn card(line: &str) -> Result<PriceCard, (&str, &'static str)> {
@@ -301,6 +305,9 @@ fn card(line: &str) -> Result<PriceCard, (&str, &'static str)> {
                 ));
             }
         }
+    }
+    if card.lifetime == Lifetime::Hour && write_1h.is_none() {
+        return Err((name, "write-1h=… behind the name, which uses=1h asks for"));
     }
     let input = input.ok_or((name, "input=… behind the name"))?;
     let write = write.unwrap_or(input);
@@ -449,7 +456,7 @@ mod tests {
         let said = |text: &str| parse(text, "my.prices").unwrap_err().to_string();
         assert_eq!(
             said("# mine\n\nm input=1 output=dear"),
-            "my.prices, line 3: \"dear\" stands where US dollars per million tokens, 0 or more was expected"
+            "my.prices, line 3, column 18: \"dear\" stands where US dollars per million tokens, 0 or more was expected"
         );
         for (line, expected) in [
             ("m input=1", "output=… behind the name"),
@@ -466,10 +473,21 @@ mod tests {
             ("m input=1 output=1 lives=0m", "a time such as"),
             ("m input=1 output=1 marks=few", "a number of marks"),
             ("m input=1 output=1 uses=2h", "5m or 1h"),
+            ("m input=1 output=1 uses=1h", "write-1h=… behind the name"),
             ("m input=1 output=1\nm input=2 output=2", "no earlier line"),
         ] {
             assert!(said(line).contains(expected), "{line}: {}", said(line));
         }
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_is_no_part_of_a_name_and_columns_are_counted_in_characters() {
+        let cards = parse("\u{feff}mine input=2 output=8", "f").unwrap();
+        assert_eq!(&*cards[0].name, "mine");
+        let bad = parse("\u{feff}  größer input=2 output=8\n  größer input=1 output=1", "f").unwrap_err();
+        assert_eq!((bad.line, bad.column), (2, 3));
+        let bad = parse("größer input=zwei output=8", "f").unwrap_err();
+        assert_eq!((bad.line, bad.column, &*bad.found), (1, 14, "zwei"));
     }
 
     #[test]

@@ -100,9 +100,7 @@ fn resold<'a>(model: &str, input: &str, mut fields: impl Iterator<Item = &'a str
         cache_write_1h: dollars()?,
     };
     let plain = model.split_once(':').map_or(model, |(plain, _)| plain);
-    // A gateway writes `claude-opus-4.5` where the vendor writes `claude-opus-4-5`.
-    let known = price::find(plain).or_else(|| price::find(&plain.replace('.', "-")));
-    Some(match known {
+    Some(match price::find(plain) {
         Some(card) => card.clone().costing(rates),
         None if plain.starts_with("anthropic/") => price::usual().costing(rates),
         None => PriceCard::flat(model, rates),
