@@ -8,22 +8,24 @@
 //! it did, though not how much was then read.
 
 use crate::cache::{Cache, Rules};
+use crate::policy::Settings;
 use crate::prompt::Prompt;
 use crate::run::Dollars;
 use crate::session::Session;
 use codelet_context::message::{Message, Part};
-use codelet_context::price::{self, Lifetime, PriceCard};
+use codelet_context::price::{self, Lifetime, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use codelet_transcript::Billed;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Predicted and billed input cost of one session, in dollars.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Check {
-    /// Billed requests.
+    /// Billed requests whose price is known.
     pub requests: usize,
+    /// Billed requests of models whose price is not known; they are in no sum.
+    pub unpriced: usize,
     /// What the prompts cost by their bills.
     pub billed: f64,
     /// What the model says, knowing nothing of what no recording tells.
@@ -53,7 +55,17 @@ impl Check {
 struct Asked {
     began: u64,
     billed: Billed,
-    /// The prompt is another one from the head on.
+    /// Which of the models; each has a cache of its own.
+    model: usize,
+    /// The prompt is another one from the head on than the one that this model was sent last.
+    is_anew: bool,
+}
+
+/// A model that was asked, and its price, if that is known.
+struct Model<'a> {
+    name: Option<&'a str>,
+    card: Option<PriceCard>,
+    /// The agent has compacted since it was asked last.
     is_anew: bool,
 }
 
@@ -62,23 +74,33 @@ const CUT: f64 = 0.5;
 /// Fewer tokens than this are not worth calling a loss: a mark stood a few messages earlier than the model has it.
 const NOISE: Tokens = 2_000;
 
-/// Compares. `None` where nothing was billed, where times are missing, or where the price of the model is unknown and
-/// `card` is none either.
-pub fn check(session: &Session, card: Option<&PriceCard>) -> Option<Check> {
+/// Compares. Each request is priced by the model that it names. `None` where nothing was billed, where times are missing,
+/// or where the price of no model is known.
+pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
+    let times = session.times()?;
+    let mut models: Vec<Model<'_>> = Vec::new();
     let mut asked: Vec<Asked> = Vec::new();
-    let mut is_anew = false;
-    for request in &session.requests {
-        is_anew |= request.after_compaction;
-        if let Some(billed) = request.billed {
-            asked.push(Asked {
-                began: request.began?,
-                billed,
-                is_anew: std::mem::take(&mut is_anew),
-            });
+    for (request, began) in session.requests.iter().zip(times) {
+        if request.after_compaction {
+            models.iter_mut().for_each(|model| model.is_anew = true);
         }
+        let Some(billed) = request.billed else { continue };
+        let name = request.model.as_deref();
+        let model = models
+            .iter()
+            .position(|model| model.name == name)
+            .unwrap_or(models.len());
+        if model == models.len() {
+            let (card, is_anew) = (settings.price_of(name).cloned(), request.after_compaction);
+            models.push(Model { name, card, is_anew });
+        }
+        asked.push(Asked {
+            began,
+            billed,
+            model,
+            is_anew: std::mem::take(&mut models[model].is_anew),
+        });
     }
-    let model = session.requests.iter().find_map(|request| request.model.as_deref());
-    let card = model.and_then(price::find).or(card)?;
     let hours = asked.iter().filter(|asked| asked.billed.hour > 0).count();
     // The lifetime is a setting of the agent, so the session has one.
     let lifetime = if hours * 2 > asked.len() {
@@ -86,16 +108,27 @@ pub fn check(session: &Session, card: Option<&PriceCard>) -> Option<Check> {
     } else {
         Lifetime::FiveMinutes
     };
-    let card = card.clone().living(lifetime);
+    // What no card knows is played by the usual rules, so that the others find the cache as it was; it costs nothing here.
+    let unknown = || PriceCard {
+        rates: Rates::default(),
+        ..price::usual()
+    };
+    let is_priced: Vec<bool> = models.iter().map(|model| model.card.is_some()).collect();
+    let cards: Vec<PriceCard> = models
+        .into_iter()
+        .map(|model| model.card.unwrap_or_else(unknown).living(lifetime))
+        .collect();
     let billed = asked
         .iter()
-        .map(|asked| cost(&card, asked.billed.usage, Some(asked.billed.hour)));
-    let events = Events::of(&asked, card.expires_after());
+        .map(|asked| cost(&cards[asked.model], asked.billed.usage, Some(asked.billed.hour)));
+    let events = Events::of(&asked, &cards);
+    let requests = asked.iter().filter(|asked| is_priced[asked.model]).count();
     Some(Check {
-        requests: asked.len(),
+        requests,
+        unpriced: asked.len() - requests,
         billed: billed.sum(),
-        blind: predict(&asked, &card, None),
-        told: predict(&asked, &card, Some(&events)),
+        blind: predict(&asked, &cards, None),
+        told: predict(&asked, &cards, Some(&events)),
         warm_heads: events.warm.iter().filter(|warm| **warm).count(),
         lost: events.lost.iter().filter(|lost| **lost).count(),
     })
@@ -121,8 +154,9 @@ struct Events {
 }
 
 impl Events {
-    fn of(asked: &[Asked], lives: Duration) -> Self {
-        let lives = u64::try_from(lives.as_millis()).unwrap_or(u64::MAX);
+    fn of(asked: &[Asked], cards: &[PriceCard]) -> Self {
+        let lives = |model: usize| u64::try_from(cards[model].expires_after().as_millis()).unwrap_or(u64::MAX);
+        let mut last: Vec<Option<usize>> = vec![None; cards.len()];
         let mut events = Events {
             head: 0,
             warm: vec![false; asked.len()],
@@ -131,9 +165,11 @@ impl Events {
         let mut heads: Vec<Tokens> = Vec::new();
         for (index, now) in asked.iter().enumerate() {
             let read = now.billed.usage.cache_read;
-            let before = index.checked_sub(1).map(|before| &asked[before]);
-            let is_cold = before.is_none_or(|before| now.began.saturating_sub(before.began) > lives);
-            let left = before.map_or(0, |before| before.billed.usage.prompt() - before.billed.usage.fresh);
+            let before = last[now.model].replace(index).map(|before| &asked[before]);
+            let is_cold = before.is_none_or(|before| now.began.saturating_sub(before.began) > lives(now.model));
+            let left = before.map_or(0, |before| {
+                before.billed.usage.prompt().saturating_sub(before.billed.usage.fresh)
+            });
             if is_cold {
                 events.warm[index] = read > 0;
             } else if !now.is_anew {
@@ -151,27 +187,30 @@ impl Events {
 }
 
 /// What the prompts cost by the model, in dollars.
-fn predict(asked: &[Asked], card: &PriceCard, events: Option<&Events>) -> f64 {
+fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64 {
     let smallest = asked.iter().map(|asked| asked.billed.usage.prompt()).min().unwrap_or(0);
     // Without a sign of how large the head is, half of the smallest prompt: what is left after a compaction is that.
     let head = events.map_or(smallest / 2, |events| events.head).min(smallest);
-    let rules = Rules {
+    let rules = |model: usize| Rules {
         // The vendor caches less at a time than any agent's head weighs.
-        minimum: card.minimum.min(head),
-        ..Rules::of(card)
+        minimum: cards[model].minimum.min(head),
+        ..Rules::of(&cards[model])
     };
-    let mut cache = Cache::new(rules);
+    // Each model's cache, and how many places are still those of the last request that it had: the head always is.
+    let mut caches: Vec<(Cache, usize)> = (0..cards.len()).map(|model| (Cache::new(rules(model)), 1)).collect();
     let mut prompt = Prompt::new(head);
     let mut messages: Vec<Arc<Message>> = Vec::new();
     let mut sizes: Vec<Tokens> = Vec::new();
     let mut sum = 0.0;
     for (number, now) in asked.iter().enumerate() {
+        let model = now.model;
+        let cache = &mut caches[model].0;
         let warm = events.is_some_and(|events| events.warm[number]);
         if warm {
             // Another session has used the head a moment ago.
             cache.send(&Prompt::new(head), &[1], 1, now.began);
         } else if events.is_some() && cache.is_cold(now.began) {
-            cache = Cache::new(rules);
+            *cache = Cache::new(rules(model));
         }
         let is_lost = events.is_some_and(|events| events.lost[number]);
         let whole = now.billed.usage.prompt();
@@ -191,8 +230,11 @@ fn predict(asked: &[Asked], card: &PriceCard, events: Option<&Events>) -> f64 {
         let grown = room - total;
         let change = prompt.update(&messages, known, |_: &Part| grown);
         let places = prompt.places_before(change.kept);
-        let bill = cache.send(&prompt, &[1, prompt.len(), places], places, now.began);
-        sum += cost(card, bill.usage, None);
+        caches.iter_mut().for_each(|(_, same)| *same = places.min(*same));
+        let (cache, same) = &mut caches[model];
+        let bill = cache.send(&prompt, &[1, prompt.len(), places], *same, now.began);
+        *same = prompt.len();
+        sum += cost(&cards[model], bill.usage, None);
     }
     sum
 }

@@ -32,9 +32,13 @@ pub fn sums(sums: &Sums) -> String {
     )
 }
 
-/// A value that holds a comma or a quote is quoted. What a spreadsheet would take for a formula is not one.
+/// A value that holds a comma or a quote is quoted. What a spreadsheet would take for a formula is not one. Long ones are cut.
 pub fn field(value: &str) -> String {
-    let value = html::clip(value, html::LONGEST);
+    whole(&html::clip(value, html::LONGEST))
+}
+
+/// The same, however long: the name of a file is of no use in parts.
+pub fn whole(value: &str) -> String {
     let value: String = value
         .chars()
         .map(|c| if html::is_harmful(c) { '\u{fffd}' } else { c })

@@ -32,11 +32,19 @@ pub fn sums(sums: &Sums) -> Value {
 /// The totals of a policy.
 pub fn total(total: &Total) -> Value {
     let mut value = sums(&total.sums);
+    value["sessions"] = total.sessions.into();
+    value["refused"] = total.refused.into();
+    value["compared"] = total.compared.into();
     value["policy"] = total.policy.name().into();
     value["ratio"] = json!(total.ratio);
     value["interval"] = json!(total.interval.map(|(low, high)| [low, high]));
     value["p95"] = json!(total.worst);
     value
+}
+
+/// The request at which a run ended early, counted from 1.
+fn refused_at(sums: &Sums) -> Option<u64> {
+    (sums.overflows > 0).then_some(sums.steps + 1)
 }
 
 /// A session under all policies.
@@ -47,21 +55,26 @@ pub fn played(session: &Played) -> Value {
         .map(|(policy, of)| {
             let mut value = sums(of);
             value["ratio"] = json!(session.ratio(*policy));
+            value["refused_at"] = json!(refused_at(of));
             (policy.name().to_owned(), value)
         })
         .collect();
     let check = session.check.map(|check| {
         json!({
-            "requests": check.requests, "billed": check.billed, "blind": check.blind, "told": check.told,
+            "requests": check.requests, "unpriced": check.unpriced, "billed": check.billed, "blind": check.blind, "told": check.told,
             "warm_heads": check.warm_heads, "lost": check.lost,
         })
     });
     json!({
         "name": session.name,
+        "file": session.file,
         "source": session.source,
         "requests": session.requests,
         "timed": session.is_timed,
+        "untimed": session.untimed,
         "calibrated": session.is_calibrated,
+        "false_bills": session.false_bills,
+        "unknown_models": session.unknown,
         "policies": policies,
         "check": check,
     })
@@ -74,6 +87,7 @@ pub fn checked(checked: &Checked) -> Value {
         "sessions": checked.sessions,
         "without": checked.without,
         "requests": checked.requests,
+        "unpriced": checked.unpriced,
         "blind": errors(checked.blind),
         "told": errors(checked.told),
         "warm_heads": checked.warm_heads,
@@ -86,6 +100,7 @@ pub fn run(run: &Run) -> Value {
     json!({
         "policy": run.policy.name(),
         "sums": sums(&run.sums()),
+        "refused": run.refused.map(|refused| json!({ "request": refused.step + 1, "tokens": refused.tokens })),
         "steps": run.steps.iter().map(step).collect::<Vec<_>>(),
     })
 }
@@ -113,7 +128,6 @@ fn step(step: &Step) -> Value {
         },
         "broken": step.broken.map(|broken| json!({ "cause": broken.cause.name(), "lost": broken.lost })),
         "edit": step.edit.map(|edit| json!({ "reason": edit.reason, "before": edit.before, "after": edit.after })),
-        "overflow": step.is_overflow,
         "referred": step.referred,
         "shown": step.shown,
     })

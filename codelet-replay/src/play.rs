@@ -5,7 +5,7 @@ use crate::editor::{Editor, Moment};
 use crate::policy::{Policy, Settings};
 use crate::prompt::{Change, Prompt};
 use crate::reference::References;
-use crate::run::{Broken, Cause, Dollars, Edited, Run, Step};
+use crate::run::{Broken, Cause, Dollars, Edited, Refused, Run, Step};
 use crate::session::Session;
 use codelet_context::conversation::Report;
 use codelet_context::message::{Message, Part, Role};
@@ -19,7 +19,8 @@ const CALL: Tokens = 80;
 /// For so many requests what was read again is in the window, so that it is not read once more.
 const STAYS: usize = 10;
 
-/// Plays a session. Without times in the recording, the cache stays warm.
+/// Plays a session, up to the first request that the window does not hold, whatever is done. Where most requests have no
+/// time in the recording, the cache stays warm; see [`Session::times`].
 pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
     let weigh = |part: &Part| session.weigh(part);
     let mut editor = policy.editor(session, settings);
@@ -28,11 +29,13 @@ pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
     let mut memory = Memory::new(&session.references);
     let mut steps = Vec::with_capacity(session.requests.len());
     let (mut said, mut now, mut left, mut sent) = (0, 0, 0, 0);
+    let times = session.times();
+    let mut refused = None;
     for (number, request) in session.requests.iter().enumerate() {
         for message in &session.messages[said..request.reply.start] {
             editor.append(message);
         }
-        now = request.began.unwrap_or(now).max(now);
+        now = times.as_ref().map_or(0, |times| times[number]).max(now);
 
         let mut bring = |editor: &dyn Editor, prompt: &mut Prompt| {
             let change = prompt.update(editor.shown(), editor.same(), weigh);
@@ -56,6 +59,14 @@ pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
             edit = edited("full", &moment, &prompt, true).or(edit);
         }
 
+        if prompt.tokens() > settings.window {
+            // A provider refuses it and bills nothing, and a session cannot go on from there.
+            refused = Some(Refused {
+                step: number,
+                tokens: prompt.tokens(),
+            });
+            break;
+        }
         editor.sending(moment.is_cold);
         let places = prompt.places_before(same);
         let marks = marks(&prompt, editor.edge(), same);
@@ -78,7 +89,6 @@ pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
             dollars: Dollars::of(&settings.card, bill.usage),
             broken: (lost > 0).then_some(Broken { cause, lost }),
             edit,
-            is_overflow: prompt.tokens() > settings.limit(),
             refetch: look.refetch,
             referred: look.referred,
             shown: look.shown,
@@ -94,7 +104,7 @@ pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
             },
         );
     }
-    Run { policy, steps }
+    Run { policy, steps, refused }
 }
 
 fn edited(reason: &'static str, moment: &Moment, prompt: &Prompt, is_change: bool) -> Option<Edited> {

@@ -6,7 +6,7 @@ use crate::mask::{Mask, Rule};
 use crate::session::Session;
 use crate::seven::Seven;
 use codelet_context::economics::Preset;
-use codelet_context::price::PriceCard;
+use codelet_context::price::{self, PriceCard};
 use codelet_context::tokens::Tokens;
 
 /// A way of editing a conversation. Every one of them compacts with the engine, without a model, when a request would not
@@ -114,6 +114,8 @@ pub struct Settings {
     pub card: PriceCard,
     /// The probability that something that is referred to and not shown is read again, 0 to 1.
     pub refetch: f64,
+    /// Price cards of the user's, by which bills are priced before the built-in ones are asked.
+    pub own: Vec<PriceCard>,
 }
 
 impl Settings {
@@ -125,7 +127,15 @@ impl Settings {
             reserved: (window * 8 / 100).min(16_000),
             card,
             refetch: 0.5,
+            own: Vec::new(),
         }
+    }
+
+    /// What a model's tokens were billed at: by the user's own cards, or by the built-in ones. Where neither knows it, by
+    /// `card` if that is one of the user's own; an unknown model is never taken for another one.
+    pub fn price_of(&self, model: Option<&str>) -> Option<&PriceCard> {
+        let named = model.and_then(|model| price::among(&self.own, model).or_else(|| price::find(model)));
+        named.or_else(|| (!self.own.is_empty()).then_some(&self.card))
     }
 
     /// The most that a request may be, in tokens.

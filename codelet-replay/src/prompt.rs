@@ -21,7 +21,9 @@ impl Occupancy {
 
     /// All of them.
     pub fn total(&self) -> Tokens {
-        self.fixed + self.kinds.iter().sum::<Tokens>()
+        self.kinds
+            .iter()
+            .fold(self.fixed, |sum, tokens| sum.saturating_add(*tokens))
     }
 
     /// The same shares of so many tokens. What is lost by rounding is counted to the largest.

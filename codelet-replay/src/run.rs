@@ -132,8 +132,6 @@ pub struct Step {
     pub broken: Option<Broken>,
     /// The conversation was edited before this request; the last edit where there were several.
     pub edit: Option<Edited>,
-    /// The request did not fit into the window, whatever was done.
-    pub is_overflow: bool,
     /// What reading again would cost that the reply refers to and the request did not show, in dollars, times the
     /// probability of it.
     pub refetch: f64,
@@ -143,6 +141,15 @@ pub struct Step {
     pub shown: u32,
 }
 
+/// A request that the window does not hold. A provider refuses it and bills nothing, and the run ends there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// Which request, counted from 0.
+    pub step: usize,
+    /// Its size, in tokens.
+    pub tokens: Tokens,
+}
+
 /// A session played under a policy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
@@ -150,6 +157,8 @@ pub struct Run {
     pub policy: Policy,
     /// Its requests, in order.
     pub steps: Vec<Step>,
+    /// The request that did not fit, and behind which there are no more.
+    pub refused: Option<Refused>,
 }
 
 /// The sums of a run.
@@ -171,7 +180,7 @@ pub struct Sums {
     pub unplanned: u64,
     /// Edits.
     pub edits: u64,
-    /// Requests that did not fit.
+    /// Runs that ended early, at a request that did not fit.
     pub overflows: u64,
     /// The fullest request, in tokens.
     pub peak: Tokens,
@@ -208,7 +217,7 @@ impl Sums {
     /// Both together.
     pub fn plus(self, other: &Sums) -> Sums {
         Sums {
-            steps: self.steps + other.steps,
+            steps: self.steps.saturating_add(other.steps),
             usage: self.usage.plus(other.usage),
             dollars: self.dollars + other.dollars,
             refetch: self.refetch + other.refetch,
@@ -218,8 +227,8 @@ impl Sums {
             edits: self.edits + other.edits,
             overflows: self.overflows + other.overflows,
             peak: self.peak.max(other.peak),
-            referred: self.referred + other.referred,
-            shown: self.shown + other.shown,
+            referred: self.referred.saturating_add(other.referred),
+            shown: self.shown.saturating_add(other.shown),
         }
     }
 }
@@ -231,7 +240,10 @@ fn share(part: u64, whole: u64) -> f64 {
 impl Run {
     /// The sums over all steps.
     pub fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
+        let mut sums = Sums {
+            overflows: u64::from(self.refused.is_some()),
+            ..Sums::default()
+        };
         for step in &self.steps {
             sums.steps += 1;
             sums.usage = sums.usage.plus(step.usage);
@@ -244,7 +256,6 @@ impl Run {
                 None => {}
             }
             sums.edits += u64::from(step.edit.is_some());
-            sums.overflows += u64::from(step.is_overflow);
             sums.peak = sums.peak.max(step.usage.prompt());
             sums.referred += u64::from(step.referred);
             sums.shown += u64::from(step.shown);

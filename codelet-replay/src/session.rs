@@ -16,6 +16,11 @@ pub const USUAL_RATIO: f64 = 1.35;
 pub const USUAL_FIXED: Tokens = 12_000;
 /// A ratio outside of this tells of something that was sent and not recorded, and not of how text is counted.
 const PLAUSIBLE: (f64, f64) = (0.6, 2.5);
+/// So many tokens may stand in a request beside what was recorded. A bill of more than this and a token for each recorded
+/// byte is a false report: no text has more tokens than bytes, and no agent's tools and head weigh as much as a window.
+const MOST_UNRECORDED: Tokens = 1_000_000;
+/// Bytes of a token, as estimates take it.
+const BYTES: Tokens = 4;
 
 /// One request of a recording.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,6 +54,8 @@ pub struct Session {
     pub ratio: f64,
     /// Whether `fixed` and `ratio` come from bills of this session.
     pub is_calibrated: bool,
+    /// Bills that were ignored, since more tokens were billed than there can have been.
+    pub false_bills: usize,
     pub(crate) references: References,
 }
 
@@ -102,6 +109,10 @@ impl Session {
                 Some(last) => {
                     last.reply.end = place + 1;
                     if let Some(note) = note {
+                        // The bill's model goes with it: another one may have begun the reply.
+                        if note.billed.is_some() || last.model.is_none() {
+                            last.model = note.model.or(last.model.take());
+                        }
                         last.billed = note.billed.or(last.billed);
                     }
                 }
@@ -126,12 +137,14 @@ impl Session {
             fixed: USUAL_FIXED,
             ratio: USUAL_RATIO,
             is_calibrated: false,
+            false_bills: 0,
             references: References::default(),
         }
     }
 
     /// What the bills tell of it, and what its replies refer to.
     fn ready(mut self) -> Self {
+        self.ignore_false_bills();
         self.calibrate();
         self.references = References::of(&self);
         self
@@ -152,9 +165,63 @@ impl Session {
         (tokens as f64 / self.ratio).round() as Tokens
     }
 
-    /// Whether every request has a time.
+    /// Whether the requests have times to play the cache by; see [`Session::times`].
     pub fn is_timed(&self) -> bool {
-        !self.requests.is_empty() && self.requests.iter().all(|request| request.began.is_some())
+        let timed = self.requests.len() - self.untimed();
+        timed * 2 > self.requests.len()
+    }
+
+    /// How many requests have no time.
+    pub fn untimed(&self) -> usize {
+        self.requests.iter().filter(|request| request.began.is_none()).count()
+    }
+
+    /// When each request was made, in milliseconds since 1970-01-01 UTC, where most of them say so. One that does not is
+    /// taken to have followed the one before it at once, so that a pause stays as long as it was; at the beginning, to
+    /// have been made with the first that says so.
+    pub fn times(&self) -> Option<Vec<u64>> {
+        if !self.is_timed() {
+            return None;
+        }
+        let mut now = self.requests.iter().find_map(|request| request.began)?;
+        let times = self.requests.iter().map(|request| {
+            now = request.began.unwrap_or(now);
+            now
+        });
+        Some(times.collect())
+    }
+
+    /// The models that were asked, by their names in the recording, with how many requests each had; the one that had
+    /// most first, and of equals the earlier. What stands in brackets (`<synthetic>`) is no model.
+    pub fn models(&self) -> Vec<(&str, usize)> {
+        let mut models: Vec<(&str, usize)> = Vec::new();
+        let named = self.requests.iter().filter_map(|request| request.model.as_deref());
+        for name in named.filter(|name| !name.is_empty() && !name.starts_with('<')) {
+            match models.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += 1,
+                None => models.push((name, 1)),
+            }
+        }
+        models.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        models
+    }
+
+    /// Forgets bills that cannot be true, so that one of them does not make all sizes and sums worthless.
+    fn ignore_false_bills(&mut self) {
+        let (mut known, mut estimate): (usize, Tokens) = (0, 0);
+        for request in &mut self.requests {
+            estimate = estimate.saturating_add(estimates(&self.messages[known..request.reply.start]));
+            known = request.reply.start;
+            let most = estimate.saturating_mul(BYTES).saturating_add(MOST_UNRECORDED);
+            let reply = estimates(&self.messages[request.reply.clone()]);
+            let longest = reply.saturating_mul(BYTES).saturating_add(MOST_UNRECORDED);
+            let is_false = |billed: &Billed| billed.usage.prompt() > most || billed.usage.output > longest;
+            if request.billed.as_ref().is_some_and(is_false) {
+                request.billed = None;
+                request.reply_tokens = None;
+                self.false_bills += 1;
+            }
+        }
     }
 
     /// Learns from the bills what an estimate is worth, and what stands in each request beside the messages.

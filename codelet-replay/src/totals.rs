@@ -13,14 +13,22 @@ use std::collections::BTreeMap;
 pub struct Played {
     /// What it is called.
     pub name: String,
+    /// The file that it was read from, as it was named; empty where there is none.
+    pub file: String,
     /// The agent or the collection that it comes from.
     pub source: String,
     /// Requests in it.
     pub requests: usize,
-    /// Every request has a time. Where not, the cache was taken to stay warm.
+    /// Most requests have a time. Where not, the cache was taken to stay warm.
     pub is_timed: bool,
+    /// Requests without a time.
+    pub untimed: usize,
     /// What its texts weigh was learned from its bills.
     pub is_calibrated: bool,
+    /// Bills that were ignored, since they cannot be true.
+    pub false_bills: usize,
+    /// Models that it names and whose price is not known.
+    pub unknown: Vec<String>,
     /// The sums under each policy, in the order in which they were asked for.
     pub sums: Vec<(Policy, Sums)>,
     /// The cache model against what was billed, where that was recorded.
@@ -35,21 +43,28 @@ impl Played {
             .map(|&policy| (policy, play(session, policy, settings).sums()));
         Played {
             name: session.name.clone(),
+            file: String::new(),
             source,
             requests: session.requests.len(),
             is_timed: session.is_timed(),
+            untimed: session.untimed(),
             is_calibrated: session.is_calibrated,
+            false_bills: session.false_bills,
+            unknown: unknown(session, settings),
             sums: sums.collect(),
-            check: crate::check::check(session, Some(&settings.card)),
+            check: crate::check::check(session, settings),
         }
     }
 
-    /// What it cost under a policy, with what reading again would, in dollars.
+    /// The sums under a policy, unless the session ended early under it.
+    pub fn whole(&self, policy: Policy) -> Option<&Sums> {
+        let mut all = self.sums.iter().filter(|(_, sums)| sums.overflows == 0);
+        all.find(|(of, _)| *of == policy).map(|(_, sums)| sums)
+    }
+
+    /// What it cost under a policy, with what reading again would, in dollars; none where it ended early.
     pub fn cost(&self, policy: Policy) -> Option<f64> {
-        self.sums
-            .iter()
-            .find(|(of, _)| *of == policy)
-            .map(|(_, sums)| sums.cost())
+        self.whole(policy).map(Sums::cost)
     }
 
     /// What it cost under a policy as a share of what it cost under [`Policy::Never`]; none where that was nothing.
@@ -59,13 +74,26 @@ impl Played {
     }
 }
 
-/// All sessions under one policy.
+/// The models that a session names and whose price nobody knows.
+pub fn unknown(session: &Session, settings: &Settings) -> Vec<String> {
+    let models = session.models().into_iter().map(|(name, _)| name);
+    let unknown = models.filter(|name| settings.price_of(Some(name)).is_none());
+    unknown.map(str::to_owned).collect()
+}
+
+/// All sessions under one policy. One that ended early, at a request that did not fit, is in none of the figures.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Total {
     /// The policy.
     pub policy: Policy,
     /// The sums.
     pub sums: Sums,
+    /// The sessions that were played to their end.
+    pub sessions: usize,
+    /// Those that were not.
+    pub refused: usize,
+    /// The sessions that were played to their end under [`Policy::Never`] as well, which the share is of.
+    pub compared: usize,
     /// What all of it cost as a share of what it cost under [`Policy::Never`]; none where that was nothing.
     pub ratio: Option<f64>,
     /// The 95 % interval of it, by drawing sessions.
@@ -82,11 +110,16 @@ pub fn totals<'a>(played: impl IntoIterator<Item = &'a Played> + Clone) -> Vec<T
     };
     let total = |policy: Policy| {
         let mut sums = Sums::default();
+        let (mut sessions, mut refused) = (0, 0);
         let mut pairs = Vec::new();
         let mut ratios = Vec::new();
         for session in played.clone() {
-            if let Some((_, of)) = session.sums.iter().find(|(of, _)| *of == policy) {
-                sums = sums.plus(of);
+            match session.whole(policy) {
+                Some(of) => {
+                    sums = sums.plus(of);
+                    sessions += 1;
+                }
+                None => refused += usize::from(session.sums.iter().any(|(of, _)| *of == policy)),
             }
             pairs.extend(session.cost(policy).zip(session.cost(Policy::Never)));
             ratios.extend(session.ratio(policy));
@@ -95,6 +128,9 @@ pub fn totals<'a>(played: impl IntoIterator<Item = &'a Played> + Clone) -> Vec<T
         Total {
             policy,
             sums,
+            sessions,
+            refused,
+            compared: pairs.len(),
             ratio: (never > 0.0).then(|| cost / never),
             interval: ratio_interval(&pairs),
             worst: quantile(&ratios, 0.95),
@@ -123,8 +159,10 @@ pub struct Checked {
     pub sessions: usize,
     /// Sessions without.
     pub without: usize,
-    /// Billed requests.
+    /// Billed requests whose price is known.
     pub requests: usize,
+    /// Billed requests whose price is not.
+    pub unpriced: usize,
     /// Median and 90th percentile of the sessions' errors, knowing nothing of what no recording tells.
     pub blind: (f64, f64),
     /// The same, told when it happened.
@@ -148,6 +186,7 @@ pub fn checked(played: &[Played]) -> Option<Checked> {
         requests: checks.iter().map(|check| check.requests).sum(),
         blind: both(Check::blind_error)?,
         told: both(Check::told_error)?,
+        unpriced: checks.iter().map(|check| check.unpriced).sum(),
         warm_heads: checks.iter().map(|check| check.warm_heads).sum(),
         lost: checks.iter().map(|check| check.lost).sum(),
     })

@@ -267,7 +267,7 @@ fn the_check_predicts_what_a_faithful_vendor_bills() {
         (400, 0, 21_300),
         (410, 21_300, 10),
     ];
-    let check = check(&Session::new("s", billed(&bills)), None).unwrap();
+    let check = check(&Session::new("s", billed(&bills)), &settings()).unwrap();
     assert_eq!((check.requests, check.warm_heads, check.lost), (5, 0, 0));
     assert!(check.blind_error().abs() < 1e-9, "{check:?}");
     assert!(check.told_error().abs() < 1e-9, "{check:?}");
@@ -282,7 +282,7 @@ fn the_check_is_not_told_how_much_was_read_and_says_what_no_recording_tells() {
         (20, 8_000, 13_000),
         (30, 21_000, 10),
     ];
-    let check = check(&Session::new("s", billed(&bills)), None).unwrap();
+    let check = check(&Session::new("s", billed(&bills)), &settings()).unwrap();
     assert_eq!((check.warm_heads, check.lost), (1, 1));
     assert!(check.told_error().abs() < 1e-9, "{check:?}");
     assert!(check.blind_error().abs() > 0.05, "{check:?}");
@@ -291,7 +291,7 @@ fn the_check_is_not_told_how_much_was_read_and_says_what_no_recording_tells() {
 #[test]
 fn a_session_without_bills_is_not_checked() {
     let session = Session::new("s", reading(&[(400, "a.rs")]));
-    assert_eq!(check(&session, Some(&price::usual())), None);
+    assert_eq!(check(&session, &settings()), None);
 }
 
 fn cards() -> impl Strategy<Value = PriceCard> {
@@ -315,11 +315,17 @@ proptest! {
         let settings = Settings::new(window, card);
         for &policy in Policy::ALL {
             let run = play(&session, policy, &settings);
-            prop_assert_eq!(run.steps.len(), session.requests.len());
+            match run.refused {
+                None => prop_assert_eq!(run.steps.len(), session.requests.len()),
+                Some(refused) => {
+                    prop_assert_eq!(run.steps.len(), refused.step);
+                    prop_assert!(refused.tokens > window);
+                }
+            }
             for step in &run.steps {
                 prop_assert_eq!(step.usage.prompt(), step.occupancy.total());
                 prop_assert!(step.shown <= step.referred);
-                prop_assert!(step.is_overflow == (step.usage.prompt() > settings.limit()));
+                prop_assert!(step.usage.prompt() <= window);
                 let hour = settings.card.lifetime == price::Lifetime::Hour;
                 let cost = settings.card.cost(step.usage, if hour { step.usage.cache_write } else { 0 });
                 prop_assert!((step.dollars.total() - cost).abs() < 1e-9);

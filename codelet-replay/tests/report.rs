@@ -147,7 +147,7 @@ fn a_page_is_bounded_however_long_the_session() {
         short.len()
     );
     assert!(page.contains("6,001 requests in 240 columns"));
-    assert!(page.contains("Files of requests hold the first 5,000."));
+    assert!(page.contains("requests-faithful.csv holds the first 5,000 of 6,001"));
 }
 
 #[test]

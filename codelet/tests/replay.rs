@@ -279,3 +279,208 @@ fn what_is_typed_wrong_is_refused_with_what_was_expected() {
         refused(&run(&all), &[words]);
     }
 }
+
+#[test]
+fn files_of_the_same_name_are_told_apart() {
+    let folder = folder("replay_same_name");
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(folder.join(name)).unwrap();
+        file(&folder.join(name), "session.jsonl", session(4));
+    }
+    let path = folder.to_str().unwrap();
+    let output = run(&["replay", path, "--policy", "mask-10"]);
+    let told = stdout(&output);
+    assert!(
+        told.contains("a/session.jsonl") && told.contains("b/session.jsonl"),
+        "{told}"
+    );
+    let output = run(&["replay", path, "--policy", "never", "--csv"]);
+    let files: Vec<&str> = stdout(&output)
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').next().unwrap())
+        .collect();
+    let of = |name: &str| folder.join(name).join("session.jsonl").display().to_string();
+    assert_eq!(files, [of("a"), of("b")]);
+    let found = replayed(&["--policy", "never"], &folder);
+    assert_eq!(
+        (&found["sessions"][1]["file"], &found["sessions"][1]["name"]),
+        (&of("b").into(), &"session".into())
+    );
+    let (a, b) = (of("a"), of("b"));
+    let output = run(&["report", &b, &a, "--policy", "never"]);
+    assert!(stdout(&output).contains("<h1><bdi>b/session.jsonl</bdi></h1>"));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_folder_holds_is_played_skipped_with_its_own_name_or_counted() {
+    use std::os::unix::fs::symlink;
+    let folder = folder("replay_folders");
+    file(&folder, "a.JSON", request_text(3));
+    file(&folder, "b.ndjson", session(3));
+    file(&folder, "notes.txt", "not looked at");
+    let elsewhere = common::folder("replay_folders_elsewhere");
+    let outside = file(&elsewhere, "outside.jsonl", session(2));
+    symlink(&outside, folder.join("link.jsonl")).unwrap();
+    symlink(folder.join("b.ndjson"), folder.join("same.jsonl")).unwrap();
+    symlink("nowhere.json", folder.join("gone.json")).unwrap();
+    symlink(&folder, folder.join("circle")).unwrap();
+    let deep = (0..18).fold(folder.clone(), |path, _| path.join("x"));
+    std::fs::create_dir_all(&deep).unwrap();
+    file(&deep, "deep.json", request_text(2));
+
+    let found = replayed(&["--policy", "never"], &folder);
+    let names: Vec<&str> = found["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["a", "b", "link"]);
+    let passed = &found["passed_over"];
+    for (what, number) in [
+        ("other_files", 1),
+        ("links_to_folders", 1),
+        ("links_to_played_files", 1),
+        ("too_deep", 1),
+    ] {
+        assert_eq!(passed[what], number, "{passed}");
+    }
+    let skipped = found["skipped"].as_array().unwrap();
+    assert!(
+        skipped.len() == 1 && skipped[0].as_str().unwrap().contains("gone.json"),
+        "{skipped:?}"
+    );
+    let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
+    assert!(stdout(&output).contains("passed over in folders: 1 file of other kinds, 1 link to a folder"));
+
+    // A folder that cannot be read is skipped by its own name; whoever may read everything has none.
+    let shut = folder.join("shut");
+    std::fs::create_dir_all(&shut).unwrap();
+    let allow = |mode| std::fs::set_permissions(&shut, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    allow(0o000);
+    let is_shut = std::fs::read_dir(&shut).is_err();
+    let found = replayed(&["--policy", "never"], &folder);
+    allow(0o755);
+    let told = found["skipped"].to_string();
+    assert!(!is_shut || told.contains("shut"), "{told}");
+    assert_eq!(found["sessions"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_lifetime_that_a_card_of_ones_own_does_not_sell_is_refused_with_words_that_help() {
+    let folder = sessions("replay_own_ttl");
+    let path = folder.to_str().unwrap();
+    let card = |name: &str, text: &str| file(&folder, name, text);
+    let five = card("five.prices", "m input=3 output=15 read=0.3 write=3.75 marks=4\n");
+    refused(
+        &run(&["replay", path, "--prices", &five, "--ttl", "1h"]),
+        &["sells no cache of that lifetime", "5 min", "write-1h="],
+    );
+    let half = card(
+        "half.prices",
+        "m input=3 output=15 write=4 write-1h=6 lives=30m marks=4\n",
+    );
+    refused(
+        &run(&["replay", path, "--prices", &half, "--ttl", "5m"]),
+        &["30 min", "lives=5m"],
+    );
+    let found = replayed(&["--policy", "never", "--prices", &half, "--ttl", "1h"], &folder);
+    assert_eq!(found["settings"]["card"]["lives_seconds"], 3_600);
+    let found = replayed(&["--policy", "never", "--prices", &five, "--ttl", "5m"], &folder);
+    assert_eq!(found["settings"]["card"]["lives_seconds"], 300);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_of_prices_is_a_sentence() {
+    let folder = folder("replay_price_files");
+    let recorded = file(&folder, "a.json", request_text(3));
+    let prices = |name: &str, text: &str| file(&folder, name, text);
+    let said = |card: &str, words: &[&str]| refused(&run(&["replay", &recorded, "--prices", card]), words);
+    said(
+        folder.to_str().unwrap(),
+        &["is a folder, expected a file of price cards"],
+    );
+    said(
+        &prices("empty.prices", "# nothing\n"),
+        &["empty.prices", "holds no price card, expected a line such as"],
+    );
+    said(
+        &prices("bad.prices", "m input=3 output=x\n"),
+        &["bad.prices, line 1, column 18", "US dollars"],
+    );
+    let marked = prices("bom.prices", "\u{feff}mine input=3 output=15\n");
+    said(&format!("{marked}#other"), &["holds no card of the name other"]);
+    ended(
+        &run(&[
+            "replay",
+            &recorded,
+            "--policy",
+            "never",
+            "--prices",
+            &format!("{marked}#mine"),
+        ]),
+        0,
+    );
+}
+
+#[test]
+fn a_request_that_does_not_fit_ends_the_run_and_leaves_no_share() {
+    let folder = folder("replay_refused");
+    file(&folder, "a.json", request_text(3));
+    file(&folder, "b.jsonl", session(8));
+    // The bills of the second say that its head alone is larger than the window.
+    let found = replayed(&["--policy", "mask-10", "--window", "16k"], &folder);
+    let total = &found["totals"][1];
+    assert_eq!(
+        (&total["sessions"], &total["refused"]),
+        (&1.into(), &1.into()),
+        "{total}"
+    );
+    let policy = &found["sessions"][1]["policies"]["mask-10"];
+    assert_eq!((&policy["refused_at"], &policy["ratio"]), (&1.into(), &Value::Null));
+    assert_eq!(policy["dollars"]["total"], 0.0);
+    let output = run(&[
+        "replay",
+        "--policy",
+        "mask-10",
+        "--window",
+        "16k",
+        folder.to_str().unwrap(),
+    ]);
+    let told = stdout(&output);
+    assert!(
+        told.contains("ended at a request that did not fit") && told.contains("mask-10 1 of 2 sessions"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_model_that_nobody_knows_and_bills_that_cannot_be_true_are_told_of() {
+    let folder = folder("replay_doubts");
+    file(
+        &folder,
+        "acme.jsonl",
+        session(6).replace("claude-opus-4-6", "acme-large-9"),
+    );
+    let lie = session(6).replacen(
+        "\"cache_creation_input_tokens\":900",
+        "\"cache_creation_input_tokens\":9000000000",
+        1,
+    );
+    file(&folder, "lie.jsonl", lie);
+    let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(told.contains("no card has the price of acme-large-9"), "{told}");
+    assert!(
+        told.contains("1 bill in 1 file ignored") && told.contains("lie.jsonl"),
+        "{told}"
+    );
+    assert!(
+        stdout(&output).contains("1 without bills, times or a known model"),
+        "{}",
+        stdout(&output)
+    );
+}

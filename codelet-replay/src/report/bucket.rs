@@ -45,7 +45,7 @@ pub struct Bucket {
 impl Bucket {
     /// Tokens of the fullest request.
     pub fn tokens(&self) -> Tokens {
-        self.layers.iter().sum()
+        self.layers.iter().fold(0, |sum, tokens| sum.saturating_add(*tokens))
     }
 }
 
@@ -107,7 +107,6 @@ mod tests {
             },
             broken: None,
             edit: None,
-            is_overflow: false,
             refetch: 0.0,
             referred: 0,
             shown: 0,
@@ -115,6 +114,7 @@ mod tests {
         Run {
             policy: Policy::Never,
             steps: sizes.iter().enumerate().map(step).collect(),
+            refused: None,
         }
     }
 

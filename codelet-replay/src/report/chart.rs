@@ -11,8 +11,8 @@ use crate::run::Cause;
 use codelet_context::tokens::Tokens;
 use std::fmt::Write;
 
-/// Marks beyond these are left out of a chart, the smallest first; the tables have more.
-const MOST_MARKS: usize = 60;
+/// Marks beyond these are left out of a chart, the smallest first, and the page says so.
+pub const MOST_MARKS: usize = 60;
 /// The height of the stretched drawing in its own units.
 const HEIGHT: f64 = 300.0;
 /// Its width.

@@ -5,6 +5,7 @@ use super::bucket::layers;
 use super::chart::swatch;
 use super::course::{ratio, tokens};
 use super::html::Html;
+use super::played::LARGEST;
 use super::table::{Cell, figures, table, words};
 use super::words::{number, share};
 use super::{Course, Report};
@@ -46,7 +47,7 @@ fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
             *sum = sum.saturating_add(tokens);
         }
     }
-    let all_sent: u64 = sent.iter().sum();
+    let all_sent = sent.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
     let columns = [
         words("Kind"),
         words("Said once"),
@@ -172,7 +173,7 @@ fn largest(html: &mut Html, report: &Report) {
         row
     };
     let parts: usize = found.kinds.values().map(|share| share.parts).sum();
-    let shown = found.largest.len();
+    let shown = found.largest.len().min(LARGEST);
     let caption = if shown < parts {
         format!("The {shown} largest of {} parts", number(parts as u64))
     } else {
@@ -183,6 +184,6 @@ fn largest(html: &mut Html, report: &Report) {
         "largest",
         &caption,
         &columns,
-        found.largest.iter().map(row).collect(),
+        found.largest.iter().take(LARGEST).map(row).collect(),
     );
 }

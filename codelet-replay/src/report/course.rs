@@ -12,8 +12,6 @@ use serde_json::{Value, json};
 
 /// Rows of a list of edits or breaks.
 const MOST_ROWS: usize = 40;
-/// Rows of the table that says what a chart shows.
-const CHART_ROWS: usize = 48;
 
 /// The charts and lists of every course.
 pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usize) {
@@ -70,6 +68,16 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
         };
         html.text(&format!("{how}: {}.", course.about.trim_end_matches('.')));
     });
+    if let Some(refused) = course.run.refused {
+        let words = format!(
+            "Ended at request {}, which holds {} tokens and does not fit into the window of {}, whatever is removed. A \
+             provider refuses it, so nothing from there on is counted, and there is no share to compare.",
+            number(refused.step as u64 + 1),
+            number(refused.tokens),
+            number(window),
+        );
+        html.line("p", &[], &words);
+    }
     html.line("h3", &[], "What filled the window");
     if course.run.steps.len() > buckets.len() {
         let words = format!(
@@ -97,8 +105,13 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
             }
         });
     });
+    marked(html, "edits", "removed most", course.edits.len());
     html.element("details", &[], |html| {
-        html.line("summary", &[], "What filled the window, as a table");
+        html.line(
+            "summary",
+            &[],
+            "What filled the window and what the cache did, as a table",
+        );
         layers(html, at, &buckets);
     });
     html.line("h3", &[], "Edits");
@@ -137,6 +150,8 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
             });
         }
     });
+    let broken = course.run.steps.iter().filter(|step| step.broken.is_some()).count();
+    marked(html, "breaks", "lost most", broken);
     breaks(html, at, course);
     html.element(
         "script",
@@ -221,27 +236,66 @@ fn steps(course: &Course, buckets: &[Bucket]) -> Value {
     json!({ "layers": names, "columns": columns })
 }
 
+/// Says where a chart has no room for a mark for each of these.
+fn marked(html: &mut Html, what: &str, which: &str, all: usize) {
+    if all > chart::MOST_MARKS {
+        let (shown, all) = (number(chart::MOST_MARKS as u64), number(all as u64));
+        let words = format!("Marked are the {shown} {what} that {which}, of {all}.");
+        html.line("p", &[("class", "small")], &words);
+    }
+}
+
+/// Each column of both charts: its fullest request by kind, and what the cache did in all of its requests.
 fn layers(html: &mut Html, at: usize, buckets: &[Bucket]) {
     let shown: Vec<usize> = (0..LAYERS)
         .filter(|&layer| buckets.iter().any(|bucket| bucket.layers[layer] > 0))
         .collect();
-    let mut columns = vec![words("Request")];
+    let is_gathered = buckets.iter().any(|bucket| bucket.steps.len() > 1);
+    let mut columns = vec![words(if is_gathered { "Requests" } else { "Request" })];
+    if is_gathered {
+        columns.push(figures("The fullest"));
+    }
     columns.extend(shown.iter().map(|&at| figures(layer(at))));
-    columns.extend([figures("all"), figures("from the cache")]);
-    let every = buckets.len().div_ceil(CHART_ROWS).max(1);
-    let rows = buckets.iter().step_by(every).map(|bucket| {
-        let at = bucket.fullest + 1;
-        let mut row = vec![Cell::Figure(number(at as u64), at as f64)];
+    columns.push(figures("all"));
+    columns.extend(if is_gathered {
+        [
+            figures("Read by all"),
+            figures("Written by all"),
+            figures("Neither"),
+            figures("Share read"),
+        ]
+    } else {
+        [
+            figures("Read"),
+            figures("Written"),
+            figures("Neither"),
+            figures("Share read"),
+        ]
+    });
+    let rows = buckets.iter().map(|bucket| {
+        let (first, last) = (bucket.steps.start as u64 + 1, bucket.steps.end as u64);
+        let range = if first == last {
+            number(first)
+        } else {
+            format!("{}–{}", number(first), number(last))
+        };
+        let mut row = vec![Cell::Figure(range, first as f64)];
+        if is_gathered {
+            let fullest = bucket.fullest as u64 + 1;
+            row.push(Cell::Figure(number(fullest), fullest as f64));
+        }
         row.extend(shown.iter().map(|&layer| tokens(bucket.layers[layer])));
-        row.push(tokens(bucket.tokens()));
-        row.push(ratio(share(bucket.usage.cache_read, bucket.usage.prompt())));
+        let usage = bucket.usage;
+        row.extend([bucket.tokens(), usage.cache_read, usage.cache_write, usage.fresh].map(tokens));
+        row.push(ratio(share(usage.cache_read, usage.prompt())));
         row
     });
-    let caption = match every {
-        1 => "Tokens of each request by kind".to_owned(),
-        _ => format!("Tokens of requests by kind, one in {every} columns of the chart"),
+    let caption = if is_gathered {
+        "Each column of the charts: tokens of its fullest request by kind, and of all its requests by what the cache did"
+    } else {
+        "Tokens of each request by kind, and by what the cache did"
     };
-    table(html, &format!("layers-{at}"), &caption, &columns, rows.collect());
+    table(html, &format!("layers-{at}"), caption, &columns, rows.collect());
 }
 
 fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {

@@ -1,6 +1,6 @@
 //! The figures as lines of values, in links that a browser saves without asking anybody.
 
-use super::bucket::{LAYERS, layer, layers};
+use super::bucket::{LAYERS, buckets, layer, layers};
 use super::digest::base64;
 use super::html::Html;
 use super::{Course, Report};
@@ -8,8 +8,14 @@ use crate::csv::{self, field};
 use codelet_context::inspect::Kind;
 use std::fmt::Write;
 
-/// The most requests in a file; `codelet replay --json` has no such bound.
+/// The most requests in the file of the policy that is shown first, and in that of never editing.
 pub const MOST_ROWS: usize = 5_000;
+/// The most requests in the file of another policy. All of them are in `columns.csv`, as the charts have them.
+pub const MOST_OTHER_ROWS: usize = 1_000;
+/// The most edits in the file of all policies' edits.
+pub const MOST_EDITS: usize = 10_000;
+/// The most tools in the file of what was said.
+pub const MOST_TOOLS: usize = 1_000;
 
 /// A link that saves a text as a file.
 pub fn link(html: &mut Html, name: &str, words: &str, text: &str) {
@@ -18,16 +24,16 @@ pub fn link(html: &mut Html, name: &str, words: &str, text: &str) {
 }
 
 /// A line for each request under a policy.
-pub fn steps(course: &Course) -> String {
+pub fn steps(course: &Course, most: usize) -> String {
     let mut text = String::from("request,began_ms");
     for at in 0..LAYERS {
         let _ = write!(text, ",{}", layer(at).replace(' ', "_"));
     }
     text.push_str(
         ",total,fresh,cache_read,cache_write,output,usd_fresh,usd_read,usd_write,usd_output,usd_refetch,\
-         break,lost,edit,removed,overflow\n",
+         break,lost,edit,removed\n",
     );
-    for (number, step) in course.run.steps.iter().enumerate().take(MOST_ROWS) {
+    for (number, step) in course.run.steps.iter().enumerate().take(most) {
         let began = step.began.map_or(String::new(), |began| began.to_string());
         let _ = write!(text, "{},{began}", number + 1);
         for tokens in layers(step) {
@@ -54,21 +60,49 @@ pub fn steps(course: &Course) -> String {
         let (reason, removed) = step.edit.map_or(("", String::new()), |edit| {
             (edit.reason, edit.before.saturating_sub(edit.after).to_string())
         });
-        let _ = writeln!(
-            text,
-            ",{cause},{lost},{},{removed},{}",
-            field(reason),
-            u8::from(step.is_overflow)
-        );
+        let _ = writeln!(text, ",{cause},{lost},{},{removed}", field(reason));
+    }
+    text
+}
+
+/// A line for each column of each policy's charts: the fullest of its requests by layer, and what all of them came to.
+pub fn columns(courses: &[Course]) -> String {
+    let mut text = String::from("policy,first_request,last_request,fullest_request");
+    for at in 0..LAYERS {
+        let _ = write!(text, ",{}", layer(at).replace(' ', "_"));
+    }
+    text.push_str(",total,all_fresh,all_cache_read,all_cache_write,all_output,all_usd\n");
+    for course in courses {
+        for bucket in buckets(&course.run) {
+            let (first, last) = (bucket.steps.start + 1, bucket.steps.end);
+            let _ = write!(text, "{},{first},{last},{}", field(&course.name), bucket.fullest + 1);
+            for tokens in bucket.layers {
+                let _ = write!(text, ",{tokens}");
+            }
+            let usage = bucket.usage;
+            let _ = writeln!(
+                text,
+                ",{},{},{},{},{},{:.6}",
+                bucket.tokens(),
+                usage.fresh,
+                usage.cache_read,
+                usage.cache_write,
+                usage.output,
+                bucket.dollars.total(),
+            );
+        }
     }
     text
 }
 
 /// A line for each policy.
 pub fn policies(courses: &[Course]) -> String {
-    let mut text = format!("policy,{}\n", csv::SUMS);
+    let mut text = format!("policy,{},refused_at\n", csv::SUMS);
     for course in courses {
-        let _ = writeln!(text, "{},{}", field(&course.name), csv::sums(&course.run.sums()));
+        let refused = course.run.refused;
+        let refused = refused.map_or(String::new(), |refused| (refused.step + 1).to_string());
+        let (name, sums) = (field(&course.name), csv::sums(&course.run.sums()));
+        let _ = writeln!(text, "{name},{sums},{refused}");
     }
     text
 }
@@ -76,8 +110,8 @@ pub fn policies(courses: &[Course]) -> String {
 /// A line for each edit of each policy.
 pub fn edits(courses: &[Course]) -> String {
     let mut text = String::from("policy,request,reason,before,after,removed,usd_cost,usd_actual,usd_saved\n");
-    for course in courses {
-        for edit in course.edits.iter().take(MOST_ROWS / courses.len().max(1)) {
+    for (course, room) in courses.iter().zip(edits_shown(courses)) {
+        for edit in course.edits.iter().take(room) {
             let actual = edit.actual.map_or(String::new(), |actual| format!("{actual:.6}"));
             let _ = writeln!(
                 text,
@@ -96,6 +130,23 @@ pub fn edits(courses: &[Course]) -> String {
     text
 }
 
+/// How many edits of each policy the file holds: all of them, or as many of each as there is room for.
+pub fn edits_shown(courses: &[Course]) -> Vec<usize> {
+    let mut counts: Vec<usize> = courses.iter().map(|course| course.edits.len()).collect();
+    counts.sort_unstable();
+    let (mut room, mut left) = (MOST_EDITS, counts.len());
+    let mut most = 0;
+    for count in counts {
+        // What a policy with few leaves over, the others share.
+        most = room / left;
+        if count > most {
+            break;
+        }
+        (room, left, most) = (room - count, left - 1, count);
+    }
+    courses.iter().map(|course| course.edits.len().min(most)).collect()
+}
+
 /// A line for each kind, each tool and each of the largest items.
 pub fn contents(report: &Report) -> String {
     let mut text = String::from("list,name,tool,parts,tokens,message\n");
@@ -106,7 +157,7 @@ pub fn contents(report: &Report) -> String {
             let _ = writeln!(text, "kind,{},,{},{},", kind.name(), share.parts, scaled(share.tokens));
         }
     }
-    for tool in found.tools.iter().take(super::contents::MOST_TOOLS) {
+    for tool in found.tools.iter().take(MOST_TOOLS) {
         let parts = tool.calls.parts + tool.results.parts;
         let _ = writeln!(text, "tool,,{},{parts},{},", field(&tool.tool), scaled(tool.tokens()));
     }

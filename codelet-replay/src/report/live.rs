@@ -1,6 +1,6 @@
 //! The report of a session that is under way: what was sent and billed, request by request, with the engine's own ledger.
 
-use super::played::{LARGEST, ages, course};
+use super::played::{LARGEST, LARGEST_FILED, ages, course};
 use super::{Course, Edit, Report};
 use crate::policy::{Policy, Settings};
 use crate::prompt::Prompt;
@@ -67,7 +67,6 @@ impl Live {
             dollars: Dollars::default(),
             broken: None,
             edit: None,
-            is_overflow: false,
             refetch: 0.0,
             referred: 0,
             shown: 0,
@@ -109,6 +108,7 @@ impl Live {
         let mut run = Run {
             policy: Policy::Preset(economics.preset),
             steps: self.steps.clone(),
+            refused: None,
         };
         if told.card.is_some() {
             for step in &mut run.steps {
@@ -117,7 +117,7 @@ impl Live {
         }
         let edits = edits(&mut run, conversation.breaks());
         let history = conversation.history().messages();
-        let contents = inspect::inspect(history, &[], LARGEST);
+        let contents = inspect::inspect(history, &[], LARGEST_FILED);
         let began = || self.steps.iter().filter_map(|step| step.began);
         Report {
             title: told.title.to_owned(),
@@ -142,6 +142,8 @@ impl Live {
             ages: ages(history.len(), &self.steps.iter().map(|step| step.reply).collect::<Vec<_>>()),
             contents,
             check: None,
+            unknown: Vec::new(),
+            has_bills: false,
             together: None,
             notes: vec![
                 "Requests are as the provider billed them; the kinds within each are estimated from bytes and scaled to \
@@ -235,7 +237,11 @@ fn handles(
             Some((*handle).to_owned())
         })
     };
-    let places = contents.largest.iter().map(|item| (item.message, item.part));
+    let places = contents
+        .largest
+        .iter()
+        .take(LARGEST)
+        .map(|item| (item.message, item.part));
     places
         .filter_map(|(message, part)| {
             let handle = find(history.get(message)?.parts.get(part)?)?;

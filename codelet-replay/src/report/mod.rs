@@ -66,6 +66,10 @@ pub struct Report {
     pub handles: HashMap<(usize, usize), String>,
     /// The cache model against what was billed.
     pub check: Option<Check>,
+    /// Models that the recording names and whose price nobody knows.
+    pub unknown: Vec<String>,
+    /// The recording says what requests were billed.
+    pub has_bills: bool,
     /// Several sessions together, with their number.
     pub together: Option<(usize, Vec<Total>)>,
     /// What a reader should know about where the figures come from.

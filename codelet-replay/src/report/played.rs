@@ -1,16 +1,20 @@
 //! The report of a recording that was played through policies.
 
+use super::words::{count, number};
 use super::{Course, Edit, Report};
 use crate::check::check;
 use crate::policy::{Policy, Settings};
 use crate::run::Run;
 use crate::session::Session;
+use crate::totals::unknown;
 use codelet_context::economics::Preset;
 use codelet_context::inspect;
 use std::collections::HashMap;
 
 /// The largest items that a page lists.
 pub(super) const LARGEST: usize = 30;
+/// The largest items that its file of what was said has.
+pub(super) const LARGEST_FILED: usize = 1_000;
 
 /// A report of these runs of a session. The first that is a preset of the engine is shown first, or else the first.
 /// `agent` says who recorded the session.
@@ -18,37 +22,78 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
     let first = runs
         .iter()
         .position(|run| matches!(run.policy, Policy::Preset(preset) if preset != Preset::Off));
-    let model = session.requests.iter().find_map(|request| request.model.as_deref());
     let began = session.requests.iter().filter_map(|request| request.began);
     let lasted = began.clone().max().zip(began.min()).map(|(last, first)| last - first);
     let replies: Vec<usize> = session.requests.iter().map(|request| request.reply.start).collect();
     Report {
         title: session.name.clone(),
         agent: agent.to_owned(),
-        model: model.map(str::to_owned),
+        model: models(session),
         is_live: false,
         settings: settings.clone(),
         is_priced: true,
         lasted,
         courses: runs.into_iter().map(|run| course(run, settings)).collect(),
         first: first.unwrap_or(0),
-        contents: inspect::inspect(&session.messages, &[], LARGEST),
+        contents: inspect::inspect(&session.messages, &[], LARGEST_FILED),
         ratio: session.ratio,
         ages: ages(session.messages.len(), &replies),
         handles: HashMap::new(),
-        check: check(session, Some(&settings.card)),
+        check: check(session, settings),
+        unknown: unknown(session, settings),
+        has_bills: session.requests.iter().any(|request| request.billed.is_some()),
         together: None,
-        notes: notes(session),
+        notes: notes(session, settings),
     }
 }
 
-fn notes(session: &Session) -> Vec<String> {
+/// The models that were asked: the one that had most requests, and the others behind it.
+fn models(session: &Session) -> Option<String> {
+    let models = session.models();
+    let (most, others) = models.split_first()?;
+    let mut words = most.0.to_owned();
+    for (name, _) in others.iter().take(2) {
+        words += &format!(", {name}");
+    }
+    if others.len() > 2 {
+        words += &format!(" and {} more", others.len() - 2);
+    }
+    Some(words)
+}
+
+fn notes(session: &Session, settings: &Settings) -> Vec<String> {
     let mut notes = Vec::new();
+    let (untimed, all) = (session.untimed() as u64, session.requests.len() as u64);
     if !session.is_timed() {
         notes.push(
-            "The recording does not say when requests were made, so the cache is taken to stay warm throughout."
-                .to_owned(),
+            match untimed == all {
+                true => "The recording does not say when requests were made, so the cache is taken to stay warm throughout.",
+                false => {
+                    "The recording does not say when most requests were made, so the cache is taken to stay warm throughout."
+                }
+            }
+            .to_owned(),
         );
+    } else if untimed > 0 {
+        notes.push(format!(
+            "{} of {} no time; each is taken to have followed the one before it at once.",
+            number(untimed),
+            count(all, "request has", "requests have"),
+        ));
+    }
+    if session.models().len() > 1 {
+        notes.push(format!(
+            "The recording names several models. What was billed is priced by the model of each request; the policies are \
+             all played at the prices of the card {}.",
+            settings.card.name
+        ));
+    }
+    if session.false_bills > 0 {
+        notes.push(format!(
+            "{} ignored: more tokens than the conversation can have had, which is more than a token for each recorded byte \
+             and a million beside.",
+            count(session.false_bills as u64, "bill was", "bills were"),
+        ));
     }
     notes.push(if session.is_calibrated {
         "Sizes are estimated from bytes and scaled by what this session was billed.".to_owned()

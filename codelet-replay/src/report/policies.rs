@@ -66,8 +66,17 @@ fn costs(html: &mut Html, courses: &[Course]) {
         .iter()
         .map(|course| course.run.sums().cost())
         .fold(0.0, f64::max);
+    let share_of = |course: &Course, never: f64| match course.run.refused {
+        Some(_) => Cell::Figure("–".to_owned(), -1.0),
+        None => {
+            let share = course.run.sums().cost() / never;
+            Cell::Figure(format!("{share:.3}"), share)
+        }
+    };
     let is_simulated = courses.iter().any(|course| !course.is_billed);
-    let never = courses.iter().find(|course| course.is_never());
+    let never = courses
+        .iter()
+        .find(|course| course.is_never() && course.run.refused.is_none());
     let never = never.map(|never| never.run.sums().cost()).filter(|&never| never > 0.0);
     let mut columns = vec![words("Policy"), words("Dollars"), figures("All")];
     if never.is_some() {
@@ -91,8 +100,7 @@ fn costs(html: &mut Html, courses: &[Course]) {
             money(sums.cost()),
         ];
         if let Some(never) = never {
-            let share = Cell::Figure(format!("{:.3}", sums.cost() / never), sums.cost() / never);
-            row.push(simulated(course, share));
+            row.push(simulated(course, share_of(course, never)));
         }
         row.extend([
             money(spent.read),
@@ -107,6 +115,16 @@ fn costs(html: &mut Html, courses: &[Course]) {
     });
     let caption = format!("US dollars; the longest bar is {}", dollars(most));
     table(html, "costs", &caption, &columns, rows.collect());
+    for course in courses {
+        if let Some(refused) = course.run.refused {
+            let words = format!(
+                "{} ended at request {}, which did not fit: its dollars are those until then, and it has no share.",
+                course.name,
+                number(refused.step as u64 + 1),
+            );
+            html.line("p", &[("class", "small")], &words);
+        }
+    }
 }
 
 /// A figure that only a simulation has.
@@ -129,7 +147,7 @@ fn rest(html: &mut Html, courses: &[Course]) {
         figures("Edits"),
         figures("Fullest"),
         figures("Mean"),
-        figures("Too large"),
+        figures("Refused"),
         figures("Still shown"),
     ];
     let plain = |value: u64| Cell::Figure(number(value), value as f64);
@@ -171,6 +189,7 @@ fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
         figures("to"),
         figures("Dollars"),
         figures("p95 of sessions"),
+        figures("Sessions"),
     ];
     let share = |value: Option<f64>| {
         value.map_or(Cell::Figure("–".to_owned(), -1.0), |value| {
@@ -187,9 +206,19 @@ fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
             share(interval.map(|it| it.1)),
             money(total.sums.cost()),
             share(total.worst),
+            Cell::Figure(number(total.compared as u64), total.compared as f64),
         ]
     });
     let caption =
         "All sessions as a share of what they cost without edits, with the 95 % interval from drawing sessions";
     table(html, "together", caption, &columns, rows.collect());
+    for total in totals.iter().filter(|total| total.refused > 0) {
+        let words = format!(
+            "{}: {} of {} sessions ended early, at a request that did not fit, and are left out.",
+            total.policy.name(),
+            number(total.refused as u64),
+            number((total.refused + total.sessions) as u64),
+        );
+        html.line("p", &[("class", "small")], &words);
+    }
 }

@@ -38,6 +38,8 @@ pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usiz
         let Some(course) = courses.get(first).filter(|course| !course.run.steps.is_empty()) else {
             let words = if report.is_live {
                 "Nothing was sent yet, so there is nothing to tell of requests."
+            } else if courses.iter().any(|course| course.run.refused.is_some()) {
+                "The first request does not fit into the window, so there is nothing to play. What was said is shown below."
             } else {
                 "The recording holds no request, so there is nothing to play. What was said is shown below."
             };
@@ -77,7 +79,9 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
         1 => ". What was sent has been edited once.".to_owned(),
         edits => format!(". What was sent has been edited {} times.", number(edits)),
     };
-    let Some(never) = never else { return words };
+    let Some(never) = never.filter(|never| never.run.refused.is_none()) else {
+        return words;
+    };
     words += &format!(
         " Played again by a simulation, the same conversation costs {} without any edit before the window is full",
         dollars(never.run.sums().cost())
@@ -103,7 +107,16 @@ fn simulated(course: &Course, sums: &Sums, never: Option<&Course>) -> String {
     } else {
         format!("the policy {}", course.name)
     };
+    if let Some(refused) = course.run.refused {
+        return words
+            + &format!(
+                "under {who} it would have ended at request {}, which holds {} tokens and does not fit into the window.",
+                number(refused.step as u64 + 1),
+                number(refused.tokens),
+            );
+    }
     let cost = sums.cost();
+    let never = never.filter(|never| never.run.refused.is_none());
     let never = never.map(|never| never.run.sums().cost()).filter(|&never| never > 0.0);
     words += &match never {
         Some(never) if course.run.policy != Policy::Never => {
@@ -174,8 +187,8 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
     if report.is_priced {
         // What was billed is not compared with what was not.
         let below = match never.filter(|never| never.name != course.name && !course.is_billed) {
-            Some(never) => format!("{} without edits", dollars(never.run.sums().cost())),
-            None => format!("{} for prompts", dollars(sums.dollars.prompt())),
+            Some(never) if never.run.refused.is_none() => format!("{} without edits", dollars(never.run.sums().cost())),
+            _ => format!("{} for prompts", dollars(sums.dollars.prompt())),
         };
         let name = if course.is_billed { "Billed" } else { "Simulated cost" };
         tiles.push((name, dollars(sums.cost()), below));
@@ -202,7 +215,41 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
 
 /// How far the simulator is from what was billed.
 fn against_bills(report: &Report) -> Option<String> {
-    let check = report.check?;
+    let names = || {
+        let names = report.unknown.iter().take(3).map(|name| super::html::clip(name, 80));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let Some(check) = report.check else {
+        if report.unknown.is_empty() {
+            return None;
+        }
+        let bills = if report.has_bills {
+            ", and what was billed is left out"
+        } else {
+            ""
+        };
+        return Some(format!(
+            "The price of the recorded model ({}) is not known. The dollars here are those of the card {}{bills}; name \
+             another card, or one of your own, with --prices.",
+            names(),
+            report.settings.card.name,
+        ));
+    };
+    let left_out = match check.unpriced as u64 {
+        0 => String::new(),
+        all => {
+            let names = if report.unknown.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", names())
+            };
+            format!(
+                " {} of a model whose price is not known{names} {} left out of that.",
+                count(all, "request", "requests"),
+                if all == 1 { "is" } else { "are" },
+            )
+        }
+    };
     let error = |error: f64| match error {
         _ if error.abs() < 0.000_5 => "exactly that".to_owned(),
         _ if error > 0.0 => format!("{} more", percent(error)),
@@ -211,7 +258,7 @@ fn against_bills(report: &Report) -> Option<String> {
     Some(format!(
         "The recording's own {} were billed {} for their prompts, as they were sent then. From their times and sizes alone, \
          the cache model here predicts {}; told where other sessions had warmed the cache or the vendor lost it, {}. The \
-         figures of the policies are simulated, not billed.",
+         figures of the policies are simulated, not billed.{left_out}",
         count(check.requests as u64, "request", "requests"),
         dollars(check.billed),
         error(check.blind_error()),
@@ -221,36 +268,43 @@ fn against_bills(report: &Report) -> Option<String> {
 
 /// How to read the figures, and all of them as files.
 pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
+    let first = report.first.min(courses.len().saturating_sub(1));
+    let most = |at: usize, course: &Course| match at == first || course.is_never() {
+        true => csv::MOST_ROWS,
+        false => csv::MOST_OTHER_ROWS,
+    };
     html.element("section", &[("aria-labelledby", "figures")], |html| {
         html.line("h2", &[("id", "figures")], "The figures as files");
         html.element("p", &[("class", "files")], |html| {
-            if let Some(course) = courses.get(report.first.min(courses.len().saturating_sub(1))) {
+            for (at, course) in courses
+                .iter()
+                .enumerate()
+                .filter(|(_, course)| !course.run.steps.is_empty())
+            {
                 let words = match course.is_billed {
                     true => "Requests as billed (CSV)".to_owned(),
                     false => format!("Requests under {} (CSV)", course.name),
                 };
-                csv::link(html, "requests.csv", &words, &csv::steps(course));
-                if !course.is_never()
-                    && let Some(never) = courses.iter().find(|course| course.is_never())
-                {
-                    csv::link(
-                        html,
-                        "requests-never.csv",
-                        "Requests without edits (CSV)",
-                        &csv::steps(never),
-                    );
-                }
+                csv::link(html, &file(course), &words, &csv::steps(course, most(at, course)));
             }
             if !courses.is_empty() {
+                csv::link(
+                    html,
+                    "columns.csv",
+                    "Columns of all charts (CSV)",
+                    &csv::columns(courses),
+                );
                 csv::link(html, "policies.csv", "Policies (CSV)", &csv::policies(courses));
                 csv::link(html, "edits.csv", "Edits (CSV)", &csv::edits(courses));
             }
             csv::link(html, "contents.csv", "What was said (CSV)", &csv::contents(report));
         });
-        let most = courses.iter().map(|course| course.run.steps.len()).max().unwrap_or(0);
-        if most > csv::MOST_ROWS {
-            let words = format!("Files of requests hold the first {}.", number(csv::MOST_ROWS as u64));
-            html.line("p", &[], &words);
+        let bounds = bounds(report, courses, most);
+        if !bounds.is_empty() {
+            html.line("p", &[], "Not all fits:");
+            html.element("ul", &[("class", "notes")], |html| {
+                bounds.iter().for_each(|words| html.line("li", &[], words));
+            });
         }
         html.line("h2", &[("id", "how")], "Where the figures come from");
         html.element("ul", &[("class", "notes")], |html| {
@@ -259,6 +313,53 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
             }
         });
     });
+}
+
+/// The name of the file of a policy's requests.
+fn file(course: &Course) -> String {
+    let name: String = course
+        .name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    format!("requests-{name}.csv")
+}
+
+/// Which files are not whole, and how much of each there is.
+fn bounds(report: &Report, courses: &[Course], most: impl Fn(usize, &Course) -> usize) -> Vec<String> {
+    let mut told = Vec::new();
+    let mut bound = |what: String, shown: usize, all: usize| {
+        if shown < all {
+            told.push(format!(
+                "{what} the first {} of {}",
+                number(shown as u64),
+                number(all as u64)
+            ));
+        }
+    };
+    for (at, course) in courses.iter().enumerate() {
+        bound(
+            format!("{} holds", file(course)),
+            most(at, course),
+            course.run.steps.len(),
+        );
+    }
+    for (course, shown) in courses.iter().zip(csv::edits_shown(courses)) {
+        bound(format!("edits.csv holds of {}", course.name), shown, course.edits.len());
+    }
+    let found = &report.contents;
+    bound(
+        "contents.csv holds of the tools, by size,".to_owned(),
+        csv::MOST_TOOLS,
+        found.tools.len(),
+    );
+    let parts: usize = found.kinds.values().map(|share| share.parts).sum();
+    bound(
+        "contents.csv holds of all parts, by size,".to_owned(),
+        found.largest.len(),
+        parts,
+    );
+    told
 }
 
 /// Where the figures of a card were found.

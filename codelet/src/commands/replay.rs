@@ -1,8 +1,13 @@
 //! `codelet replay`: plays recorded conversations through policies, on all cores, and prints what each would have cost.
 
+mod files;
+mod prices;
 mod view;
 
-use crate::args::{Replay, Ttl, WhichHalf};
+pub(super) use files::names;
+pub(super) use prices::{Prices, prices};
+
+use crate::args::{Replay, WhichHalf};
 use crate::commands::warn;
 use crate::exit::Failure;
 use crate::input::Input;
@@ -10,29 +15,27 @@ use crate::output::Output;
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
 use crate::side_by_side::{cores, side_by_side};
-use codelet_context::price::{self, Lifetime, PriceCard};
 use codelet_replay::json;
 use codelet_replay::policy::{Policy, Settings};
 use codelet_replay::session::Session;
 use codelet_replay::totals::{Half, Played, by_source, checked, totals};
 use codelet_transcript::Format;
+use files::{Found, Passed, stem};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-/// Endings of the files that are looked for in a folder.
-const ENDINGS: [&str; 3] = ["json", "jsonl", "traj"];
-/// Folders within folders are looked into this deep.
-const DEEPEST: usize = 16;
 
 /// Everything that is printed.
 struct Outcome {
     settings: Settings,
     played: Vec<Played>,
-    /// Files that could not be read, and why.
+    /// The shortest names that tell them apart.
+    names: Vec<String>,
+    /// Files and folders that could not be read, and why.
     skipped: Vec<String>,
+    /// What was passed over in folders.
+    passed: Passed,
 }
 
 /// Reads, plays, prints.
@@ -40,27 +43,36 @@ struct Outcome {
 /// # Errors
 /// When the prices cannot be read, when no file can, or when standard output takes no more.
 pub fn run(args: &Replay) -> Result<(), Failure> {
-    let mut settings = Settings::new(args.window, card(&args.prices)?);
+    let prices = prices(&args.prices)?;
+    let mut settings = Settings::new(args.window, prices.card);
+    settings.own = prices.own;
     settings.refetch = args.refetch;
     if let Some(ttl) = args.ttl {
-        settings.card = living(settings.card, ttl)?;
+        settings.card = prices::living(settings.card, ttl)?;
     }
     let progress = Progress::start("looking for files");
-    let files = files(&args.files, args.half)?;
+    let Found {
+        mut files,
+        mut skipped,
+        passed,
+    } = files::find(&args.files);
+    files.retain(|file| match args.half {
+        WhichHalf::All => true,
+        WhichHalf::A => Half::of(&stem(file)) == Half::A,
+        WhichHalf::B => Half::of(&stem(file)) == Half::B,
+    });
     let policies = policies(&args.policies);
     let results = play_all(&files, args, &policies, &settings, &progress);
     drop(progress);
-    let (mut played, mut skipped) = (Vec::new(), Vec::new());
+    let mut played: Vec<Played> = Vec::new();
     for result in results {
         match result {
             Ok(session) => played.push(session),
             Err(problem) => skipped.push(problem),
         }
     }
-    let words = skipped
-        .iter()
-        .map(|problem| format!("skipped {problem}"))
-        .collect::<Vec<_>>();
+    let mut words: Vec<String> = skipped.iter().map(|problem| format!("skipped {problem}")).collect();
+    words.extend(doubts(&played));
     if played.is_empty() {
         warn(&Look::stderr(), &words);
         return Err(Failure::Told(match files.len() {
@@ -70,8 +82,15 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
     }
     let outcome = Outcome {
         settings,
+        names: names(
+            &played
+                .iter()
+                .map(|session| PathBuf::from(&session.file))
+                .collect::<Vec<_>>(),
+        ),
         played,
         skipped,
+        passed,
     };
     let text = if args.json {
         format!("{:#}\n", as_json(&outcome))
@@ -83,6 +102,45 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
     Output::Stdout.write(|out| out.write_all(text.as_bytes()))?;
     warn(&Look::stderr(), &words);
     Ok(())
+}
+
+/// What was recorded and is not believed, or whose price is not known.
+fn doubts(played: &[Played]) -> Vec<String> {
+    let mut words = Vec::new();
+    let bills: usize = played.iter().map(|session| session.false_bills).sum();
+    if bills > 0 {
+        let sessions = played.iter().filter(|session| session.false_bills > 0);
+        let (sessions, first) = (sessions.clone().count(), sessions.map(|session| &session.file).next());
+        words.push(format!(
+            "{} in {} ignored (the first in {}): more tokens than a conversation of that length can have had",
+            count(bills, "bill"),
+            count(sessions, "file"),
+            clean(first.map_or("", |file| file)),
+        ));
+    }
+    let unknown: BTreeSet<&str> = played
+        .iter()
+        .flat_map(|session| &session.unknown)
+        .map(|name| &**name)
+        .collect();
+    if !unknown.is_empty() {
+        let named = unknown
+            .iter()
+            .take(3)
+            .map(|name| clean(name))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = unknown.len().saturating_sub(3);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        words.push(format!(
+            "no card has the price of {named}{more}, so what was billed for it is left out of the check"
+        ));
+    }
+    words
 }
 
 /// The policies that were asked for, each once, with the one that all are compared with in front.
@@ -97,96 +155,6 @@ pub(super) fn policies(asked: &[Policy]) -> Vec<Policy> {
         }
     }
     policies
-}
-
-/// A built-in price card, or one from a file.
-pub(super) fn card(name: &str) -> Result<PriceCard, Failure> {
-    if let Some(card) = price::find(name) {
-        return Ok(card.clone());
-    }
-    let (file, wanted) = match name.rsplit_once('#') {
-        Some((file, wanted)) if !Path::new(name).exists() => (file, Some(wanted)),
-        _ => (name, None),
-    };
-    if !Path::new(file).exists() {
-        return Err(Failure::Told(format!(
-            "{:?} is neither a price card (5m, 1h, no-write-fee, a model's name) nor a file with one",
-            clean(name)
-        )));
-    }
-    let input = Input::read(Some(Path::new(file)))?;
-    let text = String::from_utf8_lossy(&input.bytes);
-    let cards = price::parse(&text, &clean(file)).map_err(|bad| Failure::Told(bad.to_string()))?;
-    let found = match wanted {
-        Some(wanted) => price::among(&cards, wanted),
-        None if cards.len() > 1 => {
-            let problem = format!("holds {}; name one as {file}#NAME", count(cards.len(), "card"));
-            return Err(Failure::at(file, problem));
-        }
-        None => cards.first(),
-    };
-    found
-        .cloned()
-        .ok_or_else(|| Failure::at(file, format!("holds no card {}", wanted.unwrap_or_default())))
-}
-
-/// The card with the lifetime that was asked for.
-///
-/// # Errors
-/// When the vendor has no choice to offer, and keeps its cache for another time than that.
-fn living(card: PriceCard, ttl: Ttl) -> Result<PriceCard, Failure> {
-    let has_choice = card.marks.is_some() || card.rates.cache_write_1h > card.rates.cache_write;
-    let (lifetime, name, asked) = match ttl {
-        Ttl::Minutes => (Lifetime::FiveMinutes, "5m", Duration::from_secs(300)),
-        Ttl::Hour => (Lifetime::Hour, "1h", Duration::from_secs(3_600)),
-    };
-    if has_choice || card.lives == asked {
-        return Ok(if has_choice { card.living(lifetime) } else { card });
-    }
-    Err(Failure::Told(format!(
-        "--ttl {name}: by the card {} the vendor sells no cache of that lifetime; its only one keeps what is unused for {}. \
-         Leave --ttl away",
-        clean(&card.name),
-        view::lifetime(card.lives.as_secs())
-    )))
-}
-
-/// The files that are named, and those in folders that are, in the order of their names.
-fn files(named: &[PathBuf], half: WhichHalf) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    for path in named {
-        if path.is_dir() {
-            let mut found = BTreeSet::new();
-            look_into(path, 0, &mut found).map_err(|error| Failure::io(path, &error))?;
-            files.extend(found);
-        } else {
-            files.push(path.clone());
-        }
-    }
-    files.retain(|file| match half {
-        WhichHalf::All => true,
-        WhichHalf::A => Half::of(&stem(file)) == Half::A,
-        WhichHalf::B => Half::of(&stem(file)) == Half::B,
-    });
-    Ok(files)
-}
-
-fn look_into(folder: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if kind.is_dir() && depth < DEEPEST {
-            look_into(&path, depth + 1, found)?;
-        } else if kind.is_file() && ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
-            found.insert(path);
-        }
-    }
-    Ok(())
-}
-
-fn stem(file: &Path) -> String {
-    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Plays the files on as many cores as there are, unless told otherwise. One file at a time is held by each.
@@ -232,7 +200,10 @@ fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &
         return Err(at(&"holds no reply of a model, so there is no request to play"));
     }
     let source = source.unwrap_or_else(|| format.name().to_owned());
-    Ok(Played::new(&session, source, policies, settings))
+    Ok(Played {
+        file: file.display().to_string(),
+        ..Played::new(&session, source, policies, settings)
+    })
 }
 
 fn as_json(outcome: &Outcome) -> Value {
@@ -241,6 +212,7 @@ fn as_json(outcome: &Outcome) -> Value {
         reserved,
         card,
         refetch,
+        own: _,
     } = &outcome.settings;
     let rates = card.rates;
     let list = |all: &[codelet_replay::totals::Total]| all.iter().map(json::total).collect::<Vec<_>>();
@@ -270,5 +242,9 @@ fn as_json(outcome: &Outcome) -> Value {
         "sources": sources,
         "check": checked(&outcome.played).as_ref().map(json::checked),
         "skipped": outcome.skipped,
+        "passed_over": {
+            "other_files": outcome.passed.others, "links_to_folders": outcome.passed.links,
+            "links_to_played_files": outcome.passed.again, "too_deep": outcome.passed.deep,
+        },
     })
 }

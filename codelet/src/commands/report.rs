@@ -1,7 +1,7 @@
 //! `codelet report`: a recorded conversation as one page, with what it would have cost under other ways of editing it.
 
 use crate::args::Report;
-use crate::commands::replay::{card, policies};
+use crate::commands::replay::{Prices, names, policies, prices};
 use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
 use crate::input::Input;
@@ -67,6 +67,11 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     let mut report = played(&session, format, runs, &settings);
     let mut skipped = Vec::new();
     if args.files.len() > 1 {
+        // Files of the same name are told apart by their folders.
+        let short = names(&args.files).swap_remove(0);
+        if Path::new(&short).components().count() > 1 {
+            report.title = short;
+        }
         let mut all = vec![Played::new(&session, format.to_owned(), &policies, &settings)];
         for file in &args.files[1..] {
             progress.tell(&format!("playing {}", clean(&file.display().to_string())));
@@ -119,9 +124,12 @@ fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Resul
 
 /// What was asked for, and for the rest what fits the session: its model's prices, and a window that it fitted into.
 fn settings(args: &Report, session: &Session) -> Result<Settings, Failure> {
-    let card = match &args.prices {
-        Some(name) => card(name)?,
-        None => own_card(session),
+    let Prices { card, own } = match &args.prices {
+        Some(name) => prices(name)?,
+        None => Prices {
+            card: own_card(session),
+            own: Vec::new(),
+        },
     };
     let window = args.window.unwrap_or_else(|| {
         let billed = session.requests.iter().filter_map(|request| request.billed);
@@ -131,14 +139,14 @@ fn settings(args: &Report, session: &Session) -> Result<Settings, Failure> {
     });
     let mut settings = Settings::new(window, card);
     settings.refetch = args.refetch;
+    settings.own = own;
     Ok(settings)
 }
 
-/// The prices of the session's model, with the lifetime that most of its cache writes had; the usual ones where the model
-/// is not known.
+/// The prices of the model that had most of the session's requests, of those that are known, with the lifetime that most of
+/// its cache writes had; the usual ones where none is known.
 fn own_card(session: &Session) -> PriceCard {
-    let model = session.requests.iter().find_map(|request| request.model.as_deref());
-    let Some(card) = model.and_then(price::find) else {
+    let Some(card) = session.models().into_iter().find_map(|(model, _)| price::find(model)) else {
         return price::usual();
     };
     let billed = || session.requests.iter().filter_map(|request| request.billed);

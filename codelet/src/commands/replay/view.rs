@@ -17,13 +17,14 @@ pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
     head(&mut text, look, outcome);
     let all = totals(played);
     policies(&mut text, look, &all);
-    let overflows: Vec<String> = all
-        .iter()
-        .filter(|total| total.sums.overflows > 0)
-        .map(|total| format!("{} {}", total.policy.name(), number(total.sums.overflows)))
-        .collect();
-    if !overflows.is_empty() {
-        note(&mut text, look, "requests that did not fit: ", overflows);
+    let refused: Vec<String> = all.iter().filter_map(|total| ended(total, played)).collect();
+    if !refused.is_empty() {
+        note(
+            &mut text,
+            look,
+            "ended at a request that did not fit, so left out:",
+            refused,
+        );
     }
     let sources = by_source(played);
     if sources.len() > 1 {
@@ -45,8 +46,8 @@ pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
     }
     if played.len() > 1 && played.len() <= LISTED {
         heading(&mut text, look, "By file", "share of the cost of never editing");
-        for session in played {
-            let name = paint::clip_path(&clean(&session.name), 40);
+        for (session, name) in played.iter().zip(&outcome.names) {
+            let name = paint::clip_path(&clean(name), 40);
             let sums = session.sums.iter();
             let each = sums.map(|(policy, _)| (*policy, session.ratio(*policy), None));
             ratios(&mut text, look, &name, each);
@@ -72,12 +73,54 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
         parts.push(count(outcome.skipped.len(), "file") + " skipped");
     }
     flow(text, look, parts, "");
+    if let Some(words) = outcome.passed.words() {
+        note(text, look, "", vec![words]);
+    }
+    let filled = played
+        .iter()
+        .filter(|session| session.is_timed && session.untimed > 0)
+        .count();
+    if filled > 0 {
+        let requests: usize = played
+            .iter()
+            .filter(|session| session.is_timed)
+            .map(|session| session.untimed)
+            .sum();
+        let words = format!(
+            "without a time of their own, so taken from the request before: {} in {}",
+            count(requests, "request"),
+            count(filled, "file")
+        );
+        note(text, look, "", vec![words]);
+    }
     let untimed = played.iter().filter(|session| !session.is_timed).count();
     let guessed = played.iter().filter(|session| !session.is_calibrated).count();
     if untimed > 0 {
         let words = format!("without times, so the cache stays warm: {untimed}");
         let more = format!("without bills, so sizes are estimates: {guessed}");
         note(text, look, "", vec![words, more]);
+    }
+}
+
+/// Under a policy that could not play all sessions to their end: of how many, and in a single one, at which request.
+fn ended(total: &Total, played: &[Played]) -> Option<String> {
+    let name = total.policy.name();
+    let sums = |session: &Played| {
+        let mut all = session.sums.iter();
+        all.find(|(policy, _)| *policy == total.policy)
+            .map(|(_, sums)| sums.steps + 1)
+    };
+    match (total.refused, played) {
+        (0, _) => None,
+        (_, [session]) => {
+            let at = number(sums(session).unwrap_or(0));
+            Some(format!("{name} at {at} of {}", number(session.requests as u64)))
+        }
+        (refused, _) => Some(format!(
+            "{name} {} of {}",
+            number(refused as u64),
+            count(refused + total.sessions, "session")
+        )),
     }
 }
 
@@ -122,8 +165,10 @@ fn policies(text: &mut String, look: &Look, totals: &[Total]) {
     };
     let title = row("policy", heads.map(str::to_owned));
     let _ = writeln!(text, "\n{}", look.ink(Ink::Dim, &title));
+    // What ended early is no cheaper for that.
     let cheapest = totals
         .iter()
+        .filter(|total| total.refused == 0)
         .map(|total| total.sums.cost())
         .fold(f64::INFINITY, f64::min);
     for total in totals {
@@ -133,6 +178,14 @@ fn policies(text: &mut String, look: &Look, totals: &[Total]) {
         let interval = total
             .interval
             .map_or("–".to_owned(), |(low, high)| format!("{low:.2}–{high:.2}"));
+        if total.sessions == 0 {
+            let _ = writeln!(
+                text,
+                "{}",
+                row(total.policy.name(), [const { "–" }; 8].map(str::to_owned))
+            );
+            continue;
+        }
         let line = row(
             total.policy.name(),
             [
@@ -146,7 +199,7 @@ fn policies(text: &mut String, look: &Look, totals: &[Total]) {
                 format!("{:.1}%", sums.recall() * 100.0),
             ],
         );
-        let is_cheapest = sums.cost() == cheapest && totals.len() > 1;
+        let is_cheapest = sums.cost() == cheapest && totals.len() > 1 && total.refused == 0;
         let _ = writeln!(text, "{}", if is_cheapest { look.ink(Ink::Green, &line) } else { line });
     }
 }
@@ -179,8 +232,16 @@ fn check(text: &mut String, look: &Look, played: &[Played]) {
     let sessions = vec![
         count(found.sessions, "session"),
         count(found.requests, "request"),
-        format!("{} without bills or times", number(found.without as u64)),
+        format!("{} without bills, times or a known model", number(found.without as u64)),
     ];
+    let sessions = match found.unpriced {
+        0 => sessions,
+        all => [
+            sessions,
+            vec![format!("{} left out, of no known price", count(all, "request"))],
+        ]
+        .concat(),
+    };
     flow(text, look, sessions, "  ");
     let _ = writeln!(text, "  {} {}", fit("recording alone", 15), percent(found.blind));
     let _ = writeln!(text, "  {} {}", fit("events told", 15), percent(found.told));
@@ -230,15 +291,19 @@ fn flow(text: &mut String, look: &Look, parts: Vec<String>, indent: &str) {
 
 /// A line for each file and policy.
 pub(super) fn csv(outcome: &Outcome) -> String {
-    let mut text = format!("file,source,policy,ratio,{}\n", csv::SUMS);
+    let mut text = format!("file,source,policy,ratio,{},refused_at\n", csv::SUMS);
     for session in &outcome.played {
         for (policy, sums) in &session.sums {
             let ratio = session.ratio(*policy);
             let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.6}"));
+            let refused = match sums.overflows {
+                0 => String::new(),
+                _ => (sums.steps + 1).to_string(),
+            };
             let _ = writeln!(
                 text,
-                "{},{},{},{ratio},{}",
-                csv::field(&session.name),
+                "{},{},{},{ratio},{},{refused}",
+                csv::whole(&session.file),
                 csv::field(&session.source),
                 policy.name(),
                 csv::sums(sums),

@@ -1,0 +1,169 @@
+//! Which files are played: those that are named, and those in folders that are.
+
+use crate::exit::Failure;
+use crate::paint::number;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// Endings of the files that are looked for in a folder, in small letters.
+const ENDINGS: [&str; 4] = ["json", "jsonl", "ndjson", "traj"];
+/// Folders within folders are looked into this deep.
+const DEEPEST: usize = 16;
+
+/// What was found.
+#[derive(Default)]
+pub struct Found {
+    /// The files, in the order in which they were named, those of a folder by their names.
+    pub files: Vec<PathBuf>,
+    /// Folders and files that could not be looked into, and why.
+    pub skipped: Vec<String>,
+    /// What was passed over.
+    pub passed: Passed,
+}
+
+/// How much in the folders was passed over, and why.
+#[derive(Clone, Copy, Default)]
+pub struct Passed {
+    /// Files with other endings, and what is no file.
+    pub others: usize,
+    /// Links to folders, which may lead in circles.
+    pub links: usize,
+    /// Links to files that are played anyway.
+    pub again: usize,
+    /// Folders that lie too deep.
+    pub deep: usize,
+}
+
+impl Passed {
+    /// In words; nothing where nothing was.
+    pub fn words(self) -> Option<String> {
+        let parts = [
+            (self.others, "file of other kinds", "files of other kinds"),
+            (self.links, "link to a folder", "links to folders"),
+            (
+                self.again,
+                "link to a file that is played anyway",
+                "links to files that are played anyway",
+            ),
+            (self.deep, "folder that lies too deep", "folders that lie too deep"),
+        ];
+        let parts = parts.into_iter().filter(|(all, ..)| *all > 0);
+        let parts: Vec<String> = parts
+            .map(|(all, one, many)| format!("{} {}", number(all as u64), if all == 1 { one } else { many }))
+            .collect();
+        (!parts.is_empty()).then(|| format!("passed over in folders: {}", parts.join(", ")))
+    }
+}
+
+/// The files that are named, and those in folders that are.
+pub fn find(named: &[PathBuf]) -> Found {
+    let mut found = Found::default();
+    for path in named {
+        if !path.is_dir() {
+            found.files.push(path.clone());
+            continue;
+        }
+        let (mut own, mut links) = (BTreeSet::new(), Vec::new());
+        look_into(path, 0, &mut own, &mut links, &mut found);
+        // A link to what is played anyway would count it twice.
+        let mut known: HashSet<PathBuf> = match links.is_empty() {
+            true => HashSet::new(),
+            false => own.iter().filter_map(|file| file.canonicalize().ok()).collect(),
+        };
+        links.sort();
+        for link in links {
+            if link.canonicalize().is_ok_and(|target| known.insert(target)) {
+                own.insert(link);
+            } else {
+                found.passed.again += 1;
+            }
+        }
+        found.files.extend(own);
+    }
+    found
+}
+
+fn look_into(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>, links: &mut Vec<PathBuf>, found: &mut Found) {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return found.skipped.push(told(Failure::io(folder, &error))),
+    };
+    for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                found.skipped.push(told(Failure::io(folder, &error)));
+                continue;
+            }
+        };
+        let path = entry.path();
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let is_wanted = ending.is_some_and(|ending| ENDINGS.contains(&&*ending.to_ascii_lowercase()));
+        match std::fs::metadata(&path) {
+            Ok(kind) if kind.is_dir() && is_link => found.passed.links += 1,
+            Ok(kind) if kind.is_dir() && depth >= DEEPEST => found.passed.deep += 1,
+            Ok(kind) if kind.is_dir() => look_into(&path, depth + 1, files, links, found),
+            Ok(kind) if kind.is_file() && is_wanted && is_link => links.push(path),
+            Ok(kind) if kind.is_file() && is_wanted => {
+                files.insert(path);
+            }
+            // What would not have been played anyway need not be told of one by one.
+            Err(error) if is_wanted => found.skipped.push(told(Failure::io(&path, &error))),
+            _ => found.passed.others += 1,
+        }
+    }
+}
+
+fn told(failure: Failure) -> String {
+    match failure {
+        Failure::Told(words) => words,
+        Failure::PipeClosed => String::new(),
+    }
+}
+
+/// What a file is called, without its folder and its ending. The halves go by it, so it must not change.
+pub fn stem(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The shortest names that tell the files apart: without folder and ending, with the ending, with as many folders as it takes.
+pub fn names(files: &[PathBuf]) -> Vec<String> {
+    let mut names: Vec<String> = files.iter().map(|file| stem(file)).collect();
+    for parts in 1.. {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+        let alike: Vec<bool> = names.iter().map(|name| counts[&**name] > 1).collect();
+        let mut is_longer = false;
+        for at in (0..files.len()).filter(|&at| alike[at]) {
+            let all: Vec<_> = files[at].components().collect();
+            let tail: PathBuf = all[all.len().saturating_sub(parts)..].iter().collect();
+            is_longer |= parts <= all.len();
+            names[at] = tail.to_string_lossy().into_owned();
+        }
+        if !is_longer {
+            break;
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_long_as_it_takes_to_tell_files_apart() {
+        let of = |paths: &[&str]| names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(of(&["x/one.json", "x/two.json"]), ["one", "two"]);
+        assert_eq!(of(&["x/one.json", "x/one.jsonl"]), ["one.json", "one.jsonl"]);
+        assert_eq!(
+            of(&["d/a/s.jsonl", "d/b/s.jsonl", "d/t.jsonl"]),
+            ["a/s.jsonl", "b/s.jsonl", "t"]
+        );
+        assert_eq!(of(&["p/a/x/s.json", "q/a/x/s.json"]), ["p/a/x/s.json", "q/a/x/s.json"]);
+        assert_eq!(of(&["s.json", "s.json"]), ["s.json", "s.json"]);
+        assert_eq!(of(&["s.json", "a/s.json"]), ["s.json", "a/s.json"]);
+        assert_eq!(of(&[]), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,104 @@
+//! The price card that is asked for, built in or from a file.
+
+use super::view::lifetime;
+use crate::args::Ttl;
+use crate::exit::Failure;
+use crate::input::Input;
+use crate::paint::{clean, count};
+use codelet_context::price::{self, Lifetime, PriceCard};
+use std::path::Path;
+use std::time::Duration;
+
+/// A card, and all cards of the file that it is from.
+#[derive(Debug)]
+pub struct Prices {
+    /// The one that was asked for.
+    pub card: PriceCard,
+    /// Those of the file; none where the card is built in.
+    pub own: Vec<PriceCard>,
+}
+
+/// A built-in price card, or one from a file.
+///
+/// # Errors
+/// When there is neither, or when the file is not to be read or holds no such card.
+pub fn prices(name: &str) -> Result<Prices, Failure> {
+    let built_in = |card: &PriceCard| Prices {
+        card: card.clone(),
+        own: Vec::new(),
+    };
+    if let Some(card) = price::built_in().iter().find(|card| *card.name == *name) {
+        return Ok(built_in(card));
+    }
+    let (file, wanted) = match name.rsplit_once('#') {
+        Some((file, wanted)) if !Path::new(name).exists() => (file, Some(wanted)),
+        _ => (name, None),
+    };
+    if !Path::new(file).exists() {
+        return price::find(name).map(built_in).ok_or_else(|| {
+            Failure::Told(format!(
+                "{:?} is neither a price card (5m, 1h, no-write-fee, a model's name) nor a file with one",
+                clean(name)
+            ))
+        });
+    }
+    if Path::new(file).is_dir() {
+        return Err(Failure::at(file, "is a folder, expected a file of price cards"));
+    }
+    let input = Input::read(Some(Path::new(file)))?;
+    let text = String::from_utf8_lossy(&input.bytes);
+    let cards = price::parse(&text, &clean(file)).map_err(|bad| Failure::Told(bad.to_string()))?;
+    let found = match wanted {
+        Some(wanted) => price::among(&cards, wanted),
+        None if cards.len() > 1 => {
+            let problem = format!("holds {}; name one as {file}#NAME", count(cards.len(), "card"));
+            return Err(Failure::at(file, problem));
+        }
+        None => cards.first(),
+    };
+    match (found, wanted) {
+        (Some(card), _) => Ok(Prices {
+            card: card.clone(),
+            own: cards.clone(),
+        }),
+        (None, Some(wanted)) if !cards.is_empty() => Err(Failure::at(
+            file,
+            format!("holds no card of the name {}", clean(wanted)),
+        )),
+        (None, _) => Err(Failure::at(
+            file,
+            "holds no price card, expected a line such as: my-model input=3 output=15 read=0.3",
+        )),
+    }
+}
+
+/// The card with the lifetime that was asked for.
+///
+/// # Errors
+/// When the vendor does not sell it: what is unused is kept for another time than that.
+pub fn living(card: PriceCard, ttl: Ttl) -> Result<PriceCard, Failure> {
+    let sells_an_hour = card.rates.cache_write_1h > card.rates.cache_write;
+    let (lifetime_asked, name, asked) = match ttl {
+        Ttl::Minutes => (Lifetime::FiveMinutes, "5m", Duration::from_secs(300)),
+        Ttl::Hour if sells_an_hour => (Lifetime::Hour, "1h", Duration::from_secs(3_600)),
+        Ttl::Hour => (Lifetime::FiveMinutes, "1h", Duration::from_secs(3_600)),
+    };
+    let lives = lifetime(card.lives.as_secs());
+    let named = clean(&card.name);
+    let card = card.living(lifetime_asked);
+    if card.expires_after() == asked {
+        return Ok(card);
+    }
+    let what = match sells_an_hour {
+        true => format!("its shorter one keeps what is unused for {lives}"),
+        false => format!("its only one keeps what is unused for {lives}"),
+    };
+    let help = match ttl {
+        Ttl::Hour if !sells_an_hour => ", or say in a card of your own what writing for an hour costs (write-1h=…)",
+        Ttl::Hour => ", or let lives=… in a card of your own be an hour at most",
+        Ttl::Minutes => ", or write lives=5m in a card of your own",
+    };
+    Err(Failure::Told(format!(
+        "--ttl {name}: by the card {named} the vendor sells no cache of that lifetime; {what}. Leave --ttl away{help}"
+    )))
+}
