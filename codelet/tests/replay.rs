@@ -353,7 +353,7 @@ fn what_a_folder_holds_is_played_skipped_with_its_own_name_or_counted() {
         "{skipped:?}"
     );
     let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
-    assert!(stdout(&output).contains("passed over in folders: 1 file of other kinds, 1 link to a folder"));
+    assert!(stdout(&output).contains("passed over in folders: 1 file of other kinds · 1 link to a folder"));
 
     // A folder that cannot be read is skipped by its own name; whoever may read everything has none.
     let shut = folder.join("shut");

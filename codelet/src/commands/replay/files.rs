@@ -35,8 +35,8 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// In words; nothing where nothing was.
-    pub fn words(self) -> Option<String> {
+    /// In words, a part for each reason; nothing where nothing was.
+    pub fn words(self) -> Vec<String> {
         let parts = [
             (self.others, "file of other kinds", "files of other kinds"),
             (self.links, "link to a folder", "links to folders"),
@@ -48,10 +48,9 @@ impl Passed {
             (self.deep, "folder that lies too deep", "folders that lie too deep"),
         ];
         let parts = parts.into_iter().filter(|(all, ..)| *all > 0);
-        let parts: Vec<String> = parts
+        parts
             .map(|(all, one, many)| format!("{} {}", number(all as u64), if all == 1 { one } else { many }))
-            .collect();
-        (!parts.is_empty()).then(|| format!("passed over in folders: {}", parts.join(", ")))
+            .collect()
     }
 }
 

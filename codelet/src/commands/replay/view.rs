@@ -73,8 +73,9 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
         parts.push(count(outcome.skipped.len(), "file") + " skipped");
     }
     flow(text, look, parts, "");
-    if let Some(words) = outcome.passed.words() {
-        note(text, look, "", vec![words]);
+    let passed = outcome.passed.words();
+    if !passed.is_empty() {
+        note(text, look, "passed over in folders:", passed);
     }
     let filled = played
         .iter()
@@ -86,12 +87,8 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
             .filter(|session| session.is_timed)
             .map(|session| session.untimed)
             .sum();
-        let words = format!(
-            "without a time of their own, so taken from the request before: {} in {}",
-            count(requests, "request"),
-            count(filled, "file")
-        );
-        note(text, look, "", vec![words]);
+        let words = format!("{} in {}", count(requests, "request"), count(filled, "file"));
+        note(text, look, "times taken from the request before:", vec![words]);
     }
     let untimed = played.iter().filter(|session| !session.is_timed).count();
     let guessed = played.iter().filter(|session| !session.is_calibrated).count();
