@@ -2,7 +2,7 @@
 
 use crate::excerpt::Place;
 use crate::hash::{self, ByHash};
-use crate::index::{Index, path_hash};
+use crate::index::Index;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use crate::tokens::{self, Tokens};
 use std::cmp::Reverse;
@@ -132,7 +132,7 @@ impl Bulk {
         }
         for (part, piece) in message.parts.iter().enumerate() {
             match piece {
-                Part::ToolCall(call) => self.asked(call, shelter),
+                Part::ToolCall(call) => self.asked(call, index.subject(number, part as u32), shelter),
                 Part::ToolResult(result) => self.answered(result, (number, part as u32), at, shelter),
                 _ => {}
             }
@@ -142,8 +142,7 @@ impl Bulk {
         self.removable.saturating_sub(before)
     }
 
-    fn asked(&mut self, call: &ToolCall, shelter: Shelter) {
-        let path = call.action.paths.first().map_or(0, |path| path_hash(path));
+    fn asked(&mut self, call: &ToolCall, path: u64, shelter: Shelter) {
         let about = |kind| matches!(kind, ActionKind::Read | ActionKind::Change);
         if path != 0 && about(call.action.kind) {
             // Whoever reads or changes a file again works with what is known of it.

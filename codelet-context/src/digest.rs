@@ -42,7 +42,7 @@ pub(crate) fn units(
     messages: &[Arc<Message>],
     may_be_quoted: impl Fn(usize) -> bool,
     mut handle: impl FnMut(usize) -> Option<Handle>,
-    state: impl Fn(&str) -> Option<FileState>,
+    state: impl Fn(u64) -> Option<FileState>,
 ) -> Units {
     debug_assert_eq!(
         LIST_HEADER.len(),
@@ -58,7 +58,7 @@ pub(crate) fn units(
     for (number, block) in index.blocks.iter().enumerate() {
         if block.subject {
             let line = block.lines.start;
-            let state = state(index.text_of(block, line as usize));
+            let state = state(block.path);
             if let Some(state) = state.filter(|&state| state != FileState::Read) {
                 units.states.insert(line, state);
             }
@@ -257,7 +257,7 @@ pub(crate) mod tests {
     fn with_states<T>(
         history: &History,
         bytes: usize,
-        state: impl Fn(&str) -> Option<FileState>,
+        state: impl Fn(u64) -> Option<FileState>,
         then: impl FnOnce(Task<'_>, &Units) -> T,
     ) -> T {
         let index = history.index();
@@ -362,11 +362,14 @@ pub(crate) mod tests {
             let action = Action::on(kind, [path]);
             call(&mut history, "file", action, json!({"path": path}), (Some(true), ""));
         }
-        let state = |path: &str| match path {
-            _ if path.contains("new") => Some(FileState::Created),
-            _ if path.contains("edited") => Some(FileState::Edited),
-            _ if path.contains("gone") => Some(FileState::Deleted),
-            _ => None,
+        let states = [
+            ("src/new_walnut.rs", FileState::Created),
+            ("src/edited_cherry.rs", FileState::Edited),
+            ("src/gone_damson.rs", FileState::Deleted),
+        ];
+        let state = |file: u64| {
+            let mut known = states.iter();
+            known.find_map(|(path, state)| (history.index().file(path) == Some(file)).then_some(*state))
         };
         let expected = "src/read_almond.rs\n[edited]\nsrc/edited_cherry.rs\n[new]\nsrc/new_walnut.rs\n[deleted]\nsrc/gone_damson.rs\n";
         for bytes in 0..200 {
@@ -378,6 +381,24 @@ pub(crate) mod tests {
                 assert_eq!(text, expected);
             }
         }
+    }
+
+    #[test]
+    fn a_file_is_listed_once_however_its_path_is_written() {
+        let mut history = History::new();
+        for (kind, path) in [
+            (ActionKind::Read, "/work/app/src/main_walnut.rs"),
+            (ActionKind::Change, "src/main_walnut.rs"),
+            (ActionKind::Read, "./src/main_walnut.rs"),
+        ] {
+            let action = Action::on(kind, [path]);
+            call(&mut history, "file", action, json!({"path": path}), (Some(true), ""));
+        }
+        let text = with_states(&history, 400, |_| Some(FileState::Edited), |task, units| {
+            pack::choose(&task, |taken| render(task.index, units, taken)).0
+        });
+        assert_eq!(text.matches("main_walnut.rs").count(), 1, "{text}");
+        assert!(text.starts_with("[edited]\n"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use crate::answer;
 use crate::body::Body;
 use crate::encoded::is_encoded;
+use crate::files::Files;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
@@ -159,7 +160,8 @@ pub struct Index {
     pub items: Items,
     /// The newest call with this id that has no answer yet, and whether it is a command that only looks at files.
     open: HashMap<Arc<str>, (u32, Action, bool)>,
-    /// The last component of each path, as a name.
+    files: Files,
+    /// The last component of each file's path, as a name.
     names_of_paths: ByHash<u64>,
     /// Lines of outputs that say that something went wrong, where few of an output do; see [`severe`].
     pub severe: Vec<u32>,
@@ -238,7 +240,7 @@ impl Index {
                     .insert(call.id.clone(), (block, call.action.clone(), look.is_some()));
                 let subject = call.action.paths.first().map(|path| &**path).or(look.as_deref());
                 let subject = subject.filter(|path| !path.is_empty());
-                let path = subject.map_or(0, path_hash);
+                let path = subject.map_or(0, |path| self.files.file(path));
                 if let Some(subject) = subject {
                     let name = subject.rsplit(['/', '\\']).next().unwrap_or_default();
                     self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
@@ -274,7 +276,8 @@ impl Index {
                 };
                 if made {
                     for path in action.changed() {
-                        self.changed.insert(path_hash(path), self.blocks.len() as u32);
+                        let file = self.files.file(path);
+                        self.changed.insert(file, self.blocks.len() as u32);
                     }
                 } else if is_change && let Some(block) = self.blocks.get_mut(call as usize) {
                     block.refused = answer::was_refused(result);
@@ -492,6 +495,18 @@ impl Index {
         path != 0 && self.changed.get(&path).is_some_and(|&change| change as usize > block)
     }
 
+    /// The file that a path means by what calls have named so far; see [`crate::files`].
+    pub fn file(&self, path: &str) -> Option<u64> {
+        self.files.find(path)
+    }
+
+    /// The file that the call at this place of the history reads or changes, or 0.
+    pub fn subject(&self, message: u32, part: u32) -> u64 {
+        let blocks = &self.blocks[self.blocks_of(message)];
+        let first = blocks.partition_point(|block| block.part < part);
+        blocks.get(first).filter(|block| block.part == part).map_or(0, |block| block.path)
+    }
+
     /// Whether the user has named the file that this block shows.
     pub fn is_named_by_user(&self, block: usize) -> bool {
         self.shows_file_named(block, |name| self.items[name as usize].is_prompted())
@@ -546,13 +561,6 @@ fn is_said_anew(origin: Origin) -> bool {
         origin,
         Origin::Notice | Origin::Reminder(ReminderKind::GitStatus | ReminderKind::TokenStatus)
     )
-}
-
-/// A file by its last two components: agents mix absolute and relative paths.
-pub(crate) fn path_hash(path: &str) -> u64 {
-    let mut parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
-    let last = hash::bytes(parts.next().unwrap_or_default().as_bytes());
-    hash::pair(last, hash::bytes(parts.next().unwrap_or_default().as_bytes()))
 }
 
 /// The parameters of a call as text.

@@ -69,6 +69,7 @@ mod exact;
 mod excerpt;
 mod exchange;
 mod failing;
+mod files;
 mod focus;
 mod hash;
 pub mod history;

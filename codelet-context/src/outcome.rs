@@ -4,6 +4,7 @@ use crate::answer::{is_done, was_refused};
 use crate::effects::{self, Effect};
 use crate::exchange::Exchanges;
 use crate::failing::{failing_lines, shorten};
+use crate::files::Files;
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind, Line};
@@ -57,7 +58,7 @@ impl Facts {
 /// A file, as it was left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileFact {
-    /// The path, as the calls name it.
+    /// The path, as the first call names it.
     pub path: Arc<str>,
     /// What was done to it.
     pub state: FileState,
@@ -74,6 +75,18 @@ pub enum FileState {
     Created,
     /// Removed.
     Deleted,
+}
+
+impl FileState {
+    /// The state of a file to which this is done next.
+    pub(crate) fn then(self, next: FileState) -> FileState {
+        match (self, next) {
+            (before, FileState::Read) => before,
+            // What was created here and edited then is still new.
+            (FileState::Created, FileState::Edited) => FileState::Created,
+            (_, next) => next,
+        }
+    }
 }
 
 /// What came of the last check of a kind.
@@ -128,7 +141,9 @@ pub struct Decision {
 #[derive(Clone, Debug, Default)]
 pub struct Gatherer {
     exchanges: Exchanges,
-    files: HashMap<Arc<str>, (FileState, u64)>,
+    files: Files,
+    /// By file: what was done to it, and when it was last touched.
+    touched: HashMap<u64, (FileFact, u64)>,
     touches: u64,
     kept: Kept,
     facts: Facts,
@@ -151,14 +166,10 @@ impl Gatherer {
 
     /// The facts so far.
     pub fn facts(&self) -> Facts {
-        let mut files: Vec<_> = self.files.iter().collect();
-        files.sort_unstable_by_key(|(_, (_, touch))| *touch);
-        let files = files.into_iter().map(|(path, (state, _))| FileFact {
-            path: path.clone(),
-            state: *state,
-        });
+        let mut files: Vec<_> = self.touched.values().collect();
+        files.sort_unstable_by_key(|(_, touch)| *touch);
         Facts {
-            files: files.collect(),
+            files: files.into_iter().map(|(file, _)| file.clone()).collect(),
             ..self.facts.clone()
         }
     }
@@ -199,14 +210,12 @@ impl Gatherer {
         if state != FileState::Read {
             self.outdate_checks();
         }
-        let file = self.files.entry(path.clone()).or_insert((state, 0));
-        file.1 = self.touches;
-        file.0 = match (file.0, state) {
-            (before, FileState::Read) => before,
-            // What was created here and edited then is still new.
-            (FileState::Created, FileState::Edited) => FileState::Created,
-            (_, now) => now,
-        };
+        let (file, touch) = self.touched.entry(self.files.file(path)).or_insert_with(|| {
+            let path = path.clone();
+            (FileFact { path, state }, 0)
+        });
+        file.state = file.state.then(state);
+        *touch = self.touches;
     }
 
     fn outdate_checks(&mut self) {
@@ -220,10 +229,8 @@ impl Gatherer {
         const WHOLE: &[&str] = &["content", "contents", "file_text"];
         const PART: &[&str] = &["old_string", "old_str", "oldText", "oldString", "edits"];
         let has = |names: &[&str]| names.iter().any(|name| parameters.as_map().contains_key(*name));
-        let is_unseen = self
-            .files
-            .get(path)
-            .is_none_or(|(state, _)| *state == FileState::Deleted);
+        let known = self.files.find(path).and_then(|file| self.touched.get(&file));
+        let is_unseen = known.is_none_or(|(file, _)| file.state == FileState::Deleted);
         // The whole of a file that nobody has read: agents read before they overwrite.
         if has(WHOLE) && !has(PART) && is_unseen {
             FileState::Created

@@ -291,14 +291,15 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Each path can be chosen once, at its newest place.
+    /// Each file can be chosen once, by its newest path.
     fn list_paths(&mut self) {
         let mut seen = HashSet::new();
         for (block, usage) in self.index.blocks.iter().zip(self.task.uses).rev() {
             if block.subject {
                 let line = block.lines.start as usize;
                 self.is_path[line] = true;
-                let first = seen.insert(self.index.text_of(block, line));
+                let unknown = (block.path == 0).then(|| self.index.text_of(block, line));
+                let first = seen.insert((block.path, unknown));
                 self.factors[line] = if first && *usage == Use::Choose {
                     PATH_FACTOR
                 } else {

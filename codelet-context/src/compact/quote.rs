@@ -101,13 +101,19 @@ impl Work<'_> {
             }
         }
         self.join_outputs(&may_be_quoted, uses, &mut largest);
-        let states: HashMap<&str, FileState> = facts.files.iter().map(|file| (&*file.path, file.state)).collect();
+        let mut states: HashMap<u64, FileState> = HashMap::new();
+        for file in &facts.files {
+            if let Some(number) = index.file(&file.path) {
+                let state = states.entry(number).or_insert(file.state);
+                *state = state.then(file.state);
+            }
+        }
         let units = digest::units(
             index,
             messages,
             |block| may_be_quoted[block],
             |block| largest[block].take(),
-            |path| states.get(path).copied(),
+            |file| states.get(&file).copied(),
         );
         let task = Task {
             index,
