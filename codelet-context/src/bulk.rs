@@ -1,9 +1,11 @@
 //! Bulk: the outputs of tools that could be removed, and since when each has been paid for in vain.
 
 use crate::excerpt::Place;
+use crate::files;
 use crate::hash::{self, ByHash};
 use crate::index::Index;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
+use crate::showing::{Showing, asks_the_same_again};
 use crate::tokens::{self, Tokens};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -69,12 +71,13 @@ pub(crate) struct Bulk {
     by_call: HashMap<Arc<str>, u32>,
     /// Calls that have no answer yet: what they do.
     open: HashMap<Arc<str>, Asked>,
-    /// The newest answer to the same read-only or repeated call.
+    /// The newest answer to the same question.
     same_call: ByHash<u32>,
     /// The newest output with the same bytes.
     same_bytes: ByHash<u32>,
     /// For each file: the answers that show it and are not superseded.
     shows: ByHash<Vec<u32>>,
+    showing: Showing,
     /// Sheltered items by the position in tokens at which their shelter may end.
     waiting: BinaryHeap<Reverse<(Tokens, u32)>>,
     /// Tokens and steps of the conversation so far.
@@ -90,10 +93,14 @@ struct Asked {
     kind: ActionKind,
     /// The tool with its parameters.
     call: u64,
-    /// The file, or 0.
-    path: u64,
-    /// The call names nothing but the file, so it shows all of it.
-    is_whole: bool,
+    /// What its answer shows, if it can be compared with others: one file, or what this call shows.
+    of: Option<u64>,
+    /// The file that it reads with a tool for that, or 0.
+    reads: u64,
+    /// The files that it changes.
+    changes: Vec<u64>,
+    /// A newer answer stands for an older one whatever it says.
+    is_repeatable: bool,
 }
 
 /// An item that could be removed now.
@@ -132,7 +139,7 @@ impl Bulk {
         }
         for (part, piece) in message.parts.iter().enumerate() {
             match piece {
-                Part::ToolCall(call) => self.asked(call, index.subject(number, part as u32), shelter),
+                Part::ToolCall(call) => self.asked(call, (number, part as u32), index, shelter),
                 Part::ToolResult(result) => self.answered(result, (number, part as u32), at, shelter),
                 _ => {}
             }
@@ -142,22 +149,37 @@ impl Bulk {
         self.removable.saturating_sub(before)
     }
 
-    fn asked(&mut self, call: &ToolCall, path: u64, shelter: Shelter) {
-        let about = |kind| matches!(kind, ActionKind::Read | ActionKind::Change);
-        if path != 0 && about(call.action.kind) {
+    fn asked(&mut self, call: &ToolCall, place: Place, index: &Index, shelter: Shelter) {
+        let action = &call.action;
+        let file = index.subject(place);
+        if file != 0 && matches!(action.kind, ActionKind::Read | ActionKind::Change) {
             // Whoever reads or changes a file again works with what is known of it.
-            for item in self.shows.get(&path).cloned().unwrap_or_default() {
-                self.touch(item, shelter);
-            }
+            let mut shows = self.shows.remove(&file).unwrap_or_default();
+            shows.retain(|&item| !self.items[item as usize].superseded);
+            shows.iter().for_each(|&item| self.touch(item, shelter));
+            self.shows.insert(file, shows);
         }
+        let asks = hash::pair(hash::bytes(call.tool.as_bytes()), call.parameters.canonical_hash());
+        // An answer for several files cannot be told apart into them.
+        let of = match action.kind {
+            ActionKind::Read if file != 0 && action.paths.len() == 1 => Some(file),
+            ActionKind::Command if file != 0 && action.paths.is_empty() => Some(file),
+            ActionKind::Read | ActionKind::Search | ActionKind::Command => Some(asks),
+            _ => None,
+        };
+        let changes = action.changed().iter();
         self.open.insert(
             call.id.clone(),
             Asked {
                 tool: call.tool.clone(),
-                kind: call.action.kind,
-                call: hash::pair(hash::bytes(call.tool.as_bytes()), call.parameters.canonical_hash()),
-                path,
-                is_whole: call.parameters.as_map().len() == 1,
+                kind: action.kind,
+                call: asks,
+                of,
+                reads: if action.kind == ActionKind::Read { file } else { 0 },
+                changes: changes
+                    .filter_map(|path| index.file(&files::named(action, path)))
+                    .collect(),
+                is_repeatable: asks_the_same_again(call),
             },
         );
     }
@@ -196,23 +218,27 @@ impl Bulk {
         if result.success == Some(false) {
             return;
         }
-        let repeats = matches!(asked.kind, ActionKind::Read | ActionKind::Search | ActionKind::Command);
-        if repeats && let Some(older) = self.same_call.insert(asked.call, number) {
+        for &file in &asked.changes {
+            self.showing.change(file);
+        }
+        if asked.is_repeatable
+            && let Some(older) = self.same_call.insert(asked.call, number)
+        {
             self.supersede(older, shelter);
         }
-        if asked.kind == ActionKind::Read && asked.path != 0 {
-            if asked.is_whole {
-                for older in self.shows.remove(&asked.path).unwrap_or_default() {
-                    self.supersede(older, shelter);
-                }
+        if let Some(of) = asked.of {
+            for older in self.showing.show(number, of, result) {
+                self.supersede(older, shelter);
             }
-            self.shows.entry(asked.path).or_default().push(number);
+        }
+        if asked.reads != 0 {
+            self.shows.entry(asked.reads).or_default().push(number);
         }
     }
 
     /// What an item says stands in a newer output too.
     fn supersede(&mut self, item: u32, shelter: Shelter) {
-        let Some(older) = self.items.get_mut(item as usize) else {
+        let Some(older) = self.items.get_mut(item as usize).filter(|item| !item.superseded) else {
             return;
         };
         older.superseded = true;

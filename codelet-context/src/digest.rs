@@ -394,9 +394,12 @@ pub(crate) mod tests {
             let action = Action::on(kind, [path]);
             call(&mut history, "file", action, json!({"path": path}), (Some(true), ""));
         }
-        let text = with_states(&history, 400, |_| Some(FileState::Edited), |task, units| {
-            pack::choose(&task, |taken| render(task.index, units, taken)).0
-        });
+        let text = with_states(
+            &history,
+            400,
+            |_| Some(FileState::Edited),
+            |task, units| pack::choose(&task, |taken| render(task.index, units, taken)).0,
+        );
         assert_eq!(text.matches("main_walnut.rs").count(), 1, "{text}");
         assert!(text.starts_with("[edited]\n"), "{text}");
     }

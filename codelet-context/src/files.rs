@@ -6,6 +6,9 @@
 //! the other, which is a miss; to mix them up would be an error.
 
 use crate::hash::{self, ByHash};
+use crate::message::Action;
+use crate::shell;
+use std::borrow::Cow;
 
 /// A path is compared by so many components at its end.
 const DEEPEST: usize = 48;
@@ -48,13 +51,22 @@ impl Files {
         }
     }
 
+    /// The file that one of an action's paths means.
+    pub fn file_of(&mut self, action: &Action, path: &str) -> u64 {
+        self.file(&named(action, path))
+    }
+
     /// The file that a path means by what was named so far.
     pub fn find(&self, path: &str) -> Option<u64> {
         self.known(&Normal::of(path)).filter(|&file| file != 0)
     }
 
     fn known(&self, path: &Normal) -> Option<u64> {
-        let known = if path.is_absolute { &self.absolute } else { &self.relative };
+        let known = if path.is_absolute {
+            &self.absolute
+        } else {
+            &self.relative
+        };
         match path.components {
             0 => Some(0),
             _ => known.get(&path.hash).copied(),
@@ -168,6 +180,32 @@ impl Normal {
     }
 }
 
+/// One of an action's paths, from where the action begins: a command may go to another folder first.
+pub(crate) fn named<'a>(action: &Action, path: &'a str) -> Cow<'a, str> {
+    match &action.command {
+        Some(line) if line.starts_with("cd ") => within(&folder(&shell::commands(line)), path),
+        _ => Cow::Borrowed(path),
+    }
+}
+
+/// The folder that these commands go to before they do anything else.
+fn folder(commands: &[shell::Simple]) -> String {
+    let goes = commands.iter().map_while(|command| match &command.words[..] {
+        [cd, folder] if cd == "cd" => Some(folder),
+        _ => None,
+    });
+    goes.fold(String::new(), |before, folder| within(&before, folder).into_owned())
+}
+
+/// A path that is given in a folder. Where that is one that a shell knows only (`$DIR`, `-`), no other path is like it.
+pub(crate) fn within<'a>(folder: &str, path: &'a str) -> Cow<'a, str> {
+    let stands_alone = folder.is_empty() || path.starts_with(['/', '\\', '~']) || drive(path).0.is_some();
+    match stands_alone {
+        true => Cow::Borrowed(path),
+        false => Cow::Owned(format!("{folder}/{path}")),
+    }
+}
+
 /// The drive that a path begins with, in small letters, and what follows: `C:/a`, or `/mnt/c/a` as Linux has it, is `/c/a`.
 fn drive(path: &str) -> (Option<String>, &str) {
     if let Some(mounted) = path.strip_prefix("/mnt")
@@ -210,12 +248,25 @@ mod tests {
     #[test]
     fn a_path_is_the_same_however_it_is_written() {
         let table = [
-            ("src/a.rs ./src/a.rs src//a.rs src/./a.rs src/x/../a.rs src\\a.rs", "src/a.rs"),
-            ("/w/src/a.rs //w/src/a.rs /w/x/../src/a.rs /../w/src/a.rs file:///w/src/a.rs", "/w/src/a.rs"),
-            ("C:\\w\\a.rs c:/w/a.rs C:/w//a.rs /c/w/a.rs /mnt/c/w/a.rs file:///C:/w/a.rs", "C:\\w\\a.rs"),
+            (
+                "src/a.rs ./src/a.rs src//a.rs src/./a.rs src/x/../a.rs src\\a.rs",
+                "src/a.rs",
+            ),
+            (
+                "/w/src/a.rs //w/src/a.rs /w/x/../src/a.rs /../w/src/a.rs file:///w/src/a.rs",
+                "/w/src/a.rs",
+            ),
+            (
+                "C:\\w\\a.rs c:/w/a.rs C:/w//a.rs /c/w/a.rs /mnt/c/w/a.rs file:///C:/w/a.rs",
+                "C:\\w\\a.rs",
+            ),
         ];
         for (paths, first) in table {
-            assert!(meant(paths).split(' ').all(|path| path == first), "{paths}: {}", meant(paths));
+            assert!(
+                meant(paths).split(' ').all(|path| path == first),
+                "{paths}: {}",
+                meant(paths)
+            );
         }
     }
 
@@ -238,12 +289,24 @@ mod tests {
     #[test]
     fn a_relative_path_is_the_only_absolute_one_that_ends_with_it() {
         let table = [
-            ("/work/app/src/main.rs src/main.rs ./src/main.rs", "/work/app/src/main.rs /work/app/src/main.rs /work/app/src/main.rs"),
+            (
+                "/work/app/src/main.rs src/main.rs ./src/main.rs",
+                "/work/app/src/main.rs /work/app/src/main.rs /work/app/src/main.rs",
+            ),
             ("src/main.rs /work/app/src/main.rs", "src/main.rs src/main.rs"),
-            ("D:\\app\\src\\main.rs src/main.rs", "D:\\app\\src\\main.rs D:\\app\\src\\main.rs"),
+            (
+                "D:\\app\\src\\main.rs src/main.rs",
+                "D:\\app\\src\\main.rs D:\\app\\src\\main.rs",
+            ),
             // One that is known from its folder tells of others there.
-            ("/w/src/a.rs src/a.rs /w/README README", "/w/src/a.rs /w/src/a.rs /w/README /w/README"),
-            ("/w/src/a.rs src/a.rs README /w/README", "/w/src/a.rs /w/src/a.rs README README"),
+            (
+                "/w/src/a.rs src/a.rs /w/README README",
+                "/w/src/a.rs /w/src/a.rs /w/README /w/README",
+            ),
+            (
+                "/w/src/a.rs src/a.rs README /w/README",
+                "/w/src/a.rs /w/src/a.rs README README",
+            ),
         ];
         for (paths, files) in table {
             assert_eq!(meant(paths), files);
@@ -274,6 +337,21 @@ mod tests {
             meant("/w/a/src/one.rs src/one.rs /w/a/src/x.rs src/x.rs /w/b/src/two.rs src/two.rs"),
             "/w/a/src/one.rs /w/a/src/one.rs /w/a/src/x.rs /w/a/src/x.rs /w/b/src/two.rs src/two.rs"
         );
+    }
+
+    #[test]
+    fn a_command_that_goes_to_a_folder_first_means_files_there() {
+        let mut files = Files::default();
+        let mut written = |line: &str| files.file_of(&Action::command(line), "src/x.rs");
+        let here = written("sed -i s/a/b/ src/x.rs");
+        let there = written("cd sub && sed -i s/a/b/ src/x.rs");
+        assert_ne!(here, there);
+        assert_eq!(written("cd ./sub; sed -i s/a/b/ src/x.rs"), there);
+        assert_eq!(
+            written("cd /w && cd sub && sed -i s/a/b/ src/x.rs"),
+            files.file("/w/sub/src/x.rs")
+        );
+        assert_eq!(within("sub", "/x.rs"), "/x.rs");
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Index {
                     .insert(call.id.clone(), (block, call.action.clone(), look.is_some()));
                 let subject = call.action.paths.first().map(|path| &**path).or(look.as_deref());
                 let subject = subject.filter(|path| !path.is_empty());
-                let path = subject.map_or(0, |path| self.files.file(path));
+                let path = subject.map_or(0, |path| self.files.file_of(&call.action, path));
                 if let Some(subject) = subject {
                     let name = subject.rsplit(['/', '\\']).next().unwrap_or_default();
                     self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
@@ -276,7 +276,7 @@ impl Index {
                 };
                 if made {
                     for path in action.changed() {
-                        let file = self.files.file(path);
+                        let file = self.files.file_of(&action, path);
                         self.changed.insert(file, self.blocks.len() as u32);
                     }
                 } else if is_change && let Some(block) = self.blocks.get_mut(call as usize) {
@@ -500,11 +500,14 @@ impl Index {
         self.files.find(path)
     }
 
-    /// The file that the call at this place of the history reads or changes, or 0.
-    pub fn subject(&self, message: u32, part: u32) -> u64 {
+    /// The file that the call at this place of the history (message and part) reads or changes, or 0.
+    pub fn subject(&self, (message, part): (u32, u32)) -> u64 {
         let blocks = &self.blocks[self.blocks_of(message)];
         let first = blocks.partition_point(|block| block.part < part);
-        blocks.get(first).filter(|block| block.part == part).map_or(0, |block| block.path)
+        blocks
+            .get(first)
+            .filter(|block| block.part == part)
+            .map_or(0, |block| block.path)
     }
 
     /// Whether the user has named the file that this block shows.

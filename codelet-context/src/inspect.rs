@@ -2,20 +2,17 @@
 
 use crate::anchor::Anchor;
 use crate::body::Body;
-use crate::hash;
-use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall, ToolResult};
+use crate::files::Files;
+use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall};
+use crate::showing::Showing;
 use crate::tokens::{self, Tokens};
 use crate::turn;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Equal texts below this many bytes are not worth telling of: a pointer to the other copy would be as long.
 pub const REPEAT_BYTES: usize = 256;
-
-/// A read is superseded by later reads of the same file that show at least this share of its lines again. Not all of
-/// them: a line that changed in between is exactly why the file was read again.
-const SHOWN_AGAIN: f64 = 0.8;
 
 /// Labels are cut here, in characters: a screen shows no more.
 const LABEL_CHARS: usize = 200;
@@ -558,19 +555,15 @@ fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {
     repeats
 }
 
-/// What was later seen of a file, walking backwards.
-#[derive(Default)]
-struct Later {
-    changed: Option<usize>,
-    read: Option<usize>,
-    lines: HashSet<u64>,
-}
-
+/// The reads of files that a later read or change makes old, in their order; a change counts for more.
 fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded> {
-    let mut later: HashMap<&str, Later> = HashMap::new();
-    let mut found = Vec::new();
-    for (index, message) in messages.iter().enumerate().rev() {
-        for (number, part) in message.parts.iter().enumerate().rev() {
+    let mut files = Files::default();
+    let mut showing = Showing::default();
+    let mut reads: Vec<Read> = Vec::new();
+    // By file: the reads of what it is now.
+    let mut current: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        for (number, part) in message.parts.iter().enumerate() {
             let (Part::ToolResult(result), Some(&(_, call))) = (part, ground.answered.get(&(index, number))) else {
                 continue;
             };
@@ -578,64 +571,46 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
                 continue;
             }
             for path in call.action.changed() {
-                later.entry(plain(path)).or_default().changed = Some(index);
+                let file = files.file_of(&call.action, path);
+                showing.change(file);
+                for read in current.remove(&file).unwrap_or_default() {
+                    reads[read].old = Some((index, Superseding::Changed));
+                }
             }
             // An answer for several files cannot be told apart into them.
             if let (ActionKind::Read, [path]) = (call.action.kind, call.action.paths.as_slice()) {
-                let seen = later.entry(plain(path)).or_default();
-                if let Some((by, how)) = judge(result, seen, index) {
-                    found.push(Superseded {
-                        item: ground.item(messages, index, number),
-                        path: path.clone(),
-                        by,
-                        how,
-                    });
+                let file = files.file(path);
+                for older in showing.show(reads.len() as u32, file, result) {
+                    reads[older as usize].old.get_or_insert((index, Superseding::ReadAgain));
                 }
+                current.entry(file).or_default().push(reads.len());
+                reads.push(Read {
+                    at: (index, number),
+                    path: path.clone(),
+                    old: None,
+                });
             }
         }
     }
-    found.reverse();
+    let old = reads.into_iter().filter_map(|read| {
+        let (by, how) = read.old?;
+        Some(Superseded {
+            item: ground.item(messages, read.at.0, read.at.1),
+            path: read.path,
+            by,
+            how,
+        })
+    });
+    let mut found: Vec<Superseded> = old.collect();
     found.sort_by_key(|read| std::cmp::Reverse(read.item.tokens));
     found
 }
 
-/// Whether a read is out of date by what came later, to which it is then added itself.
-fn judge(result: &ToolResult, later: &mut Later, index: usize) -> Option<(usize, Superseding)> {
-    let lines: Vec<u64> = result
-        .texts()
-        .flat_map(|text| text.body.as_str().lines())
-        .map(without_number)
-        .filter(|line| !line.is_empty())
-        .map(|line| hash::bytes(line.as_bytes()))
-        .collect();
-    let again = lines.iter().filter(|line| later.lines.contains(line)).count();
-    let shown_again = !lines.is_empty() && again as f64 >= SHOWN_AGAIN * lines.len() as f64;
-    let verdict = match (later.changed, later.read) {
-        (Some(by), _) => Some((by, Superseding::Changed)),
-        (None, Some(by)) if shown_again => Some((by, Superseding::ReadAgain)),
-        _ => None,
-    };
-    later.lines.extend(lines);
-    later.read = Some(index);
-    verdict
-}
-
-/// A path as it is compared: `./a` is `a`.
-fn plain(path: &str) -> &str {
-    path.trim_start_matches("./")
-}
-
-/// A line without the number that a reading tool put before it, which differs when something above was changed.
-fn without_number(line: &str) -> &str {
-    let line = line.trim();
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    if rest.len() == line.len() {
-        return line;
-    }
-    match rest.trim_start_matches(' ').chars().next() {
-        Some(mark @ ('\t' | '→' | ':' | '|' | '│')) => rest.trim_start_matches(' ')[mark.len_utf8()..].trim(),
-        _ => line,
-    }
+/// A read of a file, and what made it old.
+struct Read {
+    at: (usize, usize),
+    path: Arc<str>,
+    old: Option<(usize, Superseding)>,
 }
 
 #[cfg(test)]
@@ -645,7 +620,7 @@ mod tests {
     use super::*;
     use crate::anchor::AnchorKind;
     use crate::history::History;
-    use crate::message::{Action, Image};
+    use crate::message::{Action, Image, ToolResult};
     use serde_json::json;
 
     fn call(id: &str, tool: &str, action: Action) -> Message {

@@ -101,6 +101,7 @@ pub mod reminder;
 pub mod select;
 mod severe;
 mod shell;
+mod showing;
 pub mod strategy;
 pub mod summary;
 pub mod summary_request;

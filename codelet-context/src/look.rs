@@ -1,6 +1,7 @@
 //! Whether a command line only looks at files, as a tool that reads them would.
 
 use crate::effects::sed_writes;
+use crate::files;
 use crate::shell::{self, Next};
 use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
 
@@ -9,7 +10,9 @@ const READERS: &str = "cat nl head tail sed awk gawk bat batcat less more type g
 /// Of these, the first operand is a script and no file.
 const SCRIPTED: &str = "sed awk gawk";
 /// What may stand beside a reader: it prints little or nothing.
-const BESIDE: &str = "cd pushd popd echo printf true pwd ls wc test [ set export for done : set-location";
+const BESIDE: &str = "pushd popd echo printf true pwd ls wc test [ set export for done :";
+/// What goes to another folder.
+const GOES: &str = "cd set-location chdir sl";
 /// What makes `git diff` and `git show` list files instead of lines.
 const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --summary";
 /// The first file that a command line prints lines of, where printing lines of files is all it does; empty if it names
@@ -26,6 +29,7 @@ fn within(line: &str, depth: usize) -> Option<String> {
         return (depth < DEEPEST).then(|| within(&script, depth + 1))?;
     }
     let mut found = None;
+    let mut folder = String::new();
     let mut is_piped = false;
     for command in &commands {
         let words = unwrap(&command.words).words;
@@ -33,12 +37,14 @@ fn within(line: &str, depth: usize) -> Option<String> {
         if is_in(&program, READERS) {
             if !is_piped {
                 let file = operand(&program, &words[1..])?;
-                found.get_or_insert(file.to_owned());
+                found.get_or_insert_with(|| files::within(&folder, file).into_owned());
             } else if is_written(&program, &words[1..]) {
                 return None;
             }
         } else if program == "git" && !is_piped {
             found.get_or_insert(compared(&words[1..])?);
+        } else if is_in(&program, GOES) && !is_piped {
+            folder = files::within(&folder, words.get(1).map_or("~", |word| word)).into_owned();
         } else if is_piped || !is_in(&program, BESIDE) {
             return None;
         }
@@ -97,7 +103,9 @@ mod tests {
     fn a_line_that_prints_files_is_a_look_at_the_first() {
         for (line, file_of) in [
             ("cat src/a.rs", "src/a.rs"),
-            ("cd /x && sed -n '1,200p' src/a.rs", "src/a.rs"),
+            ("cd /x && sed -n '1,200p' src/a.rs", "/x/src/a.rs"),
+            ("cd x; cd y && cat a.rs /b.rs", "x/y/a.rs"),
+            ("cd x && cat /a.rs", "/a.rs"),
             ("sed -n 1,5p a.rs && printf '\\n--\\n' && sed -n 1,5p b.rs", "a.rs"),
             ("nl -ba a.rs | sed -n '10,20p'", "a.rs"),
             ("head -n 40 a.rs 2>/dev/null", "a.rs"),

@@ -4,7 +4,7 @@ use crate::answer::{is_done, was_refused};
 use crate::effects::{self, Effect};
 use crate::exchange::Exchanges;
 use crate::failing::{failing_lines, shorten};
-use crate::files::Files;
+use crate::files::{self, Files};
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind, Line};
@@ -180,7 +180,7 @@ impl Gatherer {
         match action.kind {
             ActionKind::Read if is_done(action.kind, result) => {
                 for path in &action.paths {
-                    self.touch(path, FileState::Read);
+                    self.touch(action, path, FileState::Read);
                 }
             }
             ActionKind::Change if is_done(action.kind, result) => {
@@ -188,7 +188,7 @@ impl Gatherer {
                 for path in action.changed() {
                     let state = patched.get(path.as_ref()).copied();
                     let state = state.unwrap_or_else(|| self.written(path, &call.parameters));
-                    self.touch(path, state);
+                    self.touch(action, path, state);
                 }
             }
             // What never ran has failed at nothing.
@@ -205,17 +205,28 @@ impl Gatherer {
         }
     }
 
-    fn touch(&mut self, path: &Arc<str>, state: FileState) {
+    fn touch(&mut self, action: &Action, path: &str, state: FileState) {
+        self.touch_path(&files::named(action, path), state);
+    }
+
+    fn touch_path(&mut self, path: &str, state: FileState) {
+        let known = self.files.file(path);
+        self.touched.entry(known).or_insert_with(|| {
+            let path = Arc::from(path);
+            (FileFact { path, state }, 0)
+        });
+        self.touch_file(known, state);
+    }
+
+    fn touch_file(&mut self, known: u64, state: FileState) {
         self.touches += 1;
         if state != FileState::Read {
             self.outdate_checks();
         }
-        let (file, touch) = self.touched.entry(self.files.file(path)).or_insert_with(|| {
-            let path = path.clone();
-            (FileFact { path, state }, 0)
-        });
-        file.state = file.state.then(state);
-        *touch = self.touches;
+        if let Some((file, touch)) = self.touched.get_mut(&known) {
+            file.state = file.state.then(state);
+            *touch = self.touches;
+        }
     }
 
     fn outdate_checks(&mut self) {
@@ -249,12 +260,12 @@ impl Gatherer {
                     .any(|effect| matches!(effect, Effect::Write(seen, _) if seen == path))
             };
             for path in action.changed().iter().filter(|path| !is_seen(path)) {
-                self.touch(path, FileState::Edited);
+                self.touch(action, path, FileState::Edited);
             }
             let is_in_doubt = result.success.is_none() && complains(result);
             for effect in &effects {
                 if !is_in_doubt || matches!(effect, Effect::Write(..)) {
-                    self.apply(effect);
+                    self.apply(action, effect);
                 }
             }
         }
@@ -441,6 +452,27 @@ mod tests {
             .on(ActionKind::Read, "c", None)
             .on(ActionKind::Read, "b", Some(true));
         assert_eq!(files(&talk), "a:Read c:Read b:Edited");
+    }
+
+    #[test]
+    fn a_file_is_one_however_its_path_is_written() {
+        let talk = Talk::new()
+            .on(ActionKind::Read, "/work/app/src/main.rs", Some(true))
+            .on(ActionKind::Change, "src/main.rs", Some(true))
+            .on(ActionKind::Read, "./src/main.rs", Some(true))
+            .on(ActionKind::Read, "/work/other/src/main.rs", Some(true));
+        assert_eq!(
+            files(&talk),
+            "/work/app/src/main.rs:Edited /work/other/src/main.rs:Read"
+        );
+        let sed = Action {
+            paths: vec!["src/x.rs".into()],
+            ..Action::command("cd sub && sed -i s/a/b/ src/x.rs")
+        };
+        let talk = Talk::new()
+            .on(ActionKind::Read, "src/x.rs", Some(true))
+            .call(sed, json!({}), Some(true), "");
+        assert_eq!(files(&talk), "src/x.rs:Read sub/src/x.rs:Edited");
     }
 
     #[test]

@@ -2,157 +2,154 @@
 
 use super::{FileState, Gatherer};
 use crate::effects::Effect;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use crate::message::Action;
+use std::collections::{BTreeMap, HashSet};
 
-/// What Git is known to keep.
+/// What Git is known to keep, file by file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     /// Files whose changes were committed: nothing undoes those.
-    committed: HashSet<Arc<str>>,
+    committed: HashSet<u64>,
     /// Files whose changes were put aside, with the state that they come back in.
-    stashed: HashMap<Arc<str>, FileState>,
+    stashed: BTreeMap<u64, FileState>,
     /// Files that were made here and taken away again.
-    made: HashSet<Arc<str>>,
+    made: HashSet<u64>,
 }
 
 impl Gatherer {
     /// Takes what a command has done to files. Of those that nobody has read or written nothing is told, but where it
     /// visibly writes them.
-    pub(super) fn apply(&mut self, effect: &Effect) {
+    pub(super) fn apply(&mut self, action: &Action, effect: &Effect) {
         match effect {
-            Effect::Write(path, state) => self.touch(&Arc::from(path.as_str()), *state),
+            Effect::Write(path, state) => self.touch(action, path, *state),
             Effect::Remove(path) => {
                 for (known, _) in self.known(path, |state| state != FileState::Deleted) {
-                    self.remove(&known);
+                    self.remove(known);
                 }
             }
             Effect::Move { from, to } => {
                 for (known, found) in self.known(from, |state| state != FileState::Deleted) {
-                    let to = self.target(&known, &found, to);
-                    self.remove(&known);
-                    self.touch(&to, FileState::Created);
+                    let to = self.target(known, &found, to);
+                    self.remove(known);
+                    self.touch_path(&to, FileState::Created);
                 }
             }
             Effect::Copy { from, to } => {
                 for (known, found) in self.known(from, |state| state != FileState::Deleted) {
-                    let to = self.target(&known, &found, to);
-                    let is_there = self
-                        .files
-                        .get(&to)
-                        .is_some_and(|(state, _)| *state != FileState::Deleted);
-                    self.touch(
-                        &to,
-                        if is_there {
-                            FileState::Edited
-                        } else {
-                            FileState::Created
-                        },
-                    );
+                    let to = self.target(known, &found, to);
+                    let there = self.files.find(&to).and_then(|file| self.state(file));
+                    let state = match there {
+                        None | Some(FileState::Deleted) => FileState::Created,
+                        Some(_) => FileState::Edited,
+                    };
+                    self.touch_path(&to, state);
                 }
             }
             Effect::PutBack(path) => {
                 for known in self.loose(path.as_deref()) {
-                    self.put(&known, FileState::Read);
+                    self.put(known, FileState::Read);
                 }
             }
             Effect::Stash { path, with_new } => {
                 for known in self.loose(path.as_deref()) {
-                    self.put_aside(&known, FileState::Read);
+                    self.put_aside(known, FileState::Read);
                 }
                 if *with_new {
                     for known in self.untracked(path.as_deref()) {
-                        self.put_aside(&known, FileState::Deleted);
+                        self.put_aside(known, FileState::Deleted);
                     }
                 }
             }
             Effect::Unstash => {
                 for (known, state) in std::mem::take(&mut self.kept.stashed) {
-                    self.put(&known, state);
+                    self.put(known, state);
                 }
             }
             Effect::Clean => {
                 for known in self.untracked(None) {
-                    self.remove(&known);
+                    self.remove(known);
                 }
             }
             Effect::Commit => {
-                let changed = self.files.iter().filter(|(_, (state, _))| *state != FileState::Read);
-                self.kept.committed.extend(changed.map(|(path, _)| path.clone()));
+                let changed = self
+                    .touched
+                    .iter()
+                    .filter(|(_, (file, _))| file.state != FileState::Read);
+                self.kept.committed.extend(changed.map(|(&known, _)| known));
             }
         }
     }
 
-    fn remove(&mut self, known: &Arc<str>) {
-        if self
-            .files
-            .get(known)
-            .is_some_and(|(state, _)| *state == FileState::Created)
-        {
-            self.kept.made.insert(known.clone());
+    fn state(&self, known: u64) -> Option<FileState> {
+        self.touched.get(&known).map(|(file, _)| file.state)
+    }
+
+    fn remove(&mut self, known: u64) {
+        if self.state(known) == Some(FileState::Created) {
+            self.kept.made.insert(known);
         }
-        self.touch(known, FileState::Deleted);
+        self.touch_file(known, FileState::Deleted);
     }
 
     /// Changes the state of a file that is known and leaves when it was touched.
-    fn put(&mut self, known: &Arc<str>, state: FileState) {
-        if let Some(file) = self.files.get_mut(known) {
-            file.0 = state;
+    fn put(&mut self, known: u64, state: FileState) {
+        if let Some((file, _)) = self.touched.get_mut(&known) {
+            file.state = state;
             self.outdate_checks();
         }
     }
 
-    fn put_aside(&mut self, known: &Arc<str>, state: FileState) {
-        if let Some((before, _)) = self.files.get(known) {
-            self.kept.stashed.insert(known.clone(), *before);
+    fn put_aside(&mut self, known: u64, state: FileState) {
+        if let Some(before) = self.state(known) {
+            self.kept.stashed.insert(known, before);
             self.put(known, state);
         }
     }
 
     /// The files whose changes Git puts back: those that it knows and that were not committed since.
-    fn loose(&self, path: Option<&str>) -> Vec<Arc<str>> {
-        let is_loose = |known: &Arc<str>, state| match state {
-            FileState::Edited => !self.kept.committed.contains(known),
-            FileState::Deleted => !self.kept.committed.contains(known) && !self.kept.made.contains(known),
+    fn loose(&self, path: Option<&str>) -> Vec<u64> {
+        let is_loose = |known: u64, state| match state {
+            FileState::Edited => !self.kept.committed.contains(&known),
+            FileState::Deleted => !self.kept.committed.contains(&known) && !self.kept.made.contains(&known),
             _ => false,
         };
         self.chosen(path, is_loose)
     }
 
     /// The new files that were not committed.
-    fn untracked(&self, path: Option<&str>) -> Vec<Arc<str>> {
+    fn untracked(&self, path: Option<&str>) -> Vec<u64> {
         self.chosen(path, |known, state| {
-            state == FileState::Created && !self.kept.committed.contains(known)
+            state == FileState::Created && !self.kept.committed.contains(&known)
         })
     }
 
-    fn chosen(&self, path: Option<&str>, is_wanted: impl Fn(&Arc<str>, FileState) -> bool) -> Vec<Arc<str>> {
-        let mut chosen: Vec<Arc<str>> = match path {
+    fn chosen(&self, path: Option<&str>, is_wanted: impl Fn(u64, FileState) -> bool) -> Vec<u64> {
+        let mut chosen: Vec<u64> = match path {
             Some(path) => self.known(path, |_| true).into_iter().map(|(known, _)| known).collect(),
-            None => self.files.keys().cloned().collect(),
+            None => self.touched.keys().copied().collect(),
         };
-        chosen.retain(|known| is_wanted(known, self.files[known].0));
+        chosen.retain(|&known| self.state(known).is_some_and(|state| is_wanted(known, state)));
         chosen
     }
 
     /// The known files that a command means by a path: the file of that name, or those in the folder of that name, each
     /// with where the path ends in it. Where one is named from the root and the other from somewhere, they are the same if
     /// only one file can be meant.
-    fn known(&self, path: &str, is_wanted: impl Fn(FileState) -> bool) -> Vec<(Arc<str>, Found)> {
-        let mut found: Vec<(Arc<str>, Found)> = Vec::new();
-        let mut ends: Vec<(Arc<str>, Found)> = Vec::new();
+    fn known(&self, path: &str, is_wanted: impl Fn(FileState) -> bool) -> Vec<(u64, Found)> {
+        let mut found: Vec<(u64, Found)> = Vec::new();
+        let mut ends: Vec<(u64, Found)> = Vec::new();
         let is_whole = is_absolute(path);
         let mut root: Option<String> = None;
-        for (known, (state, _)) in &self.files {
-            if !is_wanted(*state) {
+        for (&known, (file, _)) in &self.touched {
+            if !is_wanted(file.state) {
                 continue;
             }
-            let name = plain(known);
+            let name = plain(&file.path);
             if let Some(rest) = name.strip_prefix(path)
                 && (rest.is_empty() || rest.starts_with('/'))
             {
                 found.push((
-                    known.clone(),
+                    known,
                     Found {
                         front: 0,
                         rest: name.len() - rest.len(),
@@ -160,7 +157,7 @@ impl Gatherer {
                 ));
             } else if is_whole && !is_absolute(&name) && ends_with(path, &name) {
                 ends.push((
-                    known.clone(),
+                    known,
                     Found {
                         front: 0,
                         rest: name.len(),
@@ -173,7 +170,7 @@ impl Gatherer {
                 match inside.and_then(|inside| inside.strip_prefix(path)) {
                     Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                         found.push((
-                            known.clone(),
+                            known,
                             Found {
                                 front,
                                 rest: name.len() - rest.len(),
@@ -182,7 +179,7 @@ impl Gatherer {
                     }
                     _ if path.contains('/') && ends_with(&name, path) => {
                         ends.push((
-                            known.clone(),
+                            known,
                             Found {
                                 front: name.len() - path.len(),
                                 rest: name.len(),
@@ -196,7 +193,7 @@ impl Gatherer {
         if found.is_empty() && ends.len() == 1 {
             found = ends;
         }
-        found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        found.sort_unstable_by_key(|(known, _)| self.touched.get(known).map(|(file, _)| file.path.clone()));
         found
     }
 
@@ -204,9 +201,9 @@ impl Gatherer {
     fn root(&self) -> String {
         let mut root: Option<String> = None;
         for name in self
-            .files
-            .keys()
-            .map(|known| plain(known))
+            .touched
+            .values()
+            .map(|(file, _)| plain(&file.path))
             .filter(|name| is_absolute(name))
         {
             let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -225,21 +222,26 @@ impl Gatherer {
     }
 
     /// What a known file is called after it was moved or copied, in the way in which it was named.
-    fn target(&self, known: &str, found: &Found, to: &str) -> Arc<str> {
-        let name = plain(known);
+    fn target(&self, known: u64, found: &Found, to: &str) -> String {
+        let name = self
+            .touched
+            .get(&known)
+            .map_or_else(String::new, |(file, _)| plain(&file.path));
         let front = if is_absolute(to) { "" } else { &name[..found.front] };
         let last = name[..found.rest].rsplit('/').next().unwrap_or_default();
         let to = format!("{front}{to}");
         let is_folder = || {
             let inside = format!("{}/", to.trim_end_matches('/'));
-            self.files.keys().any(|other| plain(other).starts_with(&inside))
+            self.touched
+                .values()
+                .any(|(other, _)| plain(&other.path).starts_with(&inside))
         };
         let whole = match to.ends_with('/') || to == "." || is_folder() {
             true if to == "." => last.to_owned(),
             true => format!("{}/{last}", to.trim_end_matches('/')),
             false => to,
         };
-        Arc::from(whole + &name[found.rest..])
+        whole + &name[found.rest..]
     }
 }
 
