@@ -14,6 +14,7 @@ use crate::look;
 use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall};
 use crate::names::{self, Name};
 use crate::posing;
+use crate::replaced;
 use crate::severe;
 use crate::todo;
 use crate::tokens;
@@ -567,7 +568,8 @@ fn is_said_anew(origin: Origin) -> bool {
 }
 
 /// The parameters of a call as text.
-struct Arguments {
+struct Arguments<'a> {
+    action: &'a Action,
     text: String,
     /// The first line is the file that is read or changed.
     subject: bool,
@@ -575,14 +577,15 @@ struct Arguments {
     removed: Vec<Range<usize>>,
 }
 
-impl Arguments {
+impl<'a> Arguments<'a> {
     /// The strings of a call's parameters, one after the other; the file that it is about comes first.
-    fn of(call: &ToolCall) -> Self {
+    fn of(call: &'a ToolCall) -> Self {
         let subject = match call.action.kind {
             ActionKind::Read | ActionKind::Change => call.action.paths.first().map(|path| &**path),
             _ => None,
         };
         let mut arguments = Arguments {
+            action: &call.action,
             text: String::from(subject.unwrap_or_default()),
             subject: subject.is_some(),
             removed: Vec::new(),
@@ -611,9 +614,15 @@ impl Arguments {
         }
         let start = self.text.len();
         self.text.push_str(string);
-        // `old_string`, `oldText`, `old_str` …: every editing tool calls what it replaces so.
-        if key.get(..3).is_some_and(|three| three.eq_ignore_ascii_case("old")) {
+        if self.action.kind != ActionKind::Change {
+            return;
+        }
+        if self.action.replaced.iter().any(|name| name == key) {
             self.removed.push(start..self.text.len());
+        } else {
+            let parts = replaced::searched(string).into_iter();
+            self.removed
+                .extend(parts.map(|part| start + part.start..start + part.end));
         }
     }
 }

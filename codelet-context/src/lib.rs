@@ -98,6 +98,7 @@ mod programs;
 pub mod recall;
 mod relevance;
 pub mod reminder;
+mod replaced;
 pub mod select;
 mod severe;
 mod shell;

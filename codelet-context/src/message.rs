@@ -424,6 +424,24 @@ pub struct Action {
     pub paths: Vec<Arc<str>>,
     /// The command line, where there is one.
     pub command: Option<Arc<str>>,
+    /// For a change, the names of the parameters, at whatever depth, whose text it takes away from its files.
+    pub replaced: Names,
+}
+
+/// Names of parameters. Most actions have none, which costs a word.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Names(Option<Arc<Vec<Arc<str>>>>);
+
+impl Names {
+    /// The names, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|names| names.iter().map(|name| &**name))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
 }
 
 /// The parts that tools play.
@@ -452,8 +470,15 @@ impl Action {
         Action {
             kind,
             paths: paths.into_iter().map(Arc::from).collect(),
-            command: None,
+            ..Action::default()
         }
+    }
+
+    /// The same, and which parameters, by name, hold what it takes away from its files.
+    pub fn replacing<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
+        self.replaced = Names((!names.is_empty()).then(|| Arc::new(names)));
+        self
     }
 
     /// Running a command line, with the files that it visibly writes.
@@ -462,6 +487,7 @@ impl Action {
             kind: ActionKind::Command,
             paths: effects::written(line).into_iter().map(Arc::from).collect(),
             command: Some(Arc::from(line)),
+            ..Action::default()
         }
     }
 

@@ -187,7 +187,7 @@ impl Gatherer {
                 let patched = patched(&call.parameters);
                 for path in action.changed() {
                     let state = patched.get(path.as_ref()).copied();
-                    let state = state.unwrap_or_else(|| self.written(path, &call.parameters));
+                    let state = state.unwrap_or_else(|| self.written(path, call));
                     self.touch(action, path, state);
                 }
             }
@@ -236,14 +236,13 @@ impl Gatherer {
         }
     }
 
-    fn written(&self, path: &Arc<str>, parameters: &Parameters) -> FileState {
-        const WHOLE: &[&str] = &["content", "contents", "file_text"];
-        const PART: &[&str] = &["old_string", "old_str", "oldText", "oldString", "edits"];
-        let has = |names: &[&str]| names.iter().any(|name| parameters.as_map().contains_key(*name));
+    fn written(&self, path: &Arc<str>, call: &ToolCall) -> FileState {
+        const WHOLE: [&str; 3] = ["content", "contents", "file_text"];
+        let is_whole = WHOLE.iter().any(|name| call.parameters.as_map().contains_key(*name));
         let known = self.files.find(path).and_then(|file| self.touched.get(&file));
         let is_unseen = known.is_none_or(|(file, _)| file.state == FileState::Deleted);
         // The whole of a file that nobody has read: agents read before they overwrite.
-        if has(WHOLE) && !has(PART) && is_unseen {
+        if is_whole && call.action.replaced.is_empty() && is_unseen {
             FileState::Created
         } else {
             FileState::Edited

@@ -718,22 +718,45 @@ mod tests {
 
     #[test]
     fn what_a_change_has_taken_away_is_not_quoted_unless_the_change_failed() {
-        let parameters = json!({"old_string": "let walnut_count = 7;", "new_string": "let cherry_count = 8;"});
-        for (answer, has_old) in [(DONE, false), (FAILED, true)] {
-            let mut history = History::new();
-            let action = Action::on(ActionKind::Change, ["src/one.rs"]);
-            call(&mut history, "Edit", action, parameters.clone(), answer);
-            let text = quoted(&history, &[], 1_000);
-            assert_eq!(
-                (
-                    text.contains("walnut"),
-                    text.contains("(failed)"),
-                    text.contains("cherry")
-                ),
-                (has_old, has_old, true),
-                "{text}"
-            );
+        let (old, new) = ("let walnut_count = 7;", "let cherry_count = 8;");
+        let blocks = format!("<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
+        for (replaced, parameters) in [
+            ("old_string", json!({"old_string": old, "new_string": new})),
+            (
+                "TargetContent",
+                json!({"TargetContent": old, "ReplacementContent": new}),
+            ),
+            ("find", json!({"edits": [{"find": old, "replace": new}]})),
+            ("", json!({"diff": blocks})),
+        ] {
+            for (answer, has_old) in [(DONE, false), (FAILED, true)] {
+                let mut history = History::new();
+                let action = Action::on(ActionKind::Change, ["src/one.rs"]).replacing([replaced]);
+                call(&mut history, "Edit", action, parameters.clone(), answer);
+                let text = quoted(&history, &[], 1_000);
+                assert_eq!(
+                    (
+                        text.contains("walnut"),
+                        text.contains("(failed)"),
+                        text.contains("cherry")
+                    ),
+                    (has_old, has_old, true),
+                    "{text}"
+                );
+            }
         }
+    }
+
+    #[test]
+    fn what_is_named_old_is_quoted_where_nothing_is_taken_away() {
+        let parameters = json!({"older_than": "cherry_release_42", "oldest_first": "quince_sort_3"});
+        let mut history = History::new();
+        call(&mut history, "list_issues", Action::default(), parameters, DONE);
+        let text = quoted(&history, &[], 1_000);
+        assert!(
+            text.contains("cherry_release_42") && text.contains("quince_sort_3"),
+            "{text}"
+        );
     }
 
     #[test]

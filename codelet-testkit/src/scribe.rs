@@ -115,7 +115,8 @@ impl Scribe {
             false => format!("String to replace not found in {path}."),
         };
         let parameters = json!({ "file_path": path, "old_string": old, "new_string": new });
-        self.step("Edit", parameters, Action::on(ActionKind::Change, [path]), done, output);
+        let action = Action::on(ActionKind::Change, [path]).replacing(["old_string"]);
+        self.step("Edit", parameters, action, done, output);
     }
 
     /// Writes a file.

@@ -81,7 +81,7 @@ impl Tool for Edit {
     }
 
     fn action(&self, parameters: &Parameters) -> Action {
-        Action::on(ActionKind::Change, arguments::file(parameters).ok())
+        Action::on(ActionKind::Change, arguments::file(parameters).ok()).replacing(["old_string"])
     }
 
     fn is_read_only(&self) -> bool {

@@ -210,7 +210,7 @@ fn change(parameters: &Map<String, Value>) -> Action {
             ActionKind::Change,
             effects::patched(patch).into_iter().map(|(path, _)| path),
         ),
-        None => on(ActionKind::Change, parameters),
+        None => on(ActionKind::Change, parameters).replacing(names::replaced(parameters)),
     }
 }
 

@@ -129,6 +129,8 @@ impl Gatherer {
             None => self.touched.keys().copied().collect(),
         };
         chosen.retain(|&known| self.state(known).is_some_and(|state| is_wanted(known, state)));
+        // In an order that does not depend on the run.
+        chosen.sort_unstable();
         chosen
     }
 

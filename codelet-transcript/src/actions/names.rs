@@ -1,4 +1,7 @@
-//! Names of tools: a table of those that are known, and what the words of any other say.
+//! Names of tools: a table of those that are known, and what the words of any other say; and what the words of parameters
+//! say of what is replaced.
+
+use serde_json::{Map, Value};
 
 /// What a tool of the table does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -326,6 +329,55 @@ pub(super) fn only_looks(name: &str) -> bool {
     let words = words(name);
     let first = words.first().is_some_and(|word| LOOKS.contains(&word.as_str()));
     first || words.iter().any(|word| word == "preview")
+}
+
+/// Objects in objects are looked at this deep.
+const DEEPEST: usize = 8;
+/// What an edit calls the text that it takes away, and …
+const OLD: &[&str] = &["old", "original"];
+/// … if it calls another text so …
+const NEW: &[&str] = &["new", "replace", "replacement", "repl", "after", "updated"];
+/// … also so.
+const SOUGHT: &[&str] = &["find", "search", "target", "before", "match", "existing", "current"];
+/// What may stand behind these words: with any other (`old_path`, `target_line`) it is no text of a file.
+const TEXT: &[&str] = &[
+    "string", "str", "text", "content", "contents", "code", "snippet", "block", "lines", "body", "value", "with",
+];
+
+/// The names of the parameters, at whatever depth, that hold what a change takes away.
+pub(super) fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
+    let mut found = Vec::new();
+    add_replaced(parameters, 0, &mut found);
+    found
+}
+
+fn add_replaced<'a>(fields: &'a Map<String, Value>, depth: usize, found: &mut Vec<&'a str>) {
+    let mut texts = fields.iter().filter(|(_, value)| value.is_string());
+    let replaces = texts.any(|(name, _)| is_text(name, NEW));
+    for (name, value) in fields {
+        let inner = match value {
+            Value::String(_) if is_text(name, OLD) || replaces && is_text(name, SOUGHT) => {
+                if !found.contains(&name.as_str()) {
+                    found.push(name);
+                }
+                continue;
+            }
+            Value::Array(items) => items.as_slice(),
+            Value::Object(_) => std::slice::from_ref(value),
+            _ => &[],
+        };
+        if depth < DEEPEST {
+            let objects = inner.iter().filter_map(Value::as_object);
+            objects.for_each(|fields| add_replaced(fields, depth + 1, found));
+        }
+    }
+}
+
+/// Whether a parameter's name says that it is a text, and which: `old_string`, `TargetContent`, `find`.
+fn is_text(name: &str, which: &[&str]) -> bool {
+    let words = words(name);
+    let mut words = words.iter().map(String::as_str);
+    words.next().is_some_and(|first| which.contains(&first)) && words.all(|word| TEXT.contains(&word))
 }
 
 /// The words of a name in small letters: `getFileContents`, `get_file_contents`, `get-file-contents`.
