@@ -52,6 +52,18 @@ pub(crate) fn written(line: &str) -> Vec<String> {
     paths
 }
 
+/// The files that a command line takes away or puts back, as it names them: what was read of them before stands no more.
+pub(crate) fn undone(line: &str) -> Vec<String> {
+    let effects = effects(line).into_iter();
+    effects
+        .filter_map(|effect| match effect {
+            Effect::Remove(path) | Effect::Move { from: path, .. } => Some(path),
+            Effect::PutBack(path) | Effect::Stash { path, .. } => path,
+            _ => None,
+        })
+        .collect()
+}
+
 /// The files that a patch changes, in the form that `apply_patch` takes or as a unified diff, with what becomes of each.
 pub fn patched(patch: &str) -> Vec<(&str, FileState)> {
     const HEADS: [(&str, FileState); 4] = [

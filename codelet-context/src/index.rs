@@ -5,6 +5,7 @@
 
 use crate::answer;
 use crate::body::Body;
+use crate::effects;
 use crate::encoded::is_encoded;
 use crate::files::Files;
 use crate::hash::{self, ByHash};
@@ -16,6 +17,7 @@ use crate::names::{self, Name};
 use crate::posing;
 use crate::replaced;
 use crate::severe;
+use crate::testrun;
 use crate::todo;
 use crate::tokens;
 use serde_json::Value;
@@ -280,6 +282,11 @@ impl Index {
                         let file = self.files.file_of(&action, path);
                         self.changed.insert(file, self.blocks.len() as u32);
                     }
+                    for path in action.command.as_deref().map(effects::undone).into_iter().flatten() {
+                        if let Some(file) = self.files.find(&path) {
+                            self.changed.insert(file, self.blocks.len() as u32);
+                        }
+                    }
                 } else if is_change && let Some(block) = self.blocks.get_mut(call as usize) {
                     block.refused = answer::was_refused(result);
                     block.failed = !block.refused;
@@ -294,6 +301,10 @@ impl Index {
                 let first = self.blocks.len();
                 for output in &result.output {
                     self.part(role, number, output, Some((call, kind)));
+                }
+                // Of what failed, and of checks, the facts tell.
+                if result.success != Some(false) {
+                    self.note_severe(first, action.command.as_deref());
                 }
                 if is_look {
                     self.blocks[first..].iter_mut().for_each(|block| block.look = true);
@@ -350,24 +361,31 @@ impl Index {
         if matches!(kind, BlockKind::Command | BlockKind::Search | BlockKind::Other) && last - first > MANY_ALIKE {
             mark_alike(text, &mut self.lines[first as usize..]);
         }
-        self.note_severe(kind, text, first);
         self.count();
     }
 
-    /// Notes the lines of the newest block, from this one on, that say that something went wrong.
-    fn note_severe(&mut self, kind: BlockKind, text: &str, first: u32) {
-        if !matches!(kind, BlockKind::Command | BlockKind::Other | BlockKind::Read) {
-            return;
-        }
-        let lines = &self.lines[first as usize..];
-        let places = lines.iter().map(|line| {
-            let start = line.start as usize;
-            start + usize::from(line.prefix())..start + usize::from(line.bytes)
-        });
-        // Source files speak of errors too: of a file, only a log tells of any.
-        let few = severe::few(text, places.clone());
-        if !few.is_empty() && (kind != BlockKind::Read || severe::is_log(text, places)) {
-            self.severe.extend(few.into_iter().map(|line| first + line as u32));
+    /// Notes the lines of the blocks from this one on, which this command printed if one did, that say that something went
+    /// wrong.
+    fn note_severe(&mut self, first: usize, command: Option<&str>) {
+        for block in &self.blocks[first..] {
+            if !matches!(block.kind, BlockKind::Command | BlockKind::Other | BlockKind::Read) {
+                continue;
+            }
+            let text = block.text.as_str();
+            let lines = &self.lines[block.lines.start as usize..block.lines.end as usize];
+            let places = lines.iter().map(|line| {
+                let start = line.start as usize;
+                start + usize::from(line.prefix())..start + usize::from(line.bytes)
+            });
+            let few = severe::few(text, places.clone());
+            if few.is_empty() || command.is_some_and(|line| !testrun::checks(line).is_empty()) {
+                continue;
+            }
+            // Source files speak of errors too: of a file, only a log tells of any.
+            if block.kind != BlockKind::Read || severe::is_log(text, places) {
+                let lines = few.into_iter().map(|line| block.lines.start + line as u32);
+                self.severe.extend(lines);
+            }
         }
     }
 

@@ -7,20 +7,47 @@ pub mod clock;
 pub mod pty;
 pub mod svg;
 
+use codelet_terminal::signals::is_ignored;
 use codelet_testkit::mcp::{Manner, program};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Once;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The program, with an environment that has no say in how things look.
 pub fn codelet(args: &[&str]) -> Command {
+    heed_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_codelet"));
     command.args(args).stdin(Stdio::null());
     for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
         command.env_remove(name);
     }
     command
+}
+
+/// Lets the program hear the signals that tests send it, also where whoever started the tests wants them ignored, as the
+/// background jobs of a script do: what a process listens for is as by default in those that it starts.
+fn heed_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let _inside = runtime.enter();
+        for kind in [
+            SignalKind::hangup(),
+            SignalKind::interrupt(),
+            SignalKind::quit(),
+            SignalKind::terminate(),
+        ] {
+            if is_ignored(kind) {
+                drop(signal(kind).unwrap());
+            }
+        }
+    });
 }
 
 /// Runs it and waits.
