@@ -113,7 +113,7 @@ mod tests {
             ("sudo -u me cat a.rs", "a.rs"),
             ("Get-Content src\\a.rs", "src\\a.rs"),
             ("cmd /c type src\\a.rs", "src\\a.rs"),
-            ("pwsh -NoProfile -Command \"Set-Location x; gc a.rs\"", "a.rs"),
+            ("pwsh -NoProfile -Command \"Set-Location x; gc a.rs\"", "x/a.rs"),
             ("for f in a b; do cat \"$f\"; done", "$f"),
             ("git diff", ""),
             ("git diff HEAD~1 -- a.rs b.rs", "a.rs"),
