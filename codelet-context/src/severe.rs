@@ -79,11 +79,11 @@ fn is_severe(line: &str) -> bool {
             .map_or(bytes.len(), |length| at + length);
         let word = &bytes[at..end];
         let behind = bytes.get(end) == Some(&b':');
-        let is_name = |name: &&str| word.len() >= name.len() + NAMED && word.ends_with(name.as_bytes());
-        let is_said = |said: &&str| said.strip_suffix(':').is_some_and(|said| word == said.as_bytes());
+        let is_name = |name: &str| word.len() >= name.len() + NAMED && word.ends_with(name.as_bytes());
+        let is_said = |said: &str| said.strip_suffix(':').is_some_and(|said| word == said.as_bytes());
         if LEVELS.iter().any(|level| word == level.as_bytes())
-            || behind && SAID.iter().any(|said| is_said(&said))
-            || word[0].is_ascii_uppercase() && NAMES.iter().any(|name| is_name(&name))
+            || behind && SAID.iter().any(|said| is_said(said))
+            || word[0].is_ascii_uppercase() && NAMES.iter().any(|name| is_name(name))
         {
             return true;
         }
