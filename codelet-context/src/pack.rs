@@ -93,6 +93,8 @@ const LOOK_FACTOR: f32 = 0.7;
 const OUTPUT_FACTOR: f32 = 0.5;
 /// One of many lines that are alike but for numbers is worth this much of what it says: it hides the one that is not.
 const ALIKE_FACTOR: f32 = 0.2;
+/// The share of the room in which the paths of changed files are listed before anything else.
+const CHANGED_SHARE: f64 = 0.1;
 /// A path is worth more than its names say: it is what the next call will need, letter for letter.
 const PATH_FACTOR: f32 = 2.0;
 /// Each pass takes the lines above a threshold, which falls by this factor from pass to pass …
@@ -183,6 +185,8 @@ struct Packer<'a> {
     /// … and none is higher than this, until something near it is taken, see [`Packer::wake`].
     most: Vec<f32>,
     passes: Passes,
+    /// What a line is worth a byte to be taken in this pass; `None` when there is none left.
+    threshold: Option<f32>,
     /// For each unit and each block: the first and the next block of the unit, or [`NONE`].
     first_block: Vec<u32>,
     next_block: Vec<u32>,
@@ -214,6 +218,7 @@ impl<'a> Packer<'a> {
             alone: Vec::new(),
             most: Vec::new(),
             passes: Passes::default(),
+            threshold: None,
             first_block: vec![NONE; task.units.len()],
             next_block: vec![NONE; index.blocks.len()],
         };
@@ -316,7 +321,34 @@ impl<'a> Packer<'a> {
     fn fill(&mut self) {
         self.weigh_lines();
         let top = self.bounds.iter().copied().fold(0.0, f32::max);
-        self.take_best(top);
+        self.start(top);
+        self.take_changed();
+        self.take_best();
+    }
+
+    /// Takes the paths of files that were changed, the newest first, in their share of the room: which they are is told
+    /// whatever else says their names.
+    fn take_changed(&mut self) {
+        let mut room = (self.task.bytes as f64 * CHANGED_SHARE) as u32;
+        for block in self.index.blocks.iter().rev().filter(|block| block.subject) {
+            let line = block.lines.start as usize;
+            let state = self.task.states.get(&(line as u32)).copied();
+            let Some(state) = state.filter(|state| *state != FileState::Read) else {
+                continue;
+            };
+            if self.factors[line] == 0.0 || self.taken[line] {
+                continue;
+            }
+            let header = if self.listed.contains(&state) {
+                0
+            } else {
+                files_header(state).len() as u32
+            };
+            let bytes = self.shown_bytes(line) + header;
+            let Some(left) = room.checked_sub(bytes) else { return };
+            room = left;
+            self.take(line, bytes);
+        }
     }
 
     /// Once more, with so many bytes; what was too long then may fit now.
@@ -328,14 +360,20 @@ impl<'a> Packer<'a> {
             *most = if taken { 0.0 } else { *most };
         }
         let top = self.most.iter().copied().fold(0.0, f32::max);
-        self.take_best(top);
+        self.start(top);
+        self.take_best();
     }
 
-    /// Takes the best lines, beginning with those that are worth as much as `top` a byte.
-    fn take_best(&mut self, top: f32) {
+    /// Begins with the lines that are worth as much as `top` a byte.
+    fn start(&mut self, top: f32) {
         self.passes = Passes::new(&self.most, top, FALL, LOWEST);
+        self.threshold = self.passes.next_pass();
+    }
+
+    /// Takes the best lines, pass by pass.
+    fn take_best(&mut self) {
         while self.left > i64::from(GAP_BYTES)
-            && let Some(threshold) = self.passes.next_pass()
+            && let Some(threshold) = self.threshold
         {
             // From new to old: a line that is taken makes the one before it cheaper.
             while let Some(line) = self.passes.next_line() {
@@ -357,6 +395,7 @@ impl<'a> Packer<'a> {
                 }
                 // What does not fit now never does, unless something near is taken.
             }
+            self.threshold = self.passes.next_pass();
         }
     }
 
@@ -659,6 +698,7 @@ mod tests {
         packer.passes = Passes::new(&packer.bounds, top, FALL, LOWEST);
         let mut schedule = Passes::new(&packer.bounds, top, FALL, LOWEST);
         packer.passes.next_pass();
+        packer.take_changed();
         while packer.left > i64::from(GAP_BYTES)
             && let Some(threshold) = schedule.next_pass()
         {

@@ -155,8 +155,10 @@ const CARGO: &str = "--manifest-path -C --config --color -Z --target -j";
 const CRATES: &str = "-p --package --exclude --test --bin --example --bench --skip -E --run-ignored";
 const NPM: &str = "--prefix -C --dir --cwd --loglevel -R";
 const WORKSPACES: &str = "-w --workspace --filter -F -t -g --grep --testNamePattern --testPathPattern --project";
-const MAKE: &str = "-C -f -I -o -W --directory --file";
-const MAVEN: &str = "-f -s -P -T --file";
+const MAKE: &str = "-C -I -o -W --directory";
+const MAVEN: &str = "-s -P -T";
+/// Another file of what is to be done is another project.
+const PROJECT: &str = "-f --file";
 const GRADLE: &str = "-p -b -I --project-dir";
 
 /// The programs that check. The first row that fits counts.
@@ -182,9 +184,9 @@ const PROGRAMS: &[Program] = &[
         Test,
         "pytest py.test unittest nose2 nosetests trial behave ward green",
         Always,
-        "-n -p -c -o -W --tb -r",
+        "-n -p -o -W --tb -r",
     )
-    .by("-k -m --deselect --ignore --ignore-glob"),
+    .by("-c -k -m --deselect --ignore --ignore-glob"),
     program(Test, "tox nox", Always, "-c -f").by("-e -s -k -t"),
     program(
         Lint,
@@ -206,10 +208,10 @@ const PROGRAMS: &[Program] = &[
         Test,
         "vitest jest mocha ava tap jasmine karma uvu qunit wdio c8 nyc",
         Always,
-        "-c --config -R",
+        "-R",
     )
-    .by("-t -g --grep --testNamePattern --testPathPattern --project --selectProjects"),
-    program(Test, "playwright", First("test"), "-c --config --reporter").by("-g --grep --grep-invert --project"),
+    .by("-c --config -t -g --grep --testNamePattern --testPathPattern --project --selectProjects"),
+    program(Test, "playwright", First("test"), "--reporter").by("-c --config -g --grep --grep-invert --project"),
     program(Test, "cypress", Any("run"), "-b -e -C").by("-s --spec"),
     program(
         Test,
@@ -227,8 +229,9 @@ const PROGRAMS: &[Program] = &[
         Build,
         "tsc webpack rollup esbuild tsup swc babel vue-tsc svelte-check",
         Always,
-        "-p --project",
-    ),
+        "",
+    )
+    .by("-p --project"),
     program(
         Lint,
         "eslint prettier biome oxlint stylelint standard xo tslint markdownlint",
@@ -257,14 +260,14 @@ const PROGRAMS: &[Program] = &[
         Any("test verify integration-test surefire:test failsafe:verify"),
         MAVEN,
     )
-    .by("-pl --projects"),
+    .by("-pl --projects -f --file"),
     program(
         Build,
         "mvn mvnw mvnd",
         Any("compile package install test-compile deploy"),
         MAVEN,
     )
-    .by("-pl --projects"),
+    .by("-pl --projects -f --file"),
     program(Test, "gradle gradlew", Target, GRADLE).by("--tests -x"),
     program(
         Build,
@@ -310,20 +313,23 @@ const PROGRAMS: &[Program] = &[
         "make gmake ninja samu just task rake mage invoke inv doit ant scons earthly mise moon xmake waf poe nmake mingw32-make thor",
         Target,
         MAKE,
-    ),
+    )
+    .by(PROJECT),
     program(
         Lint,
         "make gmake just task rake mage invoke inv poe",
         Any("lint fmt format clippy typecheck vet rubocop"),
         MAKE,
-    ),
+    )
+    .by(PROJECT),
     program(
         Build,
         "just task rake mage invoke inv ant xmake",
         Any("build compile all release debug"),
         MAKE,
-    ),
-    program(Build, "make gmake ninja samu scons nmake mingw32-make", Always, MAKE),
+    )
+    .by(PROJECT),
+    program(Build, "make gmake ninja samu scons nmake mingw32-make", Always, MAKE).by(PROJECT),
     program(Build, "cmake", Always, ""),
     program(
         Build,

@@ -38,7 +38,9 @@ impl Check {
     pub fn covers(&self, failed: &Check) -> bool {
         // Of Go, a folder is one package, without those in it.
         let is_flat = self.name.starts_with("go") && !self.name.starts_with("gofmt");
-        self.name == failed.name && self.scope.covers(&failed.scope, is_flat)
+        // To build the tests is not to run them.
+        let is_kind = self.kind == failed.kind || self.kind == CheckKind::Test;
+        is_kind && self.name == failed.name && self.scope.covers(&failed.scope, is_flat)
     }
 
     /// Whether both are the same check of the same things.

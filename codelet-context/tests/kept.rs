@@ -393,3 +393,38 @@ fn outputs_that_were_bounded_as_they_came_are_cut_before_anything_that_stands_at
         );
     }
 }
+
+#[test]
+fn a_file_that_was_changed_is_listed_whatever_else_says_its_name() {
+    let run = |id: &str, command: &str| {
+        let parameters = json!({"command": command}).as_object().unwrap().clone();
+        ToolCall::new(id, "Bash", parameters).doing(Action::command(command))
+    };
+    let read = |id: &str, path: &str| {
+        let parameters = json!({"file_path": path}).as_object().unwrap().clone();
+        ToolCall::new(id, "Read", parameters).doing(Action::on(ActionKind::Read, [path]))
+    };
+    let parameters = json!({"file_path": "/w/app/db.py", "old_string": "a = 1", "new_string": "a = 2"});
+    let edit = ToolCall::new("e", "Edit", parameters.as_object().unwrap().clone())
+        .doing(Action::on(ActionKind::Change, ["/w/app/db.py"]));
+    let mut messages = vec![Message::user("Mend the pool.")];
+    let mut exchange = |call: ToolCall, answer: String| {
+        let id = call.id.clone();
+        messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        messages.push(Message::results(vec![ToolResult::new(id, Some(true), answer)]));
+    };
+    exchange(read("r", "/w/app/db.py"), output(1, 300));
+    exchange(edit, String::from("done"));
+    exchange(run("d", "git diff app/db.py"), output(2, 100));
+    exchange(run("t", "pytest -q"), String::from("3 passed in 0.1s"));
+    for number in 0..12 {
+        let path = format!("/zz/lib/f{number}.rs");
+        exchange(read(&format!("l{number}"), &path), output(number + 3, 300));
+    }
+    let history: History = messages.into_iter().collect();
+    for budget in [1_500, 2_000, 3_000, 4_500, 5_000, 6_500, 8_000] {
+        let done = compact(&history, Target::Budget(budget));
+        let told = summary(&done);
+        assert!(told.contains("[edited]\n/w/app/db.py"), "at {budget}:\n{told}");
+    }
+}

@@ -20,8 +20,10 @@ pub struct Scope {
 const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise";
 /// Options with one of these pieces that choose nothing.
 const NOT_CHOOSING: &str = "--test-threads --test-timeout --testtimeout --test-dir --passwithnotests --pass-with-no-tests --hostname --testlogger";
-/// Options that choose, without such a piece.
-const ALSO_CHOOSING: &str = "--lf --sw --nf";
+/// Options that choose, without such a piece: another project, or other rules.
+const ALSO_CHOOSING: &str = "--lf --sw --nf --config --rootdir";
+/// Assignments that say how much is told, and not what is checked.
+const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
 /// Options that bring in what is else left out.
 const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored";
 /// Options with a value, of whatever program, that choose nothing.
@@ -54,8 +56,11 @@ impl Scope {
             } else if !is_told {
                 is_told = verb == Some(word.as_str());
             } else if is_assignment(word) {
+                // `make TARGET=a`
                 let (name, value) = word.split_once('=').unwrap_or_default();
-                scope.option(name, value, row);
+                if !is_in(name, HOW) {
+                    scope.filters.push((name.to_owned(), value.to_owned()));
+                }
             } else if !word.starts_with('+') && !word.bytes().all(|b| b.is_ascii_digit()) {
                 scope.words.push(word.clone());
             }

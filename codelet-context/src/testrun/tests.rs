@@ -210,7 +210,11 @@ fn the_success_of_a_check_counts_for_what_it_looked_at() {
            mvn test -Dtest=Foo < mvn test ¦ mvn -pl core test < mvn test ¦ ./gradlew test --tests a.B < ./gradlew test ¦
            rspec a_spec.rb:12 < rspec a_spec.rb ¦ ctest -R x < ctest ¦ ctest -E slow < ctest ¦ dotnet test --filter x < dotnet test ¦
            make test TEST=a < make test ¦ cd a && npm test < cd b && npm test ¦ cd a && npm test < npm test ¦
-           tox -e py311 < tox ¦ pytest < cargo test"#,
+           tox -e py311 < tox ¦ pytest < cargo test ¦ cargo test --no-run < cargo test ¦ go test -c ./... < go test ./... ¦
+           npx tsc --noEmit -p tsconfig.node.json < npx tsc --noEmit -p tsconfig.app.json ¦ npx tsc -p b < npx tsc ¦
+           jest -c b.json < jest -c a.json ¦ playwright test -c b.ts < playwright test -c a.ts ¦ jest --config=b < jest --config=a ¦
+           mvn -f b/pom.xml test < mvn -f a/pom.xml test ¦ make -f b.mk test < make -f a.mk test ¦
+           make TARGET=b < make TARGET=a ¦ pytest --rootdir b < pytest --rootdir a"#,
     );
     for pair in other {
         let (passed, failed) = pair.split_once(" < ").unwrap();

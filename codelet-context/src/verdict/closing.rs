@@ -2,7 +2,7 @@
 //! that only runners say; and by standing at the end, because what a test prints stands before them.
 
 use super::quiet::is_error;
-use super::{Word, count, counts_failures, split};
+use super::{Word, count, counts_failures, is_of_one_that_passed, split};
 use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
 use crate::testrun::Check;
@@ -17,21 +17,25 @@ pub(super) fn closes_well(result: &ToolResult) -> Option<bool> {
     last_text(result, |lines| {
         let (mut counts, mut strange, mut words) = (Counts::default(), 0, Vec::new());
         for line in lines {
-            if is_cut_or_ended(line) {
-                return Some(false);
-            } else if is_error(line) {
-                return None;
+            split(line, &mut words);
+            let is_counting = is_counting(&words);
+            if is_of_one_that_passed(line) {
+                // A runner may put its sign before its counts; the name of a test may tell of anything.
+                let mut all = counts;
+                if is_counting && all.take(&words) {
+                    counts = all;
+                }
             } else if says_so(line) {
                 counts.is_said = true;
-                continue;
-            }
-            split(line, &mut words);
-            if is_counting(&words) {
+            } else if counts.are_well() && !is_counting {
+                // What stands before the counts was printed by what was run.
+                break;
+            } else if is_cut_or_ended(line) || is_error(line) || breaks_off(line) {
+                return Some(false);
+            } else if is_counting {
                 if !counts.take(&words) {
                     return Some(false);
                 }
-            } else if counts.are_well() {
-                break;
             } else if !words.is_empty() && !is_trailer(line) {
                 strange += 1;
                 if strange > STRANGE {
@@ -76,6 +80,39 @@ fn last_text<T>(result: &ToolResult, ask: impl Fn(&mut dyn Iterator<Item = &str>
     let text = printed(texts.filter(|text| !text.trim().is_empty()).last()?);
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(LAST))..];
     Some(ask(&mut tail.lines().rev().filter_map(within_frame)))
+}
+
+/// Whether a line behind the counts says that the run has ended badly all the same, in the words of runners and of those that
+/// start them.
+fn breaks_off(line: &str) -> bool {
+    const SIGNS: &[&str] = &[
+        "npm error",
+        "ELIFECYCLE",
+        "un Aborted",
+        "to rerun pass",
+        "atal error",
+        "INTERNALERROR",
+        "rrors while",
+        "does not meet",
+        "not met",
+        "no required module",
+        "no such file",
+        "No such file",
+        "command not found",
+        "unhandled",
+        "Unhandled",
+        "ncaught",
+        "(signal: ",
+        "panicked at",
+        "exited with",
+        "xit code",
+        "xit status",
+    ];
+    // A status of none is none.
+    let is_well = ["code 0", "status 0", "code: 0", "status: 0", "with 0"]
+        .iter()
+        .any(|none| line.contains(none));
+    !is_well && SIGNS.iter().any(|sign| line.contains(sign))
 }
 
 /// What is said of an output that goes on, and of a program that did not come to its end.
@@ -151,7 +188,9 @@ fn is_trailer(line: &str) -> bool {
         "Doc-tests",
         "Done in",
         "PS ",
-        "npm ",
+        "npm notice",
+        "npm warn",
+        "npm WARN",
         "warning",
         "Warning",
         "[INFO]",
@@ -163,7 +202,7 @@ fn is_trailer(line: &str) -> bool {
 }
 
 /// What the closing lines have counted.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Counts {
     /// Something passed, by its count.
     passed: bool,
@@ -513,6 +552,59 @@ mod tests {
         for (line, output) in table {
             assert_eq!(verdict(line, output), Unknown, "{line}: {output}");
         }
+    }
+
+    #[test]
+    fn what_ends_badly_behind_its_counts_has_not_passed() {
+        let table = [
+            (
+                "npm test",
+                "Tests: 5 passed, 5 total\nnpm ERR! Test failed.  See above for more details.",
+            ),
+            (
+                "npm test",
+                "Tests: 5 passed, 5 total\nnpm error Lifecycle script `test` failed with error:",
+            ),
+            (
+                "pnpm test",
+                "Tests: 5 passed, 5 total\n ELIFECYCLE  Test failed. See above for more details.",
+            ),
+            ("npx vitest run", " Tests  5 passed (5)\n Errors  1 error"),
+            (
+                "npx vitest run",
+                " Tests  5 passed (5)\nERROR: Coverage for lines (61%) does not meet global threshold (80%)",
+            ),
+            (
+                "cargo test",
+                "test result: ok. 3 passed; 0 failed; 0 ignored\nerror: test failed, to rerun pass `--test b`\n\nCaused by:\n  process didn't exit successfully (signal: 6, SIGABRT)",
+            ),
+            ("dotnet test", "Passed: 5\nFailed: 0\nTest Run Aborted."),
+            (
+                "ctest",
+                "100% tests passed, 0 tests failed out of 3\nErrors while running CTest",
+            ),
+            (
+                "pytest",
+                "5 passed in 0.1s\nINTERNALERROR> Traceback (most recent call last):",
+            ),
+            (
+                "vendor/bin/phpunit",
+                "OK (10 tests, 12 assertions)\nPHP Fatal error:  Allowed memory size exhausted",
+            ),
+            (
+                "go test ./...",
+                "ok  \ta.b/c\t0.01s\nno required module provides package x",
+            ),
+        ];
+        for (line, output) in table {
+            assert!(verdict(line, output) != Passed, "{line}: {output}");
+        }
+        let well = "Tests: 5 passed, 5 total\nRan all test suites.\nnpm notice New version of npm available";
+        assert_eq!(verdict("npm test", well), Passed);
+        assert_eq!(
+            verdict("pytest -q", "5 passed in 0.1s\nProcess exited with code 0"),
+            Passed
+        );
     }
 
     #[test]
