@@ -4,6 +4,9 @@
 use crate::outcome::FileState;
 use crate::shell::{self, Next, Simple};
 use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
+use flow::{Flow, Outer};
+
+mod flow;
 
 /// Files taken from one line or patch at most.
 const MOST: usize = 200;
@@ -19,22 +22,36 @@ pub(crate) enum Effect {
     Move { from: String, to: String },
     /// A file gets a copy.
     Copy { from: String, to: String },
-    /// A file or folder is as it was committed; nothing stands for all of them.
-    PutBack(Option<String>),
+    /// What was changed is as it was committed.
+    PutBack(Among),
     /// The same until it is fetched again, with new files or without.
-    Stash { path: Option<String>, with_new: bool },
+    Stash { among: Among, with_new: bool },
     /// What was stashed is there again.
     Unstash,
-    /// New files that were not committed are taken away.
-    Clean,
-    /// What was changed is committed.
-    Commit,
+    /// New files in this folder that were not committed are taken away.
+    Clean(String),
+    /// What was changed in the repository that this folder is in is committed.
+    Commit(String),
+}
+
+/// Which files Git is told of. A folder that says nothing is the one that the line began in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Among {
+    /// A file, or those in a folder.
+    Path(String),
+    /// All of the repository that this folder is in.
+    Repository(String),
 }
 
 /// What a command line does to files, in its order.
 pub(crate) fn effects(line: &str) -> Vec<Effect> {
     let mut found = Vec::new();
-    collect(line, &mut String::new(), 0, &mut found);
+    let outer = Outer {
+        at: Some(String::new()),
+        is_sure: true,
+        is_last: true,
+    };
+    collect(line, outer, 0, &mut found);
     found.truncate(MOST);
     found
 }
@@ -58,7 +75,11 @@ pub(crate) fn undone(line: &str) -> Vec<String> {
     effects
         .filter_map(|effect| match effect {
             Effect::Remove(path) | Effect::Move { from: path, .. } => Some(path),
-            Effect::PutBack(path) | Effect::Stash { path, .. } => path,
+            Effect::PutBack(Among::Path(path))
+            | Effect::Stash {
+                among: Among::Path(path),
+                ..
+            } => Some(path),
             _ => None,
         })
         .collect()
@@ -101,39 +122,51 @@ fn is_file(path: &str) -> bool {
 /// another program's output to a file only captures what it said.
 const TEXT_TOOLS: &str = ": cat echo printf sed awk gawk perl tr sort uniq jq yq base64 cut head tail grep envsubst paste tee xxd git type get-content gc write-output convertto-json";
 
-fn collect(line: &str, at: &mut String, depth: usize, found: &mut Vec<Effect>) {
+/// Programs that run others where the files are not those of here.
+const ELSEWHERE: &str = "docker docker-compose podman podman-compose nerdctl kubectl oc ssh vagrant wsl lxc incus multipass adb chroot toolbox distrobox limactl";
+
+fn collect(line: &str, outer: Outer, depth: usize, found: &mut Vec<Effect>) {
+    let commands = shell::commands(line);
+    let mut flow = Flow::new(line, &commands, outer);
     let (mut makes_text, mut before) = (false, Next::Then);
-    for command in &shell::commands(line) {
+    for (index, command) in commands.iter().enumerate() {
         if found.len() >= MOST {
             return;
         }
-        let unwrapped = unwrap(&command.words).words;
-        if let Some(script) =
-            inner_script(unwrapped).filter(|_| before != Next::Pipe && depth < DEEPEST && unwrapped.len() > 1)
-        {
-            collect(&script, at, depth + 1, found);
-            before = command.then;
-            continue;
-        }
-        let name = unwrapped.first().map_or("".into(), |program| base(program));
-        if before != Next::Pipe {
-            // What PowerShell is given to print is a text or a variable by itself.
-            let is_text = |word: &String| word.contains([' ', '\n']) || word.starts_with('$');
-            makes_text = name.is_empty() || is_in(&name, TEXT_TOOLS) || unwrapped.first().is_some_and(is_text);
-        }
-        // Behind `||` nobody knows whether it was run.
-        let is_run = before != Next::Or;
+        let unwrapped = unwrap(&command.words);
+        let words = unwrapped.words;
+        let wrapping = &command.words[..command.words.len() - words.len()];
+        let name = words.first().map_or("".into(), |program| base(program));
+        let is_sure = flow.enter(index, unwrapped.is_inverted);
+        let is_first = before != Next::Pipe;
         before = command.then;
-        let mut given = Given {
-            command,
-            words: unwrapped,
-            at,
-            makes_text,
-        };
-        given.written(&name, found);
-        if is_run {
-            given.moved(&name, found);
+        let is_script = is_first && depth < DEEPEST && words.len() > 1;
+        if wrapping.iter().any(|word| is_in(&base(word), ELSEWHERE)) {
+            makes_text = false;
+        } else if let Some(script) = inner_script(words).filter(|_| is_script) {
+            collect(&script, flow.outer(index, is_sure), depth + 1, found);
+        } else {
+            if is_first {
+                // What PowerShell is given to print is a text or a variable by itself.
+                let is_text = |word: &String| word.contains([' ', '\n']) || word.starts_with('$');
+                makes_text = name.is_empty() || is_in(&name, TEXT_TOOLS) || words.first().is_some_and(is_text);
+            }
+            let goes = |word: &String| word == "-C" || word == "-D" || word.starts_with("--chdir");
+            let given = Given {
+                command,
+                words,
+                at: flow.at().filter(|_| !wrapping.iter().any(goes)),
+                makes_text,
+            };
+            if !given.is_rehearsed() {
+                given.written(&name, found);
+                let effects = given.moved(&name).into_iter();
+                // A commit or a fetched stash that may have happened leaves less to be told as undone.
+                found.extend(effects.filter(|effect| is_sure || matches!(effect, Effect::Commit(_) | Effect::Unstash)));
+            }
+            flow.go(&given, &name, is_sure);
         }
+        flow.leave(index, &name, words, is_sure);
     }
 }
 
@@ -141,8 +174,8 @@ fn collect(line: &str, at: &mut String, depth: usize, found: &mut Vec<Effect>) {
 struct Given<'a> {
     command: &'a Simple<'a>,
     words: &'a [String],
-    /// The folder that the line has gone to.
-    at: &'a mut String,
+    /// The folder that the line has gone to, where that is known.
+    at: Option<String>,
     makes_text: bool,
 }
 
@@ -177,6 +210,19 @@ impl Given<'_> {
             .skip(1)
             .take_while(|word| *word != "--")
             .any(|word| is_it(word))
+    }
+
+    /// Whether PowerShell only tells what it would do, or asks first.
+    fn is_rehearsed(&self) -> bool {
+        self.words.iter().skip(1).any(|word| {
+            let word = word.to_ascii_lowercase();
+            word.starts_with("-whatif") || is_in(&word, "-wi -confirm -confirm:$true")
+        })
+    }
+
+    /// The path as seen from where the line began.
+    fn place(&self, path: &str) -> Option<String> {
+        placed(self.at.as_deref(), path)
     }
 
     /// What it visibly writes.
@@ -267,15 +313,13 @@ impl Given<'_> {
     }
 
     /// What it does to files besides writing them.
-    fn moved(&mut self, name: &str, found: &mut Vec<Effect>) {
-        let effects: Vec<Effect> = match name {
-            "cd" | "pushd" | "set-location" | "sl" | "chdir" => {
-                if let [folder] = self.operands(1)[..] {
-                    *self.at = joined(self.at, folder);
-                }
-                return;
-            }
+    fn moved(&self, name: &str) -> Vec<Effect> {
+        let asks = |letters: &str| has_flag(&self.words[1..], letters, "--interactive");
+        match name {
+            "rm" if asks("iI") => Vec::new(),
+            "mv" | "cp" if asks("in") || has_flag(&self.words[1..], "", "--no-clobber") => Vec::new(),
             "rm" | "unlink" | "rmdir" => self.removed(self.operands(1)),
+            "del" | "erase" if self.words.iter().any(|word| word.eq_ignore_ascii_case("/p")) => Vec::new(),
             "del" | "erase" | "rd" => {
                 let operands = self.operands(1).into_iter();
                 // `/q` and the like are options.
@@ -289,16 +333,13 @@ impl Given<'_> {
             "mv" | "move" | "move-item" | "mi" | "ren" | "rename" | "rename-item" | "rni" | "cp" | "copy"
             | "copy-item" | "cpi" => self.renamed(name),
             "git" => self.git(),
-            _ => return,
-        };
-        found.extend(effects);
+            _ => Vec::new(),
+        }
     }
 
     fn removed(&self, paths: Vec<&str>) -> Vec<Effect> {
-        paths
-            .into_iter()
-            .map(|path| Effect::Remove(joined(self.at, path)))
-            .collect()
+        let places = paths.into_iter().filter_map(|path| self.place(path));
+        places.map(Effect::Remove).collect()
     }
 
     fn renamed(&self, name: &str) -> Vec<Effect> {
@@ -314,12 +355,12 @@ impl Given<'_> {
         };
         let into_folder = from.len() > 1 && !to.ends_with(['/', '\\']);
         let effect = |from: &&str| {
-            let from = joined(self.at, from);
+            let from = self.place(from)?;
             let to = match (name.starts_with("ren") || name == "rni", from.rfind('/')) {
                 // It stays in its folder.
                 (true, Some(at)) if !to.contains(['/', '\\']) => format!("{}/{to}", &from[..at]),
                 _ => {
-                    joined(self.at, to)
+                    self.place(to)?
                         + if into_folder || to.ends_with(['/', '\\']) {
                             "/"
                         } else {
@@ -327,20 +368,24 @@ impl Given<'_> {
                         }
                 }
             };
-            match name {
+            Some(match name {
                 "cp" | "copy" | "copy-item" | "cpi" => Effect::Copy { from, to },
                 _ => Effect::Move { from, to },
-            }
+            })
         };
-        from.iter().map(effect).collect()
+        from.iter().filter_map(effect).collect()
     }
 
     fn git(&self) -> Vec<Effect> {
-        let mut at = self.at.clone();
+        let names_folder = |word: &String| word.starts_with("GIT_DIR=") || word.starts_with("GIT_WORK_TREE=");
+        let mut at = self.at.clone().filter(|_| !self.command.words.iter().any(names_folder));
         let mut skipped = 1;
         while let Some(option) = self.words.get(skipped).filter(|word| word.starts_with('-')) {
             if option == "-C" {
-                at = joined(&at, self.words.get(skipped + 1).map_or("", String::as_str));
+                let folder = self.arguments(skipped + 1).next().filter(|(_, is_open)| !is_open);
+                at = folder.and_then(|(folder, _)| placed(at.as_deref(), folder));
+            } else if option.starts_with("--git-dir") || option.starts_with("--work-tree") {
+                at = None;
             }
             skipped += if is_in(option, "-C -c --git-dir --work-tree") {
                 2
@@ -368,31 +413,44 @@ impl Given<'_> {
             None => Vec::new(),
         };
         let refs = operands.len() - sure.len().min(operands.len());
-        let put_back = |paths: &[&str]| -> Vec<Effect> {
-            let place = |path: &&str| Effect::PutBack(place(&at, path));
-            paths.iter().map(place).collect()
+        let flag = |letters: &str, long: &str| has_flag(rest, letters, long);
+        let at = at.as_deref();
+        let place = |path: &str| placed(at, path);
+        let among = |path: &&str| {
+            let path = place(path)?;
+            Some(if path == "." {
+                Among::Repository(String::new())
+            } else {
+                Among::Path(path)
+            })
         };
+        let all = || at.map(|at| Among::Repository(at.to_owned()));
+        let put_back =
+            |paths: &[&str]| -> Vec<Effect> { paths.iter().filter_map(among).map(Effect::PutBack).collect() };
         let all_known = !self.arguments(skipped + 1).any(|(_, is_open)| is_open);
         match verb.as_str() {
-            "rm" if !has("--cached -n --dry-run") => {
-                operands.iter().map(|path| Effect::Remove(joined(&at, path))).collect()
-            }
+            "rm" | "mv" if flag("n", "--dry-run") => Vec::new(),
+            "rm" if !has("--cached") => operands
+                .iter()
+                .filter_map(|path| place(path))
+                .map(Effect::Remove)
+                .collect(),
             "mv" => match operands[..] {
                 [from, to] => {
                     let end = if to.ends_with('/') { "/" } else { "" };
-                    vec![Effect::Move {
-                        from: joined(&at, from),
-                        to: joined(&at, to) + end,
-                    }]
+                    let places = place(from).zip(place(to));
+                    let moved = places.map(|(from, to)| Effect::Move { from, to: to + end });
+                    moved.into_iter().collect()
                 }
                 _ => Vec::new(),
             },
-            "commit" if !has("--dry-run") => vec![Effect::Commit],
-            "reset" if has("--hard") => vec![Effect::PutBack(None)],
-            "restore" if has("-p --patch") || (has("--staged -S") && !has("--worktree -W")) => Vec::new(),
+            "commit" if !has("--dry-run") => at.map(|at| Effect::Commit(at.to_owned())).into_iter().collect(),
+            "reset" if has("--hard") => all().map(Effect::PutBack).into_iter().collect(),
+            "restore" | "checkout" | "stash" if flag("p", "--patch") => Vec::new(),
+            "restore" if has("--staged -S") && !has("--worktree -W") => Vec::new(),
             "restore" if has("--source -s") => Vec::new(),
             "restore" => put_back(&operands),
-            "checkout" if has("-b -B --orphan -p --patch") => Vec::new(),
+            "checkout" if has("-b -B --orphan") => Vec::new(),
             "checkout" if split.is_some() => match operands[..refs] {
                 [] | ["HEAD"] => put_back(&sure),
                 // As it was elsewhere: the session has changed it.
@@ -406,39 +464,49 @@ impl Given<'_> {
                 // Without `--` it may be a branch, which is no file that is known.
                 ["HEAD", ref paths @ ..] => put_back(paths),
                 [path] if path == "." || path.contains(['.', '/']) => put_back(&[path]),
-                [] if has("-f --force") => vec![Effect::PutBack(None)],
+                [] if has("-f --force") => all().map(Effect::PutBack).into_iter().collect(),
                 _ => Vec::new(),
             },
             "stash" if all_known => {
                 let with_new = has("-u --include-untracked -a --all");
                 let verb = operands.first().copied();
                 match verb {
-                    _ if has("-p --patch -k --keep-index -S --staged") => Vec::new(),
+                    _ if has("-k --keep-index -S --staged") => Vec::new(),
                     Some("pop" | "apply") => vec![Effect::Unstash],
-                    Some("push" | "save") | None if sure.is_empty() => vec![Effect::Stash { path: None, with_new }],
-                    Some("push") | None => {
-                        let stash = |path: &&str| Effect::Stash {
-                            path: place(&at, path),
-                            with_new,
+                    Some("push" | "save") | None => {
+                        let stashed: Vec<Among> = match sure.is_empty() {
+                            true => all().into_iter().collect(),
+                            false => sure.iter().filter_map(among).collect(),
                         };
-                        sure.iter().map(stash).collect()
+                        let stash = |among| Effect::Stash { among, with_new };
+                        stashed.into_iter().map(stash).collect()
                     }
                     _ => Vec::new(),
                 }
             }
+            // Only what is ignored is taken with `-X`.
             "clean"
-                if operands.is_empty() && !has("-n --dry-run") && self.has('f', "--force") && !self.has('n', "-n") =>
+                if operands.is_empty()
+                    && flag("f", "--force")
+                    && !flag("niX", "--dry-run")
+                    && !has("--interactive") =>
             {
-                vec![Effect::Clean]
+                at.map(|at| Effect::Clean(at.to_owned())).into_iter().collect()
             }
             _ => Vec::new(),
         }
     }
 }
 
-/// A path that is put back; nothing where it is the folder of everything.
-fn place(at: &str, path: &str) -> Option<String> {
-    Some(joined(at, path)).filter(|path| path != "." && !path.is_empty())
+/// Whether an option of a program of Unix has one of these letters, or this long name.
+fn has_flag(words: &[String], letters: &str, long: &str) -> bool {
+    // Longer words with one `-` are PowerShell's.
+    let is_it = |word: &String| match word.strip_prefix('-') {
+        Some(rest) if rest.starts_with('-') => word.split('=').next() == Some(long),
+        Some(rest) => rest.len() <= 5 && rest.contains(|c| letters.contains(c)),
+        None => false,
+    };
+    words.iter().take_while(|word| *word != "--").any(is_it)
 }
 
 /// Whether `sed` is told to change files instead of printing them.
@@ -454,11 +522,22 @@ pub(crate) fn sed_writes(arguments: &[String]) -> bool {
     })
 }
 
+/// A path in a folder, unless nobody knows which one that is.
+fn placed(at: Option<&str>, path: &str) -> Option<String> {
+    match at {
+        Some(at) => Some(joined(at, path)),
+        None => Some(joined("", path)).filter(|path| is_absolute(path)),
+    }
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
+}
+
 /// A path as seen from where the line began, with `/` between its folders.
 fn joined(at: &str, path: &str) -> String {
     let path = path.replace('\\', "/");
-    let is_whole = path.starts_with(['/', '~']) || path.get(1..2) == Some(":");
-    let whole = if is_whole || at.is_empty() {
+    let whole = if is_absolute(&path) || at.is_empty() {
         path
     } else {
         format!("{at}/{path}")

@@ -264,7 +264,7 @@ impl Gatherer {
             let is_in_doubt = result.success.is_none() && complains(result);
             for effect in &effects {
                 if !is_in_doubt || matches!(effect, Effect::Write(..)) {
-                    self.apply(action, effect);
+                    self.apply(action, effect, result);
                 }
             }
         }
@@ -398,10 +398,10 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    struct Talk(Vec<Arc<Message>>);
+    pub(super) struct Talk(Vec<Arc<Message>>);
 
     impl Talk {
-        fn new() -> Self {
+        pub(super) fn new() -> Self {
             Talk(Vec::new())
         }
 
@@ -418,11 +418,11 @@ mod tests {
             self
         }
 
-        fn on(self, kind: ActionKind, path: &str, success: Option<bool>) -> Self {
+        pub(super) fn on(self, kind: ActionKind, path: &str, success: Option<bool>) -> Self {
             self.call(Action::on(kind, [path]), json!({}), success, "x")
         }
 
-        fn run(self, line: &str, success: bool, output: &str) -> Self {
+        pub(super) fn run(self, line: &str, success: bool, output: &str) -> Self {
             self.call(Action::command(line), json!({}), Some(success), output)
         }
 
@@ -431,7 +431,7 @@ mod tests {
         }
     }
 
-    fn files(talk: &Talk) -> String {
+    pub(super) fn files(talk: &Talk) -> String {
         let shown = talk
             .facts()
             .files

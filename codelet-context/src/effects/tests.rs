@@ -1,17 +1,24 @@
 use super::*;
 use proptest::prelude::*;
 
+fn chosen(among: Among) -> String {
+    match among {
+        Among::Path(path) => path,
+        Among::Repository(at) => at + "*",
+    }
+}
+
 fn shown(line: &str) -> String {
     let shown = effects(line).into_iter().map(|effect| match effect {
         Effect::Write(path, state) => format!("{state:?} {path}"),
         Effect::Remove(path) => format!("remove {path}"),
         Effect::Move { from, to } => format!("move {from} {to}"),
         Effect::Copy { from, to } => format!("copy {from} {to}"),
-        Effect::PutBack(path) => format!("back {}", path.unwrap_or("*".into())),
-        Effect::Stash { path, with_new } => format!("stash {} {with_new}", path.unwrap_or("*".into())),
+        Effect::PutBack(among) => format!("back {}", chosen(among)),
+        Effect::Stash { among, with_new } => format!("stash {} {with_new}", chosen(among)),
         Effect::Unstash => "unstash".to_owned(),
-        Effect::Clean => "clean".to_owned(),
-        Effect::Commit => "commit".to_owned(),
+        Effect::Clean(at) => format!("clean {at}").trim_end().to_owned(),
+        Effect::Commit(at) => format!("commit {at}").trim_end().to_owned(),
     });
     shown.collect::<Vec<_>>().join(", ")
 }
@@ -107,11 +114,157 @@ fn what_becomes_of_files_is_read_from_simple_words() {
     }
 }
 
+#[test]
+fn what_may_not_have_run_has_done_nothing() {
+    for (line, expected) in [
+        ("grep -q zzz f && rm f; ls", ""),
+        ("grep -q zzz f && rm f\nls", ""),
+        ("grep -q zzz f && rm f && ls", "remove f"),
+        ("make && git stash | cat", "stash * false"),
+        ("(make && git stash) | cat", ""),
+        ("make && rm f &", ""),
+        ("if [ -f x ]; then rm f; fi", ""),
+        ("if [ -f x ]; then rm f; fi; rm g", "remove g"),
+        ("if rm f; then ls; fi", ""),
+        ("while read x; do git checkout -- f; done < y; rm g", "remove g"),
+        ("for x in 1 2; do if a; then mv f g; fi; git stash; done", ""),
+        ("case $1 in a) rm f;; b) git clean -fd;; esac", ""),
+        ("undo() { git checkout -- f; rm g; }; rm h", "remove h"),
+        ("function undo {\n git reset --hard\n rm g\n}", ""),
+        ("if (Test-Path f) {\n Remove-Item f\n}", ""),
+        ("{ rm f; ls; }", "remove f"),
+        ("test -f none && rm f || echo kept", ""),
+        ("test -f none || ls | git checkout -- f", ""),
+        ("false && git checkout -- f; true", ""),
+        ("! rm f", ""),
+        ("test -f x || exit 0; rm f", ""),
+        ("cd app || exit 1; rm f", "remove app/f"),
+        ("bash -c 'test -f x && rm f'; ls", ""),
+        ("bash -c 'test -f x && rm f; ls'", ""),
+        ("bash -c 'test -f x && rm f' && ls", "remove f"),
+        ("false && bash -c 'rm f'; ls", ""),
+        // What may have been kept is not told as undone.
+        ("git diff --quiet || git commit -am x", "commit"),
+        ("git stash; make && git stash pop; ls", "stash * false, unstash"),
+    ] {
+        assert_eq!(shown(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_relative_path_needs_a_folder_that_is_known() {
+    for (line, expected) in [
+        ("cd \"$T\" && git init; rm -rf app", ""),
+        ("cd $D && rm db.py", ""),
+        ("cd $D && rm /w/db.py", "remove /w/db.py"),
+        ("cd $D; cd app; rm db.py; cd /w; rm x.py", "remove /w/x.py"),
+        ("cd - && rm db.py", ""),
+        ("cd && rm db.py", ""),
+        ("cd ~/other && git reset --hard", ""),
+        ("cd `mktemp -d` && git clean -fd && git commit -am x", ""),
+        ("cd %TEMP% && mv a.py b.py", ""),
+        ("cd /d C:\\w && del db.py", "remove C:/w/db.py"),
+        ("test -d app && cd app; rm db.py", ""),
+        ("cd /w; (cd app && ls); rm db.py", "remove /w/db.py"),
+        (
+            "cd /w; (cd app && rm a.py) && rm db.py",
+            "remove /w/app/a.py, remove /w/db.py",
+        ),
+        (
+            "cd /w; ( cd a; (cd b; rm 1); rm 2 ); rm 3",
+            "remove /w/a/b/1, remove /w/a/2, remove /w/3",
+        ),
+        ("cd /w; { cd app; ls; }; rm db.py", "remove /w/app/db.py"),
+        ("cd /w; (cd $X && ls \")\" $(cat a)); rm db.py", "remove /w/db.py"),
+        ("cd /w; echo '(' && rm db.py", "remove /w/db.py"),
+        (
+            "cat > f <<'E'\n(cd x\nE\ncd /w; (cd a; ls); rm b",
+            "Edited f, remove /w/b",
+        ),
+        (
+            "cd /w; pushd app; rm a.py; popd; rm b.py",
+            "remove /w/app/a.py, remove /w/b.py",
+        ),
+        ("popd; rm a.py", ""),
+        ("cd app && serve & rm db.py", "remove db.py"),
+        ("bash -c 'cd app && ls'; rm db.py", "remove db.py"),
+        ("env -C /tmp rm db.py", ""),
+    ] {
+        assert_eq!(shown(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn nothing_is_done_elsewhere_or_for_show() {
+    for line in [
+        "docker exec app rm f",
+        "docker compose run --rm app sh -c 'rm f && git stash'",
+        "podman exec -it c bash -c 'git checkout -- f'",
+        "kubectl exec pod -- rm f",
+        "ssh host rm f",
+        "ssh host 'cd /w && rm f'",
+        "vagrant ssh -c 'rm f'",
+        "wsl rm f",
+        "Remove-Item f -WhatIf",
+        "Move-Item f g -whatif:$true",
+        "git rm -rn f",
+        "git rm --dry-run f",
+        "git mv -n f g",
+        "git clean -nd",
+        "git clean -fdn",
+        "git clean -fdX",
+        "git clean -fd --dry-run",
+        "rm -i f",
+        "rm -rI f",
+        "rm --interactive f",
+        "mv -n f g",
+        "git checkout -p",
+        "git checkout -p -- f",
+        "git restore -p f",
+        "git stash -p",
+    ] {
+        assert_eq!(shown(line), "", "{line}");
+    }
+    assert_eq!(shown("rm -Recurse -Force f"), "remove f");
+    assert_eq!(shown("git commit -nm x"), "commit");
+}
+
+#[test]
+fn git_says_in_which_folder_it_ran() {
+    for (line, expected) in [
+        ("cd /tmp/other && git clean -fd", "clean /tmp/other"),
+        ("cd /tmp/other && git stash", "stash /tmp/other* false"),
+        ("cd /tmp/other && git commit -am x", "commit /tmp/other"),
+        ("git -C /tmp/other reset --hard", "back /tmp/other*"),
+        ("git -C \"$X\" reset --hard", ""),
+        ("git --git-dir=/x/.git --work-tree /x reset --hard", ""),
+        ("GIT_DIR=/x/.git git reset --hard", ""),
+        ("cd /w && git checkout .", "back /w"),
+    ] {
+        assert_eq!(shown(line), expected, "{line}");
+    }
+}
+
 proptest! {
     #[test]
-    fn no_command_line_is_too_odd(line in r#"(rm|mv|git|stash|checkout|--|-C|sed|-i|Set-Content|cd|\.\.|a/b|[ ;|&'"$<>=\n\\-]){0,30}"#) {
+    fn no_command_line_is_too_odd(line in r#"(rm|mv|git|stash|checkout|--|-C|sed|-i|Set-Content|cd|pushd|popd|if|fi|[(){}]|\.\.|a/b|[ ;|&'"$<>=\n\\-]){0,30}"#) {
         for path in written(&line) {
             prop_assert!(is_file(&path));
         }
+    }
+}
+
+#[test]
+fn a_long_line_of_commands_takes_linear_time() {
+    for piece in [
+        "a && ",
+        "cd a; ",
+        "pushd a; ",
+        "(cd a) ",
+        "sh -c b && ",
+        "{ a; ",
+        "$(cd a) (",
+    ] {
+        effects(&piece.repeat(100_000));
     }
 }

@@ -1,8 +1,8 @@
 //! What commands do to the files that are known.
 
 use super::{FileState, Gatherer};
-use crate::effects::Effect;
-use crate::message::Action;
+use crate::effects::{Among, Effect};
+use crate::message::{Action, ToolResult};
 use std::collections::{BTreeMap, HashSet};
 
 /// What Git is known to keep, file by file.
@@ -19,7 +19,7 @@ pub(super) struct Kept {
 impl Gatherer {
     /// Takes what a command has done to files. Of those that nobody has read or written nothing is told, but where it
     /// visibly writes them.
-    pub(super) fn apply(&mut self, action: &Action, effect: &Effect) {
+    pub(super) fn apply(&mut self, action: &Action, effect: &Effect, result: &ToolResult) {
         match effect {
             Effect::Write(path, state) => self.touch(action, path, *state),
             Effect::Remove(path) => {
@@ -45,17 +45,18 @@ impl Gatherer {
                     self.touch_path(&to, state);
                 }
             }
-            Effect::PutBack(path) => {
-                for known in self.loose(path.as_deref()) {
+            Effect::PutBack(among) => {
+                for known in self.loose(among) {
                     self.put(known, FileState::Read);
                 }
             }
-            Effect::Stash { path, with_new } => {
-                for known in self.loose(path.as_deref()) {
+            Effect::Stash { .. } if had_nothing_to_stash(result) => {}
+            Effect::Stash { among, with_new } => {
+                for known in self.loose(among) {
                     self.put_aside(known, FileState::Read);
                 }
                 if *with_new {
-                    for known in self.untracked(path.as_deref()) {
+                    for known in self.untracked(among) {
                         self.put_aside(known, FileState::Deleted);
                     }
                 }
@@ -65,16 +66,23 @@ impl Gatherer {
                     self.put(known, state);
                 }
             }
-            Effect::Clean => {
-                for known in self.untracked(None) {
+            Effect::Clean(at) => {
+                let among = match at.as_str() {
+                    "" | "." => Among::Repository(String::new()),
+                    folder => Among::Path(folder.to_owned()),
+                };
+                for known in self.untracked(&among) {
                     self.remove(known);
                 }
             }
-            Effect::Commit => {
+            Effect::Commit(at) => {
+                let among = self.repository(at);
+                // Of files that may have been committed nothing is told as undone.
+                let may_be = |known: &u64, path: &str| among.contains(known) || !is_absolute(&plain(path));
                 let changed = self
                     .touched
                     .iter()
-                    .filter(|(_, (file, _))| file.state != FileState::Read);
+                    .filter(|(known, (file, _))| file.state != FileState::Read && may_be(known, &file.path));
                 self.kept.committed.extend(changed.map(|(&known, _)| known));
             }
         }
@@ -107,31 +115,47 @@ impl Gatherer {
     }
 
     /// The files whose changes Git puts back: those that it knows and that were not committed since.
-    fn loose(&self, path: Option<&str>) -> Vec<u64> {
+    fn loose(&self, among: &Among) -> Vec<u64> {
         let is_loose = |known: u64, state| match state {
             FileState::Edited => !self.kept.committed.contains(&known),
             FileState::Deleted => !self.kept.committed.contains(&known) && !self.kept.made.contains(&known),
             _ => false,
         };
-        self.chosen(path, is_loose)
+        self.chosen(among, is_loose)
     }
 
     /// The new files that were not committed.
-    fn untracked(&self, path: Option<&str>) -> Vec<u64> {
-        self.chosen(path, |known, state| {
+    fn untracked(&self, among: &Among) -> Vec<u64> {
+        self.chosen(among, |known, state| {
             state == FileState::Created && !self.kept.committed.contains(&known)
         })
     }
 
-    fn chosen(&self, path: Option<&str>, is_wanted: impl Fn(u64, FileState) -> bool) -> Vec<u64> {
-        let mut chosen: Vec<u64> = match path {
-            Some(path) => self.known(path, |_| true).into_iter().map(|(known, _)| known).collect(),
-            None => self.touched.keys().copied().collect(),
+    fn chosen(&self, among: &Among, is_wanted: impl Fn(u64, FileState) -> bool) -> Vec<u64> {
+        let mut chosen: Vec<u64> = match among {
+            Among::Path(path) => self.known(path, |_| true).into_iter().map(|(known, _)| known).collect(),
+            Among::Repository(at) => self.repository(at).into_iter().collect(),
         };
         chosen.retain(|&known| self.state(known).is_some_and(|state| is_wanted(known, state)));
         // In an order that does not depend on the run.
         chosen.sort_unstable();
         chosen
+    }
+
+    /// The known files of the repository that a folder is in, as far as that is sure: those in the folder, or all if it is
+    /// one of those that the session works in.
+    fn repository(&self, at: &str) -> HashSet<u64> {
+        let is_all = if is_absolute(at) {
+            let root = self.root();
+            !is_shared(&root) && is_in_folder(at, &root)
+        } else {
+            !at.starts_with("..")
+        };
+        let files = self.touched.iter();
+        files
+            .filter(|(_, (file, _))| is_all || is_in_folder(&plain(&file.path), at))
+            .map(|(&known, _)| known)
+            .collect()
     }
 
     /// The known files that a command means by a path: the file of that name, or those in the folder of that name, each
@@ -255,6 +279,34 @@ struct Found {
     rest: usize,
 }
 
+/// Whether `git stash` has found no change.
+fn had_nothing_to_stash(result: &ToolResult) -> bool {
+    let says_so = |line: &str| line.trim() == "No local changes to save";
+    result.texts().any(|text| text.body.as_str().lines().any(says_so))
+}
+
+fn is_in_folder(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
+}
+
+/// Whether a folder holds more than one project, as those of users and of temporary files do.
+fn is_shared(folder: &str) -> bool {
+    let mut pieces: Vec<&str> = folder
+        .split('/')
+        .filter(|piece| !piece.is_empty() && !piece.ends_with(':'))
+        .collect();
+    if pieces.first() == Some(&"private") {
+        pieces.remove(0);
+    }
+    match pieces[..] {
+        [] => true,
+        [only] => ["tmp", "home", "Users", "root", "var", "opt", "mnt", "srv", "~"].contains(&only),
+        ["home" | "Users", _] | ["var", "folders" | "tmp"] => true,
+        _ => false,
+    }
+}
+
 fn ends_with(whole: &str, end: &str) -> bool {
     whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
 }
@@ -266,4 +318,73 @@ fn is_absolute(path: &str) -> bool {
 fn plain(path: &str) -> String {
     let path = path.replace('\\', "/");
     path.strip_prefix("./").map_or_else(|| path.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Talk, files};
+    use crate::message::ActionKind;
+
+    const BEFORE: &str = "/w/app/a.py:Edited /w/b.py:Edited";
+
+    fn after(lines: &[(&str, &str)]) -> String {
+        let talk =
+            Talk::new()
+                .on(ActionKind::Change, "/w/app/a.py", Some(true))
+                .on(ActionKind::Change, "/w/b.py", Some(true));
+        files(&lines.iter().fold(talk, |talk, (line, said)| talk.run(line, true, said)))
+    }
+
+    #[test]
+    fn git_in_another_repository_changes_no_file_of_this_one() {
+        for line in [
+            "cd /tmp/other && git clean -fd",
+            "cd /tmp/other && git stash",
+            "git -C /tmp/other reset --hard",
+            "cd /tmp/other && git checkout .",
+            "cd ../other && git reset --hard",
+            "cd $OTHER && git reset --hard",
+        ] {
+            assert_eq!(after(&[(line, "")]), BEFORE, "{line}");
+        }
+        let undone = "/w/app/a.py:Read /w/b.py:Read";
+        for line in [
+            "git reset --hard",
+            "cd /w && git reset --hard",
+            "git -C /w/app reset --hard",
+        ] {
+            assert_eq!(after(&[(line, "")]), undone, "{line}");
+            let elsewhere = ("cd /tmp/other && git commit -am x", "");
+            assert_eq!(after(&[elsewhere, (line, "")]), undone, "{line}");
+            assert_eq!(
+                after(&[("cd /w && git commit -am x", ""), (line, "")]),
+                BEFORE,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stash_that_found_no_changes_puts_nothing_aside() {
+        assert_eq!(after(&[("git stash", "No local changes to save\n")]), BEFORE);
+    }
+
+    #[test]
+    fn of_files_in_several_projects_only_those_of_the_folder_are_put_back() {
+        let talk = |line| {
+            let talk = Talk::new()
+                .on(ActionKind::Change, "/home/u/one/a.py", Some(true))
+                .on(ActionKind::Change, "/home/u/two/b.py", Some(true))
+                .on(ActionKind::Change, "c.py", Some(true));
+            files(&talk.run(line, true, ""))
+        };
+        assert_eq!(
+            talk("cd /home/u/two && git stash"),
+            "/home/u/one/a.py:Edited /home/u/two/b.py:Read c.py:Edited"
+        );
+        assert_eq!(
+            talk("cd /home/u/three && git stash"),
+            "/home/u/one/a.py:Edited /home/u/two/b.py:Edited c.py:Edited"
+        );
+    }
 }
