@@ -161,6 +161,7 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         profile,
         settings: Arc::new(settings),
         line,
+        habits: Arc::default(),
     }))
 }
 

@@ -34,6 +34,11 @@ pub(crate) trait Frames: Send {
         Missing::End
     }
 
+    /// How much of the answer itself has come: text, thinking and calls, in a measure of the wire's own that only grows.
+    fn content(&self) -> usize {
+        0
+    }
+
     /// The whole reply; none while the end is missing.
     fn finish(&mut self) -> Option<Whole>;
 }
@@ -93,6 +98,11 @@ pub(crate) fn parameters(text: &str) -> Option<Map<String, Value>> {
         Ok(Value::Object(map)) => Some(map),
         _ => None,
     }
+}
+
+/// How much of an answer there is: one that is declined or cut says something even without a word.
+pub(crate) fn answered(grown: usize, stop: Option<&Stop>) -> usize {
+    grown.max(usize::from(stop.is_some_and(|stop| *stop != Stop::Finished)))
 }
 
 /// Tells of new counts, once.

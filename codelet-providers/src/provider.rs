@@ -2,7 +2,8 @@
 
 use crate::answer;
 use crate::body::Settings;
-use crate::frames::{Frames, Missing, Trouble, anthropic, chat, gemini, responses};
+use crate::ends::{Ends, Habits};
+use crate::frames::{Frames, Trouble, anthropic, chat, gemini, responses};
 use crate::halves::Halves;
 use crate::network::{Came, Line, Stream};
 use crate::sort::{NoHeaders, Refusal, sort};
@@ -12,19 +13,15 @@ use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::Instant;
-
-/// How long the counts of an answer are waited for that has come otherwise.
-const COUNTS: Duration = Duration::from_millis(1_500);
-/// How long the word that nothing more comes is waited for, when nothing more is expected.
-const LAST_WORD: Duration = Duration::from_millis(250);
 
 /// A model that is asked over HTTP.
 pub(crate) struct Provider {
     pub profile: Profile,
     pub settings: Arc<Settings>,
     pub line: Line,
+    /// How its answers have ended so far.
+    pub habits: Arc<Habits>,
 }
 
 impl Model for Provider {
@@ -49,7 +46,7 @@ impl Model for Provider {
             frames: new(self.settings.wire),
             ready: VecDeque::new(),
             halves: Halves::default(),
-            ends: None,
+            ends: Ends::new(self.habits.clone(), self.line.limits.idle),
             had_begun: false,
             is_over: false,
         };
@@ -80,8 +77,8 @@ struct Exchange {
     frames: Box<dyn Frames>,
     ready: VecDeque<Result<Delta, ModelError>>,
     halves: Halves,
-    /// When no more is waited for, and what was missing when that was settled.
-    ends: Option<(Missing, Instant)>,
+    /// When no more is waited for.
+    ends: Ends,
     /// Something of the answer has come.
     had_begun: bool,
     is_over: bool,
@@ -113,20 +110,24 @@ impl Exchange {
             self.stream = Some(self.line.post(body).await?);
             return Ok(());
         };
-        let frame = match stream.next(self.had_begun, self.ends.map(|(_, ends)| ends)).await {
+        let frame = match stream.next(self.had_begun, self.ends.at()).await {
             Ok(Came::Frame(frame)) => frame,
             Ok(Came::Life) => {
                 self.ready.push_back(Ok(Delta::Alive));
                 return Ok(());
             }
-            Ok(Came::End) => return self.end(None),
+            Ok(Came::End) => {
+                self.ends.over(Instant::now());
+                return self.end(None);
+            }
             Err(error) => return self.end(Some(error)),
         };
         let is_last = stream.is_over();
         let mut deltas = Vec::new();
         let taken = self.frames.take(&self.halves.mend(&frame), &mut deltas);
         self.halves.join(&mut deltas);
-        self.settle();
+        let (missing, content) = (self.frames.missing(), self.frames.content());
+        self.ends.settle(missing, content, Instant::now());
         self.had_begun |= deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)));
         if deltas.is_empty() {
             deltas.push(Delta::Alive);
@@ -148,21 +149,6 @@ impl Exchange {
                 };
                 Err(sort(&refusal, self.line.key.as_ref()))
             }
-        }
-    }
-
-    /// Settles how long the rest is waited for, once the answer itself has come. Most servers end the stream at once; one that
-    /// does neither that nor close the connection would cost its whole time limit at every step.
-    fn settle(&mut self) {
-        let missing = self.frames.missing();
-        let wait = match missing {
-            Missing::End => return,
-            Missing::Counts => COUNTS,
-            Missing::Nothing => LAST_WORD,
-        };
-        if self.ends.is_none_or(|(before, _)| before != missing) {
-            let ends = Instant::now() + wait.min(self.line.limits.idle);
-            self.ends = Some((missing, self.ends.map_or(ends, |(_, before)| before.min(ends))));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
-use super::{Deltas, Frames, Missing, Told, Trouble, Whole, append, declined, parameters, parse, str};
+use super::{Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, parameters, parse, str};
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -11,6 +11,8 @@ pub(crate) struct Anthropic {
     usage: usage::Anthropic,
     told: Told,
     stop: Option<Stop>,
+    /// How much of the answer has come, in bytes and calls.
+    grown: usize,
 }
 
 struct Block {
@@ -25,8 +27,16 @@ impl Anthropic {
         let Some(Value::Object(fields)) = event.get("content_block") else {
             return;
         };
+        let words = ["text", "thinking", "data"].into_iter();
+        self.grown += words
+            .filter_map(|name| str_of(fields, name))
+            .map(|text| text.len())
+            .sum::<usize>();
         match (str_of(fields, "type"), str_of(fields, "name")) {
-            (Some("tool_use"), Some(tool)) => deltas.push(Delta::Call { tool: tool.to_owned() }),
+            (Some("tool_use"), Some(tool)) => {
+                self.grown += 1;
+                deltas.push(Delta::Call { tool: tool.to_owned() });
+            }
             (Some("text"), _) => say(Delta::Text, str_of(fields, "text"), deltas),
             (Some("thinking"), _) => say(Delta::Thinking, str_of(fields, "thinking"), deltas),
             _ => {}
@@ -54,6 +64,11 @@ impl Anthropic {
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             return;
         };
+        let words = ["text", "thinking", "partial_json"].into_iter();
+        self.grown += words
+            .filter_map(|name| str(delta, name))
+            .map(|text| text.len())
+            .sum::<usize>();
         match kind {
             "text_delta" => {
                 let more = str(delta, "text");
@@ -130,6 +145,10 @@ impl Frames for Anthropic {
             None => Missing::End,
             Some(_) => Missing::Nothing,
         }
+    }
+
+    fn content(&self) -> usize {
+        answered(self.grown, self.stop.as_ref())
     }
 
     fn finish(&mut self) -> Option<Whole> {

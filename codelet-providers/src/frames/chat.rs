@@ -1,6 +1,8 @@
 //! Chat Completions chunks: one message that grows, its calls by index, and the counts in a chunk of their own.
 
-use super::{Deltas, Frames, Missing, Told, Trouble, Whole, append, broken_off, declined, parameters, parse, str};
+use super::{
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, parameters, parse, str,
+};
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -26,6 +28,8 @@ pub(crate) struct Chat {
     is_done: bool,
     /// The counts came with the reason to stop, or behind it.
     is_counted: bool,
+    /// How much of the answer has come, in bytes and calls.
+    grown: usize,
 }
 
 #[derive(Default)]
@@ -74,6 +78,7 @@ impl Chat {
                 // Some servers send the same under both names.
                 let (own, thinking) = self.thinking.get_or_insert_with(|| (name, String::new()));
                 if *own == name {
+                    self.grown += more.len();
                     thinking.push_str(more);
                     deltas.push(Delta::Thinking(more.to_owned()));
                 }
@@ -97,6 +102,7 @@ impl Chat {
             _ => {}
         }
         if let Some(more) = str(delta, "refusal") {
+            self.grown += more.len();
             self.refusal.push_str(more);
             deltas.push(Delta::Text(more.to_owned()));
         }
@@ -106,6 +112,7 @@ impl Chat {
     }
 
     fn say(&mut self, more: &str, deltas: &mut Deltas) {
+        self.grown += more.len();
         self.content.get_or_insert_default().push_str(more);
         if !more.is_empty() {
             deltas.push(Delta::Text(more.to_owned()));
@@ -115,6 +122,11 @@ impl Chat {
     /// Pieces of the same kind at the same index are one.
     fn detail(&mut self, detail: &Value) {
         let Value::Object(piece) = detail else { return };
+        let words = ["text", "summary", "data"].into_iter();
+        self.grown += words
+            .filter_map(|name| str(detail, name))
+            .map(|text| text.len())
+            .sum::<usize>();
         let key = |value: &Value| (value.get("index").cloned(), value.get("type").cloned());
         let open = self
             .details
@@ -151,6 +163,7 @@ impl Chat {
             id.is_empty() || call.id.is_empty() || id == call.id
         });
         let at = known.unwrap_or_else(|| {
+            self.grown += 1;
             self.calls.push(Call {
                 index,
                 ..Call::default()
@@ -166,7 +179,10 @@ impl Chat {
             call.name.push_str(name);
         }
         match function.get("arguments") {
-            Some(Value::String(more)) => call.arguments.push_str(more),
+            Some(Value::String(more)) => {
+                self.grown += more.len();
+                call.arguments.push_str(more);
+            }
             Some(whole @ Value::Object(_)) => call.arguments = whole.to_string(),
             _ => {}
         }
@@ -268,6 +284,10 @@ impl Frames for Chat {
             (Some(_), false) => Missing::Counts,
             (Some(_), true) => Missing::Nothing,
         }
+    }
+
+    fn content(&self) -> usize {
+        answered(self.grown, self.stop.as_ref())
     }
 
     fn finish(&mut self) -> Option<Whole> {

@@ -1,6 +1,8 @@
 //! Gemini's chunks: parts of one content. There is no event that ends the reply; a reason to finish does.
 
-use super::{Deltas, Frames, Missing, Told, Trouble, Whole, append, broken_off, declined, parse, reasoned, str};
+use super::{
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, parse, reasoned, str,
+};
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -17,6 +19,8 @@ pub(crate) struct Gemini {
     unknown: Option<String>,
     /// The counts came with the reason to stop, or behind it.
     is_counted: bool,
+    /// How much of the answer has come, in bytes and parts that are no text.
+    grown: usize,
 }
 
 impl Gemini {
@@ -36,6 +40,10 @@ impl Gemini {
     fn part(&mut self, part: &Value, deltas: &mut Deltas) {
         let Value::Object(fields) = part else { return };
         let is_thought = fields.get("thought") == Some(&Value::Bool(true));
+        self.grown += match fields.get("text") {
+            Some(text) => text.as_str().unwrap_or_default().len(),
+            None => 1,
+        };
         if let Some(text) = str(part, "text") {
             let kind = if is_thought { Delta::Thinking } else { Delta::Text };
             deltas.push(kind(text.to_owned()));
@@ -107,6 +115,10 @@ impl Frames for Gemini {
             (Some(_), false) => Missing::Counts,
             (Some(_), true) => Missing::Nothing,
         }
+    }
+
+    fn content(&self) -> usize {
+        answered(self.grown, self.stop.as_ref())
     }
 
     fn finish(&mut self) -> Option<Whole> {

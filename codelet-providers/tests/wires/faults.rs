@@ -432,8 +432,18 @@ fn an_answer_is_whole_although_the_server_neither_ends_the_stream_nor_closes_it(
         // Gemini has no frame that ends the stream; on the other wires that is the last one.
         let sent = if wire == Wire::Gemini { frames } else { frames - 1 };
         let server = Server::start(wire, Behaviour::replies([reply().failing(Fault::Stall(sent))]));
+        // No wait is longer than the longest silence that is borne.
+        let limits = codelet_providers::TimeLimits {
+            connect: Duration::from_secs(20),
+            first_byte: Duration::from_secs(20),
+            idle: Duration::from_millis(500),
+        };
+        let choice = Choice {
+            limits: Some(limits),
+            ..choice(&server, wire)
+        };
         let began = std::time::Instant::now();
-        let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+        let outcome = block_on(async { ask(&*connect(&choice).await.unwrap(), request(beginning())).await });
         let reply = outcome.end.unwrap_or_else(|error| panic!("{wire:?}: {error:?}"));
         assert_eq!(reply.message.calls().count(), 1, "{wire:?}");
         assert!(reply.billed.usage.prompt() > 0, "{wire:?}");
