@@ -5,6 +5,15 @@ use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 
+/// What a run has cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Spent {
+    /// US dollars, estimates included.
+    pub dollars: f64,
+    /// Part of it is an estimate.
+    pub is_estimated: bool,
+}
+
 /// What a session has cost so far. It only grows.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Bill {
@@ -48,6 +57,14 @@ impl Bill {
     /// What it comes to, estimates included, in US dollars.
     pub fn spent(&self) -> f64 {
         self.dollars + self.estimated
+    }
+
+    /// What was spent since the bill was this one.
+    pub fn since(&self, before: &Bill) -> Spent {
+        Spent {
+            dollars: self.spent() - before.spent(),
+            is_estimated: self.estimated > before.estimated,
+        }
     }
 
     /// The share of all prompts that was read from the cache, 0 to 1.

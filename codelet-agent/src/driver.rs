@@ -20,13 +20,13 @@ const GO_ON: &str = "The answer above was cut at the output limit. Go on exactly
 
 /// Carries a prompt that was appended to its end.
 pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
-    let spent_before = session.bill.spent();
+    let bill_before = session.bill;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let ending = loop {
         if interrupt.is_thrown() {
             break Ending::Interrupted;
         }
-        let spent = session.bill.spent() - spent_before;
+        let spent = session.bill.since(&bill_before);
         match run.next(&session.conversation, signals(session), spent) {
             Step::Compact(reason) => {
                 let came = compaction::compact(session, reason, interrupt, listener).await;

@@ -1,6 +1,7 @@
 //! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
 //! does it and tells what came of it.
 
+use crate::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
 use crate::retry::{Patience, Retries};
 use crate::tally::{self, Finding, Tally};
@@ -54,7 +55,7 @@ pub enum Ending {
     /// The most steps were made.
     StepLimit(u32),
     /// The most dollars were spent.
-    CostLimit(f64),
+    CostLimit(Spent),
     /// The same call failed again and again.
     Loop {
         /// The tool.
@@ -78,7 +79,17 @@ impl fmt::Display for Ending {
             Ending::Answered(_) => f.write_str("answered"),
             Ending::Declined(said) => write!(f, "the model declined to answer: {said}"),
             Ending::StepLimit(steps) => write!(f, "stopped after {steps} steps, the most that were allowed"),
-            Ending::CostLimit(dollars) => write!(f, "stopped: {dollars:.4} dollars were spent, the limit is reached"),
+            Ending::CostLimit(Spent { dollars, is_estimated }) => {
+                let (about, estimated) = if *is_estimated {
+                    ("about ", ", estimated")
+                } else {
+                    ("", "")
+                };
+                write!(
+                    f,
+                    "stopped: {about}{dollars:.4} dollars were spent{estimated}, the limit is reached"
+                )
+            }
             Ending::Loop { tool, count } if *count >= tally::MOST => {
                 write!(f, "stopped: the same call of {tool} failed {count} times")
             }
@@ -187,7 +198,7 @@ impl Run {
     }
 
     /// What comes next. `spent` is what the session has cost since the run began, in dollars.
-    pub fn next(&self, conversation: &Conversation, signals: Signals, spent: f64) -> Step {
+    pub fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         match &self.phase {
             Phase::Over(ending) => Step::Finish(ending.clone()),
             Phase::Tools(calls) => Step::CallTools(calls.clone()),
@@ -201,11 +212,11 @@ impl Run {
     }
 
     /// The one place where it is decided whether to compact: before every request, also in the middle of a turn.
-    fn before_asking(&self, conversation: &Conversation, signals: Signals, spent: f64) -> Step {
+    fn before_asking(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         if let Some(most) = self.limits.max_steps.filter(|&most| self.steps >= most) {
             return Step::Finish(Ending::StepLimit(most));
         }
-        if self.limits.max_cost.is_some_and(|most| spent >= most) {
+        if self.limits.max_cost.is_some_and(|most| spent.dollars >= most) {
             return Step::Finish(Ending::CostLimit(spent));
         }
         match conversation.decide(signals) {

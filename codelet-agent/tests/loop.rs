@@ -3,6 +3,7 @@
 
 mod common;
 
+use codelet_agent::bill::Spent;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Reply, Stop};
@@ -582,9 +583,18 @@ async fn steps_and_dollars_are_bounded() {
         ..Limits::default()
     };
     let mut stage = Stage::of(forever(), settings);
-    assert_eq!(stage.prompt("Go.").await, Ending::CostLimit(2.0));
+    let spent = Spent {
+        dollars: 2.0,
+        is_estimated: false,
+    };
+    let ending = stage.prompt("Go.").await;
+    assert_eq!(ending, Ending::CostLimit(spent));
+    assert!(
+        ending.to_string().contains("stopped: 2.0000 dollars were spent, the"),
+        "{ending}"
+    );
     // The limit is of each run.
-    assert_eq!(stage.prompt("Go on.").await, Ending::CostLimit(2.0));
+    assert_eq!(stage.prompt("Go on.").await, Ending::CostLimit(spent));
 }
 
 #[tokio::test]

@@ -52,8 +52,13 @@ async fn the_limit_of_costs_holds_where_the_provider_counts_nothing() {
     let mut stage = Stage::of(looks, settings);
     let ending = stage.prompt("Look at everything.").await;
     assert!(
-        matches!(ending, Ending::CostLimit(spent) if (0.02..0.06).contains(&spent)),
+        matches!(ending, Ending::CostLimit(spent) if (0.02..0.06).contains(&spent.dollars)),
         "{ending:?}"
+    );
+    let said = ending.to_string();
+    assert!(
+        said.contains(": about 0.0") && said.contains("dollars were spent, estimated"),
+        "{said}"
     );
     let bill = stage.session.bill();
     assert_eq!(bill.unpriced, bill.requests - 1);
