@@ -16,7 +16,7 @@ use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
 use rustix::fs::Access;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -154,7 +154,7 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
     options.permission = settings.permission.value;
     options.secrets = secrets(settings);
     options.env = std::env::vars_os().collect();
-    let (temporary, is_refused) = temporary();
+    let (temporary, is_refused) = temporary(place);
     if is_refused.is_some() {
         // Commands would be sent to the same folder.
         options.env.retain(|(name, _)| name != TMPDIR);
@@ -169,7 +169,7 @@ const TMPDIR: &str = "TMPDIR";
 
 /// The folder for temporary files: the one that the environment names, or, with a notice, the usual one where that is of no
 /// use.
-fn temporary() -> (PathBuf, Option<String>) {
+fn temporary(place: &Place) -> (PathBuf, Option<String>) {
     let usual = PathBuf::from("/tmp");
     let named = std::env::var_os(TMPDIR).filter(|named| !named.is_empty());
     let Some(named) = named.map(PathBuf::from) else {
@@ -181,6 +181,8 @@ fn temporary() -> (PathBuf, Option<String>) {
         "where no folder is"
     } else if rustix::fs::access(&named, Access::WRITE_OK | Access::EXEC_OK).is_err() {
         "where nothing may be written"
+    } else if let Some(why) = holds_more(&named, place) {
+        why
     } else {
         return (named, None);
     };
@@ -190,6 +192,23 @@ fn temporary() -> (PathBuf, Option<String>) {
         usual.display()
     );
     (usual, Some(notice))
+}
+
+/// What else is in a folder for temporary files: commands may write all over it, so it must not hold the user's own files.
+fn holds_more(named: &Path, place: &Place) -> Option<&'static str> {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let named = whole(named);
+    if named.parent().is_none() {
+        return Some("which is all there is");
+    }
+    let holds = |path: &Path| whole(path).starts_with(&named);
+    if place.home.as_deref().is_some_and(holds) {
+        Some("which holds your home")
+    } else if holds(&place.root) || holds(&place.directory) {
+        Some("which holds the workspace")
+    } else {
+        None
+    }
 }
 
 /// The tools of the servers that the settings name, once each server is ready or has had its time.
@@ -216,7 +235,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
     let runs_commands =
         settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);
-    let mut notices: Vec<String> = temporary().1.into_iter().collect();
+    let mut notices: Vec<String> = temporary(place).1.into_iter().collect();
     if runs_commands {
         match Sandbox::probe() {
             Sandboxing::Full => {}
@@ -252,4 +271,38 @@ fn own_folders(place: &Place) -> Vec<PathBuf> {
     let codelet = place.config.as_ref().map(|folder| folder.join("codelet"));
     let shared = place.home.as_ref().map(|home| home.join(".claude"));
     codelet.into_iter().chain(shared).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_for_temporary_files_holds_neither_the_home_nor_the_workspace() {
+        let at = |root: &str, directory: &str, home: Option<&str>| Place {
+            directory: directory.into(),
+            root: root.into(),
+            home: home.map(PathBuf::from),
+            config: None,
+        };
+        let place = at("/srv/none/work/app", "/srv/none/work/app/src", Some("/home-of/none"));
+        for (named, is_refused) in [
+            ("/", true),
+            ("/.", true),
+            ("/srv", true),
+            ("/srv/none/work/app", true),
+            ("/srv/none/work/app/src", true),
+            ("/home-of", true),
+            ("/home-of/none", true),
+            ("/srv/none/work/app/tmp", false),
+            ("/srv/none/work/ap", false),
+            ("/home-of/none/tmp", false),
+            ("/tmp", false),
+            ("/var/tmp", false),
+        ] {
+            assert_eq!(holds_more(Path::new(named), &place).is_some(), is_refused, "{named}");
+        }
+        // Who has no home keeps nothing in it.
+        assert_eq!(holds_more(Path::new("/home-of"), &at("/srv/a", "/srv/a", None)), None);
+    }
 }
