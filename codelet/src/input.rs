@@ -4,9 +4,11 @@ use crate::exit::Failure;
 use crate::paint::{self, Ink};
 use codelet_transcript::{Document, Format};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -101,42 +103,77 @@ impl Input {
 /// The most of a prompt that is read from standard input, in bytes: no window takes more.
 const MAX_PROMPT: u64 = 16 * 1024 * 1024;
 
-/// How long the first byte may take where there is a prompt already: many programs start others with a pipe for standard
-/// input that they neither write to nor close.
+/// How long the first byte of a pipe may take where there is a prompt already: what stands before it in a pipeline may have
+/// to be built first.
+const FIRST_OF_PIPE: Duration = Duration::from_secs(60);
+/// The same for what else is inherited: many programs start others with an input that they neither write to nor close.
 const FIRST: Duration = Duration::from_secs(3);
 /// After so long a silence it is said what is waited for.
 const SILENCE: Duration = Duration::from_secs(1);
+/// Between two looks at an input that cannot be waited for.
+const PAUSE: Duration = Duration::from_millis(20);
 
-/// What is piped into standard input, as text. Where there is a prompt already, nothing need come.
+/// What comes by standard input.
+#[derive(Default)]
+pub struct Piped {
+    /// As text; empty where nothing came.
+    pub text: String,
+    /// What the user should know: it was not waited for any longer.
+    pub notice: Option<String>,
+}
+
+/// What is piped into standard input. Where there is a prompt already, nothing need come.
 ///
 /// # Errors
 /// When it cannot be read, is no text, or is more than any window takes.
-pub fn piped(has_prompt: bool) -> Result<String, Failure> {
+pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
     const NAME: &str = "standard input";
     let mut stdin = io::stdin().lock();
+    let first = first(&stdin);
     // More than the lock would keep for itself, where nobody could wait for it.
     let mut piece = vec![0; 64 * 1024];
     let mut bytes = Vec::new();
     let mut is_told = false;
     while bytes.len() as u64 <= MAX_PROMPT {
         let may_miss = has_prompt && bytes.is_empty();
-        if !is_told && !comes_within(&stdin, if may_miss { FIRST } else { SILENCE }) {
-            if may_miss {
-                let seconds = FIRST.as_secs();
-                let note = format!(
-                    "standard input is open, and nothing came by it in {seconds} s: the prompt goes without it (< /dev/null says at once that nothing will come)"
-                );
-                crate::tell("note", Ink::Yellow, &note);
-                return Ok(String::new());
+        // Where it is soon given up, nobody need be told before.
+        let silence = if may_miss && first <= FIRST { first } else { SILENCE };
+        let mut has_come = if is_told {
+            false
+        } else {
+            comes_within(&stdin, Some(silence))
+        };
+        if !has_come {
+            let is_long = !may_miss || first > silence;
+            if is_long && !std::mem::replace(&mut is_told, true) {
+                let what = if bytes.is_empty() && !may_miss {
+                    "a prompt by"
+                } else if bytes.is_empty() {
+                    "the beginning of"
+                } else {
+                    "the end of"
+                };
+                crate::tell("waiting", Ink::Yellow, &format!("for {what} standard input"));
             }
-            is_told = true;
-            let what = if bytes.is_empty() { "a prompt by" } else { "the end of" };
-            crate::tell("waiting", Ink::Yellow, &format!("for {what} standard input"));
+            let rest = may_miss.then(|| first.saturating_sub(silence));
+            has_come = is_long && comes_within(&stdin, rest);
+        }
+        if !has_come && may_miss {
+            let seconds = first.as_secs();
+            let notice = format!(
+                "standard input is open, and nothing came by it in {seconds} s: the prompt goes without it (< /dev/null says at once that nothing will come)"
+            );
+            return Ok(Piped {
+                text: String::new(),
+                notice: Some(notice),
+            });
         }
         match stdin.read(&mut piece) {
             Ok(0) => break,
             Ok(read) => bytes.extend_from_slice(&piece[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Whoever shares it has said that nobody shall wait for it.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
             Err(error) => return Err(Failure::at(NAME, crate::exit::words(&error))),
         }
     }
@@ -147,25 +184,32 @@ pub fn piped(has_prompt: bool) -> Result<String, Failure> {
             format!("holds more than {limit}, which no window takes; name the file in the prompt"),
         ));
     }
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::at(
             NAME,
             format!("is no UTF-8 text (byte {at}); name the file in the prompt"),
         )
-    })
+    })?;
+    Ok(Piped { text, notice: None })
 }
 
-/// Whether there is something to read within this time, be it the end. Where that cannot be known, reading will tell.
-fn comes_within(input: &io::StdinLock<'_>, most: Duration) -> bool {
-    let until = Instant::now() + most;
+/// How long the first byte of an input is waited for where it may be left out.
+fn first(input: impl AsFd) -> Duration {
+    let is_pipe = rustix::fs::fstat(input).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_fifo());
+    if is_pipe { FIRST_OF_PIPE } else { FIRST }
+}
+
+/// Whether there is something to read within this time, or ever, be it the end. Where that cannot be known, reading will tell.
+fn comes_within(input: &io::StdinLock<'_>, most: Option<Duration>) -> bool {
+    let until = most.map(|most| Instant::now() + most);
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let left = Timespec {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| Timespec {
             tv_sec: left.as_secs() as _,
             tv_nsec: left.subsec_nanos() as _,
-        };
-        match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&left)) {
+        });
+        match poll(&mut [PollFd::new(input, PollFlags::IN)], left.as_ref()) {
             Ok(ready) => return ready > 0,
             Err(Errno::INTR) => {}
             Err(_) => return true,
@@ -197,4 +241,21 @@ fn foreign(head: &[u8]) -> Option<String> {
         }
     };
     Some(kind.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_pipe_is_waited_for_longer_than_what_is_only_inherited() {
+        let (reader, _writer) = io::pipe().unwrap();
+        assert_eq!(first(&reader), FIRST_OF_PIPE);
+        let (socket, _other) = UnixStream::pair().unwrap();
+        assert_eq!(first(&socket), FIRST);
+        assert_eq!(first(File::open("/dev/null").unwrap()), FIRST);
+    }
 }

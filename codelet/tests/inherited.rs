@@ -12,6 +12,8 @@ use common::{ended, stderr, stdout};
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -39,25 +41,57 @@ fn behind(first: &str, command: &Command) -> Command {
 #[test]
 fn a_prompt_does_not_wait_for_an_input_that_nobody_closes() {
     let bench = Bench::new();
-    let server = Server::start(WIRE, Behaviour::replies([Reply::text("Hello.")]));
-    let mut command = bench.asking(&server, WIRE, &["-p", "Hello?"]);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let began = Instant::now();
-    let mut child = command.spawn().unwrap();
-    let held = child.stdin.take();
+    for form in ["text", "json"] {
+        let server = Server::start(WIRE, Behaviour::replies([Reply::text("Hello.")]));
+        let mut command = bench.asking(&server, WIRE, &["-p", "Hello?", "--output", form]);
+        let (inherited, held) = UnixStream::pair().unwrap();
+        command
+            .stdin(OwnedFd::from(inherited))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let began = Instant::now();
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        drop(held);
+        ended(&output, 0);
+        assert!(began.elapsed() >= Duration::from_secs(3));
+        let (out, told) = (stdout(&output), stderr(&output));
+        assert_eq!(told.matches("the prompt goes without it").count(), 1, "{told}");
+        match form {
+            "text" => assert_eq!(out, "Hello.\n"),
+            _ => assert!(out.contains("the prompt goes without it"), "{out}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_pipeline_says_late_belongs_to_the_prompt() {
+    let bench = Bench::new();
+    let server = Server::start(WIRE, Behaviour::replies([Reply::text("The last.")]));
+    let mut command = bench.asking(&server, WIRE, &["-p", "Which test fails?"]);
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    // As a program leaves it behind that shares it.
+    rustix::io::ioctl_fionbio(&reader, true).unwrap();
+    command.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    drop(command);
+    for said in ["one failed\n", "two failed\n"] {
+        // Longer than what is only inherited is waited for.
+        std::thread::sleep(Duration::from_millis(3_300));
+        writer.write_all(said.as_bytes()).unwrap();
+    }
+    drop(writer);
     let output = child.wait_with_output().unwrap();
-    drop(held);
     ended(&output, 0);
-    assert!(began.elapsed() >= Duration::from_secs(3));
-    assert_eq!(stdout(&output), "Hello.\n");
-    assert!(
-        stderr(&output).contains("the prompt goes without it"),
+    assert_eq!(
+        stderr(&output).matches("waiting: for").count(),
+        1,
         "{}",
         stderr(&output)
     );
+    let record = server.record();
+    let texts = record.exchanges[0].request.user_texts();
+    let expected = "Which test fails?\n\none failed\ntwo failed\n";
+    assert!(texts.contains(&expected), "{texts:?}");
 }
 
 #[test]
@@ -233,7 +267,7 @@ fn commands_end_as_they_do_where_children_are_ignored() {
 
 #[test]
 fn a_folder_for_temporary_files_that_is_none_is_told_and_another_is_used() {
-    for named in ["/nonexistent/tmp", "tmp", "/etc/passwd"] {
+    for named in ["/nonexistent/tmp", "tmp", "/etc/passwd", "/"] {
         let bench = Bench::new();
         let replies = [bash("mktemp -d >/dev/null && echo fine"), Reply::text("Done.")];
         let server = Server::start(WIRE, Behaviour::replies(replies));

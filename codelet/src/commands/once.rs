@@ -34,7 +34,7 @@ const LAST_MOMENT: Duration = Duration::from_millis(150);
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let place = Place::find(chat.directory.as_deref())?;
     let settings = settings(chat, &place)?;
-    let (text, mut pictures) = prompt(chat, &place)?;
+    let (text, mut pictures, unread) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
     let mut front = front(chat.output, &interrupt);
@@ -64,6 +64,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     }
     let mut notices = notices(&settings, &*model);
+    notices.extend(unread);
     notices.extend(pictures.unseen_by(model.profile()));
     let rules = Rules {
         permission: settings.permission.value,
@@ -247,8 +248,9 @@ fn started() -> u128 {
 
 /// What is said on the command line, and what comes by standard input. Pictures are those that the command line mentions:
 /// what is piped in is data. One that cannot be had is an error, since nobody is there to notice that the answer was given
-/// without it.
-fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures), Failure> {
+/// without it. What was not waited for any longer is to be told.
+fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String>), Failure> {
+    let mut unread = None;
     let mut text = chat.prompt.clone().flatten().unwrap_or_default();
     let pictures = pictures::of(&text, place);
     if let Some(why) = pictures.troubles.first() {
@@ -258,6 +260,14 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures), Failure> {
     }
     if !std::io::stdin().is_terminal() {
         let piped = input::piped(!text.trim().is_empty())?;
+        if chat.output != OutputForm::Text
+            && let Some(notice) = &piped.notice
+        {
+            // The other forms tell of it in their own place only.
+            crate::tell("note", Ink::Yellow, notice);
+        }
+        unread = piped.notice;
+        let piped = piped.text;
         if !piped.trim().is_empty() {
             if !text.trim().is_empty() {
                 text.push_str("\n\n");
@@ -270,7 +280,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures), Failure> {
             "there is no prompt: give it after -p, or by standard input".to_owned(),
         ));
     }
-    Ok((text, pictures))
+    Ok((text, pictures, unread))
 }
 
 /// What shows the run, and interrupts it where nobody follows any more.
