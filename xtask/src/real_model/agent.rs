@@ -222,13 +222,14 @@ impl Running {
         }
     }
 
-    /// Interrupts it as Ctrl-C would.
+    /// Interrupts it. Not by the signal of Ctrl-C, which whoever started this may want ignored, as the background jobs of a
+    /// script do: codelet heeds that.
     ///
     /// # Errors
     /// When no signal can be sent.
     pub fn interrupt(&self) -> Result<(), String> {
         let sent = Command::new("kill")
-            .args(["-INT", &self.held.0.id().to_string()])
+            .args(["-TERM", &self.held.0.id().to_string()])
             .status();
         sent.map_err(|error| error.to_string()).map(|_| ())
     }
