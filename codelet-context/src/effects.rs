@@ -1,6 +1,7 @@
 //! What command lines and patches visibly do to files. In doubt they do nothing: a program's captured output is no change to
 //! a file, and a name that the shell has to work out is none yet.
 
+use crate::files::is_absolute;
 use crate::outcome::FileState;
 use crate::shell::{self, Next, Simple};
 use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
@@ -528,10 +529,6 @@ fn placed(at: Option<&str>, path: &str) -> Option<String> {
         Some(at) => Some(joined(at, path)),
         None => Some(joined("", path)).filter(|path| is_absolute(path)),
     }
-}
-
-fn is_absolute(path: &str) -> bool {
-    path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
 }
 
 /// A path as seen from where the line began, with `/` between its folders.

@@ -180,6 +180,22 @@ impl Normal {
     }
 }
 
+/// Whether a path says by itself where it begins: at a root, a home or a drive.
+pub(crate) fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
+}
+
+/// Whether a path is that of a folder or of something in it.
+pub(crate) fn is_in_folder(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
+}
+
+/// Whether a whole path ends with a path as seen from somewhere in it.
+pub(crate) fn is_within_end(whole: &str, end: &str) -> bool {
+    whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
+}
+
 /// One of an action's paths, from where the action begins: a command may go to another folder first.
 pub(crate) fn named<'a>(action: &Action, path: &'a str) -> Cow<'a, str> {
     match &action.command {

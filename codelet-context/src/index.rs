@@ -377,15 +377,16 @@ impl Index {
                 let start = line.start as usize;
                 start + usize::from(line.prefix())..start + usize::from(line.bytes)
             });
-            let few = severe::few(text, places.clone());
+            // Source files speak of errors too: of a file, only a log tells of any.
+            if block.kind == BlockKind::Read && !severe::is_log(text, places.clone()) {
+                continue;
+            }
+            let few = severe::few(text, places);
             if few.is_empty() || command.is_some_and(|line| !testrun::checks(line).is_empty()) {
                 continue;
             }
-            // Source files speak of errors too: of a file, only a log tells of any.
-            if block.kind != BlockKind::Read || severe::is_log(text, places) {
-                let lines = few.into_iter().map(|line| block.lines.start + line as u32);
-                self.severe.extend(lines);
-            }
+            let lines = few.into_iter().map(|line| block.lines.start + line as u32);
+            self.severe.extend(lines);
         }
     }
 

@@ -2,6 +2,8 @@
 
 mod spelling;
 
+pub use spelling::undated;
+
 use crate::tokens::Tokens;
 use crate::usage::Usage;
 use std::fmt;

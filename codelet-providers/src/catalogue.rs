@@ -52,7 +52,7 @@ pub fn known() -> impl Iterator<Item = Known> {
 /// itself has the figures of the model that it is of.
 pub fn find(vendor: &str, model: &str) -> Option<Known> {
     let exact = |model: &str| known().find(|known| known.vendor == vendor && known.model == model);
-    exact(model).or_else(|| exact(undated(model)?))
+    exact(model).or_else(|| exact(price::undated(model)?))
 }
 
 fn row(line: &'static str) -> Option<Known> {
@@ -105,18 +105,6 @@ fn resold<'a>(model: &str, input: &str, mut fields: impl Iterator<Item = &'a str
         None if plain.starts_with("anthropic/") => price::usual().costing(rates),
         None => PriceCard::flat(model, rates),
     })
-}
-
-/// The name without a date at its end.
-fn undated(model: &str) -> Option<&str> {
-    let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (rest, last) = model.rsplit_once('-')?;
-    if is_number(last, 8) {
-        return Some(rest);
-    }
-    let (rest, month) = rest.rsplit_once('-')?;
-    let (rest, year) = rest.rsplit_once('-')?;
-    (is_number(last, 2) && is_number(month, 2) && is_number(year, 4)).then_some(rest)
 }
 
 #[cfg(test)]

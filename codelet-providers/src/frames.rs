@@ -54,6 +54,17 @@ pub(crate) enum Missing {
     Nothing,
 }
 
+impl Missing {
+    /// Of an answer of which the reason to stop is known or not, and the counts behind it or not.
+    fn of(is_stopped: bool, is_counted: bool) -> Self {
+        match (is_stopped, is_counted) {
+            (false, _) => Missing::End,
+            (true, false) => Missing::Counts,
+            (true, true) => Missing::Nothing,
+        }
+    }
+}
+
 /// A reply in the vendor's own form.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Whole {

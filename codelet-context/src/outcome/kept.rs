@@ -2,6 +2,7 @@
 
 use super::{FileState, Gatherer};
 use crate::effects::{Among, Effect};
+use crate::files::{is_absolute, is_in_folder, is_within_end};
 use crate::message::{Action, ToolResult};
 use std::collections::{BTreeMap, HashSet};
 
@@ -181,7 +182,7 @@ impl Gatherer {
                         rest: name.len() - rest.len(),
                     },
                 ));
-            } else if is_whole && !is_absolute(&name) && ends_with(path, &name) {
+            } else if is_whole && !is_absolute(&name) && is_within_end(path, &name) {
                 ends.push((
                     known,
                     Found {
@@ -203,7 +204,7 @@ impl Gatherer {
                             },
                         ));
                     }
-                    _ if path.contains('/') && ends_with(&name, path) => {
+                    _ if path.contains('/') && is_within_end(&name, path) => {
                         ends.push((
                             known,
                             Found {
@@ -285,11 +286,6 @@ fn had_nothing_to_stash(result: &ToolResult) -> bool {
     result.texts().any(|text| text.body.as_str().lines().any(says_so))
 }
 
-fn is_in_folder(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
-}
-
 /// Whether a folder holds more than one project, as those of users and of temporary files do.
 fn is_shared(folder: &str) -> bool {
     let mut pieces: Vec<&str> = folder
@@ -305,14 +301,6 @@ fn is_shared(folder: &str) -> bool {
         ["home" | "Users", _] | ["var", "folders" | "tmp"] => true,
         _ => false,
     }
-}
-
-fn ends_with(whole: &str, end: &str) -> bool {
-    whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
-}
-
-fn is_absolute(path: &str) -> bool {
-    path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
 }
 
 fn plain(path: &str) -> String {

@@ -106,8 +106,8 @@ fn family_first(name: &str) -> Option<String> {
     (is_number && is_family).then(|| format!("claude-{family}-{number}"))
 }
 
-/// A model's name without a date at its end.
-fn undated(name: &str) -> Option<&str> {
+/// A model's name without a date at its end (`-20251101`, `-2025-11-01`); `None` where there is none.
+pub fn undated(name: &str) -> Option<&str> {
     let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     let (rest, last) = name.rsplit_once('-')?;
     if is_number(last, 8) {

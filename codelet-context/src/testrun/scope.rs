@@ -1,5 +1,6 @@
 //! What a check is narrowed to, and whether the success of one is that of another, too.
 
+use crate::files::{is_in_folder, is_within_end};
 use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in, is_windows_path};
 
@@ -174,16 +175,6 @@ fn word_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
     }
     let inside = |rest: &str| rest.starts_with(['/', ':', '#', '[', '.']);
     wide == "." && !is_absolute(&narrow) && !narrow.starts_with("..") || narrow.strip_prefix(&*wide).is_some_and(inside)
-}
-
-fn is_in_folder(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
-}
-
-/// Whether a whole path ends with a path as seen from somewhere in it.
-fn is_within_end(whole: &str, end: &str) -> bool {
-    whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
 }
 
 fn is_absolute(path: &str) -> bool {

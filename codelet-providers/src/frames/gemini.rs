@@ -110,11 +110,7 @@ impl Frames for Gemini {
     }
 
     fn missing(&self) -> Missing {
-        match (&self.stop, self.is_counted) {
-            (None, _) => Missing::End,
-            (Some(_), false) => Missing::Counts,
-            (Some(_), true) => Missing::Nothing,
-        }
+        Missing::of(self.stop.is_some(), self.is_counted)
     }
 
     fn content(&self) -> usize {
