@@ -1,8 +1,8 @@
 //! What each thing in a history is worth: a guess that the assistant will need it again from memory.
 //!
 //! The classes and their sizes come from counting, over recorded conversations of several agents, how often a thing of a
-//! class was written by the assistant later without having been shown again (`docs/measurements.md`). Only ratios
-//! matter, and they are coarse: halving or doubling any of them changes recall by about a point.
+//! class was written by the assistant later without having been shown again (`docs/decisions/0006-which-lines-are-quoted.md`).
+//! Only ratios matter, and they are coarse: halving or doubling any of them changes recall by about a point.
 
 use crate::candidates::Candidates;
 use crate::exact;

@@ -402,7 +402,7 @@ pub struct Report {
     #[arg(long, value_name = "CARD")]
     pub prices: Option<String>,
 
-    /// A policy of `codelet replay`; may be given several times [default: all]
+    /// A policy of `codelet replay`; may be given several times [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
     pub policies: Vec<Policy>,
 
