@@ -160,6 +160,8 @@ impl Gate for Rules {
 
 /// Whether every command of a line matches one of the patterns. A pattern is compared word by word, where `*` stands for any
 /// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo`, `cargo test -p x`, not `cargo-x`.
+/// No `*` leads out of a folder that the pattern names: in the first word it stands for text without `/`, and nowhere behind a folder for
+/// `..`.
 ///
 /// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
 /// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
@@ -279,10 +281,37 @@ fn matches(pattern: &str, words: &[Word]) -> bool {
     !parts.is_empty()
         && words.len() >= parts.len()
         && (is_open || words.len() == parts.len())
-        && parts.iter().zip(words).all(|(part, word)| {
+        && parts.iter().zip(words).enumerate().all(|(place, (part, word))| {
+            let fits = match place {
+                0 => fits_program(part, &word.text),
+                _ => fits(part, &word.text) && goes_up_no_more(part, &word.text),
+            };
             // A folder may really be called `~`; a pattern means the one that a shell puts in its place.
-            fits(part, &word.text) && (word.is_home || !part.starts_with('~'))
+            fits && (word.is_home || !part.starts_with('~'))
         })
+}
+
+/// Whether a program fits a pattern, folder by folder: `./scripts/*` is what lies in that folder, not what can be reached from it.
+fn fits_program(pattern: &str, program: &str) -> bool {
+    let (mut wanted, mut folders) = (pattern.split('/'), program.split('/'));
+    loop {
+        match (wanted.next(), folders.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(name)) => {
+                let is_elsewhere = matches!(name, "" | "." | "..");
+                if !(wanted == name || !is_elsewhere && fits(wanted, name)) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Whether an argument leaves no folder that the pattern names: `src/*` is not `src/../secret`.
+fn goes_up_no_more(pattern: &str, argument: &str) -> bool {
+    let times_up = |text: &str| text.split(['/', '=']).filter(|&name| name == "..").count();
+    !pattern.contains('/') || times_up(argument) <= times_up(pattern)
 }
 
 /// Whether a word fits a pattern in which `*` stands for any text. Linear but for the number of stars.
@@ -312,6 +341,39 @@ mod tests {
 
     fn may(patterns: &[&str], line: &str) -> bool {
         allows(&patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(), line)
+    }
+
+    #[test]
+    fn a_pattern_of_a_folder_allows_nothing_outside_of_it() {
+        for (pattern, line) in [
+            ("./scripts/*", "./scripts/ok.sh"),
+            ("./scripts/* *", "./scripts/ok.sh -c ../x"),
+            ("target/*/app", "target/debug/app"),
+            ("/usr/bin/*", "/usr/bin/ls"),
+            ("../tools/*", "../tools/gen"),
+            ("cat src/*", "cat src/a/b.rs"),
+            ("cat ../src/*", "cat ../src/a.rs"),
+            ("diff a *", "diff a ../b"),
+        ] {
+            assert!(may(&[pattern], line), "{pattern}: {line}");
+        }
+        for (pattern, line) in [
+            ("./scripts/*", "./scripts/../evil.sh"),
+            ("./scripts/*", "./scripts/a/../../evil.sh"),
+            ("./scripts/*", "./scripts/sub/evil.sh"),
+            ("./scripts/*", "./scripts/.."),
+            ("./scripts/* *", "./scripts/../../../../../bin/sh -c evil"),
+            ("./*/run", "./../run"),
+            ("target/debug/*", "target/debug/../../evil"),
+            ("/usr/bin/*", "/usr/bin/../../tmp/evil"),
+            ("/usr/bin/*", "/usr/bin//tmp"),
+            ("my-*", "my-/../evil"),
+            ("*/ok.sh", "evil/ok.sh/../ok.sh"),
+            ("cat src/*", "cat src/../../secret"),
+            ("tool --in=src/*", "tool --in=src/../secret"),
+        ] {
+            assert!(!may(&[pattern], line), "{pattern}: {line}");
+        }
     }
 
     #[test]
