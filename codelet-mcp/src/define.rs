@@ -17,6 +17,8 @@ const SCHEMA: usize = 32 * 1024;
 const ALL: usize = 256 * 1024;
 /// From here on the user is told what the definitions weigh, in bytes.
 const HEAVY: usize = 40 * 1024;
+/// The longest name of a parameter, in bytes, as Anthropic takes it.
+const LONGEST_NAME: usize = 64;
 /// Names in a notice.
 const NAMED: usize = 5;
 /// Keys that some vendors refuse at the top of a schema. The server judges the parameters in any case.
@@ -29,6 +31,22 @@ pub(crate) struct Defined {
     pub tool: String,
     /// What the model is told.
     pub spec: ToolSpec,
+    /// Parameters that the model knows by another name, and the server's own names for them.
+    pub renamed: Vec<(String, String)>,
+}
+
+impl Defined {
+    /// A call's parameters under the server's own names.
+    pub(crate) fn own_names(&self, parameters: &Map<String, Value>) -> Map<String, Value> {
+        let own = |name: &String| self.renamed.iter().find(|(shown, _)| shown == name);
+        parameters
+            .iter()
+            .map(|(name, value)| {
+                let name = own(name).map_or(name, |(_, own)| own);
+                (name.clone(), value.clone())
+            })
+            .collect()
+    }
 }
 
 /// What is left out of a list, by the reason.
@@ -44,7 +62,7 @@ struct Left {
 /// said.
 pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> (Vec<Defined>, Vec<String>) {
     let mut left = Left::default();
-    let mut found: Vec<(String, String, Value)> = Vec::new();
+    let mut found: Vec<(String, String, Schema)> = Vec::new();
     let mut own = HashSet::new();
     for entry in list {
         let Some((tool, description, schema)) = read(entry) else {
@@ -66,7 +84,7 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
     let mut defined: Vec<Defined> = Vec::new();
     let mut weight = 0;
     for (tool, description, schema) in found {
-        let size = schema.to_string().len();
+        let size = schema.value.to_string().len();
         if size > SCHEMA {
             left.large.push(one_line(&tool, 40));
             continue;
@@ -81,9 +99,10 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
         let spec = ToolSpec {
             name: Arc::from(name),
             description: Arc::from(description),
-            parameters: schema,
+            parameters: schema.value,
         };
-        defined.push(Defined { tool, spec });
+        let renamed = schema.renamed;
+        defined.push(Defined { tool, spec, renamed });
     }
     let notices = left.notices(defined.len(), weight);
     (defined, notices)
@@ -136,7 +155,7 @@ fn names(names: &[String]) -> String {
 }
 
 /// Name, description and schema of an entry.
-fn read(entry: Value) -> Option<(String, String, Value)> {
+fn read(entry: Value) -> Option<(String, String, Schema)> {
     let Value::Object(mut entry) = entry else { return None };
     let Some(Value::String(tool)) = entry.remove("name") else {
         return None;
@@ -167,8 +186,14 @@ fn description(text: &str) -> String {
     format!("{} …", &text[..text.floor_char_boundary(DESCRIPTION)])
 }
 
+/// A schema that every vendor takes, and the names in it that had to change for that, each with what it was.
+struct Schema {
+    value: Value,
+    renamed: Vec<(String, String)>,
+}
+
 /// A schema that every vendor takes: an object with properties. `None` for one that is about something else.
-fn schema_for_all(mut schema: Map<String, Value>) -> Option<Value> {
+fn schema_for_all(mut schema: Map<String, Value>) -> Option<Schema> {
     match schema.get("type") {
         None => {
             schema.insert("type".to_owned(), json!("object"));
@@ -182,9 +207,61 @@ fn schema_for_all(mut schema: Map<String, Value>) -> Option<Value> {
     if !schema.get("properties").is_some_and(Value::is_object) {
         schema.insert("properties".to_owned(), json!({}));
     }
-    let mut schema = Value::Object(schema);
-    clean(&mut schema);
-    Some(schema)
+    let renamed = rename(&mut schema);
+    let mut value = Value::Object(schema);
+    clean(&mut value);
+    Some(Schema { value, renamed })
+}
+
+/// Whether a vendor takes this as the name of a parameter. Anthropic refuses the whole request for any other.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+/// Gives parameters such as `$filter` names that every vendor takes.
+fn rename(schema: &mut Map<String, Value>) -> Vec<(String, String)> {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+        return Vec::new();
+    };
+    if properties.keys().all(|name| is_plain(name)) {
+        return Vec::new();
+    }
+    let mut taken: HashSet<String> = properties.keys().filter(|name| is_plain(name)).cloned().collect();
+    let mut renamed = Vec::new();
+    let named = std::mem::take(properties).into_iter().map(|(name, value)| {
+        if is_plain(&name) {
+            return (name, value);
+        }
+        let shown = plain_name(&name, &taken);
+        taken.insert(shown.clone());
+        renamed.push((shown.clone(), name));
+        (shown, value)
+    });
+    *properties = named.collect();
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        for entry in required {
+            if let Some((shown, _)) = renamed.iter().find(|(_, own)| entry.as_str() == Some(own)) {
+                *entry = Value::from(shown.as_str());
+            }
+        }
+    }
+    renamed
+}
+
+/// A name that is not taken, as like this one as it may be.
+fn plain_name(name: &str, taken: &HashSet<String>) -> String {
+    let spelled: String = name
+        .chars()
+        .map(|c| if is_plain(c.encode_utf8(&mut [0; 4])) { c } else { '_' })
+        .collect();
+    let trimmed = spelled.trim_matches('_');
+    let stem = if trimmed.is_empty() { "parameter" } else { trimmed };
+    // Room for a number behind it; all of it is ASCII.
+    let stem = &stem[..stem.len().min(LONGEST_NAME - 6)];
+    let numbered = (2..).map(|number| format!("{stem}_{number}"));
+    let mut names = std::iter::once(stem.to_owned()).chain(numbered);
+    names.find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 /// Takes what nobody sees out of all texts.
@@ -274,13 +351,50 @@ mod tests {
         assert_eq!(defined[0].spec.parameters, expected);
     }
 
+    #[test]
+    fn a_parameter_whose_name_a_vendor_refuses_has_another_for_the_model_and_its_own_for_the_server() {
+        let long = "x".repeat(70);
+        let properties = json!({"$filter": {"type": "string"}, "filter": {}, "StartTime<": {}, "größe": {}, "$$": {}, "": {}, long.as_str(): {}});
+        let schema =
+            json!({"type": "object", "properties": properties, "required": ["$filter", "filter", "StartTime<"]});
+        let (defined, _) = of(vec![json!({"name": "a", "inputSchema": schema})]);
+        let shown: Vec<&String> = defined[0].spec.parameters["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .collect();
+        let (cut, names) = (
+            "x".repeat(58),
+            ["filter_2", "filter", "StartTime", "gr__e", "parameter", "parameter_2"],
+        );
+        assert_eq!(shown, names.into_iter().chain([cut.as_str()]).collect::<Vec<_>>());
+        assert_eq!(
+            defined[0].spec.parameters["required"],
+            json!(["filter_2", "filter", "StartTime"])
+        );
+        let called = json!({"filter_2": "a eq 1", "filter": 2, "StartTime": 3, "gr__e": 4, "other": 5});
+        let sent = defined[0].own_names(called.as_object().unwrap());
+        let wanted = json!({"$filter": "a eq 1", "filter": 2, "StartTime<": 3, "größe": 4, "other": 5});
+        assert_eq!(Value::Object(sent), wanted);
+    }
+
     fn anything() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
             ".{0,12}".prop_map(Value::from)
         ];
-        let keys = prop::sample::select(vec!["name", "inputSchema", "type", "description", "properties", "x"]);
+        let keys = prop::sample::select(vec![
+            "name",
+            "inputSchema",
+            "type",
+            "description",
+            "properties",
+            "x",
+            "$x",
+            "_x_",
+            "",
+        ]);
         leaf.prop_recursive(4, 40, 6, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
@@ -299,7 +413,8 @@ mod tests {
                 prop_assert!(names.insert(tool.spec.name.clone()));
                 prop_assert!(!tool.spec.description.trim().is_empty());
                 prop_assert_eq!(tool.spec.parameters["type"].as_str(), Some("object"));
-                prop_assert!(tool.spec.parameters["properties"].is_object());
+                let properties = tool.spec.parameters["properties"].as_object().unwrap();
+                prop_assert!(properties.keys().all(|name| is_plain(name)));
             }
         }
     }

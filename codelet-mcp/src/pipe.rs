@@ -2,9 +2,11 @@
 
 use crate::program::Ends;
 use crate::text::Tail;
-use rmcp::model::{JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::future::Future;
@@ -114,11 +116,31 @@ impl Pipe {
 
 /// A line as a message, if it is one that is waited for.
 fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
-    let value: Value = serde_json::from_slice(line).ok()?;
+    let Ok(value) = serde_json::from_slice::<Value>(line) else {
+        return unreadable(line).map(JsonRpcMessage::Error);
+    };
     if value.get("method").is_some() && value.get("id").is_none() {
         return None;
     }
     serde_json::from_value(value).ok()
+}
+
+/// What stands for an answer that cannot be read, since it is nested too deeply or no text throughout: whoever waits for it need not wait
+/// any longer.
+fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
+    /// What of an answer can be read without reading all of it, however deep it is.
+    #[derive(Deserialize)]
+    struct Head {
+        id: RequestId,
+        method: Option<IgnoredAny>,
+    }
+    let head = serde_json::from_slice::<Head>(line)
+        .ok()
+        .filter(|head| head.method.is_none())?;
+    let why =
+        "its answer cannot be read: it is nested too deeply, or no text throughout. What the call did is not known";
+    let error = ErrorData::new(ErrorCode::PARSE_ERROR, why, None);
+    Some(JsonRpcError::new(Some(head.id), error))
 }
 
 /// Whether a line that is no message is a notice, of which nobody needs to know.

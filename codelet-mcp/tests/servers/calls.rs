@@ -58,6 +58,21 @@ fn a_shout_is_bounded() {
 }
 
 #[test]
+fn an_answer_that_is_nested_too_deeply_is_told_at_once_and_the_server_stays() {
+    let bench = Bench::new();
+    run(async {
+        let mut server = bench.server("s", Manner::Good);
+        server.timeout = Duration::from_mins(10);
+        let connected = connected(vec![server]).await;
+        let output = call(&connected, "s__half", "deep").await;
+        assert!(!output.success);
+        let said = output.text.as_str();
+        assert!(said.contains("nested too deeply"), "{said}");
+        assert!(call(&connected, "s__echo", "").await.success);
+    });
+}
+
+#[test]
 fn a_call_that_takes_too_long_is_given_up_and_the_server_told() {
     on_both_ways(async |_, mut server| {
         server.timeout = Duration::from_millis(100);

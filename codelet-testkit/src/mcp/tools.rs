@@ -64,6 +64,11 @@ pub(super) fn call(params: &Value) -> Option<Came> {
             std::process::exit(3);
         }
         "shout" => said(&"loud ".repeat(3 << 20)),
+        "half" if params["arguments"]["text"] == "deep" => {
+            // More lists, one within the other, than readers of JSON take.
+            let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+            Ok(json!({"content": [{"type": "text", "text": "deep"}], "structuredContent": {"deep": deep}}))
+        }
         "half" => Ok(json!({
             "content": [
                 {"type": "text", "text": "half", "annotations": {"priority": 0.5, "audience": ["user"]}},
