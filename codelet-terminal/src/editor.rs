@@ -1,12 +1,18 @@
 //! The input: a text of several lines with a cursor, pastes that are shown folded, and what was sent before.
 
+mod rows;
+mod things;
+
 use crate::keys::{Code, Key};
 use ratatui_textarea::{CursorMove, Input, TextArea};
-use unicode_width::UnicodeWidthChar as _;
+use things::Things;
 
 /// A paste of more lines, or of more bytes, is shown folded.
 const PASTE_LINES: usize = 8;
 const PASTE_BYTES: usize = 2_000;
+/// What comes back from the user's own editor is shown in full up to so many lines and bytes.
+const WRITTEN_LINES: usize = 100;
+const WRITTEN_BYTES: usize = 10_000;
 /// Inputs that are remembered.
 const REMEMBERED: usize = 500;
 
@@ -20,6 +26,8 @@ pub struct Editor {
     /// Where in the history we are, and what was being written before.
     past: Option<(usize, String)>,
     search: Option<Search>,
+    /// How wide it was drawn last; Up and Down go by the rows that are seen.
+    width: usize,
 }
 
 /// Looking for an earlier input.
@@ -38,12 +46,16 @@ impl Default for Editor {
             history: Vec::new(),
             past: None,
             search: None,
+            width: usize::MAX,
         }
     }
 }
 
 fn area(text: &str) -> TextArea<'static> {
     let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+    // It is drawn by `rows`. With a mask the library takes each character for as wide as the next, so its cursor passes none
+    // that has no width.
+    area.set_mask_char('x');
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
     area
@@ -127,7 +139,7 @@ impl Editor {
         let text = text.strip_suffix('\n').unwrap_or(text);
         let lines = text.split('\n').count();
         if lines <= PASTE_LINES && text.len() <= PASTE_BYTES {
-            self.area.insert_str(text.replace('\t', "    "));
+            self.area.insert_str(text);
             return;
         }
         let size = match lines {
@@ -142,6 +154,25 @@ impl Editor {
         }
         self.area.insert_str(&mark);
         self.folded.push((mark, text.to_owned()));
+    }
+
+    /// Writes what comes back from the user's own editor; pastes that are still in it are folded again.
+    pub fn set_unfolded(&mut self, text: &str) {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        let before = self.text();
+        if self.unfolded(&before) == text {
+            return;
+        }
+        let mut shown = text.to_owned();
+        for (mark, paste) in self.folded.iter().filter(|(mark, _)| before.contains(mark.as_str())) {
+            shown = shown.replacen(paste, mark, 1);
+        }
+        self.set("");
+        if shown.len() > WRITTEN_BYTES || shown.split('\n').count() > WRITTEN_LINES {
+            self.paste(text);
+        } else {
+            self.set(&shown);
+        }
     }
 
     /// The text before the cursor, in its line.
@@ -166,13 +197,80 @@ impl Editor {
         (first, rest)
     }
 
-    /// Whether the cursor stands in the first line.
-    fn is_at_top(&self) -> bool {
-        self.area.cursor().0 == 0
+    /// Whether the cursor stands in the last line.
+    fn is_in_last_line(&self) -> bool {
+        self.area.cursor().0 + 1 == self.area.lines().len()
     }
 
-    fn is_at_bottom(&self) -> bool {
-        self.area.cursor().0 + 1 == self.area.lines().len()
+    /// Whether Up has no row to go to.
+    pub fn is_at_top(&self) -> bool {
+        let lines = self.area.lines();
+        let at = self.area.cursor();
+        rows::place(&rows::rows(lines, self.width), lines, (at.0, at.1)).0 == 0
+    }
+
+    /// Goes so many rows down, or up. Says no where there is none.
+    fn go_down(&mut self, by: isize) -> bool {
+        let lines = self.area.lines();
+        let rows = rows::rows(lines, self.width);
+        let at = self.area.cursor();
+        let (row, column) = rows::place(&rows, lines, (at.0, at.1));
+        let there = row.checked_add_signed(by);
+        let Some((line, to)) = there.and_then(|row| rows::at_column(&rows, lines, (row, column))) else {
+            return false;
+        };
+        let chars = |line: usize| lines.get(line).map_or(0, |line| line.chars().count() + 1);
+        let target = (0..line).map(chars).sum::<usize>() + to;
+        self.go_to(target);
+        true
+    }
+
+    /// Where the cursor stands, in characters from the beginning.
+    fn at(&self) -> usize {
+        let at = self.area.cursor();
+        let chars = |line: &String| line.chars().count() + 1;
+        self.area.lines()[..at.0].iter().map(chars).sum::<usize>() + at.1
+    }
+
+    fn go_to(&mut self, target: usize) {
+        let at = self.at();
+        let step = if target < at {
+            CursorMove::Back
+        } else {
+            CursorMove::Forward
+        };
+        for _ in 0..target.abs_diff(at) {
+            self.area.move_cursor(step);
+        }
+    }
+
+    /// After something was done to this text, in which the cursor stood here: what is one thing goes as a whole, and the
+    /// cursor stands in none.
+    fn keep_whole(&mut self, before: &str, was: usize) {
+        let (text, at) = (self.text(), self.at());
+        let marks = || self.folded.iter().map(|(mark, _)| mark.as_str());
+        if text == before {
+            let things = Things::of(&text, marks());
+            let place = if at > was { things.behind(at) } else { things.before(at) };
+            return self.go_to(place);
+        }
+        let gone = before.chars().count().saturating_sub(text.chars().count());
+        let from = at.min(was);
+        let is_deletion = gone > 0 && {
+            let kept = before.chars().take(from).chain(before.chars().skip(from + gone));
+            kept.eq(text.chars())
+        };
+        if is_deletion {
+            let things = Things::of(before, marks());
+            let more = (from - things.before(from), things.behind(from + gone) - from - gone);
+            self.go_to(from);
+            for _ in 0..more.0 {
+                self.area.delete_char();
+            }
+            for _ in 0..more.1 {
+                self.area.delete_next_char();
+            }
+        }
     }
 
     /// Replaces so many characters before the cursor.
@@ -192,7 +290,7 @@ impl Editor {
     /// backslash goes then.
     pub fn takes_backslash(&mut self) -> bool {
         let at = self.area.cursor();
-        let is_last = self.is_at_bottom()
+        let is_last = self.is_in_last_line()
             && self
                 .area
                 .lines()
@@ -208,6 +306,7 @@ impl Editor {
 
     /// Takes a key that edits. Says no to one that does nothing here.
     pub fn key(&mut self, key: Key) -> bool {
+        let (before, was) = (self.text(), self.at());
         match key {
             Key { code: Code::Enter, .. } => self.area.insert_newline(),
             Key {
@@ -222,14 +321,16 @@ impl Editor {
             } => {
                 self.area.delete_line_by_head();
             }
-            Key { code: Code::Up, .. } if self.is_at_top() => return self.earlier(),
-            Key { code: Code::Down, .. } if self.is_at_bottom() => return self.later(),
-            Key {
-                code: Code::Backspace,
-                ctrl: false,
-                alt: false,
-                ..
-            } if self.deletes_fold() => {}
+            Key { code: Code::Up, .. } => {
+                if !self.go_down(-1) {
+                    return self.earlier();
+                }
+            }
+            Key { code: Code::Down, .. } => {
+                if !self.go_down(1) {
+                    return self.later();
+                }
+            }
             Key {
                 code: Code::Char(c),
                 ctrl: false,
@@ -241,20 +342,9 @@ impl Editor {
                 self.area.input(input);
             }
         }
+        self.keep_whole(&before, was);
         if !matches!(key.code, Code::Up | Code::Down | Code::Left | Code::Right) {
             self.leave_past();
-        }
-        true
-    }
-
-    /// What stands for a paste goes as a whole.
-    fn deletes_fold(&mut self) -> bool {
-        let before = self.before_cursor();
-        let Some((mark, _)) = self.folded.iter().find(|(mark, _)| before.ends_with(mark.as_str())) else {
-            return false;
-        };
-        for _ in 0..mark.chars().count() {
-            self.area.delete_char();
         }
         true
     }
@@ -357,38 +447,20 @@ impl Editor {
         }
     }
 
-    /// The rows at this width, and the cursor's row and column in them.
-    pub fn rows(&self, width: usize) -> (Vec<String>, (usize, usize)) {
-        let width = width.max(2);
-        let at = self.area.cursor();
-        let mut rows = Vec::new();
-        let mut cursor = (0, 0);
-        for (number, line) in self.area.lines().iter().enumerate() {
-            let mut row = String::new();
-            let mut columns = 0;
-            for (place, c) in line.chars().enumerate() {
-                let shown = if c == '\t' { ' ' } else { c };
-                let wide = shown.width().unwrap_or(0);
-                if columns + wide > width {
-                    rows.push(std::mem::take(&mut row));
-                    columns = 0;
-                }
-                if (number, place) == (at.0, at.1) {
-                    cursor = (rows.len(), columns);
-                }
-                row.push(shown);
-                columns += wide;
-            }
-            if number == at.0 && line.chars().count() <= at.1 {
-                if columns >= width {
-                    rows.push(std::mem::take(&mut row));
-                    columns = 0;
-                }
-                cursor = (rows.len(), columns);
-            }
-            rows.push(row);
+    /// The rows at this width, and the cursor's row and column in them. Up and Down go by them from now on.
+    pub fn rows(&mut self, width: usize) -> (Vec<String>, (usize, usize)) {
+        self.width = width;
+        let (lines, at) = (self.area.lines(), self.area.cursor());
+        let rows = rows::rows(lines, width);
+        let (mut row, mut column) = rows::place(&rows, lines, (at.0, at.1));
+        let is_at_end = lines.get(at.0).is_some_and(|line| line.chars().count() <= at.1);
+        let mut rows: Vec<String> = rows.into_iter().map(|row| row.text).collect();
+        if column >= width && is_at_end {
+            // What is written next begins a row.
+            (row, column) = (row + 1, 0);
+            rows.insert(row, String::new());
         }
-        (rows, cursor)
+        (rows, (row, column.min(width.saturating_sub(1))))
     }
 }
 
@@ -451,6 +523,103 @@ mod tests {
         assert_eq!(sent, format!("See {} there", paste.trim_end()));
         editor.key(Key::plain(Code::Up));
         assert_eq!(editor.take(), sent);
+    }
+
+    #[test]
+    fn what_stands_for_a_paste_is_sent_or_removed_as_a_whole() {
+        let alt = |code| Key {
+            alt: true,
+            ..Key::plain(code)
+        };
+        let ctrl = |c| Key {
+            ctrl: true,
+            ..Key::plain(Code::Char(c))
+        };
+        let paste = vec!["line"; 20].join("\n");
+        let plain = Key::plain;
+        let cases: [(&[Key], Option<&str>); 11] = [
+            (&[ctrl('w')], None),
+            (&[alt(Code::Backspace)], None),
+            (&[plain(Code::Backspace)], None),
+            (&[plain(Code::Home), plain(Code::Delete)], None),
+            (&[plain(Code::Home), alt(Code::Char('d'))], None),
+            (&[plain(Code::Home), ctrl('k')], None),
+            (&[ctrl('u')], None),
+            (&[plain(Code::Left), plain(Code::Char('x'))], Some("x{}")),
+            (&[alt(Code::Char('b')), plain(Code::Char('x'))], Some("x{}")),
+            (
+                &[plain(Code::Home), plain(Code::Right), plain(Code::Char('x'))],
+                Some("{}x"),
+            ),
+            (
+                &[plain(Code::Home), alt(Code::Char('f')), plain(Code::Char('x'))],
+                Some("{}x"),
+            ),
+        ];
+        for (keys, left) in cases {
+            let mut editor = Editor::default();
+            editor.paste(&paste);
+            for &key in keys {
+                editor.key(key);
+            }
+            assert_eq!(editor.take(), left.unwrap_or("").replace("{}", &paste), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_one_character_is_passed_and_removed_as_one() {
+        for thing in ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "e\u{323}\u{301}", "한"] {
+            let mut editor = Editor::default();
+            editor.set(&format!("a{thing}"));
+            editor.key(Key::plain(Code::Left));
+            editor.key(Key::plain(Code::Char('b')));
+            assert_eq!(editor.text(), format!("ab{thing}"));
+            editor.key(Key::plain(Code::Right));
+            editor.key(Key::plain(Code::Backspace));
+            assert_eq!(editor.text(), "ab");
+        }
+    }
+
+    #[test]
+    fn tabs_are_sent_as_they_were_pasted() {
+        let mut editor = Editor::default();
+        editor.paste("all:\n\techo hi\na\tb");
+        assert_eq!(editor.rows(40).0, ["all:", "    echo hi", "a   b"]);
+        assert_eq!(editor.take(), "all:\n\techo hi\na\tb");
+    }
+
+    #[test]
+    fn up_and_down_go_by_the_rows_that_are_seen() {
+        let mut editor = Editor::default();
+        editor.set("sent before");
+        editor.take();
+        editor.set("one two three four five");
+        let (rows, cursor) = editor.rows(10);
+        assert_eq!((rows.len(), cursor), (3, (2, 4)));
+        editor.key(Key::plain(Code::Up));
+        editor.key(Key::plain(Code::Up));
+        assert_eq!(editor.rows(10).1, (0, 4));
+        editor.key(Key::plain(Code::Down));
+        assert_eq!(editor.rows(10).1, (1, 4));
+        editor.key(Key::plain(Code::Up));
+        editor.key(Key::plain(Code::Up));
+        assert_eq!(editor.text(), "sent before");
+    }
+
+    #[test]
+    fn what_comes_back_from_the_users_editor_folds_the_pastes_again_and_nothing_else() {
+        let mut editor = Editor::default();
+        let paste = vec!["line"; 40].join("\n");
+        typed(&mut editor, "short ");
+        editor.paste(&paste);
+        let whole = editor.unfolded(&editor.text());
+        editor.set_unfolded(&format!("{whole}\n"));
+        assert_eq!(editor.text(), "short [pasted 40 lines]");
+        editor.set_unfolded(&format!("{whole} and more\nthere"));
+        assert_eq!(editor.text(), "short [pasted 40 lines] and more\nthere");
+        assert_eq!(editor.take(), format!("short {paste} and more\nthere"));
+        editor.set_unfolded(&"long\n".repeat(2_000));
+        assert_eq!(editor.text(), "[pasted 2,000 lines]");
     }
 
     #[test]
@@ -558,12 +727,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_fit_and_hold_everything(text in "[a-z漢🦀 \n]{0,80}", width in 2usize..30) {
+        fn rows_fit_and_hold_everything(text in "[a-z漢🦀 \n]{0,80}", width in 4usize..30) {
             let mut editor = Editor::default();
             editor.set(&text);
             let (rows, cursor) = editor.rows(width);
-            prop_assert!(rows.iter().all(|row| unicode_width::UnicodeWidthStr::width(row.as_str()) <= width));
-            prop_assert_eq!(rows.concat(), text.replace('\n', ""));
+            prop_assert!(rows.iter().all(|row| crate::render::wrap::columns(row) <= width));
+            let without_blanks = |text: &str| text.replace([' ', '\n'], "");
+            prop_assert_eq!(without_blanks(&rows.concat()), without_blanks(&text));
             prop_assert!(cursor.0 < rows.len() && cursor.1 < width);
         }
 

@@ -75,7 +75,7 @@ pub(crate) fn frame(
 }
 
 /// The rows that are written in, so many at most, and where the cursor stands in them.
-fn input(repl: &Repl, look: &Look, width: usize, most: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+fn input(repl: &mut Repl, look: &Look, width: usize, most: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let label = match repl.editor.searching() {
         Some(words) => format!("find {}: ", clean(words, 4)),
         None => look.pick("› ", "> ").to_owned(),

@@ -338,10 +338,7 @@ impl Live {
         self.resized();
         self.screen.forget();
         match text {
-            Ok(text) => {
-                self.repl.editor.set("");
-                self.repl.editor.paste(&text);
-            }
+            Ok(text) => self.repl.editor.set_unfolded(&text),
             Err(why) => self.finished.extend(answers::say(&self.outfit.look, Role::Error, &why)),
         }
         self.change(true);

@@ -363,9 +363,14 @@ impl Repl {
                 shift: false,
                 ..
             } => self.enter(),
-            Key { code: Code::Up, .. } if self.editor.is_empty() && !self.queue.is_empty() => {
-                // The last that was queued is taken back to be changed.
+            Key { code: Code::Up, .. } if !self.queue.is_empty() && self.editor.is_at_top() => {
+                // The last that was queued is taken back to be changed. Were it only copied from what was said earlier, both would be
+                // said.
                 if let Some(text) = self.queue.pop_back() {
+                    self.hint = self
+                        .editor
+                        .clear()
+                        .then_some("taken from the queue · Up brings back what you wrote");
                     self.editor.paste(&text);
                 }
                 Vec::new()

@@ -103,6 +103,21 @@ fn what_is_queued_comes_back_with_up_and_after_an_interruption() {
 }
 
 #[test]
+fn what_is_queued_is_changed_in_one_place_whatever_is_being_written() {
+    let mut at = At::new();
+    at.repl.queue("delete branch foo".to_owned());
+    at.write("and");
+    at.code(Code::Up);
+    assert_eq!(at.repl.editor.text(), "delete branch foo");
+    assert_eq!(at.repl.queued().count(), 0);
+    at.write("bar");
+    assert_eq!(at.code(Code::Enter), [Act::Send("delete branch foobar".to_owned())]);
+    at.code(Code::Up);
+    at.code(Code::Up);
+    assert_eq!(at.repl.editor.text(), "and", "what was being written is lost");
+}
+
+#[test]
 fn commands_that_were_typed_ahead_are_not_mixed_into_a_text() {
     let mut at = At::new();
     for said in ["one", "/compact", "!ls", "two"] {
