@@ -25,7 +25,7 @@ const QUOTE: usize = 60;
 const LISTED: usize = 8;
 
 /// The keys, and what they do.
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 14] = [
     ("Enter", "send; while something runs: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
     (
@@ -42,6 +42,7 @@ const KEYS: [(&str, &str); 13] = [
     ("Tab", "complete a /command or an @file"),
     ("!command", "run a command in the shell; the model sees what it printed"),
     ("@file", "name a file; a picture goes with the prompt"),
+    ("Ctrl-U", "remove the line up to the cursor, also while something runs"),
     ("Ctrl-G", "write in $EDITOR"),
     ("Ctrl-O", "show in full what was folded last; again: what was before it"),
     ("Ctrl-Z", "suspend; fg goes on"),

@@ -31,6 +31,8 @@ use tokio::time::sleep_until;
 const FRAME: Duration = Duration::from_millis(33);
 /// Between two positions of the spinner.
 const TICK: Duration = Duration::from_millis(100);
+/// … and while only a clock runs.
+const SECOND: Duration = Duration::from_secs(1);
 /// An Esc that nothing follows for so long is the key: somebody waits for what it does.
 const ESCAPE: Duration = Duration::from_millis(25);
 /// The same while something runs, which it would stop: a slow line may tear an arrow key behind its Esc.
@@ -197,7 +199,11 @@ impl Live {
         } else if self.unfolding.is_some() {
             Some(now + PART)
         } else {
-            self.is_moving().then_some(now + TICK)
+            match self.is_moving() {
+                true => Some(now + TICK),
+                // Only the clock moves while a question stands.
+                false => (self.repl.doing != Doing::Nothing).then_some(now + SECOND),
+            }
         };
         let armed = self.repl.answerable_from().filter(|from| *from > now);
         self.due = next.into_iter().chain(armed).chain(self.repl.settles_at(now)).min();

@@ -104,7 +104,11 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         return fitting(look, room, what, reason, say(look, Role::Dim, hint));
     }
     if stand.is_writing {
-        let told = say(look, Role::Dim, "Send or clear what you are writing, then answer.");
+        let told = say(
+            look,
+            Role::Dim,
+            "Send what you are writing (Enter), or remove it (Ctrl-U), then answer.",
+        );
         return match told.len() < room {
             true => fitting(look, room, what, told, Vec::new()),
             false => fitting(look, room, what, say(look, Role::Dim, "Answer later"), Vec::new()),

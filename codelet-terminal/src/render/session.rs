@@ -460,6 +460,7 @@ impl Renderer {
 
     /// What the status line tells.
     pub fn status_told(&self, now: Duration) -> Status {
+        let is_countdown = matches!(self.doing, Doing::Waiting { .. }) && !self.is_asked;
         let what = match (&self.doing, self.is_asked) {
             (_, true) => Some("asking you".to_owned()),
             (Doing::Nothing, _) => None,
@@ -467,7 +468,7 @@ impl Renderer {
             (Doing::Thinking, _) => Some("thinking".to_owned()),
             (Doing::Writing, _) => Some("writing".to_owned()),
             (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
-            (Doing::Waiting { next_try, left, .. }, _) => Some(format!("{} in {}", then(*next_try), clock(*left))),
+            (Doing::Waiting { next_try, left, .. }, _) => Some(then_in(*next_try, *left)),
             (Doing::Busy(words), _) => Some((*words).to_owned()),
             (Doing::Tools, _) => match self.running.as_slice() {
                 [] => Some("waiting for the model".to_owned()),
@@ -476,7 +477,8 @@ impl Renderer {
             },
         };
         Status {
-            doing: what.map(|what| (what, now.saturating_sub(self.since))),
+            // Beside a time that runs down, another one would only be a riddle.
+            doing: what.map(|what| (what, (!is_countdown).then(|| now.saturating_sub(self.since)))),
             beats: self.beats,
             elapsed: Some(now),
             ..self.status.clone()
@@ -592,10 +594,15 @@ fn count_words(text: &str) -> u64 {
 
 /// How long a wait still takes.
 fn countdown(cause: &str, left: Duration, next_try: Option<u32>) -> String {
+    format!("{cause}; {}", then_in(next_try, left))
+}
+
+/// What comes when the wait is over, and when that is: a second that has begun is counted.
+fn then_in(next_try: Option<u32>, left: Duration) -> String {
     let then = then(next_try);
     match left.as_secs_f64().ceil() as u64 {
-        0 => format!("{cause}; {then}"),
-        seconds => format!("{cause}; {then} in {}", clock(Duration::from_secs(seconds))),
+        0 => then,
+        seconds => format!("{then} in {}", clock(Duration::from_secs(seconds))),
     }
 }
 

@@ -22,8 +22,8 @@ const NAME: usize = 12;
 /// What the status line tells. Whatever is not known is left out.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Status {
-    /// What is happening, and for how long; nothing while the session waits for its user.
-    pub doing: Option<(String, Duration)>,
+    /// What is happening, and for how long, unless it says itself how much longer; nothing while the session waits for its user.
+    pub doing: Option<(String, Option<Duration>)>,
     /// How often something has really moved: the spinner stands still between.
     pub beats: u64,
     /// `vendor/model`.
@@ -157,7 +157,7 @@ impl Status {
         match &self.doing {
             Some((what, since)) => {
                 let spinner = Span::styled(format!("{} ", spinner(self.beats, look)), look.style(Role::Accent));
-                let time = format!(" {}", clock(*since));
+                let time = since.map_or_else(String::new, |since| format!(" {}", clock(since)));
                 let room = room.doing.min(look.width.saturating_sub(2 + columns(&time)));
                 let what = if is_brief { briefly(what) } else { what };
                 let what = clip(&clean(what, 1), room);
@@ -309,7 +309,7 @@ mod tests {
 
     fn status() -> Status {
         Status {
-            doing: Some(("Bash cargo test".to_owned(), Duration::from_secs(12))),
+            doing: Some(("Bash cargo test".to_owned(), Some(Duration::from_secs(12)))),
             beats: 3,
             model: "anthropic/claude-sonnet-5".to_owned(),
             tokens: Some((41_900, 168_000)),
@@ -358,7 +358,7 @@ mod tests {
             tokens in prop::option::of((any::<u64>(), any::<u64>())), cost in prop::option::of(any::<f64>()), queued in any::<usize>(),
         ) {
             let status = Status {
-                doing: doing.map(|doing| (doing, Duration::from_secs(u64::from(seconds)))),
+                doing: doing.map(|doing| (doing, Some(Duration::from_secs(u64::from(seconds))))),
                 model, tokens, dollars: cost, queued, elapsed: Some(Duration::from_secs(9)), cached: tokens,
                 ..Status::default()
             };

@@ -140,7 +140,7 @@ fn a_message_that_begins_like_a_reason_is_not_lost() {
     terminal.see("Esc makes it a message of its own");
     terminal.send(b"\x1b");
     terminal.see("› remove it");
-    terminal.see("Send or clear what you are writing, then answer.");
+    terminal.see("Send what you are writing (Enter), or remove it (Ctrl-U), then answer.");
     terminal.send(b"\x15");
     terminal.answer("n not like that");
     terminal.wait("It is removed.");

@@ -216,7 +216,7 @@ fn a_question_shows_what_would_run_and_keys_on_their_way_answer_nothing() {
     terminal.send(b"yyy and then ano");
     gate.open();
     terminal.see("Permit Bash cargo test --all && git push?");
-    terminal.see("Send or clear what you are writing");
+    terminal.see("Send what you are writing");
     terminal.see("yyy and then ano");
     terminal.send(b"\x15");
     terminal.see("[y] yes, once");
