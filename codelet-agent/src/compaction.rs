@@ -7,26 +7,26 @@ use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
 use crate::run::{Bearing, words};
 use crate::session::{Session, SummaryBy};
-use codelet_context::conversation::{Conversation, Refusal};
+use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use codelet_context::summary_request::{Answer, Tries, accept};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Compacts, and tells the listener what came of it. Where that fails, the conversation stands as it was.
+/// Makes the edit that is due, and tells the listener what came of it. Where that fails, the conversation stands as it was.
 pub(crate) async fn compact(
     session: &mut Session,
-    reason: Reason,
+    due: Due,
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
     let answer = match session.settings.summary {
         SummaryBy::Template => None,
         // Markers in place of outputs leave nothing to summarise.
-        SummaryBy::Model if session.conversation.is_light(reason) => None,
+        SummaryBy::Model if due.kind() == EditKind::Light => None,
         // The request would be refused as the last one was.
-        SummaryBy::Model if reason == Reason::Refused => Some(Answer::TooLong),
+        SummaryBy::Model if due.reason() == Reason::Refused => Some(Answer::TooLong),
         SummaryBy::Model => Some(written(session, interrupt, listener).await),
     };
     if answer == Some(Answer::Interrupted) {
@@ -36,12 +36,13 @@ pub(crate) async fn compact(
     }
     let began = Instant::now();
     let came = match answer {
-        None => session.conversation.compact(reason),
-        Some(answer) => session.conversation.compact_with_answer(reason, answer),
+        None => session.conversation.compact(due),
+        Some(answer) => session.conversation.compact_with_answer(due, answer),
     };
     match came {
         Ok(notice) => {
             let notice = notice.took(began.elapsed());
+            let reason = due.reason();
             listener.on(Event::Compacted { reason, notice });
             Ok(())
         }
@@ -60,7 +61,7 @@ pub(crate) async fn compact_as_asked(
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
     let pinned = instruct(&mut session.conversation, instructions);
-    let came = compact(session, Reason::Asked, interrupt, listener).await;
+    let came = compact(session, Due::whole(Reason::Asked), interrupt, listener).await;
     // The instructions are of this summary; the next one is built without them.
     session.conversation.attend_to(None);
     if let Some(pin) = pinned {

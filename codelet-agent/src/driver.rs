@@ -28,9 +28,9 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
         }
         let spent = session.bill.since(&bill_before);
         match run.next(&session.conversation, signals(session), spent) {
-            Step::Compact(reason) => {
-                let came = compaction::compact(session, reason, interrupt, listener).await;
-                run.on_compacted(reason, came.as_ref().map(|_| ()));
+            Step::Compact(due) => {
+                let came = compaction::compact(session, due, interrupt, listener).await;
+                run.on_compacted(due.reason(), came.as_ref().map(|_| ()));
             }
             Step::Wait { cause, wait, next_try } => {
                 if !wait_for(session, &cause, wait, next_try, interrupt, listener).await {

@@ -5,7 +5,7 @@ use crate::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
 use crate::retry::{Patience, Retries};
 use crate::tally::{self, Finding, Tally};
-use codelet_context::conversation::{Conversation, Refusal, Signals};
+use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
 use codelet_context::policy::Reason;
 use std::fmt;
@@ -26,8 +26,8 @@ pub struct Limits {
 /// What comes next.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Step {
-    /// Compact, for this reason.
-    Compact(Reason),
+    /// Make the edit that is due.
+    Compact(Due),
     /// Wait so long, then ask again.
     Wait {
         /// What failed.
@@ -220,7 +220,7 @@ impl Run {
             return Step::Finish(Ending::CostLimit(spent));
         }
         match conversation.decide(signals) {
-            Some(reason) if !self.acted || reason == Reason::Refused => Step::Compact(reason),
+            Some(due) if !self.acted || due.reason() == Reason::Refused => Step::Compact(due),
             _ => Step::Ask,
         }
     }

@@ -13,7 +13,7 @@ use crate::run::{Ending, Limits};
 use crate::step;
 use crate::surroundings::Surroundings;
 use crate::tool::{Call, Live, Output, Tool};
-use codelet_context::conversation::{Conversation, Refusal};
+use codelet_context::conversation::{Conversation, Due, Refusal};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text, ToolResult};
 use codelet_context::notice::Notice;
@@ -289,7 +289,7 @@ impl Session {
             tried.append(answers);
         }
         compaction::instruct(&mut tried, instructions);
-        tried.compact(Reason::Asked)
+        tried.compact(Due::whole(Reason::Asked))
     }
 
     /// Begins anew: nothing was said. What was billed stays billed, and what a provider has taught of its limit stays learned.

@@ -12,7 +12,7 @@ use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Settings, SummaryBy};
 use codelet_agent::tool::Live;
-use codelet_context::conversation::Conversation;
+use codelet_context::conversation::{Conversation, Due};
 use codelet_context::message::{Message, Origin, Part, ReminderKind, Role};
 use codelet_context::policy::Reason;
 use codelet_context::tokens::estimate_message;
@@ -401,7 +401,11 @@ async fn a_model_that_declines_in_the_middle_of_a_call_leaves_its_words_and_no_o
         "user: Do evil.\nassistant: I begin, but\nuser: Do it all the same.\nuser: Do good.",
     );
     stage.check_requests();
-    stage.session.conversation_mut().compact(Reason::Asked).unwrap();
+    stage
+        .session
+        .conversation_mut()
+        .compact(Due::whole(Reason::Asked))
+        .unwrap();
 }
 
 /// The current reminder of a kind in a request.
@@ -440,7 +444,11 @@ async fn instructions_and_a_repository_that_are_gone_are_told_to_be_gone_once() 
     stage.prompt("Three.").await;
     assert_eq!(count(2), 1);
     // After a compaction the old ones are no longer seen at all.
-    stage.session.conversation_mut().compact(Reason::Asked).unwrap();
+    stage
+        .session
+        .conversation_mut()
+        .compact(Due::whole(Reason::Asked))
+        .unwrap();
     stage.prompt("Four.").await;
     assert!(!format!("{:?}", stage.session.conversation().view().messages).contains("in French"));
     write("/repo/CLAUDE.md", "Always answer in German.");

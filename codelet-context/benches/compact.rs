@@ -4,9 +4,9 @@
 mod sessions;
 
 use codelet_context::compact::{Compaction, Target, compact};
-use codelet_context::conversation::{Conversation, Signals};
+use codelet_context::conversation::{Conversation, Due, Signals};
 use codelet_context::history::History;
-use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::policy::CompactionConfig;
 use divan::Bencher;
 use std::time::{Duration, Instant};
 
@@ -44,14 +44,14 @@ fn to_a_quarter(bencher: Bencher<'_, '_>, tokens: u64) {
 /// The compaction that is due when a session with a window of 200,000 has got so long, after all those before it.
 #[divan::bench(args = SIZES, sample_count = 30, sample_size = 1)]
 fn once_more_in_a_session(bencher: Bencher<'_, '_>, tokens: u64) {
-    let (session, reason) = under_way(tokens);
+    let (session, due) = under_way(tokens);
     bencher
         .with_inputs(|| session.clone())
-        .bench_local_values(|mut session| session.compact(reason).map(|_| session));
+        .bench_local_values(|mut session| session.compact(due).map(|_| session));
 }
 
 /// A session that has said so much, at the moment when the next compaction is due. It was asked once, at the beginning.
-fn under_way(tokens: u64) -> (Conversation, Reason) {
+fn under_way(tokens: u64) -> (Conversation, Due) {
     let history = sessions::of_tokens(tokens * 2);
     let mut session = Conversation::new(CompactionConfig::new(200_000).reserving(32_000), 0);
     let mut said = 0;
@@ -63,8 +63,8 @@ fn under_way(tokens: u64) -> (Conversation, Reason) {
             said += estimate;
         }
         match session.decide(Signals::default()) {
-            Some(reason) if said > tokens => return (session, reason),
-            Some(reason) => session.compact(reason).map(drop).unwrap_or_default(),
+            Some(due) if said > tokens => return (session, due),
+            Some(due) => session.compact(due).map(drop).unwrap_or_default(),
             None => {}
         }
     }

@@ -66,8 +66,8 @@ fn run(model: &mut Model) -> Result<Conversation, Refusal> {
     loop {
         // Once before every request, and nowhere else. The clock is the caller's: whether the cache has expired by now.
         let signals = Signals::default();
-        if let Some(reason) = conversation.decide(signals) {
-            println!("{}", conversation.compact(reason)?);
+        if let Some(due) = conversation.decide(signals) {
+            println!("{}", conversation.compact(due)?);
         }
         // Up to where the request is to be readable from the cache, for vendors that want marks there.
         let _edges = conversation.sending(signals.is_cold);

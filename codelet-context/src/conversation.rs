@@ -29,6 +29,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use due::{Due, EditKind};
 pub use edits::{Edit, Refusal};
 
 /// What one reply was reported to cost.

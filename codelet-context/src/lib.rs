@@ -22,9 +22,9 @@
 //! let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
 //! conversation.append(Message::user("Find out why the parser is slow."));
 //! let mut steps = 0;
-//! let reason = loop {
-//!     if let Some(reason) = conversation.decide(Signals::default()) {
-//!         break reason;
+//! let due = loop {
+//!     if let Some(due) = conversation.decide(Signals::default()) {
+//!         break due;
 //!     }
 //!     let id = format!("call_{steps}");
 //!     let call = ToolCall::new(id.as_str(), "profile", Default::default());
@@ -35,7 +35,7 @@
 //! };
 //! let before = conversation.view().messages.clone();
 //!
-//! let notice = conversation.compact(reason)?;
+//! let notice = conversation.compact(due)?;
 //!
 //! assert!(notice.to_string().starts_with("Context compacted: "));
 //! assert!(notice.after <= conversation.config().target());

@@ -4,7 +4,7 @@
 mod common;
 
 use codelet_context::body::Body;
-use codelet_context::conversation::{Conversation, Refusal, Report, Signals};
+use codelet_context::conversation::{Conversation, Due, Refusal, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Message, Nature, Origin, Part, ReminderKind, Role, Text, ToolResult};
 use codelet_context::pin::Pin;
@@ -143,8 +143,8 @@ fn live_through(window: Tokens, ratio: f64, bytes: usize, at_once: usize, preset
         });
         let results = answers(outputs.collect());
         conversation.append(results.clone());
-        if let Some(reason) = conversation.decide(Signals::default()) {
-            let notice = conversation.compact(reason).unwrap();
+        if let Some(due) = conversation.decide(Signals::default()) {
+            let notice = conversation.compact(due).unwrap();
             assert!(notice.after < notice.before, "{notice}");
             compactions += 1;
         }
@@ -203,7 +203,7 @@ fn an_output_that_the_model_has_not_seen_stays_whole_and_so_does_what_stands_at_
 #[test]
 fn between_edit_points_the_view_only_grows_at_its_end() {
     let mut conversation = conversation(30, 4_000, 20_000);
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     let mut before = shown(&conversation);
     for number in 100..120 {
         for message in step(number, 500) {
@@ -222,7 +222,7 @@ fn between_edit_points_the_view_only_grows_at_its_end() {
 fn a_view_after_undo_is_the_view_before_and_what_came_since() {
     let mut conversation = conversation(40, 4_000, 20_000);
     let before = shown(&conversation);
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     let between = step(100, 4_000);
     between.iter().for_each(|message| conversation.append(message.clone()));
     let middle = shown(&conversation);
@@ -265,7 +265,7 @@ fn a_handle_that_was_shown_is_answered_after_every_later_compaction_and_undo() {
 #[test]
 fn what_was_removed_says_which_compaction_removed_it_and_why() {
     let mut conversation = conversation(30, 6_000, 20_000);
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     let number = conversation.history().messages().len();
     let first = output(0, 6_000);
     let (handle, _) = conversation
@@ -288,7 +288,7 @@ fn what_was_removed_says_which_compaction_removed_it_and_why() {
 #[test]
 fn what_came_back_and_is_removed_again_was_removed_by_the_later_compaction() {
     let mut conversation = conversation(30, 6_000, 20_000);
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     let first = output(0, 6_000);
     let handle = |conversation: &Conversation| {
         let mut all = conversation.archive().iter();
@@ -299,7 +299,7 @@ fn what_came_back_and_is_removed_again_was_removed_by_the_later_compaction() {
     assert!(conversation.undo_compact());
     assert!(conversation.why(&handle).unwrap().edit.unwrap().1.is_undone);
     conversation.append(Message::assistant("on"));
-    conversation.compact(Reason::Asked).unwrap();
+    conversation.compact(Due::whole(Reason::Asked)).unwrap();
     let (compaction, edit) = conversation.why(&handle).unwrap().edit.unwrap();
     assert_eq!((compaction, edit.reason, edit.is_undone), (2, Reason::Asked, false));
 }
@@ -307,7 +307,7 @@ fn what_came_back_and_is_removed_again_was_removed_by_the_later_compaction() {
 #[test]
 fn what_is_small_already_is_told_anew_for_what_the_user_asks_about() {
     let mut conversation = conversation(30, 6_000, 20_000);
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     let size = conversation.shown().tokens;
     // Among the last lines of an old output.
     let old = output(3, 6_000);
@@ -315,7 +315,7 @@ fn what_is_small_already_is_told_anew_for_what_the_user_asks_about() {
     let asked = asked.split(' ').next().unwrap();
     assert!(!says_somewhere(&conversation, asked));
     conversation.attend_to(Some(asked));
-    let notice = conversation.compact(Reason::Asked).unwrap();
+    let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
     assert!(notice.changed && conversation.shown().tokens <= size);
     assert!(says_somewhere(&conversation, asked));
 }
@@ -339,8 +339,11 @@ fn pins_survive_three_compactions_word_for_word() {
                 .for_each(|message| conversation.append(message));
         }
         let notice = match round {
-            1 => conversation.compact_with_answer(Reason::Asked, Answer::Complete("1. Main goal: speed".into())),
-            _ => conversation.compact(Reason::Full),
+            1 => conversation.compact_with_answer(
+                Due::whole(Reason::Asked),
+                Answer::Complete("1. Main goal: speed".into()),
+            ),
+            _ => conversation.compact(Due::whole(Reason::Full)),
         };
         assert!(notice.unwrap().changed);
         for index in [pinned_result, pinned_answer] {
@@ -358,7 +361,7 @@ fn pins_survive_three_compactions_word_for_word() {
     step(9_000, 9_000)
         .into_iter()
         .for_each(|message| conversation.append(message));
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     let message = &conversation.history().messages()[pinned_answer];
     assert!(!conversation.view().messages.contains(message));
 }
@@ -370,7 +373,7 @@ fn pins_larger_than_the_target_are_shortened_with_a_handle() {
         conversation.pin(Pin::Message(index));
     }
     conversation.append(Message::assistant("These are the parts."));
-    let notice = conversation.compact(Reason::Full).unwrap();
+    let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
     assert!(notice.after <= conversation.config().target(), "{notice}");
     assert!(!handles(&conversation.view().messages).is_empty());
     let results = conversation
@@ -396,7 +399,7 @@ fn three_compactions_over_a_growing_conversation_keep_the_facts_of_its_first_par
             }
             number += 1;
         }
-        let notice = conversation.compact(Reason::Full).unwrap();
+        let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
         assert!(notice.after <= target && notice.warnings.is_empty(), "{notice}");
         assert!(says_somewhere(&conversation, "Make the parser faster."));
         let summary = summary(&conversation);
@@ -430,8 +433,8 @@ fn a_session_of_one_prompt_and_300_steps_never_passes_its_window() {
         conversation.append(Message::user("Make the parser faster."));
         let mut after_last: Vec<Arc<Message>> = Vec::new();
         for number in 0..300 {
-            if let Some(reason) = conversation.decide(Signals::default()) {
-                let notice = conversation.compact(reason).unwrap();
+            if let Some(due) = conversation.decide(Signals::default()) {
+                let notice = conversation.compact(due).unwrap();
                 assert!(notice.changed, "{notice}");
                 // What the model has not seen yet comes on top.
                 let unseen = (20_000 / 4 + 200) * 5 / 4;
@@ -479,7 +482,7 @@ fn the_figures_after_a_compaction_are_an_estimate_on_the_basis_of_the_notice() {
         is_whole: true,
     };
     conversation.replied(Message::assistant("well"), report);
-    let notice = conversation.compact(Reason::Full).unwrap();
+    let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
     let tokens = conversation.tokens();
     assert!(tokens.is_estimate() && tokens.cache_is_stale());
     assert_eq!((tokens.input(), tokens.cache_read()), (notice.after, 50_000));
@@ -497,8 +500,8 @@ fn a_user_who_asks_in_a_small_conversation_is_told_that_there_is_nothing_to_do()
     let mut conversation = conversation(2, 100, 200_000);
     let before = shown(&conversation);
     assert_eq!(conversation.decide(Signals::default()), None);
-    assert_eq!(conversation.decide(ASKED), Some(Reason::Asked));
-    let notice = conversation.compact(Reason::Asked).unwrap();
+    assert_eq!(conversation.decide(ASKED).map(Due::reason), Some(Reason::Asked));
+    let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
     assert!(
         !notice.changed && notice.to_string().starts_with("Nothing to compact:"),
         "{notice}"
@@ -517,10 +520,10 @@ fn what_cannot_be_made_to_fit_ends_in_a_clear_error_and_never_in_a_loop() {
     let mut conversation = Conversation::of(messages, CompactionConfig::new(2_000), 0);
     let mut refusal = None;
     let mut tries = 0;
-    while let Some(reason) = conversation.decide(Signals::default()) {
+    while let Some(due) = conversation.decide(Signals::default()) {
         tries += 1;
         assert!(tries <= 3, "a loop");
-        match conversation.compact(reason) {
+        match conversation.compact(due) {
             Ok(notice) => assert!(!notice.warnings.is_empty(), "{notice}"),
             Err(error) => {
                 refusal = Some(error);
@@ -530,7 +533,10 @@ fn what_cannot_be_made_to_fit_ends_in_a_clear_error_and_never_in_a_loop() {
     }
     assert!(matches!(refusal, Some(Refusal::Stuck(_))), "{refusal:?}");
     let before = shown(&conversation);
-    assert!(matches!(conversation.compact(Reason::Full), Err(Refusal::Stuck(_))));
+    assert!(matches!(
+        conversation.compact(Due::whole(Reason::Full)),
+        Err(Refusal::Stuck(_))
+    ));
     assert_eq!(shown(&conversation), before);
     conversation.configure(CompactionConfig::new(200_000));
     assert_eq!(
@@ -550,8 +556,11 @@ fn a_provider_that_refuses_again_and_again_ends_in_an_error() {
             requests += 1;
             assert!(requests <= 5, "a loop");
             conversation.refused(named);
-            assert_eq!(conversation.decide(Signals::default()), Some(Reason::Refused));
-            match conversation.compact(Reason::Refused) {
+            assert_eq!(
+                conversation.decide(Signals::default()).map(Due::reason),
+                Some(Reason::Refused)
+            );
+            match conversation.compact(Due::whole(Reason::Refused)) {
                 Ok(notice) => assert!(notice.after < last, "each try is smaller: {notice}"),
                 Err(error) => break error,
             }
@@ -564,7 +573,7 @@ fn a_provider_that_refuses_again_and_again_ends_in_an_error() {
             None,
             "a model with a larger window mends it"
         );
-        assert!(conversation.compact(Reason::Asked).is_ok());
+        assert!(conversation.compact(Due::whole(Reason::Asked)).is_ok());
     }
 }
 
@@ -582,7 +591,7 @@ fn going_back_to_before_a_prompt_keeps_what_the_user_and_the_provider_have_settl
     };
     conversation.set_economics(dear.clone());
     conversation.configure(CompactionConfig::new(30_000));
-    conversation.compact(Reason::Asked).unwrap();
+    conversation.compact(Due::whole(Reason::Asked)).unwrap();
     let handle = conversation.archive().iter().next().unwrap().0.to_string();
     let limit = |conversation: &Conversation| conversation.state("a model", 0).capacity;
     let settled = limit(&conversation);
@@ -598,7 +607,7 @@ fn going_back_to_before_a_prompt_keeps_what_the_user_and_the_provider_have_settl
     let removal = conversation.why(&handle).unwrap();
     let (number, edit) = removal.edit.unwrap();
     assert!(number == 1 && edit.reason == Reason::Asked && edit.is_undone);
-    conversation.compact(Reason::Asked).unwrap();
+    conversation.compact(Due::whole(Reason::Asked)).unwrap();
     assert!(summary(&conversation).contains("never touch the release branch"));
     assert!(!conversation.edits().last().unwrap().is_undone);
 }
@@ -610,10 +619,13 @@ fn a_compaction_waits_for_answers_that_may_still_come() {
     conversation.append(calls);
     conversation.append(answers(vec![result("b", "/")]));
     let before = shown(&conversation);
-    assert_eq!(conversation.compact(Reason::Full), Err(Refusal::OpenCalls(1)));
+    assert_eq!(
+        conversation.compact(Due::whole(Reason::Full)),
+        Err(Refusal::OpenCalls(1))
+    );
     assert_eq!(shown(&conversation), before);
     conversation.append(answers(vec![result("a", "src")]));
-    assert!(conversation.compact(Reason::Full).unwrap().changed);
+    assert!(conversation.compact(Due::whole(Reason::Full)).unwrap().changed);
     assert_valid(conversation.view());
 }
 
@@ -622,7 +634,7 @@ fn a_prompt_ends_the_wait_for_answers() {
     let mut conversation = conversation(30, 6_000, 20_000);
     conversation.append(says(vec![run("a", "ls")]));
     conversation.append(Message::user("stop"));
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     assert_valid(conversation.view());
 }
 
@@ -641,7 +653,9 @@ fn a_model_written_summary_is_used_and_a_failed_one_is_replaced_and_told() {
             request.messages.starts_with(&conversation.view().messages),
             "it reads the cache"
         );
-        let notice = conversation.compact_with_answer(Reason::Full, answer).unwrap();
+        let notice = conversation
+            .compact_with_answer(Due::whole(Reason::Full), answer)
+            .unwrap();
         let words = notice.to_string();
         let summary = summary(&conversation);
         assert_eq!(summary.contains("1. Main goal: a faster parser"), told.is_none());
@@ -683,7 +697,7 @@ fn superseded_reminders_leave_the_view_at_an_edit_point_and_not_before() {
         reminders.collect::<Vec<_>>()
     };
     assert_eq!(reminders(&conversation).len(), 32);
-    conversation.compact(Reason::Full).unwrap();
+    conversation.compact(Due::whole(Reason::Full)).unwrap();
     let left = reminders(&conversation);
     assert_eq!(left.len(), 2, "{left:#?}");
     assert!(left[0].contains("be kind") && !left[0].contains("note="));
@@ -702,7 +716,7 @@ fn superseded_reminders_leave_the_view_at_an_edit_point_and_not_before() {
 fn the_last_message_of_a_compacted_view_is_never_the_assistants() {
     let mut conversation = conversation(30, 6_000, 20_000);
     conversation.append(Message::assistant("All done."));
-    conversation.compact(Reason::Asked).unwrap();
+    conversation.compact(Due::whole(Reason::Asked)).unwrap();
     assert_eq!(conversation.view().messages.last().unwrap().role, Role::User);
 }
 
@@ -782,12 +796,12 @@ fn keeps_its_promises(source: &[Arc<Message>], ops: Vec<Op>, is_exact: bool) {
                 compacted(&mut conversation, done);
             }
             Op::Select => {
-                let done = conversation.compact(Reason::Asked);
+                let done = conversation.compact(Due::whole(Reason::Asked));
                 compacted(&mut conversation, done);
             }
             Op::Answer => {
                 let answer = Answer::Complete("1. Main goal: none".into());
-                let done = conversation.compact_with_answer(Reason::Cold, answer);
+                let done = conversation.compact_with_answer(Due::whole(Reason::Cold), answer);
                 compacted(&mut conversation, done);
             }
             Op::Undo => match earlier.pop() {

@@ -4,7 +4,7 @@
 mod common;
 
 use codelet_context::breaks::{Cause, totals};
-use codelet_context::conversation::{Conversation, Report, Signals};
+use codelet_context::conversation::{Conversation, Due, EditKind, Report, Signals};
 use codelet_context::economics::{Economics, Edges, Preset, batch_size, break_cost, break_even};
 use codelet_context::message::{Message, Part};
 use codelet_context::pin::Pin;
@@ -137,8 +137,8 @@ fn play_saying(
             is_cold,
             ..Signals::default()
         };
-        if let Some(reason) = conversation.decide(signals) {
-            conversation.compact(reason).unwrap();
+        if let Some(due) = conversation.decide(signals) {
+            conversation.compact(due).unwrap();
         }
         let edges = conversation.sending(is_cold);
         let mut usage = provider.bill(&conversation.view().messages, edges);
@@ -298,10 +298,10 @@ const COLD: Signals = Signals {
 fn an_expired_cache_is_made_use_of_and_a_warm_one_left_alone() {
     let mut conversation = stale(80);
     assert_eq!(conversation.decide(Signals::default()), None);
-    assert_eq!(conversation.decide(COLD), Some(Reason::Cold));
-    assert!(conversation.is_light(Reason::Cold));
+    let due = conversation.decide(COLD).unwrap();
+    assert_eq!((due.reason(), due.kind()), (Reason::Cold, EditKind::Light));
     let before = conversation.view().messages.clone();
-    let notice = conversation.compact(Reason::Cold).unwrap();
+    let notice = conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
     assert!(notice.to_string().starts_with("Context trimmed: "), "{notice}");
     assert!(notice.after < notice.before);
     assert_eq!(
@@ -329,8 +329,8 @@ fn an_output_under_an_id_that_is_used_again_is_never_taken_for_the_other() {
         conversation.append(says(vec![run("call_0", &format!("./look {number}"))]));
         conversation.append(answers(vec![result("call_0", output(number, 4_000))]));
     }
-    if let Some(reason) = conversation.decide(COLD) {
-        conversation.compact(reason).unwrap();
+    if let Some(due) = conversation.decide(COLD) {
+        conversation.compact(due).unwrap();
     }
     conversation.compact_to(60_000, Reason::Asked).unwrap();
     let whole = conversation.history().messages().to_vec();
@@ -360,7 +360,7 @@ fn an_output_under_an_id_that_is_used_again_is_never_taken_for_the_other() {
 fn what_was_set_aside_can_be_read_back_and_put_back() {
     let mut conversation = stale(80);
     let before = conversation.view().messages.clone();
-    conversation.compact(Reason::Cold).unwrap();
+    conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
     let trimmed = conversation.view().messages.clone();
     let (mut found, mut quoted) = (0, 0);
     for (old, new) in before.iter().zip(&trimmed) {
@@ -411,7 +411,7 @@ fn what_was_set_aside_can_be_read_back_and_put_back() {
 #[test]
 fn what_was_set_aside_stays_so_after_a_compaction() {
     let mut conversation = stale(80);
-    conversation.compact(Reason::Cold).unwrap();
+    conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
     let masked = |conversation: &Conversation| {
         let messages = &conversation.view().messages;
         let results = messages.iter().flat_map(|message| message.tool_results());
@@ -439,7 +439,7 @@ fn a_pin_keeps_an_output_whole() {
     let mut conversation = stale(80);
     assert!(conversation.pin(Pin::Message(3)));
     let pinned = conversation.view().messages[3].clone();
-    conversation.compact(Reason::Cold).unwrap();
+    conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
     assert_eq!(conversation.view().messages[3], pinned);
     assert_ne!(conversation.view().messages[5], conversation.history().messages()[5]);
 }
@@ -464,7 +464,7 @@ fn an_output_whose_names_are_used_again_stays_whole() {
         conversation.append(says(vec![Part::text(words), run(&id, &format!("./look {number}"))]));
         conversation.append(answers(vec![result(&id, output(number, 4_000))]));
     }
-    conversation.compact(Reason::Cold).unwrap();
+    conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
     let shown = |id: &str| {
         let messages = &conversation.view().messages;
         let mut results = messages.iter().flat_map(|message| message.tool_results());
@@ -488,8 +488,8 @@ fn a_newer_answer_that_says_the_same_makes_the_older_one_removable_at_once() {
         let printed = output(0, 5_000) + &output(number, 500);
         conversation.append(answers(vec![result(&id, printed)]));
     }
-    assert_eq!(conversation.decide(COLD), Some(Reason::Cold));
-    conversation.compact(Reason::Cold).unwrap();
+    assert_eq!(conversation.decide(COLD).map(Due::reason), Some(Reason::Cold));
+    conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
     let text = format!("{:?}", conversation.view().messages);
     assert!(text.contains("superseded by a newer one"), "{text:.600}");
     let last = conversation.view().messages.last().unwrap();
@@ -497,6 +497,19 @@ fn a_newer_answer_that_says_the_same_makes_the_older_one_removable_at_once() {
         last.tool_results()
             .all(|result| result.texts().all(|text| text.cut.is_none()))
     );
+}
+
+#[test]
+fn a_light_edit_that_comes_late_does_what_can_still_be_done() {
+    let due = stale(80).decide(COLD).unwrap();
+    for steps in [0, 2, 40, 120] {
+        let mut conversation = stale(steps);
+        let before = conversation.view().messages.clone();
+        let notice = conversation.compact(due).unwrap();
+        assert!(notice.after <= notice.before, "{notice}");
+        assert_eq!(before.len(), conversation.view().messages.len());
+        assert_valid(conversation.view());
+    }
 }
 
 #[test]
@@ -563,7 +576,7 @@ fn a_long_session_takes_linear_time() {
         let mut conversation = stale(steps);
         let grown = began.elapsed();
         let began = std::time::Instant::now();
-        conversation.compact(Reason::Cold).unwrap();
+        conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
         (grown, began.elapsed())
     };
     // The fastest of three: whatever else the machine does only adds to it.
@@ -595,10 +608,10 @@ proptest! {
                 continue;
             }
             let is_cold = cold.next().unwrap_or(false);
-            let Some(reason) = conversation.decide(Signals { is_asked: false, is_cold }) else { continue };
-            let is_light = conversation.is_light(reason);
+            let Some(due) = conversation.decide(Signals { is_asked: false, is_cold }) else { continue };
+            let is_light = due.kind() == EditKind::Light;
             let before = conversation.view().messages.clone();
-            let Ok(notice) = conversation.compact(reason) else {
+            let Ok(notice) = conversation.compact(due) else {
                 prop_assert_eq!(&conversation.view().messages, &before);
                 continue;
             };

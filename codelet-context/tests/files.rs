@@ -5,7 +5,7 @@
 mod common;
 
 use codelet_context::compact::{Compaction, Target, compact};
-use codelet_context::conversation::Conversation;
+use codelet_context::conversation::{Conversation, Due};
 use codelet_context::history::History;
 use codelet_context::message::{Message, Nature, Opaque, Part, Role, ToolCall, ToolResult};
 use codelet_context::policy::{CompactionConfig, Reason};
@@ -184,7 +184,7 @@ fn a_reply_that_the_vendor_goes_on_with_no_more_is_closed_by_a_marker() {
     assert_eq!(said.recall(handle.as_str(), None), Some(opaque.json().as_str()));
     // What was said is kept as it was, and what is built anew from it is in order.
     assert_eq!(*said.history().messages()[at], paused);
-    said.compact(Reason::Asked).unwrap();
+    said.compact(Due::whole(Reason::Asked)).unwrap();
     assert!(is_valid(&said));
     // Left as it is, it would be refused by the vendor whose own tools there are.
     let mut left: View = session(vec![Part::text("search")], 1).into_iter().collect();

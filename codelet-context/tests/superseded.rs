@@ -3,9 +3,9 @@
 
 mod common;
 
-use codelet_context::conversation::Conversation;
+use codelet_context::conversation::{Conversation, Signals};
 use codelet_context::message::{Action, ActionKind, Message, Part, ToolCall};
-use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::policy::CompactionConfig;
 use codelet_context::strategy;
 use codelet_context::strategy::Limits;
 use codelet_context::view::View;
@@ -37,7 +37,13 @@ fn marked(calls: &[Call]) -> Vec<(String, String)> {
         conversation.append(says(vec![run(&id, "true")]));
         conversation.append(answers(vec![result(&id, "x")]));
     }
-    let _ = conversation.compact(Reason::Cold);
+    let cold = Signals {
+        is_cold: true,
+        ..Signals::default()
+    };
+    if let Some(due) = conversation.decide(cold) {
+        conversation.compact(due).unwrap();
+    }
     let results = conversation
         .view()
         .messages

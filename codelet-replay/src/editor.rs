@@ -2,7 +2,7 @@
 
 use crate::policy::Settings;
 use crate::session::Session;
-use codelet_context::conversation::{Conversation, Report};
+use codelet_context::conversation::{Conversation, Due, Report};
 use codelet_context::message::Message;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::tokens::Tokens;
@@ -89,7 +89,7 @@ impl<'a> Full<'a> {
             }
             conversation
         });
-        let notice = conversation.compact(Reason::Full).ok()?;
+        let notice = conversation.compact(Due::whole(Reason::Full)).ok()?;
         notice.changed.then(|| conversation.view().messages.as_slice())
     }
 }

@@ -3,7 +3,7 @@
 use crate::editor::{Editor, Moment};
 use crate::policy::Settings;
 use crate::session::Session;
-use codelet_context::conversation::{Conversation, Report, Signals};
+use codelet_context::conversation::{Conversation, Due, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::Message;
 use codelet_context::policy::{CompactionConfig, Reason};
@@ -53,14 +53,14 @@ impl Editor for Engine {
             is_cold: moment.is_cold,
             ..Signals::default()
         };
-        let reason = self.conversation.decide(signals)?;
+        let due = self.conversation.decide(signals)?;
         let edits = self.conversation.edits().len();
-        let done = self.conversation.compact(reason);
+        let done = self.conversation.compact(due);
         let is_changed = done.is_ok() && self.conversation.edits().len() > edits;
         if is_changed {
             self.same = 0;
         }
-        is_changed.then(|| reason.name())
+        is_changed.then(|| due.reason().name())
     }
 
     fn compact(&mut self, _: &Moment) -> bool {
@@ -68,7 +68,7 @@ impl Editor for Engine {
         self.conversation.refused(Some(self.conversation.config().window()));
         let is_changed = self
             .conversation
-            .compact(Reason::Refused)
+            .compact(Due::whole(Reason::Refused))
             .is_ok_and(|notice| notice.changed);
         if is_changed {
             self.same = 0;

@@ -467,6 +467,7 @@ mod tests {
     use codelet_agent::scripted::Scripted;
     use codelet_agent::session::{Parts, Settings};
     use codelet_agent::surroundings::Nowhere;
+    use codelet_context::conversation::Due;
     use codelet_context::message::{Role as Speaker, ToolCall, ToolResult};
     use codelet_context::policy::Reason;
     use std::sync::Arc;
@@ -497,7 +498,7 @@ mod tests {
         conversation.pin(Pin::Text(
             "never use tabs in the comments of a Makefile, whatever it says".to_owned(),
         ));
-        conversation.compact(Reason::Asked).unwrap();
+        conversation.compact(Due::whole(Reason::Asked)).unwrap();
         session
     }
 

@@ -16,7 +16,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
 use codelet_agent::tool::{Live, Tool};
-use codelet_context::conversation::Signals;
+use codelet_context::conversation::{Due, Signals};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use futures_util::future::LocalBoxFuture;
@@ -399,7 +399,8 @@ impl<F: Front> Chat<F> {
                     "Compaction taken back: {before} → {after} tokens; everything is shown to the model as before it"
                 ),
             );
-            let again = match self.session.conversation().decide(Signals::default()) {
+            let due = self.session.conversation().decide(Signals::default());
+            let again = match due.map(Due::reason) {
                 Some(Reason::Full | Reason::Refused) => {
                     "The window is full with it: the next step compacts again, unless /model names one with a larger window."
                 }

@@ -10,7 +10,7 @@ use codelet_agent::tool::Need;
 use codelet_context::body::Body;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::compact::{TurnCount, Warning};
-use codelet_context::conversation::{Conversation, Report};
+use codelet_context::conversation::{Conversation, Due, Report};
 use codelet_context::message::{Action, ActionKind, Message, Part, Role as Speaker, ToolCall, ToolResult};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -381,7 +381,7 @@ fn what_fills_the_window_before_and_after_a_compaction() {
         let mut conversation = conversation();
         let mut lines = context(&conversation, "anthropic/claude-sonnet-5", 1_500, &look);
         lines.push(Line::from("--- after a compaction"));
-        conversation.compact(Reason::Asked).unwrap();
+        conversation.compact(Due::whole(Reason::Asked)).unwrap();
         lines.extend(context(&conversation, "anthropic/claude-sonnet-5", 1_500, &look));
         lines
     });
@@ -393,7 +393,7 @@ fn the_answers_to_commands() {
         let mut conversation = conversation();
         conversation.pin(Pin::Message(1));
         conversation.pin(Pin::Text("Never touch main.rs".to_owned()));
-        conversation.compact(Reason::Asked).unwrap();
+        conversation.compact(Due::whole(Reason::Asked)).unwrap();
         let todos = serde_json::json!({"todos": [
             {"content": "read the parser", "status": "completed"},
             {"content": "fix it, which takes so many words to say that a narrow terminal needs two rows", "status": "in_progress"},

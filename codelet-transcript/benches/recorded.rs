@@ -80,10 +80,10 @@ fn in_a_session(messages: &[Message]) {
         session.append(message.clone());
         // Before a request: what is still to come is not a part of it.
         if next == Role::Assistant
-            && let Some(reason) = session.decide(Signals::default())
+            && let Some(due) = session.decide(Signals::default())
         {
             let began = Instant::now();
-            let done = session.compact(reason);
+            let done = session.compact(due);
             times.push(began.elapsed());
             drop(done);
         }

@@ -9,6 +9,56 @@ use crate::tokens::Tokens;
 use crate::turn;
 use std::collections::HashSet;
 
+/// An edit that is due: why, and which kind of edit it is.
+///
+/// [`decide`](Conversation::decide) answers with one, and [`compact`](Conversation::compact) carries it out. It is plain
+/// data and borrows nothing, so that a caller may show it, wait, or have a model write a summary in between. It holds of
+/// the conversation that it was decided for, as that stood: where something was appended since, a light edit still
+/// begins at the same message, and to decide again is better.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Due {
+    reason: Reason,
+    /// What the economics would do; nothing where all is to be compacted.
+    way: Option<Way>,
+}
+
+/// What an edit does to the view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EditKind {
+    /// Markers in place of outputs that nothing refers to any more, from some message on; calls, prompts and words stay.
+    Light,
+    /// The view is built anew from the history, as small as the settings aim at, with a summary of what is not shown.
+    Whole,
+    /// The same, to get below the price tier that begins above so many tokens; where that cannot be, the view stands.
+    BelowTier(Tokens),
+}
+
+impl Due {
+    /// A compaction of the whole view for this reason, whether or not anything presses: what a user asks for, or what a
+    /// provider's refusal calls for.
+    pub fn whole(reason: Reason) -> Self {
+        Due { reason, way: None }
+    }
+
+    /// Why.
+    pub fn reason(self) -> Reason {
+        self.reason
+    }
+
+    /// What it does.
+    pub fn kind(self) -> EditKind {
+        match self.way {
+            Some(Way::Trim(_)) => EditKind::Light,
+            Some(Way::Below { tier, .. }) => EditKind::BelowTier(tier),
+            None => EditKind::Whole,
+        }
+    }
+
+    pub(super) fn way(self) -> Option<Way> {
+        self.way
+    }
+}
+
 /// What tells a user's words, a picture or a file from others.
 fn words(part: &Part) -> Option<u64> {
     match part {
@@ -22,6 +72,11 @@ fn words(part: &Part) -> Option<u64> {
 impl Conversation {
     /// What presses on the session before the next request.
     pub fn pressure(&self, signals: Signals) -> Pressure {
+        self.pressing(signals).0
+    }
+
+    /// The same, with what the economics would do about it, other than to compact all.
+    fn pressing(&self, signals: Signals) -> (Pressure, Option<Way>) {
         let occupancy = self.occupancy.next_request();
         let removable = self.economy.removable(self.occupancy.ratio());
         // An expired cache has no prefix whose rent could fall due.
@@ -30,7 +85,7 @@ impl Conversation {
             .is_cold
             .then(|| self.economy.cold_cut(&self.pins.messages()))
             .flatten();
-        Pressure {
+        let pressure = Pressure {
             occupancy,
             effective: self.effective(),
             removable: match (way, cold) {
@@ -43,7 +98,8 @@ impl Conversation {
             is_cold: signals.is_cold,
             is_asked: signals.is_asked,
             is_refused: self.is_refused,
-        }
+        };
+        (pressure, way.or(cold.map(Way::Trim)))
     }
 
     fn way(&self, occupancy: Tokens) -> Option<Way> {
@@ -87,25 +143,19 @@ impl Conversation {
         self.weigh(system.saturating_add(untouchable))
     }
 
-    /// Whether to compact before the next request, and why. A session that is stuck is told so only where it cannot go
+    /// Which edit is due before the next request, if any. A session that is stuck is told so only where it cannot go
     /// on, or where the user asks.
-    pub fn decide(&self, signals: Signals) -> Option<Reason> {
-        let reason = self.config.decide(&self.pressure(signals))?;
+    pub fn decide(&self, signals: Signals) -> Option<Due> {
+        let (pressure, way) = self.pressing(signals);
+        let reason = self.config.decide(&pressure)?;
         let may = self.stuck.is_none() || reason.is_forced() || reason == Reason::Asked;
-        may.then_some(reason)
-    }
-
-    /// Whether an edit for this reason only puts markers in place of outputs, so that there is nothing to summarise.
-    pub fn is_light(&self, reason: Reason) -> bool {
-        matches!(self.lighter(reason), Some(Way::Trim(_)))
-    }
-
-    pub(super) fn lighter(&self, reason: Reason) -> Option<Way> {
-        match reason {
-            Reason::Price if !self.config.should_compact(self.effective()) => self.way(self.occupancy.next_request()),
-            Reason::Cold => self.economy.cold_cut(&self.pins.messages()).map(Way::Trim),
-            _ => None,
-        }
+        let way = match reason {
+            // Past the threshold, no lighter edit is enough.
+            Reason::Price if self.config.should_compact(pressure.effective) => None,
+            Reason::Price | Reason::Cold => way,
+            Reason::Full | Reason::Asked | Reason::Refused => None,
+        };
+        may.then_some(Due { reason, way })
     }
 
     pub(super) fn target(&self, reason: Reason) -> Target {
@@ -243,8 +293,12 @@ mod tests {
         talk(&mut conversation, 28);
         conversation.append(Message::assistant("Done."));
         conversation.append(Message::user(prompts[1].as_str()));
-        assert_eq!(conversation.decide(Signals::default()), Some(Reason::Price));
-        let notice = conversation.compact(Reason::Price).unwrap();
+        let due = conversation.decide(Signals::default()).unwrap();
+        assert_eq!(
+            (due.reason(), due.kind()),
+            (Reason::Price, EditKind::BelowTier(100_000))
+        );
+        let notice = conversation.compact(due).unwrap();
         assert!(notice.changed && notice.after < 100_000, "{notice:?}");
         assert!(prompts.iter().all(|prompt| holds(&conversation, prompt)));
     }
@@ -260,9 +314,9 @@ mod tests {
         let results = outputs.iter().enumerate();
         let results = results.map(|(number, text)| ToolResult::new(format!("big_{number}"), Some(true), text.as_str()));
         conversation.append(Message::results(results.collect()));
-        if let Some(reason) = conversation.decide(Signals::default()) {
-            assert_eq!(reason, Reason::Price);
-            conversation.compact(reason).unwrap();
+        if let Some(due) = conversation.decide(Signals::default()) {
+            assert_eq!(due.reason(), Reason::Price);
+            conversation.compact(due).unwrap();
         }
         let results = conversation
             .view()
@@ -279,14 +333,17 @@ mod tests {
     fn a_prompt_that_is_cut_because_the_window_is_full_is_told_of_once() {
         let mut conversation = session(20_000);
         conversation.append(Message::user(lines(5, 200_000)));
-        assert_eq!(conversation.decide(Signals::default()), Some(Reason::Full));
-        let notice = conversation.compact(Reason::Full).unwrap();
+        assert_eq!(
+            conversation.decide(Signals::default()).map(Due::reason),
+            Some(Reason::Full)
+        );
+        let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
         assert!(
             notice.warnings.contains(&Warning::PromptsCut { prompts: 1 }),
             "{notice}"
         );
         talk(&mut conversation, 8);
-        let notice = conversation.compact(Reason::Full).unwrap();
+        let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
         let tells = |warning: &Warning| matches!(warning, Warning::PromptsCut { .. });
         assert!(!notice.warnings.iter().any(tells), "{notice}");
     }

@@ -1,6 +1,6 @@
 //! The edits of a conversation: what changes the view other than at its end, and how that is taken back.
 
-use super::Conversation;
+use super::{Conversation, Due};
 use crate::body::Body;
 use crate::candidates::Candidates;
 use crate::compact::{self, Compaction, Fate, MODEST_SAVING, Options, Size, Target, Warning};
@@ -87,19 +87,23 @@ enum Before {
 }
 
 impl Conversation {
-    /// Compacts to the size that the settings aim at, with the template's summary. Where the user asks and the
-    /// conversation is smaller than that already, what is older than the newest anchor is summarised. An edit for its
-    /// price, or of an expired cache, puts markers in place of outputs that nothing refers to any more, and changes
-    /// nothing else.
+    /// Makes the edit that is due; [`EditKind`](super::EditKind) says what each kind does. What it tells is the template's
+    /// summary. Where the user asks and the conversation is smaller already than the settings aim at, what is older than
+    /// the newest anchor is summarised.
     ///
     /// # Errors
     /// When it would be a loop, or at a wrong moment; the conversation is then as it was. A reason that does not
     /// [force](Reason::is_forced) a compaction need not stop the session.
-    pub fn compact(&mut self, reason: Reason) -> Result<Notice, Refusal> {
-        match self.lighter(reason) {
+    pub fn compact(&mut self, due: Due) -> Result<Notice, Refusal> {
+        self.edit(due, None)
+    }
+
+    fn edit(&mut self, due: Due, written: Option<Result<String, Failure>>) -> Result<Notice, Refusal> {
+        let reason = due.reason();
+        match due.way() {
             Some(Way::Trim(cut)) => self.trim(reason, cut),
-            Some(Way::Below { target, tier }) => self.rebuild_below(reason, (target, tier), None),
-            None => self.rebuild(reason, self.target(reason), None),
+            Some(Way::Below { target, tier }) => self.rebuild_below(reason, (target, tier), written),
+            None => self.rebuild(reason, self.target(reason), written),
         }
     }
 
@@ -118,16 +122,12 @@ impl Conversation {
     }
 
     /// Compacts with the summary that a model has written. If the answer is no summary, the template's is used, and the
-    /// notice says so.
+    /// notice says so. A light edit leaves nothing to summarise, so none need be asked for, and none is used.
     ///
     /// # Errors
     /// As for [`compact`](Self::compact).
-    pub fn compact_with_answer(&mut self, reason: Reason, answer: Answer) -> Result<Notice, Refusal> {
-        let written = Some(summary_request::accept(answer));
-        match self.lighter(reason) {
-            Some(Way::Below { target, tier }) => self.rebuild_below(reason, (target, tier), written),
-            _ => self.rebuild(reason, self.target(reason), written),
-        }
+    pub fn compact_with_answer(&mut self, due: Due, answer: Answer) -> Result<Notice, Refusal> {
+        self.edit(due, Some(summary_request::accept(answer)))
     }
 
     /// Compacts to get below a price tier. Where that cannot be, the view stands: a cut that saves nothing is none.
@@ -323,7 +323,9 @@ impl Conversation {
     /// The light edit: markers in place of what is removable from the cut on, with the lines that are most likely to be named
     /// again, and the thinking of finished turns dropped.
     /// Calls, prompts and words stay, and so does everything before the cut.
-    fn trim(&mut self, reason: Reason, cut: Cut) -> Result<Notice, Refusal> {
+    fn trim(&mut self, reason: Reason, mut cut: Cut) -> Result<Notice, Refusal> {
+        // A view that has become shorter since that was decided has nothing there.
+        cut.from = cut.from.min(self.view.messages.len());
         let open = self.open_calls();
         if open > 0 {
             return Err(Refusal::OpenCalls(open));
