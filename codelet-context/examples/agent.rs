@@ -36,9 +36,7 @@ impl Model {
             1..=40 => {
                 let path = format!("src/part_{}.rs", self.steps);
                 let parameters = [("path".to_owned(), path.as_str().into())].into_iter().collect();
-                // What the tool does, in the engine's notions: facts, anchors and repeated reads rest on it.
-                let action = Action::on(ActionKind::Read, [path.as_str()]);
-                let call = ToolCall::new(format!("call_{}", self.steps), "read", parameters).doing(action);
+                let call = ToolCall::new(format!("call_{}", self.steps), "read", parameters);
                 Message::new(Role::Assistant, vec![Part::ToolCall(call)])
             }
             _ => Message::assistant("All parts are alike."),
@@ -51,6 +49,18 @@ impl Model {
 fn read(path: &str) -> Body {
     let line = |number: usize| format!("{number:4} // line {number} of {path}\n");
     (1..2_000).map(line).collect::<String>().into()
+}
+
+/// What a tool does, in the engine's notions: facts, anchors and repeated reads rest on it, and no provider says it.
+fn action(call: &ToolCall) -> Action {
+    let text = |name| call.parameters.str(name).unwrap_or_default();
+    match &*call.tool {
+        "read" => Action::on(ActionKind::Read, [text("path")]),
+        // This agent has none of these; `replacing` names the parameter that holds what goes from the file.
+        "replace" => Action::on(ActionKind::Change, [text("path")]).replacing(["old"]),
+        "run" => Action::command(text("line")),
+        _ => Action::default(),
+    }
 }
 
 /// Bytes of an output that are shown of its beginning and of its end.
@@ -71,7 +81,7 @@ fn run(model: &mut Model) -> Result<Conversation, Refusal> {
         }
         // Up to where the request is to be readable from the cache, for vendors that want marks there.
         let _edges = conversation.sending(signals.is_cold);
-        let (reply, usage) = match model.ask(&conversation.view().messages) {
+        let (mut reply, usage) = match model.ask(&conversation.view().messages) {
             Answer::Reply(reply, usage) => (reply, usage),
             Answer::TooLong(limit) => {
                 // It is learned; the next `decide` compacts for it, and `compact` refuses once nothing helps.
@@ -79,6 +89,11 @@ fn run(model: &mut Model) -> Result<Conversation, Refusal> {
                 continue;
             }
         };
+        for part in &mut reply.parts {
+            if let Part::ToolCall(call) = part {
+                call.action = action(call);
+            }
+        }
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         conversation.replied(
             reply,
@@ -130,6 +145,7 @@ mod tests {
         };
         let conversation = run(&mut model)?;
         assert_eq!(model.steps, 41);
+        assert_eq!(conversation.facts().files.len(), 40);
         assert!(conversation.edits().len() > 1);
         let archive = conversation.archive();
         for number in 1..=40 {

@@ -10,12 +10,13 @@
 //! ([`summary_request`]). Reading and writing the forms of vendors and agents is another crate's.
 //!
 //! How an agent lives on it, with bounded outputs, bills and refusals, is in `examples/agent.rs`. Where to read next:
-//! [`message`] for what a conversation is made of, [`compact`] for the pipeline, [`strategy`] for the rewrites in it,
-//! [`validate`] for the rules that every view keeps, [`conversation`] for a session.
+//! [`message`] for what a conversation is made of, [`Action`](message::Action) for what is to be said of each call,
+//! [`compact`] for the pipeline, [`strategy`] for the rewrites in it, [`validate`] for the rules that every view keeps,
+//! [`conversation`] for a session.
 //!
 //! ```
 //! use codelet_context::conversation::{Conversation, Signals};
-//! use codelet_context::message::{Message, Part, Role, ToolCall, ToolResult};
+//! use codelet_context::message::{Action, Message, Part, Role, ToolCall, ToolResult};
 //! use codelet_context::policy::CompactionConfig;
 //! use codelet_context::validate::{Vendor, validate};
 //!
@@ -27,7 +28,7 @@
 //!         break due;
 //!     }
 //!     let id = format!("call_{steps}");
-//!     let call = ToolCall::new(id.as_str(), "profile", Default::default());
+//!     let call = ToolCall::new(id.as_str(), "run", Default::default()).doing(Action::command("perf report"));
 //!     conversation.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
 //!     let output = format!("run {steps}: most time is spent in skip_blank()\n").repeat(40);
 //!     conversation.append(Message::results(vec![ToolResult::new(id, Some(true), output)]));
@@ -46,6 +47,40 @@
 //! assert!(conversation.undo_compact());
 //! assert_eq!(conversation.view().messages, before);
 //! # Ok::<(), codelet_context::conversation::Refusal>(())
+//! ```
+//!
+//! What an agent's tools do, no name of a tool tells: say it of every call, as an [`Action`](message::Action). On that rests
+//! which files were changed, which checks fail, which outputs are out of date and what is quoted first; a call that does
+//! anything else is only kept and shortened. The readers of `codelet-transcript` say it for the agents that they know.
+//!
+//! ```
+//! use codelet_context::conversation::Conversation;
+//! use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
+//! use codelet_context::policy::CompactionConfig;
+//!
+//! fn action(tool: &str, subject: &str) -> Action {
+//!     match tool {
+//!         "view" => Action::on(ActionKind::Read, [subject]),
+//!         // Its parameter `old` holds what it takes away from the file.
+//!         "replace" => Action::on(ActionKind::Change, [subject]).replacing(["old"]),
+//!         "find" => Action::on(ActionKind::Search, []),
+//!         "run" => Action::command(subject),
+//!         _ => Action::default(),
+//!     }
+//! }
+//!
+//! let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
+//! let steps = [("replace", "src/parser.rs", true, "done"), ("run", "cargo test", false, "error: expected `;`")];
+//! for (number, (tool, subject, success, output)) in steps.into_iter().enumerate() {
+//!     let id = number.to_string();
+//!     let call = ToolCall::new(id.as_str(), tool, Default::default()).doing(action(tool, subject));
+//!     conversation.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+//!     conversation.append(Message::results(vec![ToolResult::new(id, Some(success), output)]));
+//! }
+//! let facts = conversation.facts();
+//! assert_eq!(&*facts.files[0].path, "src/parser.rs");
+//! assert_eq!(facts.tests.map(|check| check.command).as_deref(), Some("cargo test"));
+//! assert_eq!(facts.errors[0].lines, ["error: expected `;`"]);
 //! ```
 
 mod account;
