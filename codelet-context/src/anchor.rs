@@ -102,7 +102,7 @@ pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tok
 /// What the calls of a conversation came to, as far as anchors need it. Commands and outputs are read once, when their
 /// message is appended; finding anchors then costs little.
 #[derive(Clone, Debug, Default)]
-pub struct Outcomes {
+pub(crate) struct Outcomes {
     exchanges: Exchanges,
     /// With the index of the message that holds the result.
     events: Vec<(usize, Event)>,

@@ -25,7 +25,7 @@ pub fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
 }
 
 /// The most bytes that [`marker`] takes for this, whatever the handle.
-pub fn marker_bound(what: &str, bytes: usize, why: &str) -> usize {
+pub(crate) fn marker_bound(what: &str, bytes: usize, why: &str) -> usize {
     let grouped = (bytes.max(1).ilog10() as usize + 1) * 4 / 3 + 1;
     let name = what.len().min(NAME * 4).max("tool".len());
     name + grouped + why.len() + LONGEST_HANDLE + "[,  bytes,  · recall ]".len() + 1

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Equal texts below this many bytes are not worth telling of: a pointer to the other copy would be as long.
-pub const REPEAT_BYTES: usize = 256;
+pub(crate) const REPEAT_BYTES: usize = 256;
 
 /// Labels are cut here, in characters: a screen shows no more.
 const LABEL_CHARS: usize = 200;
@@ -428,7 +428,7 @@ impl<'a> Ground<'a> {
 }
 
 /// One line that tells a call from others: its command, its files, or its parameters.
-pub fn call_label(call: &ToolCall) -> String {
+pub(crate) fn call_label(call: &ToolCall) -> String {
     if let Some(command) = &call.action.command {
         return one_line(command);
     }

@@ -491,6 +491,14 @@ impl Action {
         }
     }
 
+    /// Applying a patch, in the form that `apply_patch` takes or as a unified diff, to the files that it names.
+    pub fn patch(patch: &str) -> Self {
+        Action::on(
+            ActionKind::Change,
+            effects::patched(patch).into_iter().map(|(path, _)| path),
+        )
+    }
+
     /// The files that this action changes when it succeeds.
     pub fn changed(&self) -> &[Arc<str>] {
         match self.kind {

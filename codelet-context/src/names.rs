@@ -1,7 +1,7 @@
 //! The names that a line of text mentions: files, identifiers, numbers and hyphenated terms.
 //!
 //! A name is what somebody may need to say again from memory. Ordinary words are not names: they cost as much as names
-//! and are remembered by nobody.
+//! and are remembered by nobody. What measures what replies refer to goes by the same names.
 
 use crate::hash;
 

@@ -1,4 +1,5 @@
-//! How full the window will be at the next request: what was last counted, and an estimate of what came since.
+//! How full the window will be at the next request: what was last counted, and an estimate of what came since. For who
+//! holds the messages without a [`Conversation`](crate::conversation::Conversation) and asks [`policy`](crate::policy) alone.
 
 use crate::exact;
 use crate::tokens::Tokens;

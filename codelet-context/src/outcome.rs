@@ -9,13 +9,14 @@ use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind, Line};
 use crate::todo::TodoList;
-use crate::verdict::Verdict;
 use kept::Kept;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 mod kept;
+
+pub use crate::verdict::Verdict;
 
 /// Open errors that are kept, newest last.
 const ERRORS: usize = 8;
@@ -139,7 +140,7 @@ pub struct Decision {
 
 /// Gathers facts message by message: each costs as much as is new in it.
 #[derive(Clone, Debug, Default)]
-pub struct Gatherer {
+pub(crate) struct Gatherer {
     exchanges: Exchanges,
     files: Files,
     /// By file: what was done to it, and when it was last touched.

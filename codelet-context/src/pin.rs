@@ -12,7 +12,7 @@ pub enum Pin {
 
 /// What is pinned, in the order in which it was.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Pins(Vec<Pin>);
+pub(crate) struct Pins(Vec<Pin>);
 
 impl Pins {
     /// Pins something. Says no to what is pinned already, and to a blank text.

@@ -66,7 +66,7 @@ pub(crate) struct Line {
     pub checks: Vec<Check>,
     /// The program that the line ends with, by its name and what it is asked to do.
     pub program: Option<String>,
-    /// See [`is_question`].
+    /// A status other than 0 is an answer of it and not a failure: `grep` has found nothing, `diff` has found a difference.
     pub is_question: bool,
 }
 
@@ -87,22 +87,6 @@ impl Line {
         let tests = self.checks.iter().rposition(|check| check.kind == CheckKind::Test);
         tests.or(self.checks.len().checked_sub(1))
     }
-}
-
-/// The last test run of a command line, if it runs tests.
-pub fn test_run(line: &str) -> Option<Check> {
-    checks(line).into_iter().rfind(|check| check.kind == CheckKind::Test)
-}
-
-/// The last build or lint of a command line, if it runs one.
-pub fn build_run(line: &str) -> Option<Check> {
-    checks(line).into_iter().rfind(|check| check.kind != CheckKind::Test)
-}
-
-/// Whether a status other than 0 is an answer of this command line and not a failure: `grep` has found nothing, `diff`
-/// has found a difference.
-pub fn is_question(line: &str) -> bool {
-    ends_with_question(&shell::commands(line))
 }
 
 fn ends_with_question(commands: &[Simple<'_>]) -> bool {

@@ -5,7 +5,6 @@
 
 mod names;
 
-use codelet_context::effects;
 use codelet_context::message::{Action, ActionKind};
 use names::{Does, by_words, ends, is_same, row, short};
 use serde_json::{Map, Value};
@@ -206,10 +205,7 @@ fn on(kind: ActionKind, parameters: &Map<String, Value>) -> Action {
 
 fn change(parameters: &Map<String, Value>) -> Action {
     match patch(parameters) {
-        Some(patch) => Action::on(
-            ActionKind::Change,
-            effects::patched(patch).into_iter().map(|(path, _)| path),
-        ),
+        Some(patch) => Action::patch(patch),
         None => on(ActionKind::Change, parameters).replacing(names::replaced(parameters)),
     }
 }

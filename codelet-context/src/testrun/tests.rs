@@ -4,6 +4,20 @@ use super::*;
 use CheckKind::{Build, Lint};
 use proptest::prelude::*;
 
+/// The last test run of a command line, if it runs tests.
+fn test_run(line: &str) -> Option<Check> {
+    checks(line).into_iter().rfind(|check| check.kind == CheckKind::Test)
+}
+
+/// The last build or lint of a command line, if it runs one.
+fn build_run(line: &str) -> Option<Check> {
+    checks(line).into_iter().rfind(|check| check.kind != CheckKind::Test)
+}
+
+fn is_question(line: &str) -> bool {
+    Line::read(line).is_question
+}
+
 /// Command lines with `¦` between them and `⏎` in them.
 fn lines(text: &str) -> Vec<String> {
     text.split('¦').map(|line| line.trim().replace('⏎', "\n")).collect()
