@@ -174,30 +174,57 @@ pub struct Index {
     pub messages: u32,
     /// Estimated tokens so far.
     pub position: u32,
-    /// The first block of the message that is being taken in.
+    scratch: Scratch,
+    /// The agent has a tool that reads files, so it looks at them with commands only by the way.
+    pub has_reader: bool,
+}
+
+/// What is of use only while a message is taken in. It stays between messages for its room, so that no line allocates.
+#[derive(Clone, Default)]
+struct Scratch {
+    /// The first block of the message.
     first_block: u32,
-    names: Vec<Name>,
-    /// What the lines of the block that is being taken in have.
+    /// The blocks that the message has things from, once for each thing; until the next message.
+    used: Vec<u32>,
+    /// The call runs a command.
+    command: bool,
+    /// The call applies a patch, whose lines say by their sign what goes.
+    patch: bool,
+    /// The parts of the call's text that it takes away from a file, in order and apart.
+    removed: Vec<Range<usize>>,
+    /// What the lines of the block have.
     seen: Vec<Sighting>,
-    /// … and its pairs of lines, with the lines that they end at.
+    /// The block's pairs of lines, with the lines that they end at, and their numbers as items.
     neighbours: Vec<Sighting>,
     ends: Vec<u32>,
     pair_ids: Vec<u32>,
-    removed: Vec<Range<usize>>,
-    patch: bool,
-    /// The call that is being taken in runs a command.
-    command: bool,
-    /// The blocks that the message taken in last has things from, once for each thing.
-    used: Vec<u32>,
-    /// The agent has a tool that reads files, so it looks at them with commands only by the way.
-    pub has_reader: bool,
+    /// The names in the line.
+    names: Vec<Name>,
+}
+
+impl Scratch {
+    /// Whether the call takes away what begins here.
+    fn is_removed(&self, start: usize) -> bool {
+        let next = self.removed.partition_point(|range| range.end <= start);
+        self.removed.get(next).is_some_and(|range| range.start <= start)
+    }
+
+    /// Leaves nothing of the block.
+    fn end_block(&mut self) {
+        (self.command, self.patch) = (false, false);
+        self.removed.clear();
+        self.seen.clear();
+        self.neighbours.clear();
+        self.ends.clear();
+        self.pair_ids.clear();
+    }
 }
 
 impl Index {
     /// Takes in the next message.
     pub fn append(&mut self, message: &Message) {
-        self.first_block = self.blocks.len() as u32;
-        self.used.clear();
+        self.scratch.first_block = self.blocks.len() as u32;
+        self.scratch.used.clear();
         for (number, part) in message.parts.iter().enumerate() {
             let estimate = u32::try_from(tokens::estimate_part(part)).unwrap_or(u32::MAX);
             self.position = self.position.saturating_add(estimate);
@@ -250,13 +277,10 @@ impl Index {
                 }
                 let arguments = Arguments::of(call);
                 let patch = call.action.kind == ActionKind::Change && arguments.text.contains("*** Begin Patch");
-                self.removed = arguments.removed;
-                self.patch = patch;
-                self.command = call.action.kind == ActionKind::Command;
+                self.scratch.removed = arguments.removed;
+                self.scratch.patch = patch;
+                self.scratch.command = call.action.kind == ActionKind::Command;
                 self.block(BlockKind::Call, number, None, Body::new(arguments.text), path);
-                self.removed.clear();
-                self.patch = false;
-                self.command = false;
                 if let Some(block) = self.blocks.last_mut() {
                     block.subject = arguments.subject && !block.lines.is_empty();
                     block.change = call.action.kind == ActionKind::Change;
@@ -413,41 +437,42 @@ impl Index {
             return previous;
         }
         // A command is worth knowing whatever it is given.
-        if !self.command && is_encoded(&bytes[prefix..]) {
+        if !self.scratch.command && is_encoded(&bytes[prefix..]) {
             return previous;
         }
-        let is_gone = kind == BlockKind::Call && self.is_removed(start);
-        let removed = is_gone || kind == BlockKind::Call && self.patch && bytes.first() == Some(&b'-');
+        let scratch = &mut self.scratch;
+        let is_gone = kind == BlockKind::Call && scratch.is_removed(start);
+        let removed = is_gone || kind == BlockKind::Call && scratch.patch && bytes.first() == Some(&b'-');
         let line_kind = if removed { BlockKind::Other } else { kind };
         let (norm, length) = normal_hash(&bytes[prefix + diff_sign(&bytes[prefix..])..]);
-        let items = (self.line_items.len() + self.seen.len()) as u32;
+        let items = (self.line_items.len() + scratch.seen.len()) as u32;
         let see = |kind, place, hash| Sighting { hash, kind, place };
-        self.names.clear();
-        names::scan(&bytes[prefix..], &mut self.names);
-        for &name in &self.names {
-            self.seen.push(see(ItemKind::Name, kind, name.hash));
+        scratch.names.clear();
+        names::scan(&bytes[prefix..], &mut scratch.names);
+        for &name in &scratch.names {
+            scratch.seen.push(see(ItemKind::Name, kind, name.hash));
         }
         let mut before: Option<Name> = None;
-        for &name in &self.names {
+        for &name in &scratch.names {
             if let Some(before) = before
                 && before.hash != name.hash
                 && name.at - before.at <= PAIR_DISTANCE
             {
                 let (a, b) = (before.hash.min(name.hash), before.hash.max(name.hash));
-                self.seen.push(see(ItemKind::Pair, line_kind, hash::pair(a, b)));
+                scratch.seen.push(see(ItemKind::Pair, line_kind, hash::pair(a, b)));
             }
             before = Some(name);
         }
-        let is_command = self.command && previous.is_none() && length >= COMMAND_BYTES;
+        let is_command = scratch.command && previous.is_none() && length >= COMMAND_BYTES;
         if LINE_BYTES.contains(&length) || is_command && length <= LONGEST_LINE {
-            self.seen.push(see(ItemKind::Line, line_kind, hash::pair(norm, 3)));
+            scratch.seen.push(see(ItemKind::Line, line_kind, hash::pair(norm, 3)));
         }
         if let Some((before, before_length)) = previous
             && before_length + length >= LINE_PAIR_BYTES
         {
             let both = hash::pair(hash::pair(before, norm), 4);
-            self.neighbours.push(see(ItemKind::LinePair, line_kind, both));
-            self.ends.push(self.lines.len() as u32);
+            scratch.neighbours.push(see(ItemKind::LinePair, line_kind, both));
+            scratch.ends.push(self.lines.len() as u32);
         }
         self.lines.push(Line {
             start: start as u32,
@@ -455,44 +480,38 @@ impl Index {
             front: prefix as u8
                 | if posing::poses(&bytes[prefix..]) { POSES } else { 0 }
                 | if is_gone { REMOVED } else { 0 },
-            names: self.names.len().min(usize::from(u8::MAX)) as u8,
+            names: scratch.names.len().min(usize::from(u8::MAX)) as u8,
             items,
             after: NONE,
         });
         Some((norm, length))
     }
 
-    /// Whether the call takes away what begins here. Its ranges are in order and apart.
-    fn is_removed(&self, start: usize) -> bool {
-        let next = self.removed.partition_point(|range| range.end <= start);
-        self.removed.get(next).is_some_and(|range| range.start <= start)
-    }
-
     /// Counts what the lines of the newest block have.
     fn count(&mut self) {
         let block = (self.blocks.len() - 1) as u32;
-        let first = self.first_block;
+        let scratch = &mut self.scratch;
+        let first = scratch.first_block;
         let by_assistant = matches!(
             self.blocks[block as usize].kind,
             BlockKind::Call | BlockKind::Answer | BlockKind::Thinking
         );
-        let used = by_assistant.then_some(&mut self.used);
-        self.items.count(&self.seen, block, first, &mut self.line_items, used);
+        let used = by_assistant.then_some(&mut scratch.used);
         self.items
-            .count(&self.neighbours, block, first, &mut self.pair_ids, None);
-        for (&line, &id) in self.ends.iter().zip(&self.pair_ids) {
+            .count(&scratch.seen, block, first, &mut self.line_items, used);
+        self.items
+            .count(&scratch.neighbours, block, first, &mut scratch.pair_ids, None);
+        for (&line, &id) in scratch.ends.iter().zip(&scratch.pair_ids) {
             self.lines[line as usize].after = id;
         }
-        self.seen.clear();
-        self.neighbours.clear();
-        self.ends.clear();
-        self.pair_ids.clear();
+        scratch.end_block();
     }
 
     /// The places (message and part) whose output the message taken in last uses things of, each with how many of them; a
     /// name counts once, what is more telling twice.
     pub fn used(&self) -> Vec<((u32, u32), u32)> {
         let mut places: Vec<(u32, u32)> = self
+            .scratch
             .used
             .iter()
             .filter_map(|&block| self.blocks.get(block as usize))
