@@ -1,6 +1,7 @@
 //! Bulk: the outputs of tools that could be removed, and since when each has been paid for in vain.
 
 use crate::excerpt::Place;
+use crate::exchange::Calls;
 use crate::files;
 use crate::hash::{self, ByHash};
 use crate::index::Index;
@@ -70,7 +71,7 @@ pub(crate) struct Bulk {
     by_place: HashMap<Place, u32>,
     by_call: HashMap<Arc<str>, u32>,
     /// Calls that have no answer yet: what they do.
-    open: HashMap<Arc<str>, Asked>,
+    open: Calls<Arc<str>, Asked>,
     /// The newest answer to the same question.
     same_call: ByHash<u32>,
     /// The newest output with the same bytes.
@@ -168,7 +169,7 @@ impl Bulk {
             _ => None,
         };
         let changes = action.changed().iter();
-        self.open.insert(
+        self.open.called(
             call.id.clone(),
             Asked {
                 tool: call.tool.clone(),
@@ -185,7 +186,7 @@ impl Bulk {
     }
 
     fn answered(&mut self, result: &ToolResult, place: Place, at: u32, shelter: Shelter) {
-        let asked = self.open.remove(&result.call_id);
+        let asked = self.open.answered(result);
         if asked.as_ref().is_some_and(|asked| asked.kind == ActionKind::Todo) {
             return;
         }

@@ -24,6 +24,7 @@ use crate::candidates::Candidates;
 use crate::cut;
 use crate::digest;
 use crate::draft::{self, Class, Draft};
+use crate::exchange::Calls;
 use crate::history::History;
 use crate::labels;
 use crate::message::{Message, Nature, Origin, Part, Role};
@@ -40,7 +41,6 @@ use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -662,16 +662,16 @@ impl<'a> Work<'a> {
     /// Everything that no draft shows goes into the archive.
     fn archive_rest(&mut self, drafts: &[Draft]) {
         let mut shown = drafts.iter().peekable();
-        let mut tools: HashMap<&str, &str> = HashMap::new();
+        let mut tools: Calls<&str, &str> = Calls::default();
         for (index, message) in self.history.messages().iter().enumerate() {
             let draft = shown.next_if(|draft| draft.source == index);
             for (number, part) in message.parts.iter().enumerate() {
                 if let Part::ToolCall(call) = part {
-                    tools.insert(&call.id, &call.tool);
+                    tools.called(&call.id, &call.tool);
                 }
                 if draft.is_none_or(|draft| draft.parts.binary_search(&(number as u32)).is_err()) {
                     let tool = match part {
-                        Part::ToolResult(result) => tools.get(&*result.call_id).copied().unwrap_or("tool"),
+                        Part::ToolResult(result) => tools.of(result).copied().unwrap_or("tool"),
                         _ => "",
                     };
                     draft::archive_part(part, tool, &mut self.archive);

@@ -7,6 +7,7 @@ use crate::answer;
 use crate::body::Body;
 use crate::effects;
 use crate::encoded::is_encoded;
+use crate::exchange::Calls;
 use crate::files::Files;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
@@ -21,7 +22,6 @@ use crate::testrun;
 use crate::todo;
 use crate::tokens;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -161,8 +161,8 @@ pub struct Index {
     /// The items of all lines, one after the other.
     pub line_items: Vec<u32>,
     pub items: Items,
-    /// The newest call with this id that has no answer yet, and whether it is a command that only looks at files.
-    open: HashMap<Arc<str>, (u32, Action, bool)>,
+    /// The calls that have no answer yet: their blocks, what they do, and whether they are commands that only look at files.
+    open: Calls<Arc<str>, (u32, Action, bool)>,
     files: Files,
     /// The last component of each file's path, as a name.
     names_of_paths: ByHash<u64>,
@@ -267,7 +267,7 @@ impl Index {
                     _ => None,
                 };
                 self.open
-                    .insert(call.id.clone(), (block, call.action.clone(), look.is_some()));
+                    .called(call.id.clone(), (block, call.action.clone(), look.is_some()));
                 let subject = call.action.paths.first().map(|path| &**path).or(look.as_deref());
                 let subject = subject.filter(|path| !path.is_empty());
                 let path = subject.map_or(0, |path| self.files.file_of(&call.action, path));
@@ -291,10 +291,7 @@ impl Index {
                 }
             }
             Part::ToolResult(result) => {
-                let (call, action, is_look) =
-                    self.open
-                        .remove(&result.call_id)
-                        .unwrap_or((NONE, Action::default(), false));
+                let (call, action, is_look) = self.open.answered(result).unwrap_or((NONE, Action::default(), false));
                 let is_change = action.kind == ActionKind::Change;
                 let made = if is_change {
                     answer::is_done(action.kind, result)

@@ -2,6 +2,7 @@
 
 use crate::anchor::Anchor;
 use crate::body::Body;
+use crate::exchange::Calls;
 use crate::files::Files;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall};
 use crate::showing::Showing;
@@ -373,18 +374,18 @@ impl<'a> Ground<'a> {
 
     /// A result answers the newest call of its id before it; where there is none, the first one after it.
     fn match_results(&mut self, messages: &'a [Arc<Message>]) {
-        let mut before: HashMap<&str, (usize, &ToolCall)> = HashMap::new();
+        let mut before: Calls<&str, (usize, &ToolCall)> = Calls::default();
         let mut early = Vec::new();
         let mut first: HashMap<&str, (usize, &ToolCall)> = HashMap::new();
         for (index, message) in messages.iter().enumerate() {
             for (number, part) in message.parts.iter().enumerate() {
                 match part {
                     Part::ToolCall(call) => {
-                        before.insert(&call.id, (index, call));
+                        before.called(&call.id, (index, call));
                         first.entry(&call.id).or_insert((index, call));
                         self.tools.insert((index, number), call.tool.clone());
                     }
-                    Part::ToolResult(result) => match before.get(&*result.call_id) {
+                    Part::ToolResult(result) => match before.of(result) {
                         Some(&call) => self.answer((index, number), call),
                         None => early.push(((index, number), &*result.call_id)),
                     },

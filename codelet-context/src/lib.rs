@@ -102,7 +102,7 @@ mod effects;
 mod encoded;
 mod exact;
 mod excerpt;
-mod exchange;
+pub mod exchange;
 mod failing;
 mod files;
 mod focus;

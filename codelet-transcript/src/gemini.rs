@@ -14,6 +14,7 @@ use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
 use crate::{actions, arguments, attachment};
+use codelet_context::exchange::Calls;
 use codelet_context::message::{Image, Message, Parameters, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -340,7 +341,7 @@ pub(crate) fn write(document: &Document) -> String {
     let (system, messages) = request::split_system(document);
     let envelope: Option<&dyn Kept> = Some(&document.envelope);
     let system_name = spelling(envelope, SYSTEM);
-    let mut tools: HashMap<&str, &ToolCall> = HashMap::new();
+    let mut tools: Calls<&str, &ToolCall> = Calls::default();
     let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {
         Some(text) => match document.envelope.contains_key(system_name) {
             true => Node::str(text),
@@ -362,7 +363,7 @@ pub(crate) fn write(document: &Document) -> String {
     let mut contents = Vec::with_capacity(messages.len());
     for group in request::groups(messages) {
         for call in group.iter().flat_map(Message::calls) {
-            tools.insert(&call.id, call);
+            tools.called(&call.id, call);
         }
         let kept = kept(&group[0].extra);
         let role = match group[0].role {
@@ -396,7 +397,7 @@ pub(crate) fn write(document: &Document) -> String {
     )
 }
 
-fn part_node<'a>(part: &'a Part, tools: &HashMap<&'a str, &'a ToolCall>) -> Option<Node<'a>> {
+fn part_node<'a>(part: &'a Part, tools: &Calls<&'a str, &'a ToolCall>) -> Option<Node<'a>> {
     Some(match part {
         Part::Text(text) => text_node(text),
         Part::Thinking(thinking) => {
@@ -461,11 +462,11 @@ fn kept_response(result: &ToolResult) -> Option<&dyn Kept> {
     kept_in(kept_in(kept, spelling(kept, RESPONSE)), "response")
 }
 
-fn result_node<'a>(result: &'a ToolResult, tools: &HashMap<&'a str, &'a ToolCall>) -> Node<'a> {
+fn result_node<'a>(result: &'a ToolResult, tools: &Calls<&'a str, &'a ToolCall>) -> Node<'a> {
     let kept = kept(&result.extra);
     let name = spelling(kept, RESPONSE);
     let inner = kept_in(kept, name);
-    let call = tools.get(&*result.call_id).copied();
+    let call = tools.of(result).copied();
     let tool = note(inner, "name")
         .or(call.map(|call| &*call.tool))
         .unwrap_or("unknown");

@@ -5,6 +5,7 @@
 //! every output, and no program prints the same in all of them.
 
 use crate::exit_status::{self, Form, Stated, of_object};
+use codelet_context::exchange::Calls;
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,13 +56,13 @@ impl Manner {
 
 /// The manner of each tool of a file, by its name.
 pub(crate) fn manners(messages: &[Message]) -> HashMap<Arc<str>, Manner> {
-    let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
+    let mut calls: Calls<&str, &ToolCall> = Calls::default();
     let mut counts: HashMap<Arc<str>, Count> = HashMap::new();
     for part in messages.iter().flat_map(|message| &message.parts) {
         match part {
-            Part::ToolCall(call) => drop(calls.insert(&call.id, call)),
+            Part::ToolCall(call) => calls.called(&call.id, call),
             Part::ToolResult(result) => {
-                if let Some(call) = calls.get(&*result.call_id) {
+                if let Some(call) = calls.of(result) {
                     counts.entry(call.tool.clone()).or_default().add(result, call);
                 }
             }

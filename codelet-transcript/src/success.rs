@@ -10,6 +10,7 @@ use crate::format::Format;
 use crate::gemini::answer;
 use crate::manner::{Manner, manners};
 use crate::objects;
+use codelet_context::exchange::Calls;
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -29,13 +30,13 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
     let manners = manners(messages);
     // Whose flags tell a command that failed from one that did not, says so by them.
     let are_statuses = is_flag && flags_a_command(messages);
-    let mut calls: HashMap<Arc<str>, Called> = HashMap::new();
+    let mut calls: Calls<Arc<str>, Called> = Calls::default();
     for message in messages {
         for part in &mut message.parts {
             match part {
-                Part::ToolCall(call) => drop(calls.insert(call.id.clone(), Called::of(call, &manners))),
+                Part::ToolCall(call) => calls.called(call.id.clone(), Called::of(call, &manners)),
                 Part::ToolResult(result) => {
-                    let called = calls.get(&result.call_id);
+                    let called = calls.of(result);
                     let object = if is_in_text { objects::of(result) } else { None };
                     let success = match &object {
                         Some(object) => said_in(object, called),

@@ -5,12 +5,13 @@
 //! that a file or a hostile tool prints changes nothing.
 
 use crate::body::Body;
+use crate::exchange::Calls;
 use crate::message::{Message, Part, Role, Text, ToolCall, ToolResult};
 use crate::recall::Archive;
 use crate::tokens::Tokens;
 use crate::turn;
 use crate::view::View;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub mod dedup;
@@ -303,13 +304,13 @@ struct Finder<'a> {
     /// The calls of the newest message that has any.
     expected: Vec<(usize, &'a ToolCall)>,
     next: usize,
-    by_id: Option<HashMap<&'a str, &'a ToolCall>>,
+    by_id: Option<Calls<&'a str, &'a ToolCall>>,
 }
 
 impl<'a> Finder<'a> {
     fn called(&mut self, message: usize, call: &'a ToolCall) {
         if let Some(by_id) = &mut self.by_id {
-            by_id.insert(&call.id, call);
+            by_id.called(&call.id, call);
             return;
         }
         if self.expected.last().is_some_and(|(at, _)| *at != message) {
@@ -327,10 +328,12 @@ impl<'a> Finder<'a> {
                 self.next += 1;
                 return Some(call);
             }
+            let mut calls = Calls::default();
             let before = self.messages[..message].iter().flat_map(|message| message.calls());
-            self.by_id = Some(before.map(|call| (&*call.id, call)).collect());
+            before.for_each(|call| calls.called(&*call.id, call));
+            self.by_id = Some(calls);
         }
-        self.by_id.as_ref()?.get(&*result.call_id).copied()
+        self.by_id.as_ref()?.of(result).copied()
     }
 }
 

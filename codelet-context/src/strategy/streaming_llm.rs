@@ -8,12 +8,13 @@
 use super::{Limits, StrategyCount, bytes, part_bytes, recent_window, thinking_prune};
 use crate::body::Body;
 use crate::cut::{grouped, plain_name};
+use crate::exchange::Calls;
 use crate::message::{Message, Nature, Origin, Part, Role, Text};
 use crate::recall::{Archive, Handle};
 use crate::tokens::{self, Tokens};
 use crate::turn;
 use crate::view::View;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyCount {
         return count;
     }
     let old = std::mem::take(&mut view.messages);
-    let mut tools = HashMap::new();
+    let mut tools = Calls::default();
     let mut gap = Gap::default();
     for (message, leaves) in old.into_iter().zip(leaves) {
         note_tools(&message, &mut tools);
@@ -157,9 +158,9 @@ fn rest(message: &Message) -> Message {
     }
 }
 
-fn note_tools(message: &Message, tools: &mut HashMap<Arc<str>, Arc<str>>) {
+fn note_tools(message: &Message, tools: &mut Calls<Arc<str>, Arc<str>>) {
     for call in message.calls() {
-        tools.insert(call.id.clone(), call.tool.clone());
+        tools.called(call.id.clone(), call.tool.clone());
     }
 }
 
@@ -222,7 +223,7 @@ impl Gap {
     }
 
     /// Takes what leaves of a message.
-    fn take(&mut self, message: &Message, tools: &HashMap<Arc<str>, Arc<str>>, archive: &mut Archive) {
+    fn take(&mut self, message: &Message, tools: &Calls<Arc<str>, Arc<str>>, archive: &mut Archive) {
         let is_assistant = message.role == Role::Assistant;
         if is_assistant && !self.after_assistant {
             self.list.push_str("step\n");
@@ -236,7 +237,7 @@ impl Gap {
         }
     }
 
-    fn note(&mut self, part: &Part, tools: &HashMap<Arc<str>, Arc<str>>, archive: &mut Archive) {
+    fn note(&mut self, part: &Part, tools: &Calls<Arc<str>, Arc<str>>, archive: &mut Archive) {
         match part {
             Part::Text(text) => self.line("text", &text.body, text.cut.as_ref(), "text", archive),
             Part::Thinking(thinking) => {
@@ -259,7 +260,7 @@ impl Gap {
                 *self.tools.entry(tool).or_default() += 1;
             }
             Part::ToolResult(result) => {
-                let tool = tools.get(&result.call_id).map_or("tool", |tool| tool);
+                let tool = tools.of(result).map_or("tool", |tool| tool);
                 for block in &result.output {
                     match block {
                         Part::Text(text) => {
@@ -293,7 +294,7 @@ impl Gap {
                     archive,
                 );
             }
-            other => self.note(other, &HashMap::new(), archive),
+            other => self.note(other, &Calls::default(), archive),
         }
     }
 
