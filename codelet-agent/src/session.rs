@@ -13,7 +13,7 @@ use crate::run::{Ending, Limits};
 use crate::step;
 use crate::surroundings::Surroundings;
 use crate::tool::{Call, Live, Output, Tool};
-use codelet_context::conversation::{Conversation, Due, Refusal};
+use codelet_context::conversation::{Conversation, Due, Earlier, Refusal};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text, ToolResult};
 use codelet_context::notice::Notice;
@@ -117,7 +117,7 @@ pub struct Session {
     /// Calls of the last reply whose parameters were cut.
     pub(crate) broken: Vec<Arc<str>>,
     /// How things stood before the last prompt, while its run was interrupted.
-    paused: Option<(Box<Conversation>, Prompt)>,
+    paused: Option<(Earlier, Prompt)>,
     /// What the user was told of the instructions at the last prompt.
     notices: Vec<String>,
     /// The user knows that counts are not believed, and that costs are estimated.
@@ -226,7 +226,7 @@ impl Session {
 
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown.
     pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
-        let before = Box::new(self.conversation.clone());
+        let before = self.conversation.earlier();
         self.remind(interrupt, listener).await;
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
@@ -240,7 +240,7 @@ impl Session {
     /// interrupted.
     pub async fn resume(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
         let (before, prompt) = self.paused.take()?;
-        self.conversation.restore(*before);
+        self.conversation.restore(before);
         self.sent = None;
         Some(self.prompt(prompt, interrupt, listener).await)
     }

@@ -1,10 +1,14 @@
-//! What a step costs: two messages of about 2 KB together are appended, and it is decided whether to compact.
+//! What a step costs: two messages of about 2 KB together are appended, and it is decided whether to compact. And what a
+//! prompt costs: it is remembered how the conversation was.
 #![allow(missing_docs)]
 
 mod sessions;
 
+use codelet_context::conversation::Conversation;
+use codelet_context::message::Message;
 use codelet_context::policy::{CompactionConfig, Pressure};
 use divan::Bencher;
+use std::sync::Arc;
 
 fn main() {
     divan::main();
@@ -34,4 +38,28 @@ fn two_messages_and_decide(bencher: Bencher<'_, '_>, messages: usize) {
                 ..Pressure::default()
             })
         });
+}
+
+/// What a session does at each prompt, in case the user interrupts it and wants to go on from there.
+#[divan::bench(args = [1_000, 20_000], sample_count = 50, sample_size = 1)]
+fn remember_how_it_was(bencher: Bencher<'_, '_>, messages: usize) {
+    let conversation = said(messages);
+    bencher.bench_local(|| conversation.earlier());
+}
+
+/// What it does if the user has.
+#[divan::bench(args = [1_000, 20_000], sample_count = 10, sample_size = 1)]
+fn go_back_to_it(bencher: Bencher<'_, '_>, messages: usize) {
+    let mut conversation = said(messages);
+    let earlier = conversation.earlier();
+    conversation.append(Message::user("Go on."));
+    bencher
+        .with_inputs(|| earlier.clone())
+        .bench_local_values(|earlier| conversation.restore(earlier));
+}
+
+fn said(messages: usize) -> Conversation {
+    let messages = sessions::of_messages(messages).messages().to_vec();
+    let messages = messages.into_iter().map(Arc::unwrap_or_clone);
+    Conversation::of(messages, CompactionConfig::new(200_000), 0)
 }

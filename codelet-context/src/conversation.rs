@@ -1,6 +1,7 @@
 //! A session's conversation: everything said, what would be sent of it, and when and how that becomes smaller.
 
 mod due;
+mod earlier;
 mod edits;
 
 use crate::body::Body;
@@ -30,6 +31,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use due::{Due, EditKind};
+pub use earlier::Earlier;
 pub use edits::{Edit, Refusal};
 
 /// What one reply was reported to cost.

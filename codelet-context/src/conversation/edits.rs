@@ -9,7 +9,6 @@ use crate::economy::{Cut, Way};
 use crate::message::{Message, Origin, Part, Role};
 use crate::notice::Notice;
 use crate::pending;
-use crate::pin::Pin;
 use crate::policy::{Progress, Reason, Stuck};
 use crate::recall::{Archive, Handle};
 use crate::reminder;
@@ -479,36 +478,6 @@ impl Conversation {
             .rebuilt(None, &self.view.messages, same, self.occupancy.ratio());
         self.begin_attempts_anew();
         true
-    }
-
-    /// Goes back to how this conversation was when `earlier` was cloned from it. What was said goes; what the user and
-    /// the provider have settled since stays: pins, the focus, the model with its prices, the bill, and a limit that was
-    /// learned. What is estimated goes back too, so that the same prompt makes the same request. Everything that was ever
-    /// removed can still be read back.
-    pub fn restore(&mut self, earlier: Conversation) {
-        let later = std::mem::replace(self, earlier);
-        self.tracker.keep_bill(&later.tracker);
-        self.economy.keep_breaks(&later.economy);
-        self.config = later.config;
-        let economics = later.economy.economics();
-        if economics != self.economy.economics() || !self.economy.is_for(self.config.window()) {
-            self.set_economics(economics.clone());
-        }
-        let said = self.history.messages().len();
-        self.pins = later
-            .pins
-            .but_for(|pin| matches!(pin, Pin::Message(index) if *index >= said));
-        self.focus = later.focus;
-        self.view.archive.merge(&later.view.archive);
-        // Edits since then are on record, and count as taken back.
-        let since = later.edits.into_iter().skip(self.edits.len());
-        self.edits.extend(since.map(|edit| Edit {
-            is_undone: true,
-            ..edit
-        }));
-        for (handle, number) in later.removed_by {
-            self.removed_by.entry(handle).or_insert(number);
-        }
     }
 
     /// Every edit point so far, oldest first.
