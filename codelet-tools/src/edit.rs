@@ -6,10 +6,12 @@ use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files;
 use crate::git;
+use crate::masked::{Masked, Unmade};
 use crate::near;
 use crate::path::Place;
 use crate::pictures;
 use crate::replace::{self, Refusal, Replaced};
+use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Encoding, counted, shorten};
 use codelet_agent::model::ToolSpec;
@@ -93,7 +95,7 @@ impl Tool for Edit {
         let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
         // An edit that cannot be made is answered by the call: until it is permitted, nothing of the file is told.
         let diff = files::read(&path).ok().flatten().and_then(|whole| {
-            let new = edited(&whole.bytes, &asked).ok()?;
+            let new = edited(&whole.bytes, &asked, &self.desk.secrets).ok()?;
             let (old, new) = (text::decode(&whole.bytes).text, text::decode(&new.bytes).text);
             Some(diff::unified(&self.desk.paths.show(&path), &old, &new))
         });
@@ -142,7 +144,7 @@ fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
     if last.is_some_and(|last| last != Look::at(&whole.bytes)) {
         return Err("it was changed since it was read: Read it again, then edit".to_owned());
     }
-    let done = edited(&whole.bytes, asked)?;
+    let done = edited(&whole.bytes, asked, &desk.secrets)?;
     files::put(path, &done.bytes, Some(&whole.standing))?;
     if last.is_some() {
         desk.seen.note(path, Look::at(&done.bytes));
@@ -151,27 +153,47 @@ fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
 }
 
 /// The file's bytes after the edit.
-fn edited(bytes: &[u8], asked: &Asked) -> Result<Replaced, String> {
+fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {
     let encoding = Encoding::of(bytes);
-    let replaced = |bytes: &[u8]| {
-        replace::replace(bytes, &asked.old, &asked.new, asked.all).map_err(|refusal| match refusal {
-            Refusal::NotFound => near::explain(&text::decode(bytes).text, &asked.old),
-            Refusal::Several(lines) => several(&lines),
-        })
-    };
     if !encoding.is_utf16() {
-        return replaced(bytes);
+        return replaced(bytes, asked, secrets);
     }
     let decoded = text::decode(bytes);
     if decoded.is_lossy {
         return Err("it is invalid UTF-16, which an edit would not keep".to_owned());
     }
-    let done = replaced(decoded.text.as_bytes())?;
+    let done = replaced(decoded.text.as_bytes(), asked, secrets)?;
     let bytes = text::encode_utf16(&String::from_utf8_lossy(&done.bytes), encoding);
     Ok(Replaced {
-        shown: Some(done.bytes),
+        shown: done.shown.or(Some(done.bytes)),
         bytes,
-        places: done.places,
+        ..done
+    })
+}
+
+fn replaced(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {
+    let Asked { old, new, all } = asked;
+    let refused = |refusal: Refusal, shown: &[u8], old: &str| match refusal {
+        Refusal::NotFound => near::explain(&text::decode(shown).text, old),
+        Refusal::Several(lines) => several(&lines),
+    };
+    let Some(masked) = Masked::of(bytes, secrets) else {
+        return replace::replace(bytes, old, new, *all).map_err(|refusal| refused(refusal, bytes, old));
+    };
+    // A value that somebody knows all the same is looked for as it is shown.
+    let old = secrets.hide(old);
+    masked.replace(&old, new, *all).map_err(|unmade| match unmade {
+        Unmade::Refused(refusal) => {
+            let mut why = refused(refusal, &masked.shown(), &old);
+            if why.contains(MASK) {
+                why = format!("{}\n{MASK} stands for a hidden value, which an edit keeps", why.trim_end());
+            }
+            why
+        }
+        Unmade::Unknown(line) => format!(
+            "line {line} of new_string has {MASK}, which stands for a hidden value, and old_string does not say which one: \
+             edit other lines, and leave that one out"
+        ),
     })
 }
 

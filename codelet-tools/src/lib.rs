@@ -33,6 +33,7 @@ mod git;
 mod glob;
 mod grep;
 mod ls;
+mod masked;
 mod near;
 mod path;
 pub mod pictures;

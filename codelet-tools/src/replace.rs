@@ -13,6 +13,8 @@ pub(crate) struct Replaced {
     pub shown: Option<Vec<u8>>,
     /// What is new, as ranges of what is shown.
     pub places: Vec<Range<usize>>,
+    /// What it took the place of, as ranges of the text before.
+    pub changed: Vec<Range<usize>>,
 }
 
 /// Why nothing was replaced.
@@ -89,6 +91,7 @@ impl Lines<'_> {
             bytes: Vec::with_capacity(bytes.len() + new.len()),
             shown: None,
             places: Vec::with_capacity(found.len()),
+            changed: Vec::with_capacity(found.len()),
         };
         let mut from = 0;
         for at in found {
@@ -99,6 +102,7 @@ impl Lines<'_> {
             self.put(&mut done.bytes, middle, whole.start + head..whole.end - tail, &whole);
             done.places.push(start..done.bytes.len());
             from = changed.end;
+            done.changed.push(changed);
         }
         done.bytes.extend_from_slice(&bytes[from..]);
         Ok(done)

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 /// Shorter values are not looked for: they would turn up in every text.
 const SHORTEST: usize = 8;
 /// What stands in place of a secret.
-const MASK: &str = "[secret]";
+pub(crate) const MASK: &str = "[secret]";
 /// What the names of secrets have in them, whatever stands between the words.
 const ANYWHERE: &[&str] = &[
     "PASSWORD",
@@ -195,6 +195,11 @@ impl Secrets {
         // A secret that contains another goes as a whole.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Secrets(values)
+    }
+
+    /// Each of them, the longest first.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
     }
 
     /// A text without them.

@@ -6,7 +6,9 @@ use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files::{self, Standing};
 use crate::git;
+use crate::masked::Masked;
 use crate::path::Place;
+use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, count_lines, counted};
 use codelet_agent::model::ToolSpec;
@@ -57,11 +59,10 @@ impl Tool for Write {
         let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
         let old = files::read(&path).ok().flatten();
         let old = old.as_ref().map(|old| text::decode(&old.bytes).text);
-        let diff = diff::unified(
-            &self.desk.paths.show(&path),
-            old.as_deref().unwrap_or_default(),
-            content,
-        );
+        let old = old.as_deref().unwrap_or_default();
+        // What cannot be written is answered by the call.
+        let new = restored(old, content, &self.desk.secrets).unwrap_or_else(|_| content.to_owned());
+        let diff = diff::unified(&self.desk.paths.show(&path), old, &new);
         Ok(vec![Need::Change {
             is_gits: git::is_gits(&path),
             path,
@@ -86,23 +87,21 @@ impl Tool for Write {
                 Err(error) => return Output::failure(error),
             };
             let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |_| {
-                match write(&desk, &place, content.as_bytes()) {
-                    Ok(done) => Output::success(done),
-                    Err(why) => desk.fail(&name, &place.path, &why),
-                }
+            apart(call.interrupt, move |_| match write(&desk, &place, &content) {
+                Ok(done) => Output::success(done),
+                Err(why) => desk.fail(&name, &place.path, &why),
             })
             .await
         })
     }
 }
 
-fn write(desk: &Desk, Place { path, .. }: &Place, content: &[u8]) -> Result<String, String> {
+fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<String, String> {
     let shown = desk.paths.show(path);
-    let lines = counted(count_lines(content), "line");
+    let lines = counted(count_lines(content.as_bytes()), "line");
     if path.symlink_metadata().is_err() {
-        files::put(path, content, None)?;
-        desk.seen.note(path, Look::at(content));
+        files::put(path, content.as_bytes(), None)?;
+        desk.seen.note(path, Look::at(content.as_bytes()));
         return Ok(format!("Created {shown} ({lines})"));
     }
     let (standing, look, old) = match files::read(path)? {
@@ -116,11 +115,9 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &[u8]) -> Result<Stri
             (standing, look, None)
         }
     };
-    if old.as_deref() == Some(content) {
+    if old.as_deref() == Some(content.as_bytes()) {
         desk.seen.note(path, look);
-        return Ok(format!(
-            "{shown} already is exactly this ({lines}); nothing was written"
-        ));
+        return Ok(already(&shown, &lines));
     }
     match desk.seen.last(path) {
         // Nothing is lost with an empty file.
@@ -131,16 +128,44 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &[u8]) -> Result<Stri
         }
         Some(_) => {}
     }
-    files::put(path, content, Some(&standing))?;
-    desk.seen.note(path, Look::at(content));
+    let mut new = content.to_owned();
+    if let Some(old) = &old {
+        new = restored(&text::decode(old).text, content, &desk.secrets)?;
+        if *old == new.as_bytes() {
+            return Ok(already(&shown, &lines));
+        }
+    }
+    let new = new.as_bytes();
+    files::put(path, new, Some(&standing))?;
+    desk.seen.note(path, Look::at(new));
     let before = match &old {
         Some(old) => format!("before: {}", counted(count_lines(old), "line")),
         None => "before: a large file".to_owned(),
     };
     let had_crlf = old.is_some_and(|old| old.windows(2).any(|pair| pair == b"\r\n"));
-    let ends = match had_crlf && !content.windows(2).any(|pair| pair == b"\r\n") {
+    let ends = match had_crlf && !new.windows(2).any(|pair| pair == b"\r\n") {
         true => "; its lines ended in CRLF and now end in LF",
         false => "",
     };
     Ok(format!("Overwrote {shown} ({lines}; {before}{ends})"))
+}
+
+fn already(shown: &str, lines: &str) -> String {
+    format!("{shown} already is exactly this ({lines}); nothing was written")
+}
+
+/// The text with the hidden values of the old one in place of the masks that stand for them.
+fn restored(old: &str, content: &str, secrets: &Secrets) -> Result<String, String> {
+    if !content.contains(MASK) {
+        return Ok(content.to_owned());
+    }
+    let Some(masked) = Masked::of(old.as_bytes(), secrets) else {
+        return Ok(content.to_owned());
+    };
+    masked.restore(content).map_err(|line| {
+        format!(
+            "line {line} of content has {MASK}, which stands for a hidden value, and does not say which one: leave such \
+             lines as Read shows them, or change other lines with Edit"
+        )
+    })
 }

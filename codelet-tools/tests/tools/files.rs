@@ -420,3 +420,53 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
     }
     assert_eq!(trial.bytes("kept.txt"), b"old\n");
 }
+
+#[test]
+fn a_hidden_value_survives_what_is_written_as_it_was_read() {
+    let trial = Trial::with(Permission::Edit, |options| {
+        options.secrets = vec!["sk-0123456789".to_owned()]
+    });
+    trial.write(".env", "KEY=sk-0123456789\nPORT=1\n");
+    trial.done("Read", json!({"file_path": ".env"}));
+    let same = json!({"file_path": ".env", "content": "KEY=[secret]\nPORT=1\n"});
+    assert!(trial.done("Write", same).contains("already is exactly this"));
+    let write = json!({"file_path": ".env", "content": "KEY=[secret]\nPORT=1\nDB=x\n"});
+    assert_eq!(trial.done("Write", write), "Overwrote .env (3 lines; before: 2 lines)");
+    assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=1\nDB=x\n");
+    let edit = json!({"file_path": ".env", "old_string": "KEY=[secret]\nPORT=1", "new_string": "KEY=[secret]\nPORT=2"});
+    let told = trial.done("Edit", edit.clone());
+    assert!(told.contains("1\tKEY=[secret]\n2\tPORT=2\n"), "{told}");
+    assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
+    // The reason names what differs, and what the mask is.
+    let told = trial.failed("Edit", edit);
+    assert!(
+        told.contains("\"PORT=2\"") && told.contains("[secret] stands for a hidden value"),
+        "{told}"
+    );
+    let moved = json!({"file_path": ".env", "content": "DB=y\nOTHER_KEY=[secret]\n"});
+    let told = trial.failed("Write", moved);
+    assert!(told.contains("line 2 of content has [secret]"), "{told}");
+    assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
+    // In the other encoding, too; and a file without hidden values takes the mask for what it is.
+    let utf16: Vec<u8> = "\u{feff}KEY=sk-0123456789\r\nx\r\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    trial.write("wide", &utf16);
+    let edit = json!({"file_path": "wide", "old_string": "[secret]\nx", "new_string": "[secret]\ny"});
+    assert!(trial.done("Edit", edit).contains("2\ty"));
+    let expected: Vec<u8> = utf16
+        .iter()
+        .map(|&byte| if byte == b'x' { b'y' } else { byte })
+        .collect();
+    assert_eq!(trial.bytes("wide"), expected);
+    trial.done(
+        "Write",
+        json!({"file_path": "a.rs", "content": "let mask = \"[secret]\";\n"}),
+    );
+    trial.done(
+        "Edit",
+        json!({"file_path": "a.rs", "old_string": "[secret]", "new_string": "[secret] [secret]"}),
+    );
+    assert_eq!(trial.bytes("a.rs"), b"let mask = \"[secret] [secret]\";\n");
+}
