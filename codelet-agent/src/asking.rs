@@ -38,8 +38,8 @@ impl Grant {
         match (self, need) {
             (Grant::Line(line), Need::Run { command }) => line == command,
             (Grant::Look(folder) | Grant::Change(folder), Need::Read { path, .. }) => path.starts_with(folder),
-            // Who may change a folder's files may not therefore change what git does there.
-            (Grant::Change(folder), Need::Change { path, is_gits, .. }) => path.starts_with(folder) && !is_gits,
+            // Who may change a folder's files may not therefore change what git, or a shell, does there.
+            (Grant::Change(folder), Need::Change { path, owner, .. }) => path.starts_with(folder) && owner.is_none(),
             (Grant::Tool(granted), Need::Call { tool, .. }) => granted == tool,
             _ => false,
         }
@@ -192,7 +192,7 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
                 // It would be a grant for every file of the machine.
                 None => Vec::new(),
             },
-            Need::Change { is_gits: true, .. } => Vec::new(),
+            Need::Change { owner: Some(_), .. } => Vec::new(),
             Need::Change { path, .. } => vec![Grant::Change(folder(path))],
             Need::Call { tool, .. } => vec![Grant::Tool(tool.clone())],
         };
@@ -222,6 +222,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::tool::Owner;
 
     fn run(command: &str) -> Vec<Need> {
         vec![Need::Run {
@@ -305,15 +306,19 @@ mod tests {
     #[test]
     fn a_folder_is_granted_and_nothing_beside_it() {
         let grant = Grant::Change(PathBuf::from("/work/notes"));
-        let change = |path: &str, is_gits| Need::Change {
+        let change = |path: &str, owner| Need::Change {
             path: PathBuf::from(path),
             is_inside: false,
-            is_gits,
+            owner,
             diff: String::new(),
         };
-        assert!(grant.covers(&change("/work/notes/a.md", false)));
-        assert!(!grant.covers(&change("/work/notes2/a.md", false)));
-        assert!(!grant.covers(&change("/work/notes/.git/config", true)));
+        assert!(grant.covers(&change("/work/notes/a.md", None)));
+        assert!(!grant.covers(&change("/work/notes2/a.md", None)));
+        for owner in [Owner::Git, Owner::Codelet, Owner::Home] {
+            let need = change("/work/notes/.git/config", Some(owner));
+            assert!(!grant.covers(&need));
+            assert_eq!(grants(&[need]), []);
+        }
         assert_eq!(folder(Path::new("/passwd")), Path::new("/passwd"));
     }
 }

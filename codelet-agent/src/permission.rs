@@ -2,7 +2,7 @@
 
 mod line;
 
-use crate::tool::Need;
+use crate::tool::{Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use line::{Word, split};
 use std::fmt;
@@ -104,12 +104,21 @@ impl Rules {
             (
                 Permission::Edit,
                 Need::Change {
-                    path, is_gits: true, ..
+                    path,
+                    owner: Some(owner),
+                    ..
                 },
-            ) => Some(format!(
-                "{} is git's own, which starts what stands there; changing it needs the permission `all`",
-                path.display()
-            )),
+            ) => {
+                let whose = match owner {
+                    Owner::Git => "is git's own, which starts what stands there",
+                    Owner::Codelet => "is Codelet's own, which says what a session may do",
+                    Owner::Home => "is the user's own, which shells and other programs obey",
+                };
+                Some(format!(
+                    "{} {whose}; changing it needs the permission `all`",
+                    path.display()
+                ))
+            }
             (Permission::Edit, Need::Change { .. }) => None,
             (Permission::Read, Need::Run { .. }) => {
                 Some("this session only looks (permission `read`): no command may be run".to_owned())
@@ -458,19 +467,19 @@ mod tests {
             Need::Change {
                 path: path.clone(),
                 is_inside: true,
-                is_gits: false,
+                owner: None,
                 diff: String::new(),
             },
             Need::Change {
                 path: path.clone(),
                 is_inside: false,
-                is_gits: false,
+                owner: None,
                 diff: String::new(),
             },
             Need::Change {
                 path,
                 is_inside: true,
-                is_gits: true,
+                owner: Some(Owner::Git),
                 diff: String::new(),
             },
             Need::Run {

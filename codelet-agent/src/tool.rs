@@ -53,8 +53,8 @@ pub enum Need {
         path: PathBuf,
         /// Whether that is inside the workspace.
         is_inside: bool,
-        /// Whether it is git's own: settings, hooks, whatever else git obeys or keeps.
-        is_gits: bool,
+        /// Whose it is, where it is not the workspace's wherever it lies.
+        owner: Option<Owner>,
         /// What changes, for a person to judge: a unified diff, or empty.
         diff: String,
     },
@@ -72,6 +72,17 @@ pub enum Need {
         /// What it is called with, as JSON.
         parameters: String,
     },
+}
+
+/// Whose a file is that may lie in the workspace and is not the workspace's: somebody obeys what stands there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// Git's: settings, hooks, whatever else it obeys or keeps.
+    Git,
+    /// Codelet's: settings, which say what a session may do.
+    Codelet,
+    /// The user's, in a home that is all of the workspace: what shells, keys and programs are told there.
+    Home,
 }
 
 /// One call.

@@ -465,7 +465,7 @@ fn what_a_call_asks_to_do() {
                 command: command.to_owned(),
             },
             Need::Change {
-                is_gits: false,
+                owner: None,
                 path: PathBuf::from("/etc/a.rs"),
                 is_inside: false,
                 diff: diff.to_owned(),

@@ -164,8 +164,8 @@ impl Bash {
         let options = &self.desk.options;
         let workspace = match self.desk.permission() {
             Permission::All => return None,
-            Permission::Edit => Some(self.desk.paths.root().to_owned()),
-            Permission::Read => None,
+            Permission::Edit => self.desk.owned.writable(),
+            Permission::Read => Vec::new(),
         };
         let more = options.writable.iter().chain([&options.temporary]).cloned();
         Some(Sandbox::new(workspace.into_iter().chain(more)))
@@ -396,8 +396,12 @@ fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Optio
         ));
     }
     if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
+        let within = match desk.owned.parts_workspace() {
+            true => "what is there already and is neither a dot file nor a setting in ",
+            false => "",
+        };
         notes.push(format!(
-            "commands run in a sandbox: they write only in {} and {}, use no terminal, and reach no network",
+            "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach no network",
             desk.paths.root().display(),
             desk.options.temporary.display()
         ));

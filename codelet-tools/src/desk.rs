@@ -1,6 +1,7 @@
 //! What the tools of one session share.
 
 use crate::Options;
+use crate::owned::Owned;
 use crate::path::{Paths, Place};
 use crate::secrets::Secrets;
 use crate::seen::Seen;
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Paths, looks at files, secrets and settings.
 pub(crate) struct Desk {
     pub paths: Paths,
+    pub owned: Owned,
     pub seen: Seen,
     pub secrets: Secrets,
     pub options: Options,
@@ -36,6 +38,7 @@ impl Desk {
             secrets: Secrets::new(&options.secrets),
             permission: Mutex::new(options.permission),
             sees_images: AtomicBool::new(options.sees_images),
+            owned: Owned::new(paths.root(), options.home.as_deref(), &options.settings),
             paths,
             options,
         }

@@ -5,7 +5,6 @@ use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files;
-use crate::git;
 use crate::masked::{Masked, Unmade};
 use crate::near;
 use crate::path::Place;
@@ -101,7 +100,7 @@ impl Tool for Edit {
         });
         let diff = diff.unwrap_or_default();
         Ok(vec![Need::Change {
-            is_gits: git::is_gits(&path),
+            owner: self.desk.owned.owner(&path),
             path,
             is_inside,
             diff,

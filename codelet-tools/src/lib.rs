@@ -35,6 +35,7 @@ mod grep;
 mod ls;
 mod masked;
 mod near;
+mod owned;
 mod path;
 pub mod pictures;
 mod process;
@@ -71,6 +72,8 @@ pub struct Options {
     pub directory: PathBuf,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
+    /// Files and folders that say what a session may do: not the workspace's, wherever they lie.
+    pub settings: Vec<PathBuf>,
     /// How far the tools may go: commands run in a sandbox unless it is [`Permission::All`].
     pub permission: Permission,
     /// Values that are shown nowhere and given to no command: keys.
@@ -99,6 +102,7 @@ impl Options {
             directory: workspace.clone(),
             workspace,
             home: None,
+            settings: Vec::new(),
             permission: Permission::default(),
             secrets: Vec::new(),
             env: Vec::new(),

@@ -27,6 +27,8 @@ const LINE: usize = 200;
 pub struct World {
     /// Where the session works.
     pub directory: PathBuf,
+    /// The folder that the project begins at, and its instructions are looked for in.
+    pub root: PathBuf,
     /// The user's home.
     pub home: Option<PathBuf>,
     /// Folders with the user's own instructions.
@@ -94,7 +96,7 @@ impl Surroundings for World {
     fn places(&self) -> Places {
         let directory = self.directory.canonicalize().unwrap_or_else(|_| self.directory.clone());
         Places {
-            root: root(&directory).unwrap_or_else(|| directory.clone()),
+            root: self.root.canonicalize().unwrap_or_else(|_| self.root.clone()),
             directory,
             own: self.own.clone(),
             home: self.home.clone(),
@@ -241,6 +243,7 @@ mod tests {
     fn world(directory: &Path) -> World {
         World {
             directory: directory.to_owned(),
+            root: root(directory).unwrap_or_else(|| directory.to_owned()),
             home: None,
             own: Vec::new(),
             shell: "bash".to_owned(),

@@ -5,7 +5,6 @@ use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files::{self, Standing};
-use crate::git;
 use crate::masked::Masked;
 use crate::path::Place;
 use crate::secrets::{MASK, Secrets};
@@ -64,7 +63,7 @@ impl Tool for Write {
         let new = restored(old, content, &self.desk.secrets).unwrap_or_else(|_| content.to_owned());
         let diff = diff::unified(&self.desk.paths.show(&path), old, &new);
         Ok(vec![Need::Change {
-            is_gits: git::is_gits(&path),
+            owner: self.desk.owned.owner(&path),
             path,
             is_inside,
             diff,

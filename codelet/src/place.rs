@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Place {
     /// The working directory, with links resolved.
     pub directory: PathBuf,
-    /// The root of its repository; the directory itself outside of one.
+    /// The workspace: the root of its repository; the directory itself outside of one, or where that would hold the home.
     pub root: PathBuf,
     /// The user's home.
     pub home: Option<PathBuf>,
@@ -38,12 +38,20 @@ impl Place {
             .map(PathBuf::from)
             .filter(|folder| folder.is_absolute())
             .or_else(|| home.as_ref().map(|home| home.join(".config")));
+        let repository = codelet_tools::surroundings::root(&directory);
+        // Whoever keeps the home itself in git works on a part of it all the same.
+        let repository = repository.filter(|root| !holds(root, home.as_deref()));
         Ok(Place {
-            root: codelet_tools::surroundings::root(&directory).unwrap_or_else(|| directory.clone()),
+            root: repository.unwrap_or_else(|| directory.clone()),
             directory,
             home,
             config,
         })
+    }
+
+    /// Whether the workspace is the user's home, or holds it.
+    pub fn holds_home(&self) -> bool {
+        holds(&self.root, self.home.as_deref())
     }
 
     /// Where settings files are looked for.
@@ -52,7 +60,38 @@ impl Place {
     }
 }
 
+/// Whether the home is this folder or in it.
+fn holds(folder: &Path, home: Option<&Path>) -> bool {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    home.is_some_and(|home| whole(home).starts_with(whole(folder)))
+}
+
 /// An environment variable that says something.
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_folder_holds_the_home_whichever_way_leads_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        std::fs::create_dir_all(base.join("ada/notes")).unwrap();
+        std::os::unix::fs::symlink("ada", base.join("link")).unwrap();
+        for (name, is_held) in [
+            ("", true),
+            ("ada", true),
+            ("link", true),
+            ("ada/notes", false),
+            ("ad", false),
+        ] {
+            assert_eq!(holds(&base.join(name), Some(&base.join("link"))), is_held, "{name}");
+        }
+        assert!(!holds(base, None));
+    }
 }

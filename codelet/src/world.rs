@@ -151,6 +151,7 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
     let mut options = codelet_tools::Options::new(&place.root);
     options.directory.clone_from(&place.directory);
     options.home.clone_from(&place.home);
+    options.settings = settings_files(settings, place);
     options.permission = settings.permission.value;
     options.secrets = secrets(settings);
     options.env = std::env::vars_os().collect();
@@ -162,6 +163,12 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
     options.temporary = temporary;
     options.sees_images = model.profile().sees_images;
     options
+}
+
+/// The user's settings, which no call changes unasked, and no command in the sandbox.
+fn settings_files(settings: &Settings, place: &Place) -> Vec<PathBuf> {
+    let folder = place.config.as_ref().map(|folder| folder.join("codelet"));
+    folder.into_iter().chain(settings.user_file.clone()).collect()
 }
 
 /// The variable that names the folder for temporary files.
@@ -236,6 +243,13 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let runs_commands =
         settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);
     let mut notices: Vec<String> = temporary(place).1.into_iter().collect();
+    if place.holds_home() && settings.permission.value == Permission::Edit {
+        notices.push(
+            "the workspace is your whole home: what begins with a dot there is changed by nobody unasked, and commands \
+             create nothing beside your folders; codelet is better started in the folder of a project"
+                .to_owned(),
+        );
+    }
     if runs_commands {
         match Sandbox::probe() {
             Sandboxing::Full => {}
@@ -245,6 +259,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     }
     let world = World {
         directory: place.directory.clone(),
+        root: place.root.clone(),
         home: place.home.clone(),
         own: own_folders(place),
         shell: "bash".to_owned(),

@@ -5,7 +5,7 @@ use super::diff::Diff;
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns};
 use codelet_agent::permission::Asked;
-use codelet_agent::tool::Need;
+use codelet_agent::tool::{Need, Owner};
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
@@ -65,13 +65,13 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
             Need::Change {
                 path,
                 is_inside,
-                is_gits,
+                owner,
                 diff,
             } => {
                 titled(&format!("{title} change {}", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
-                if *is_gits {
-                    warning("This is git's own, which may start what stands there.", look, &mut out);
+                if let Some(owner) = owner {
+                    warning(whose(*owner), look, &mut out);
                 }
                 change(diff, look, &mut out);
             }
@@ -90,6 +90,14 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
         titled(&format!("{title} be called: {}", asked.description), look, &mut out);
     }
     out
+}
+
+fn whose(owner: Owner) -> &'static str {
+    match owner {
+        Owner::Git => "This is git's own, which may start what stands there.",
+        Owner::Codelet => "This is Codelet's own, which says what a session may do.",
+        Owner::Home => "This is your own, in your home: shells and other programs obey what stands there.",
+    }
 }
 
 /// The changes of a call whose end was not shown with the question, whole, as text; none where all of it was.

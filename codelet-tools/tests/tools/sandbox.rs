@@ -63,6 +63,54 @@ fn a_command_writes_in_the_workspace_and_nowhere_else() {
 }
 
 #[test]
+fn in_a_home_neither_calls_nor_commands_change_what_programs_obey() {
+    let trial = Trial::with(Permission::Edit, |options| {
+        let home = &options.workspace;
+        for folder in ["notes", ".ssh", ".config/codelet"] {
+            std::fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        std::fs::write(home.join(".bashrc"), "old\n").unwrap();
+        std::fs::write(home.join(".config/codelet/settings.toml"), "old\n").unwrap();
+        options.settings = vec![home.join(".config/codelet")];
+        options.home = Some(home.clone());
+    });
+    for name in [
+        ".bashrc",
+        "~/.ssh/authorized_keys",
+        "notes/../.profile",
+        ".config/codelet/settings.toml",
+    ] {
+        let told = trial.failed("Write", json!({"file_path": name, "content": "evil\n"}));
+        assert!(
+            told.contains("own") && told.contains("needs the permission `all`"),
+            "{told}"
+        );
+    }
+    let edit = json!({"file_path": ".bashrc", "old_string": "old", "new_string": "evil"});
+    assert!(trial.failed("Edit", edit).contains("refused"));
+    trial.done("Write", json!({"file_path": "notes/.env", "content": "mine\n"}));
+    trial.done("Write", json!({"file_path": "list.md", "content": "mine\n"}));
+    if !is_there() {
+        return;
+    }
+    let home = trial.workspace.display();
+    trial.done("Bash", json!({"command": "echo x >> notes/.env && echo x >> list.md"}));
+    for name in [
+        ".bashrc",
+        ".ssh/authorized_keys",
+        ".profile",
+        ".config/codelet/settings.toml",
+        ".config/new",
+    ] {
+        let told = trial.failed("Bash", json!({"command": format!("echo evil >> {home}/{name}")}));
+        assert!(told.contains("ermission denied"), "{told}");
+        assert!(told.contains("neither a dot file nor a setting in"), "{told}");
+    }
+    assert_eq!(trial.bytes(".bashrc"), b"old\n");
+    assert_eq!(trial.bytes(".config/codelet/settings.toml"), b"old\n");
+}
+
+#[test]
 fn a_command_reaches_no_network() {
     if !is_there() {
         return;

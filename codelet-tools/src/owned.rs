@@ -1,0 +1,166 @@
+//! What lies in the workspace and is not the workspace's: git's own files, Codelet's settings, and where the workspace is
+//! the user's home, or holds it, the files there that shells and other programs obey.
+
+use crate::git;
+use codelet_agent::tool::Owner;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Says of each place whose it is.
+pub(crate) struct Owned {
+    root: PathBuf,
+    /// Codelet's settings, by every name that leads there.
+    settings: Vec<PathBuf>,
+    /// The home, if the workspace holds it.
+    home: Option<PathBuf>,
+}
+
+impl Owned {
+    /// In this workspace, which is named without links.
+    pub(crate) fn new(root: &Path, home: Option<&Path>, settings: &[PathBuf]) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut all = settings.to_vec();
+        all.extend(settings.iter().map(|path| real(path)));
+        Owned {
+            root: root.to_owned(),
+            settings: all,
+            home: home.map(real).filter(|home| home.starts_with(root)),
+        }
+    }
+
+    /// Whose a resolved place is; `None` where it is the workspace's, or the user's like any other.
+    pub(crate) fn owner(&self, path: &Path) -> Option<Owner> {
+        let is_of_home = || {
+            let below = path.strip_prefix(self.home.as_ref()?).ok()?;
+            below.iter().next().filter(|name| name.as_bytes().starts_with(b"."))
+        };
+        if git::is_gits(path) {
+            Some(Owner::Git)
+        } else if self.settings.iter().any(|settings| path.starts_with(settings)) {
+            Some(Owner::Codelet)
+        } else {
+            is_of_home().map(|_| Owner::Home)
+        }
+    }
+
+    /// Whether something of the workspace is kept from commands.
+    pub(crate) fn parts_workspace(&self) -> bool {
+        self.is_parted(&self.root)
+    }
+
+    /// What commands may write to of the workspace: all of it, or where something in it is kept from them, what lies beside
+    /// that. The kernel's rules only permit, so a folder in which something is kept is not permitted itself.
+    pub(crate) fn writable(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        self.collect(&self.root, &mut found);
+        found
+    }
+
+    fn is_parted(&self, folder: &Path) -> bool {
+        let mut kept = self.settings.iter().chain(&self.home);
+        kept.any(|kept| kept.starts_with(folder)) || self.settings.iter().any(|kept| folder.starts_with(kept))
+    }
+
+    fn collect(&self, path: &Path, found: &mut Vec<PathBuf>) {
+        if self.settings.iter().any(|kept| path.starts_with(kept)) {
+            return;
+        }
+        if !self.is_parted(path) {
+            found.push(path.to_owned());
+            return;
+        }
+        let is_home = self.home.as_deref() == Some(path);
+        for entry in path.read_dir().into_iter().flatten().flatten() {
+            // A link would permit what it leads to. What git obeys is watched, as in every repository.
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            let name = entry.file_name();
+            let is_kept = is_home && name.as_bytes().starts_with(b".") && name != ".git";
+            if !is_link && !is_kept {
+                self.collect(&entry.path(), found);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn home() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap().join("ada");
+        for inner in [".ssh", ".config/codelet", ".config/nvim", "notes/.hidden", ".git"] {
+            std::fs::create_dir_all(home.join(inner)).unwrap();
+        }
+        std::fs::write(home.join("todo.txt"), "").unwrap();
+        symlink(".ssh", home.join("keys")).unwrap();
+        (folder, home)
+    }
+
+    fn names(paths: Vec<PathBuf>, base: &Path) -> Vec<String> {
+        let name = |path: PathBuf| path.strip_prefix(base).unwrap().display().to_string();
+        let mut names: Vec<String> = paths.into_iter().map(name).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn of_a_home_its_dot_files_are_not_the_workspaces() {
+        let (_folder, home) = home();
+        let settings = [home.join(".config/codelet")];
+        let owned = Owned::new(&home, Some(&home), &settings);
+        for (name, owner) in [
+            (".bashrc", Some(Owner::Home)),
+            (".ssh/authorized_keys", Some(Owner::Home)),
+            (".config/nvim/init.lua", Some(Owner::Home)),
+            (".config/codelet/settings.toml", Some(Owner::Codelet)),
+            (".git/config", Some(Owner::Git)),
+            ("todo.txt", None),
+            ("notes/.hidden/a", None),
+            ("new/.env", None),
+        ] {
+            assert_eq!(owned.owner(&home.join(name)), owner, "{name}");
+        }
+        assert_eq!(names(owned.writable(), &home), [".git", "notes", "todo.txt"]);
+        // The same from above.
+        let above = home.parent().unwrap();
+        let owned = Owned::new(above, Some(&home), &settings);
+        assert_eq!(owned.owner(&home.join(".bashrc")), Some(Owner::Home));
+        assert_eq!(owned.owner(&above.join(".bashrc")), None);
+        assert_eq!(names(owned.writable(), &home), [".git", "notes", "todo.txt"]);
+    }
+
+    #[test]
+    fn below_the_home_only_codelets_settings_are_kept() {
+        let (_folder, home) = home();
+        let settings = [home.join(".config/codelet")];
+        let notes = home.join("notes");
+        let owned = Owned::new(&notes, Some(&home), &settings);
+        assert_eq!(owned.owner(&notes.join(".hidden/a")), None);
+        assert!(!owned.parts_workspace());
+        assert_eq!(owned.writable(), [notes]);
+        let config = home.join(".config");
+        let owned = Owned::new(&config, Some(&home), &settings);
+        assert_eq!(owned.owner(&config.join("nvim/init.lua")), None);
+        assert_eq!(owned.owner(&config.join("codelet/new.toml")), Some(Owner::Codelet));
+        assert_eq!(names(owned.writable(), &config), ["nvim"]);
+        let owned = Owned::new(&settings[0], Some(&home), &settings);
+        assert!(owned.parts_workspace());
+        assert_eq!(owned.writable(), [] as [PathBuf; 0]);
+    }
+
+    #[test]
+    fn settings_that_are_kept_elsewhere_are_kept_there_too() {
+        let (_folder, home) = home();
+        let dotfiles = home.join("notes");
+        std::fs::write(dotfiles.join("codelet.toml"), "").unwrap();
+        let link = home.join(".config/codelet/settings.toml");
+        symlink("../../notes/codelet.toml", &link).unwrap();
+        let owned = Owned::new(&dotfiles, Some(&home), &[link]);
+        assert_eq!(owned.owner(&dotfiles.join("codelet.toml")), Some(Owner::Codelet));
+        assert_eq!(names(owned.writable(), &dotfiles), [".hidden"]);
+    }
+}
