@@ -13,6 +13,7 @@ use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use futures_util::{FutureExt as _, future};
 use std::any::Any;
+use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,11 +84,14 @@ pub(crate) async fn call_tools(
     }
     let bound = bound(session.conversation.config().window() as usize, &outputs);
     let mut results = Vec::with_capacity(calls.len());
+    let mut failed = HashSet::new();
     for (call, output) in calls.iter().zip(outputs) {
         let was_run = output.is_some();
         let output = output.unwrap_or_else(|| Output::failure(interrupt::MARK));
         let changes = !find(&session.parts, &call.tool).is_some_and(|tool| tool.is_read_only());
-        let note = if was_run {
+        // The same call twice in one reply is one try: the model has not seen yet that it fails.
+        let mut is_first = || failed.insert((call.tool.clone(), call.parameters.canonical_hash()));
+        let note = if was_run && (output.success || is_first()) {
             run.on_result(call, output.success, changes)
         } else {
             None

@@ -547,6 +547,22 @@ async fn what_a_users_command_printed_is_no_reminder() {
 }
 
 #[tokio::test]
+async fn the_same_failing_call_in_one_reply_is_one_try() {
+    let many = ["fail again"; 7];
+    let mut stage = Stage::scripted([calls("Do", &many), calls("Do", &many), says("I see.")]);
+    let ending = stage.prompt("Edit it.").await;
+    assert_eq!(ending, Ending::Answered("I see.".to_owned()));
+    // It is stopped only after it was told, however many there are in each reply.
+    let mut stage = Stage::of(
+        Scripted::by(profile(200_000), |_| calls("Do", &["fail", "fail again", "fail"])),
+        Settings::default(),
+    );
+    let ending = stage.prompt("Edit it.").await;
+    assert!(matches!(ending, Ending::Loop { count: 6, .. }), "{ending:?}");
+    assert_eq!(stage.count(), 6);
+}
+
+#[tokio::test]
 async fn the_same_failing_call_is_told_of_and_then_stopped() {
     let mut stage = Stage::of(
         Scripted::by(profile(200_000), |_| calls("Do", &["fail again"])),
