@@ -8,11 +8,13 @@
 //!
 //! It reads the history and never its own output, so the second compaction of a session is as good as the first.
 
+mod archived;
 mod fate;
 mod quote;
 mod result;
 mod room;
 
+pub(crate) use archived::Archived;
 pub(crate) use quote::look_ahead;
 pub(crate) use room::UNSEEN_SHARE;
 
@@ -126,24 +128,33 @@ pub fn compact(history: &History, target: Target) -> Compaction {
 
 /// Compacts a conversation; see [`compact`].
 pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
-    compact_among(history, options, None, &[])
+    compact_among(history, options, Known::default())
 }
 
-/// Compacts a history that is compacted again and again, looking at these lines only; `None` for all. Nothing of the `spared`
-/// messages is shortened, even where the budget cannot be kept so.
-pub(crate) fn compact_among(
-    history: &History,
-    options: &Options<'_>,
-    candidates: Option<&Candidates>,
-    spared: &[usize],
-) -> Compaction {
-    let before = options.shown.unwrap_or_else(|| Size::of(history.messages()));
+/// What is known of a history that is compacted again and again.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Known<'a> {
+    /// The lines to look at; `None` for all, and where no other compaction will follow.
+    pub candidates: Option<&'a Candidates>,
+    /// The messages that the [archive](Options::archive) keeps all of.
+    pub archived: Option<&'a Archived>,
+    /// Messages of which nothing is shortened, even where the budget cannot be kept so; ascending.
+    pub spared: &'a [usize],
+    /// Nobody asks what became of each message.
+    pub without_fates: bool,
+}
+
+/// Compacts a history that is compacted again and again; see [`compact`].
+pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Known<'_>) -> Compaction {
+    let before = options.shown.unwrap_or_else(|| history.course().size());
     let mended = mend(history, options.archive);
-    // They are lines of the history as it is.
-    let candidates = candidates.filter(|_| matches!(mended.history, Cow::Borrowed(_)));
-    let mut work = Work::new(&mended.history, options, candidates);
+    // What is known is known of the history as it is.
+    let is_same = matches!(mended.history, Cow::Borrowed(_));
+    let mut work = Work::new(&mended.history, options, known.candidates.filter(|_| is_same));
+    work.archived = known.archived.filter(|_| is_same).cloned().unwrap_or_default();
+    work.without_fates = known.without_fates;
     work.spared = match &mended.history {
-        Cow::Owned(valid) if !spared.is_empty() => {
+        Cow::Owned(valid) if !known.spared.is_empty() => {
             // Its messages are numbered otherwise: every prompt, then, and all that may be unsent.
             let messages = valid.messages();
             let unsent = turn::unsent_from(messages);
@@ -151,12 +162,12 @@ pub(crate) fn compact_among(
                 .filter(|&at| at >= unsent || messages[at].is_prompt())
                 .collect()
         }
-        _ => spared.to_vec(),
+        _ => known.spared.to_vec(),
     };
-    work.archive = mended.view.archive.clone();
-    let whole = Size::of(&mended.view.messages);
+    work.archive = mended.archive.clone();
+    let whole = mended.history.course().size();
     let (budget, fits) = match options.target {
-        Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
+        Target::Select => (None, select::by_anchor(work.turns, &work.anchors).start == 0),
         Target::Budget(budget) => (Some(budget), whole.tokens <= budget),
         Target::Window(window) => (
             Some(room_in(window, options.overhead)),
@@ -170,11 +181,16 @@ pub(crate) fn compact_among(
         // What is small already is left as it is.
         larger => {
             let over = budget.filter(|&budget| larger.is_some() && whole.tokens > budget);
-            untouched(mended.view, whole, turns, over)
+            let view = View {
+                messages: mended.history.messages().to_vec(),
+                archive: mended.archive,
+            };
+            untouched(view, whole, turns, over)
         }
     };
     compaction.before = before;
     if let Cow::Owned(valid) = &mended.history {
+        compaction.archived = None;
         compaction.fates = fate::fates_before(history, valid, compaction.fates);
     }
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
@@ -220,6 +236,7 @@ fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Com
         fates: vec![kept; view.messages.len()],
         warnings: warnings.into_iter().collect(),
         candidates: None,
+        archived: None,
         view,
     }
 }
@@ -244,15 +261,25 @@ fn is_full(window: Tokens, occupancy: Tokens) -> bool {
 /// A history that is valid, and what was done to make it so.
 struct Mended<'a> {
     history: Cow<'a, History>,
-    /// The whole of it as a view.
-    view: View,
+    /// What was removed before, and on the way.
+    archive: Archive,
     count: StrategyCount,
 }
 
 fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
+    let archive = archive.cloned().unwrap_or_default();
+    let untouched = |archive| Mended {
+        history: Cow::Borrowed(history),
+        archive,
+        count: StrategyCount::default(),
+    };
+    // At most a notice would be added at the end; whoever leaves the conversation as it is, leaves it out.
+    if history.course().order().is_kept_but_for_its_end() {
+        return untouched(archive);
+    }
     let mut view = View {
         messages: history.messages().to_vec(),
-        archive: archive.cloned().unwrap_or_default(),
+        archive,
     };
     let count = strategy::pair(&mut view);
     let same = view.messages.len() >= history.messages().len()
@@ -267,13 +294,7 @@ fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
         .skip(history.messages().len())
         .all(|message| is_notice(message));
     if same && notices {
-        // At most a notice was added at the end; whoever leaves the conversation as it is, leaves it out.
-        view.messages.truncate(history.messages().len());
-        return Mended {
-            history: Cow::Borrowed(history),
-            view,
-            count: StrategyCount::default(),
-        };
+        return untouched(view.archive);
     }
     // What is known of its messages holds where others only follow them, as after a call that nobody answered.
     let mut mended = if same { history.clone() } else { History::new() };
@@ -283,7 +304,7 @@ fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
         .for_each(|message| mended.append(message.clone()));
     Mended {
         history: Cow::Owned(mended),
-        view,
+        archive: view.archive,
         count,
     }
 }
@@ -296,7 +317,7 @@ fn is_notice(message: &Message) -> bool {
 }
 
 /// Whether this is the summary of an earlier compaction: prompts before it have lost what stood between them.
-fn is_earlier_summary(part: &Part) -> bool {
+pub(crate) fn is_earlier_summary(part: &Part) -> bool {
     matches!(part, Part::Text(text) if text.origin == Origin::Summary && text.body.as_str().starts_with(labels::SUMMARY))
 }
 
@@ -306,11 +327,15 @@ struct Work<'a> {
     options: &'a Options<'a>,
     /// The lines to look at.
     candidates: Option<&'a Candidates>,
-    turns: Vec<Turn>,
+    turns: &'a [Turn],
     anchors: Vec<Anchor>,
     /// What the user pinned, with the calls or results that belong to it.
     pinned: Vec<Range<usize>>,
     archive: Archive,
+    /// The messages that it keeps all of.
+    archived: Archived,
+    /// Nobody asks what became of each message.
+    without_fates: bool,
     strategies: StrategyStats,
     /// Messages of which nothing is shortened, ascending.
     spared: Vec<usize>,
@@ -318,16 +343,8 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(history: &'a History, options: &'a Options<'a>, candidates: Option<&'a Candidates>) -> Self {
-        let mut turns = turn::turns(history.messages());
-        if history
-            .messages()
-            .iter()
-            .flat_map(|message| &message.parts)
-            .any(is_earlier_summary)
-        {
-            turns = turn::apart(turns, history.messages());
-        }
-        let anchors = history.anchors(&turns, options.pins);
+        let turns = history.course().turns();
+        let anchors = history.anchors(turns, options.pins);
         Work {
             history,
             options,
@@ -336,6 +353,8 @@ impl<'a> Work<'a> {
             anchors,
             pinned: pinned(history.messages(), options.pins),
             archive: Archive::default(),
+            archived: Archived::default(),
+            without_fates: false,
             strategies: StrategyStats::default(),
             spared: Vec::new(),
         }
@@ -343,14 +362,14 @@ impl<'a> Work<'a> {
 
     fn run(mut self, budget: Option<Tokens>) -> Compaction {
         let Some(budget) = budget else {
-            let kept = select::by_anchor(&self.turns, &self.anchors);
+            let kept = select::by_anchor(self.turns, &self.anchors);
             let mut drafts = self.select(kept.start, kept.start);
             self.apply_strategies(&mut drafts, kept.start);
             return self.finish(kept, drafts, None);
         };
         let messages = self.history.messages();
-        let steps = turn::steps(messages, 0..messages.len());
-        let last = select::last_complete(messages, &steps);
+        let steps = self.history.course().steps();
+        let last = select::last_complete(messages, steps);
         let output_cap = room::share(budget, room::OUTPUT_SHARE);
         let outputs = messages[last..].iter().flat_map(|message| &message.parts);
         let outputs = outputs.filter(|part| matches!(part, Part::ToolResult(_)));
@@ -359,8 +378,8 @@ impl<'a> Work<'a> {
         let kept = select::within(
             room::share(budget, room::KEPT_SHARE),
             messages,
-            &self.turns,
-            &steps,
+            self.turns,
+            steps,
             &self.anchors,
             weight,
         );
@@ -424,7 +443,14 @@ impl<'a> Work<'a> {
         let messages = self.history.messages();
         let first_prompt = self.turns.first().map_or(0, |turn| turn.0.start);
         let mut drafts = Vec::new();
-        for (index, message) in messages.iter().enumerate() {
+        let standing = self.history.course().standing();
+        let standing = &standing[..standing.partition_point(|&index| index < start)];
+        let pinned = self.pinned.iter().cloned().flatten().filter(|&index| index < start);
+        let mut staying: Vec<usize> = pinned.chain(standing.iter().copied()).collect();
+        staying.sort_unstable();
+        staying.dedup();
+        for index in staying.into_iter().chain(start..messages.len()) {
+            let message = &messages[index];
             let head = index <= first_prompt;
             let pinned = self.pinned.iter().any(|range| range.contains(&index));
             let draft = Draft::of(index, message, |part| {
@@ -449,7 +475,7 @@ impl<'a> Work<'a> {
     /// Leaves one reminder of each kind, so that those which are superseded take no room.
     fn settle_reminders(&mut self, drafts: &mut Vec<Draft>) {
         let messages = self.history.messages();
-        let mut settlement = reminder::settlement(messages);
+        let mut settlement = reminder::settlement(messages, self.history.course().reminding());
         if settlement.gone.is_empty() && settlement.replaced.is_empty() {
             return;
         }
@@ -519,7 +545,7 @@ impl<'a> Work<'a> {
         let messages = self.history.messages();
         let used = room::whole(&drafts) + room::overhead(&drafts);
         let uses = self.uses(&drafts);
-        self.archive_rest(&drafts);
+        let archived = self.archive_rest(&drafts);
         let bytes = match budget {
             Some(budget) => (budget.saturating_sub(used) as usize).saturating_mul(4),
             None => {
@@ -544,7 +570,10 @@ impl<'a> Work<'a> {
             summary.push_str(labels::DIGEST);
             summary.push_str(&digest);
         }
-        let fates = fate::fates(self.history, &drafts, &taken);
+        let fates = match self.without_fates {
+            true => Vec::new(),
+            false => fate::fates(self.history, &drafts, &taken),
+        };
         let mut view = View {
             messages: Vec::with_capacity(drafts.len() + 2),
             archive: self.archive,
@@ -588,6 +617,7 @@ impl<'a> Work<'a> {
             fates,
             warnings,
             candidates,
+            archived: Some(archived),
         }
     }
 
@@ -614,7 +644,8 @@ impl<'a> Work<'a> {
         }
         let story = Story {
             messages: self.history.messages(),
-            turns: &self.turns,
+            summarising: self.history.course().summarising(),
+            turns: self.turns,
             until: start,
             ledger: self.history.ledger(),
             facts,
@@ -658,27 +689,6 @@ impl<'a> Work<'a> {
         }
         text
     }
-
-    /// Everything that no draft shows goes into the archive.
-    fn archive_rest(&mut self, drafts: &[Draft]) {
-        let mut shown = drafts.iter().peekable();
-        let mut tools: Calls<&str, &str> = Calls::default();
-        for (index, message) in self.history.messages().iter().enumerate() {
-            let draft = shown.next_if(|draft| draft.source == index);
-            for (number, part) in message.parts.iter().enumerate() {
-                if let Part::ToolCall(call) = part {
-                    tools.called(&call.id, &call.tool);
-                }
-                if draft.is_none_or(|draft| draft.parts.binary_search(&(number as u32)).is_err()) {
-                    let tool = match part {
-                        Part::ToolResult(result) => tools.of(result).copied().unwrap_or("tool"),
-                        _ => "",
-                    };
-                    draft::archive_part(part, tool, &mut self.archive);
-                }
-            }
-        }
-    }
 }
 
 /// The pinned messages as ranges in order: each with the rest of its step's calls and results, which are one unit.
@@ -714,7 +724,7 @@ fn pinned(messages: &[Arc<Message>], pins: &[usize]) -> Vec<Range<usize>> {
 
 /// What always stays: the system prompt, reminders, the user's words and files, what a harness put at the head, and what
 /// belongs to a part that the vendor keeps.
-fn stands(role: Role, part: &Part, head: bool) -> bool {
+pub(crate) fn stands(role: Role, part: &Part, head: bool) -> bool {
     match (role, part) {
         (Role::System, _) => true,
         (Role::User, Part::Text(text)) => match text.origin {

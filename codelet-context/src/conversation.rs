@@ -7,7 +7,7 @@ mod edits;
 use crate::body::Body;
 use crate::breaks::Break;
 use crate::candidates::Candidates;
-use crate::compact::Size;
+use crate::compact::{Archived, Size};
 use crate::cut;
 use crate::economics::{Economics, Edges};
 use crate::economy::Economy;
@@ -98,6 +98,8 @@ pub struct Conversation {
     masks: HashMap<Arc<str>, ToolResult>,
     /// The lines that the next compaction looks at.
     candidates: Candidates,
+    /// The messages that the view's archive keeps all of.
+    archived: Archived,
     /// What the next compactions attend to.
     focus: Option<String>,
 }
@@ -130,6 +132,7 @@ impl Conversation {
             economy: Economy::new(Economics::default(), config.window(), overhead),
             masks: HashMap::new(),
             candidates: Candidates::default(),
+            archived: Archived::default(),
             focus: None,
         }
     }

@@ -1,6 +1,7 @@
 //! Everything that was ever said, in order. It only grows.
 
 use crate::anchor::{Anchor, LONG_TURN};
+use crate::course::Course;
 use crate::index::Index;
 use crate::ledger::Ledger;
 use crate::message::Message;
@@ -17,6 +18,7 @@ pub struct History {
     estimates: Vec<Tokens>,
     index: Index,
     ledger: Ledger,
+    course: Course,
 }
 
 impl History {
@@ -31,7 +33,9 @@ impl History {
         strategy::prepare(&message);
         self.index.append(&message);
         self.ledger.append(&message);
-        self.estimates.push(tokens::estimate_message(&message));
+        let estimate = tokens::estimate_message(&message);
+        self.course.append(&message, estimate);
+        self.estimates.push(estimate);
         self.messages.push(message);
     }
 
@@ -56,6 +60,10 @@ impl History {
 
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    pub(crate) fn course(&self) -> &Course {
+        &self.course
     }
 
     /// The turns and steps that finished something; `pins` are messages.

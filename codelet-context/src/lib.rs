@@ -92,6 +92,7 @@ mod bulk;
 mod candidates;
 pub mod compact;
 pub mod conversation;
+mod course;
 pub mod cut;
 mod deed;
 mod digest;

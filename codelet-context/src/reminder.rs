@@ -152,10 +152,11 @@ pub(crate) struct Settlement {
 
 /// What [`settle`] would make of these messages, but for the places of those that stand before the newest prompt. For
 /// who rebuilds a view: what is superseded must not take room from what is not.
-pub(crate) fn settlement(messages: &[Arc<Message>]) -> Settlement {
+/// The ascending numbers of those that hold reminders are known.
+pub(crate) fn settlement(messages: &[Arc<Message>], reminding: &[usize]) -> Settlement {
     let mut settlement = Settlement::default();
     for kind in ReminderKind::ALL {
-        let mut places = places(messages, kind);
+        let mut places = places_among(reminding.iter().map(|&at| (at, &messages[at])), kind);
         let Some(&(message, part)) = places.last() else {
             continue;
         };
@@ -177,10 +178,14 @@ pub(crate) fn settlement(messages: &[Arc<Message>]) -> Settlement {
 }
 
 fn places(messages: &[Arc<Message>], kind: ReminderKind) -> Vec<(usize, usize)> {
-    let parts = messages
-        .iter()
-        .enumerate()
-        .flat_map(|(at, message)| message.parts.iter().enumerate().map(move |(i, part)| (at, i, part)));
+    places_among(messages.iter().enumerate(), kind)
+}
+
+fn places_among<'a>(
+    messages: impl Iterator<Item = (usize, &'a Arc<Message>)>,
+    kind: ReminderKind,
+) -> Vec<(usize, usize)> {
+    let parts = messages.flat_map(|(at, message)| message.parts.iter().enumerate().map(move |(i, part)| (at, i, part)));
     parts
         .filter(|(.., part)| reminder(part, kind).is_some())
         .map(|(at, i, _)| (at, i))

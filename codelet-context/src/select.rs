@@ -77,9 +77,9 @@ pub fn within(
         .filter(|kept| kept.start >= reach && kept.start <= last)
         .min_by_key(|kept| kept.start)
         .unwrap_or_else(|| {
-            let fitting = steps.iter().map(|step| step.0.start).find(|&start| start >= reach);
+            let fitting = steps.get(steps.partition_point(|step| step.0.start < reach));
             Kept {
-                start: fitting.map_or(last, |start| start.min(last)),
+                start: fitting.map_or(last, |step| step.0.start.min(last)),
                 anchor: None,
             }
         })

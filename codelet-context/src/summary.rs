@@ -39,6 +39,8 @@ const ITEM: usize = 200;
 pub struct Story<'a> {
     /// The conversation.
     pub messages: &'a [Arc<Message>],
+    /// Those of its messages that hold summaries of earlier compactions, ascending.
+    pub summarising: &'a [usize],
     /// Its turns.
     pub turns: &'a [Turn],
     /// Messages before this one are no longer shown as they were (their prompts are).
@@ -61,7 +63,7 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     // However little room there is: that turns are not told of is told.
     let reserve = if bytes >= 8 * NOT_TOLD_BYTES { NOT_TOLD_BYTES } else { 0 };
     page.room -= reserve;
-    let mut earlier = Earlier::of(story.messages, story.facts);
+    let mut earlier = Earlier::of(story.messages, story.summarising, story.facts);
     add_pins(&mut page, story.pins, bytes);
     earlier.add_pins(&mut page);
     let first = urgent(story.facts, bytes, width(ITEM));
@@ -187,6 +189,7 @@ mod tests {
         let turns = turns(&messages);
         let story = Story {
             messages: &messages,
+            summarising: &(0..messages.len()).collect::<Vec<_>>(),
             turns: &turns,
             until: until.min(messages.len()),
             ledger: &messages.iter().cloned().collect(),

@@ -67,23 +67,6 @@ pub fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
     steps
 }
 
-/// The turns of a conversation that was compacted before, in which nothing may be left between two prompts: each prompt
-/// begins a turn.
-pub(crate) fn apart(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Vec<Turn> {
-    let mut all = Vec::new();
-    for Turn(range) in turns {
-        let mut start = range.start;
-        for at in range.start + 1..range.end {
-            if messages[at].is_prompt() && messages[at - 1].is_prompt() {
-                all.push(Turn(start..at));
-                start = at;
-            }
-        }
-        all.push(Turn(start..range.end));
-    }
-    all
-}
-
 /// Where what no request has held begins: the last reply, and what came after it.
 pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
     let reply = messages.iter().rposition(|message| message.role == Role::Assistant);
@@ -91,7 +74,7 @@ pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::message::{Image, Origin, Part, ReminderKind, ToolCall, ToolResult};
     use proptest::prelude::*;
@@ -99,7 +82,7 @@ mod tests {
 
     /// One letter a message: `s`ystem, user `p`rompt, `i`mage prompt, `r`esults, results `m`erged with a prompt, re`M`inder,
     /// `I`njected, `S`ummary, `N`otice, `b`lank prompt, `a`ssistant, assistant with a `c`all.
-    fn conversation(letters: &str) -> Vec<Arc<Message>> {
+    pub(crate) fn conversation(letters: &str) -> Vec<Arc<Message>> {
         letters.chars().map(|letter| Arc::new(message(letter))).collect()
     }
 

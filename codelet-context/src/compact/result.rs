@@ -1,5 +1,6 @@
 //! What a compaction came to: the view, how much smaller it is, what became of each message, and what the user should know.
 
+use super::Archived;
 use crate::anchor::Anchor;
 use crate::candidates::Candidates;
 use crate::cut;
@@ -124,6 +125,8 @@ pub struct Compaction {
     pub warnings: Vec<Warning>,
     /// Which lines the next compaction of this history should look at; unless it said so itself, all.
     pub(crate) candidates: Option<Candidates>,
+    /// Which messages of this history the view's archive keeps all of, where that is known.
+    pub(crate) archived: Option<Archived>,
 }
 
 impl Size {

@@ -3,7 +3,7 @@
 use super::{Conversation, Due};
 use crate::body::Body;
 use crate::candidates::Candidates;
-use crate::compact::{self, Compaction, Fate, MODEST_SAVING, Options, Size, Target, Warning};
+use crate::compact::{self, Compaction, Fate, Known, MODEST_SAVING, Options, Size, Target, Warning};
 use crate::draft;
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Origin, Part, Role};
@@ -144,10 +144,14 @@ impl Conversation {
 
     /// What would become of each message of the history if the user asked for a compaction now.
     pub fn fates(&self) -> Vec<Fate> {
-        self.build(self.target(Reason::Asked), None, &[]).fates
+        self.build_with(self.target(Reason::Asked), None, &[], false).fates
     }
 
     fn build(&self, target: Target, written: Option<&str>, spared: &[usize]) -> Compaction {
+        self.build_with(target, written, spared, true)
+    }
+
+    fn build_with(&self, target: Target, written: Option<&str>, spared: &[usize], without_fates: bool) -> Compaction {
         compact::compact_among(
             &self.history,
             &Options {
@@ -161,9 +165,13 @@ impl Conversation {
                 overhead: self.overhead,
                 goes_on: true,
             },
-            // What was passed over may be just what is asked for.
-            self.focus.is_none().then_some(&self.candidates),
-            spared,
+            Known {
+                // What was passed over may be just what is asked for.
+                candidates: self.focus.is_none().then_some(&self.candidates),
+                archived: Some(&self.archived),
+                spared,
+                without_fates,
+            },
         )
     }
 
@@ -260,6 +268,7 @@ impl Conversation {
         self.is_refused = false;
         if notice.changed {
             self.candidates = done.candidates.unwrap_or_default();
+            self.archived = done.archived.unwrap_or_default();
             self.swap(
                 view,
                 size,

@@ -14,8 +14,11 @@ use crate::view::View;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use order::Order;
+
 pub mod dedup;
 pub mod lingua;
+mod order;
 pub mod pairing;
 pub mod snippet;
 mod status;

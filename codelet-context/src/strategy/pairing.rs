@@ -17,6 +17,7 @@
 //!
 //! Linear in the number of parts. A conversation that is in order is not copied.
 
+use super::order::Order;
 use super::{Limits, StrategyCount, bytes, thinking_prune};
 use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::pending;
@@ -43,8 +44,9 @@ const CLOSING: &str = "[Go on.]";
 
 /// Mends whatever a vendor would refuse.
 pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
-    let has_left_open = pending::left_open(&view.messages).next().is_some();
-    if !has_left_open && is_in_order(&view.messages) {
+    let mut order: Order<&str> = Order::default();
+    view.messages.iter().for_each(|message| order.append(message, |id| id));
+    if order.is_kept() {
         return StrategyCount::default();
     }
     let mut old = std::mem::take(&mut view.messages);
@@ -70,41 +72,8 @@ pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
     }
 }
 
-/// Whether nothing is to be done.
-fn is_in_order(messages: &[Arc<Message>]) -> bool {
-    let mut ids: HashSet<&str> = HashSet::with_capacity(messages.len());
-    let mut open: VecDeque<&str> = VecDeque::new();
-    for message in messages {
-        if message.parts.is_empty() || (message.role != Role::User && !open.is_empty()) {
-            return false;
-        }
-        for part in &message.parts {
-            let fine = match part {
-                Part::ToolCall(call) => {
-                    open.push_back(&call.id);
-                    message.role == Role::Assistant && is_id(&call.id) && is_tool(&call.tool) && ids.insert(&call.id)
-                }
-                Part::ToolResult(result) if result.is_apart => message.role == Role::User && speaks(result),
-                Part::ToolResult(result) => {
-                    message.role == Role::User && open.pop_front() == Some(&result.call_id) && speaks(result)
-                }
-                other => may_be_said(message.role, other) && (message.role == Role::Assistant || open.is_empty()),
-            };
-            if !fine {
-                return false;
-            }
-        }
-    }
-    let talk = || messages.iter().filter(|message| message.role != Role::System);
-    open.is_empty()
-        && (messages.is_empty() || talk().next().is_some_and(|first| first.role == Role::User))
-        && talk()
-            .next_back()
-            .is_none_or(|last| last.role == Role::User || last.is_paused())
-}
-
 /// Whether a result's output can be sent as it is.
-fn speaks(result: &ToolResult) -> bool {
+pub(super) fn speaks(result: &ToolResult) -> bool {
     result.output.iter().all(|part| may_be_output(result, part))
         && (result.success != Some(false) || says_something(result))
 }

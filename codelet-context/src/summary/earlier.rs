@@ -42,11 +42,11 @@ pub(super) struct Earlier<'a> {
 
 impl<'a> Earlier<'a> {
     /// What the summaries in these messages tell and nothing newer is known of.
-    pub(super) fn of(messages: &'a [Arc<Message>], facts: &Facts) -> Self {
+    pub(super) fn of(messages: &'a [Arc<Message>], summarising: &[usize], facts: &Facts) -> Self {
         let mut earlier = Earlier::default();
         let mut since = None;
-        for (at, message) in messages.iter().enumerate() {
-            for part in &message.parts {
+        for &at in summarising {
+            for part in &messages[at].parts {
                 if let Part::Text(text) = part
                     && text.origin == Origin::Summary
                 {

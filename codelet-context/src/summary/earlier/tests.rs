@@ -88,6 +88,7 @@ fn again(summary: &str, after: &[&str], bytes: usize) -> String {
     let turns = turns(&messages);
     let story = Story {
         messages: &messages,
+        summarising: &(0..messages.len()).collect::<Vec<_>>(),
         turns: &turns,
         until: messages.len(),
         ledger: &messages.iter().cloned().collect(),

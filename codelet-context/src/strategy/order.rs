@@ -1,0 +1,92 @@
+//! Whether a conversation is in order, told message by message, so that a long one need not be read again to know it.
+
+use super::pairing::speaks;
+use crate::message::{Message, Part, Role};
+use crate::pending;
+use crate::validate::{is_id, is_tool, may_be_said};
+use std::collections::{HashSet, VecDeque};
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// What is known of the messages taken in so far. `I` is an id of a call, borrowed or not.
+#[derive(Clone, Debug)]
+pub(crate) struct Order<I> {
+    /// The ids of all calls, and those of calls without an answer, in their order.
+    ids: HashSet<I>,
+    open: VecDeque<I>,
+    /// Something is to be mended whatever follows.
+    is_broken: bool,
+    /// The vendor has begun something in the last reply, which it may still go on with.
+    is_begun: bool,
+    is_empty: bool,
+    /// The first message that is said by either side is the user's; none was said so far.
+    begins_well: Option<bool>,
+    /// The last one is the user's, or a reply that the vendor has paused.
+    ends_well: bool,
+}
+
+impl<I> Default for Order<I> {
+    fn default() -> Self {
+        Order {
+            ids: HashSet::new(),
+            open: VecDeque::new(),
+            is_broken: false,
+            is_begun: false,
+            is_empty: true,
+            begins_well: None,
+            ends_well: true,
+        }
+    }
+}
+
+impl<I: Eq + Hash + Clone> Order<I> {
+    /// Takes in the next message; `id` is how an id is kept.
+    pub fn append<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I) {
+        if self.is_broken {
+            return;
+        }
+        if !self.goes_on_with(message, id) {
+            *self = Order {
+                is_broken: true,
+                ..Order::default()
+            };
+        }
+    }
+
+    fn goes_on_with<'a>(&mut self, message: &'a Message, id: impl Fn(&'a Arc<str>) -> I) -> bool {
+        let is_reply = message.role == Role::Assistant;
+        let is_late = message.role != Role::User && !self.open.is_empty();
+        if message.parts.is_empty() || is_late || self.is_begun && !pending::goes_on(message) {
+            return false;
+        }
+        if is_reply {
+            self.is_begun = pending::is_open(message);
+        }
+        self.is_empty = false;
+        if message.role != Role::System {
+            self.begins_well.get_or_insert(!is_reply);
+            self.ends_well = !is_reply || message.is_paused();
+        }
+        message.parts.iter().all(|part| match part {
+            Part::ToolCall(call) => {
+                self.open.push_back(id(&call.id));
+                is_reply && is_id(&call.id) && is_tool(&call.tool) && self.ids.insert(id(&call.id))
+            }
+            Part::ToolResult(result) if result.is_apart => message.role == Role::User && speaks(result),
+            Part::ToolResult(result) => {
+                message.role == Role::User && self.open.pop_front() == Some(id(&result.call_id)) && speaks(result)
+            }
+            other => may_be_said(message.role, other) && (is_reply || self.open.is_empty()),
+        })
+    }
+
+    /// Whether nothing is to be mended.
+    pub fn is_kept(&self) -> bool {
+        self.is_kept_but_for_its_end() && self.ends_well
+    }
+
+    /// The same, but that a notice may have to stand behind the last reply.
+    pub fn is_kept_but_for_its_end(&self) -> bool {
+        !self.is_broken && self.open.is_empty() && self.begins_well.unwrap_or(self.is_empty)
+    }
+}
