@@ -51,9 +51,12 @@ pub struct Removed {
     pub reason: &'static str,
 }
 
-/// Keeps what left the view, by handle. A clone takes no time and no room: both are one until something new is kept in either.
+/// Keeps what left the view, by handle. A clone takes next to no time and room: both share what was kept until then.
 #[derive(Clone, Debug, Default)]
-pub struct Archive(Arc<Shelf>);
+pub struct Archive {
+    /// What came first stands on the first. Each but the last two holds more than twice as much as the next, so they are few.
+    shelves: Vec<Arc<Shelf>>,
+}
 
 /// What is kept, and where.
 #[derive(Clone, Debug, Default)]
@@ -64,11 +67,20 @@ struct Shelf {
     by_hash: ByHash<u32>,
 }
 
+impl Shelf {
+    fn insert(&mut self, handle: Handle, removed: Removed) {
+        let at = self.kept.len() as u32;
+        self.by_handle.insert(handle.clone(), at);
+        self.by_hash.entry(removed.body.hash()).or_insert(at);
+        self.kept.push((handle, removed));
+    }
+}
+
 impl PartialEq for Archive {
     /// Whether the same is kept, in whatever order it came.
     fn eq(&self, other: &Self) -> bool {
         let same = |(handle, removed): &(Handle, Removed)| other.get(handle.as_str()) == Some(removed);
-        self.len() == other.len() && self.0.kept.iter().all(same)
+        self.len() == other.len() && self.oldest().all(same)
     }
 }
 
@@ -98,8 +110,10 @@ impl Archive {
 
     /// The handle under which a text is found, if it is kept.
     pub(crate) fn handle_of(&self, body: &Body) -> Option<&Handle> {
-        let at = *self.0.by_hash.get(&body.hash())?;
-        let (handle, removed) = &self.0.kept[at as usize];
+        let hash = body.hash();
+        let first = |shelf: &'_ Arc<Shelf>| shelf.by_hash.get(&hash).copied();
+        let (shelf, at) = self.shelves.iter().find_map(|shelf| Some((shelf, first(shelf)?)))?;
+        let (handle, removed) = &shelf.kept[at as usize];
         (removed.body == *body).then_some(handle)
     }
 
@@ -107,7 +121,7 @@ impl Archive {
     fn keep_as(&mut self, handle: Handle, body: &Body, tool: &str, reason: &'static str) -> Handle {
         if self.get(handle.as_str()).is_none() {
             // Most things come from a few tools in turn: their names are shared.
-            let recent = self.0.kept.iter().rev().take(8).map(|(_, removed)| &removed.tool);
+            let recent = self.newest().take(8).map(|(_, removed)| &removed.tool);
             let tool = recent
                 .into_iter()
                 .find(|name| ***name == *tool)
@@ -119,17 +133,30 @@ impl Archive {
     }
 
     fn insert(&mut self, handle: Handle, removed: Removed) {
-        let shelf = Arc::make_mut(&mut self.0);
-        let at = shelf.kept.len() as u32;
-        shelf.by_handle.insert(handle.clone(), at);
-        shelf.by_hash.entry(removed.body.hash()).or_insert(at);
-        shelf.kept.push((handle, removed));
+        if let Some(shelf) = self.shelves.last_mut().and_then(Arc::get_mut) {
+            return shelf.insert(handle, removed);
+        }
+        // The last one is shared and stays as it is. So that each thing is copied seldom, only shelves of like size are joined.
+        while let [.., before, last] = &self.shelves[..]
+            && last.kept.len() * 2 >= before.kept.len()
+            && let Some(last) = self.shelves.pop()
+            && let Some(before) = self.shelves.last_mut()
+        {
+            let joined = Arc::make_mut(before);
+            for (handle, removed) in &last.kept {
+                joined.insert(handle.clone(), removed.clone());
+            }
+        }
+        let mut shelf = Shelf::default();
+        shelf.insert(handle, removed);
+        self.shelves.push(Arc::new(shelf));
     }
 
     /// What is kept under a handle.
     pub fn get(&self, handle: &str) -> Option<&Removed> {
-        let at = *self.0.by_handle.get(handle)?;
-        self.0.kept.get(at as usize).map(|(_, removed)| removed)
+        let mut shelves = self.shelves.iter();
+        let (shelf, at) = shelves.find_map(|shelf| Some((shelf, *shelf.by_handle.get(handle)?)))?;
+        shelf.kept.get(at as usize).map(|(_, removed)| removed)
     }
 
     /// The original bytes under a handle, or the given range of them. A range beyond the end is shortened to what is
@@ -144,29 +171,42 @@ impl Archive {
 
     /// Everything kept, in the order of handles.
     pub fn iter(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
-        let mut all: Vec<_> = self.0.kept.iter().map(|(handle, removed)| (handle, removed)).collect();
+        let mut all: Vec<_> = self.oldest().map(|(handle, removed)| (handle, removed)).collect();
         all.sort_unstable_by_key(|(handle, _)| *handle);
         all.into_iter()
     }
 
+    /// Everything kept, in the order in which it came.
+    fn oldest(&self) -> impl Iterator<Item = &(Handle, Removed)> {
+        self.shelves.iter().flat_map(|shelf| &shelf.kept)
+    }
+
     /// Everything kept, what came last first.
     pub fn newest(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
-        self.0.kept.iter().rev().map(|(handle, removed)| (handle, removed))
+        let shelves = self.shelves.iter().rev();
+        let kept = shelves.flat_map(|shelf| shelf.kept.iter().rev());
+        kept.map(|(handle, removed)| (handle, removed))
     }
 
     /// The handles of what was kept after the first `len` things, in the order in which they came.
     pub(crate) fn since(&self, len: usize) -> impl Iterator<Item = &Handle> {
-        self.0.kept.iter().skip(len).map(|(handle, _)| handle)
+        let mut before = 0;
+        let shelves = self.shelves.iter().flat_map(move |shelf| {
+            let skipped = len.saturating_sub(before).min(shelf.kept.len());
+            before += shelf.kept.len();
+            shelf.kept[skipped..].iter()
+        });
+        shelves.map(|(handle, _)| handle)
     }
 
     /// How many things are kept.
     pub fn len(&self) -> usize {
-        self.0.kept.len()
+        self.shelves.iter().map(|shelf| shelf.kept.len()).sum()
     }
 
     /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
-        self.0.kept.is_empty()
+        self.shelves.is_empty()
     }
 
     /// Takes over what another archive keeps.
@@ -184,4 +224,59 @@ fn spell(hash: u64) -> String {
     (0..13)
         .map(|i| char::from(ALPHABET[(hash >> (i * 5) & 31) as usize]))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_clone_shares_what_was_kept_and_each_thing_is_copied_seldom() {
+        let mut archive = Archive::default();
+        let mut copied = 0;
+        for round in 0..100 {
+            // As a compaction does: the old one is there until the new one takes its place.
+            let before = archive.clone();
+            for number in 0..10 {
+                archive.keep(&Body::new(format!("text {round} {number}")), "tool", "test");
+            }
+            assert_eq!(before.len() + 10, archive.len());
+            let pairs = before.shelves.iter().zip(&archive.shelves);
+            let shared = pairs.take_while(|(a, b)| Arc::ptr_eq(a, b));
+            copied += before.len() - shared.map(|(shelf, _)| shelf.kept.len()).sum::<usize>();
+            assert!(archive.shelves.len() < 12);
+        }
+        // All of it each time would be fifty thousand.
+        assert!(copied < 10_000, "{copied}");
+    }
+
+    proptest! {
+        #[test]
+        fn shelves_are_one_archive(steps in proptest::collection::vec((0u32..60, any::<bool>()), 0..120), from in 0usize..60) {
+            let mut archive = Archive::default();
+            let mut whole: Vec<Handle> = Vec::new();
+            let mut earlier = Vec::new();
+            for (text, is_shared) in steps {
+                if is_shared {
+                    earlier.push((archive.clone(), whole.clone()));
+                }
+                let body = Body::new(format!("text {text}"));
+                let is_known = archive.handle_of(&body).is_some();
+                let handle = archive.keep(&body, "tool", "test");
+                prop_assert_eq!(archive.recall(handle.as_str(), None), Some(body.as_str()));
+                prop_assert_eq!(is_known, whole.contains(&handle));
+                if !is_known {
+                    whole.push(handle);
+                }
+            }
+            earlier.push((archive, whole));
+            for (archive, whole) in earlier {
+                prop_assert_eq!(archive.len(), whole.len());
+                prop_assert_eq!(archive.is_empty(), whole.is_empty());
+                prop_assert!(archive.since(from).eq(whole.iter().skip(from)));
+                prop_assert!(archive.newest().map(|(handle, _)| handle).eq(whole.iter().rev()));
+            }
+        }
+    }
 }
