@@ -3,10 +3,10 @@
 use crate::excerpt::Place;
 use crate::exchange::Calls;
 use crate::files;
-use crate::hash::{self, ByHash};
+use crate::hash::ByHash;
 use crate::index::Index;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
-use crate::showing::{Showing, asks_the_same_again};
+use crate::showing::{self, Looked, Question, Showing};
 use crate::tokens::{self, Tokens};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -72,8 +72,6 @@ pub(crate) struct Bulk {
     by_call: HashMap<Arc<str>, u32>,
     /// Calls that have no answer yet: what they do.
     open: Calls<Arc<str>, Asked>,
-    /// The newest answer to the same question.
-    same_call: ByHash<u32>,
     /// The newest output with the same bytes.
     same_bytes: ByHash<u32>,
     /// For each file: the answers that show it and are not superseded.
@@ -92,16 +90,12 @@ pub(crate) struct Bulk {
 struct Asked {
     tool: Arc<str>,
     kind: ActionKind,
-    /// The tool with its parameters.
-    call: u64,
-    /// What its answer shows, if it can be compared with others: one file, or what this call shows.
-    of: Option<u64>,
+    /// What its answer is compared by, if it can be compared with others.
+    looks: Option<Looked>,
     /// The file that it reads with a tool for that, or 0.
     reads: u64,
     /// The files that it changes.
     changes: Vec<u64>,
-    /// A newer answer stands for an older one whatever it says.
-    is_repeatable: bool,
 }
 
 /// An item that could be removed now.
@@ -160,27 +154,32 @@ impl Bulk {
             shows.iter().for_each(|&item| self.touch(item, shelter));
             self.shows.insert(file, shows);
         }
-        let asks = hash::pair(hash::bytes(call.tool.as_bytes()), call.parameters.canonical_hash());
         // An answer for several files cannot be told apart into them.
-        let of = match action.kind {
-            ActionKind::Read if file != 0 && action.paths.len() == 1 => Some(file),
-            ActionKind::Command if file != 0 && action.paths.is_empty() => Some(file),
-            ActionKind::Read | ActionKind::Search | ActionKind::Command => Some(asks),
-            _ => None,
+        let shows_file = match action.kind {
+            ActionKind::Read => file != 0 && action.paths.len() == 1,
+            ActionKind::Command => file != 0 && action.paths.is_empty(),
+            _ => false,
         };
+        let can_be_compared = matches!(action.kind, ActionKind::Read | ActionKind::Search | ActionKind::Command);
+        let looks = can_be_compared.then(|| Looked {
+            of: match shows_file {
+                true => file,
+                false => showing::asks(&call.tool, &call.parameters),
+            },
+            file: if shows_file { file } else { 0 },
+            question: Question::of(call),
+        });
         let changes = action.changed().iter();
         self.open.called(
             call.id.clone(),
             Asked {
                 tool: call.tool.clone(),
                 kind: action.kind,
-                call: asks,
-                of,
+                looks,
                 reads: if action.kind == ActionKind::Read { file } else { 0 },
                 changes: changes
                     .filter_map(|path| index.file(&files::named(action, path)))
                     .collect(),
-                is_repeatable: asks_the_same_again(call),
             },
         );
     }
@@ -222,13 +221,8 @@ impl Bulk {
         for &file in &asked.changes {
             self.showing.change(file);
         }
-        if asked.is_repeatable
-            && let Some(older) = self.same_call.insert(asked.call, number)
-        {
-            self.supersede(older, shelter);
-        }
-        if let Some(of) = asked.of {
-            for older in self.showing.show(number, of, result) {
+        if let Some(looks) = &asked.looks {
+            for older in self.showing.show(number, looks, result) {
                 self.supersede(older, shelter);
             }
         }

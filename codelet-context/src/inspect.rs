@@ -5,7 +5,7 @@ use crate::body::Body;
 use crate::exchange::Calls;
 use crate::files::Files;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall};
-use crate::showing::Showing;
+use crate::showing::{Looked, Question, Showing};
 use crate::tokens::{self, Tokens};
 use crate::turn;
 use std::collections::{BTreeMap, HashMap};
@@ -581,7 +581,12 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
             // An answer for several files cannot be told apart into them.
             if let (ActionKind::Read, [path]) = (call.action.kind, call.action.paths.as_slice()) {
                 let file = files.file(path);
-                for older in showing.show(reads.len() as u32, file, result) {
+                let looked = Looked {
+                    of: file,
+                    file,
+                    question: Question::of(call),
+                };
+                for older in showing.show(reads.len() as u32, &looked, result) {
                     reads[older as usize].old.get_or_insert((index, Superseding::ReadAgain));
                 }
                 current.entry(file).or_default().push(reads.len());
@@ -625,7 +630,9 @@ mod tests {
     use serde_json::json;
 
     fn call(id: &str, tool: &str, action: Action) -> Message {
-        let call = ToolCall::new(id, tool, serde_json::Map::new()).doing(action);
+        // Calls with the same parameters would ask the same.
+        let parameters = serde_json::Map::from_iter([("offset".to_owned(), json!(id))]);
+        let call = ToolCall::new(id, tool, parameters).doing(action);
         Message::new(Role::Assistant, vec![Part::ToolCall(call)])
     }
 

@@ -4,18 +4,86 @@
 //! lines stand in newer ones: pages of a file do not supersede each other, however they were asked for. Not all lines: one
 //! that changed in between is exactly why somebody looked again. Of a file that was changed since, fewer will do: what is
 //! not shown again may be there no more.
+//!
+//! Where the same question was asked again, the newer answer may stand for the older one with lines of its own: a list is
+//! another list now. But only if it is an answer. A tool that knows what it has said before may point back at it ("file
+//! unchanged, see above"), and without what it points at nobody has the file any more.
 
 use crate::body::Body;
 use crate::hash::{self, ByHash};
-use crate::message::{ActionKind, ToolCall, ToolResult};
+use crate::message::{ActionKind, Parameters, Part, ToolCall, ToolResult};
 use serde_json::Value;
-use std::collections::HashSet;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 /// The share of an output's lines that newer outputs must show …
 const MOST: f64 = 0.8;
 /// … and this one, if the file was changed in between.
 const HALF: f64 = 0.5;
+/// An answer to the same question is one of comparable size if it has no less than one part in so many of the older one's
+/// bytes, and of its lines.
+const COMPARABLE: usize = 2;
+/// An answer that is shorter, in bytes and in lines, may be a note on an older one: it stands for none but by its lines.
+const NOTE_BYTES: usize = 512;
+const NOTE_LINES: usize = 4;
+
+/// What an answer is compared by with older and newer ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Looked {
+    /// What it shows, by its hash: one file, or what its call shows.
+    pub of: u64,
+    /// The file that it shows, or 0.
+    pub file: u64,
+    /// What was asked, if asking it again is worth a newer answer.
+    pub question: Option<Question>,
+}
+
+/// A call that only looks, and says at what; equal calls ask the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    tool: Arc<str>,
+    parameters: Parameters,
+    /// It looks wherever there is something, and not at one file.
+    is_search: bool,
+}
+
+impl Question {
+    /// What a call asks, so that the newer answer to the same may stand for the older one. A call that does not say at what
+    /// it looks (`next_page {}`, `goto {"line": 100}`) looks at something else each time.
+    pub fn of(call: &ToolCall) -> Option<Question> {
+        let names_something = |value: &Value| match value {
+            Value::String(text) => text.chars().any(char::is_alphabetic),
+            Value::Array(_) | Value::Object(_) => true,
+            _ => false,
+        };
+        let action = &call.action;
+        let says_at_what = match action.kind {
+            ActionKind::Read => !action.paths.is_empty(),
+            ActionKind::Search => !action.paths.is_empty() || call.parameters.as_map().values().any(names_something),
+            _ => false,
+        };
+        (says_at_what && call.cut.is_none()).then(|| Question {
+            tool: call.tool.clone(),
+            parameters: call.parameters.clone(),
+            is_search: action.kind == ActionKind::Search,
+        })
+    }
+
+    fn hash(&self) -> u64 {
+        asks(&self.tool, &self.parameters)
+    }
+
+    /// Equal hashes only make a candidate. Mostly the keys are in the same order too, and the text, which is known, will do.
+    fn is_same(&self, other: &Question) -> bool {
+        let (one, another) = (&self.parameters, &other.parameters);
+        self.tool == other.tool && (one.json().as_str() == another.json().as_str() || one == another)
+    }
+}
+
+/// What a call asks, as a hash: its tool with its parameters, in whatever order.
+pub(crate) fn asks(tool: &str, parameters: &Parameters) -> u64 {
+    hash::pair(hash::bytes(tool.as_bytes()), parameters.canonical_hash())
+}
 
 /// What outputs show, as they come. To take one in takes time in proportion to its bytes.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +95,53 @@ pub(crate) struct Showing {
     newest: ByHash<u32>,
     /// By file: the outputs that came before it was changed last.
     changed: ByHash<u32>,
+    /// The outputs that came before any file was changed last.
+    any_changed: u32,
+    /// By question: the answers that no newer one stands for. Each is clearly smaller than those before it, so they are few.
+    answers: ByHash<Vec<Answered>>,
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug)]
+struct Answered {
+    number: u32,
+    question: Question,
+    size: Size,
+}
+
+/// How much an answer says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    bytes: usize,
+    lines: usize,
+}
+
+impl Size {
+    fn of(result: &ToolResult, texts: &[Body]) -> Size {
+        let mut size = Size::default();
+        for part in &result.output {
+            size.bytes += match part {
+                Part::Image(image) => image.data.len(),
+                Part::Opaque(opaque) => opaque.json().len(),
+                _ => 0,
+            };
+        }
+        for text in texts {
+            size.bytes += text.len();
+            let breaks = text.as_str().bytes().filter(|&byte| byte == b'\n').count();
+            size.lines += breaks + usize::from(!text.as_str().ends_with('\n'));
+        }
+        size
+    }
+
+    fn is_note(self) -> bool {
+        self.bytes < NOTE_BYTES && self.lines < NOTE_LINES
+    }
+
+    fn is_comparable_to(self, older: Size) -> bool {
+        let is_enough = |newer: usize, older: usize| newer.saturating_mul(COMPARABLE) >= older;
+        is_enough(self.bytes, older.bytes) && is_enough(self.lines, older.lines)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,32 +155,48 @@ struct Output {
 }
 
 impl Showing {
-    /// Takes in an output of a file, or of a call, by its hash; returns the older ones that it supersedes.
-    pub fn show(&mut self, name: u32, of: u64, result: &ToolResult) -> Vec<u32> {
+    /// Takes in an output; returns the older ones that it supersedes.
+    pub fn show(&mut self, name: u32, looked: &Looked, result: &ToolResult) -> Vec<u32> {
+        let texts = result.texts().map(|text| text.body.clone()).collect();
+        self.show_texts(name, looked, result, texts)
+    }
+
+    /// The same for an output that is not shown as it was, with the texts that it had.
+    pub fn show_texts(&mut self, name: u32, looked: &Looked, result: &ToolResult, texts: Vec<Body>) -> Vec<u32> {
         let number = self.outputs.len() as u32;
-        let texts: Vec<Body> = result.texts().map(|text| text.body.clone()).collect();
         self.outputs.push(Output {
             name,
             lines: 0,
             left: 0,
             is_superseded: false,
         });
+        let mut superseded = Vec::new();
+        let changed = self.changed.get(&looked.file).copied().unwrap_or(0);
+        if let Some(question) = &looked.question {
+            let changed = if question.is_search { self.any_changed } else { changed };
+            self.answer(number, question, changed, Size::of(result, &texts), &mut superseded);
+        }
         let mut met = Vec::new();
+        let of = looked.of;
         match self.only.entry(of) {
             Entry::Vacant(place) => {
                 place.insert(Some((number, texts)));
-                return Vec::new();
+                return superseded;
             }
-            Entry::Occupied(mut only) => {
-                if let Some((first, texts)) = only.get_mut().take() {
-                    self.take(first, of, &texts, &mut met);
+            Entry::Occupied(mut only) => match only.get_mut().take() {
+                // Nobody will ask for the lines of one that another stands for already.
+                Some((first, _)) if self.outputs[first as usize].is_superseded => {
+                    only.insert(Some((number, texts)));
+                    return superseded;
                 }
-                self.take(number, of, &texts, &mut met);
-            }
+                Some((first, older)) => {
+                    self.take(first, of, &older, &mut met);
+                    self.take(number, of, &texts, &mut met);
+                }
+                None => self.take(number, of, &texts, &mut met),
+            },
         }
-        let changed = self.changed.get(&of).copied().unwrap_or(0);
         met.sort_unstable();
-        let mut superseded = Vec::new();
         for again in met.chunk_by(|a, b| a == b) {
             let older = &mut self.outputs[again[0] as usize];
             older.left -= again.len() as u32;
@@ -76,6 +207,32 @@ impl Showing {
             }
         }
         superseded
+    }
+
+    /// Takes in the answer to a question; appends the older ones that it stands for, whatever lines it has: those of
+    /// comparable size, and those that came before what they show was changed.
+    fn answer(&mut self, number: u32, question: &Question, changed: u32, size: Size, superseded: &mut Vec<u32>) {
+        let Showing { outputs, answers, .. } = self;
+        let answers = answers.entry(question.hash()).or_default();
+        if size.is_note() {
+            return;
+        }
+        answers.retain(|older| {
+            let output = &mut outputs[older.number as usize];
+            if output.is_superseded || !older.question.is_same(question) {
+                return !output.is_superseded;
+            }
+            output.is_superseded = size.is_comparable_to(older.size) || older.number < changed;
+            if output.is_superseded {
+                superseded.push(output.name);
+            }
+            !output.is_superseded
+        });
+        answers.push(Answered {
+            number,
+            question: question.clone(),
+            size,
+        });
     }
 
     /// Takes in the lines of an output; appends, for each that older ones show, the newest of these.
@@ -93,39 +250,18 @@ impl Showing {
         (output.lines, output.left) = (lines, lines);
     }
 
-    /// A file was changed.
+    /// A file was changed, if it is known which; 0 is none.
     pub fn change(&mut self, file: u64) {
-        self.changed.insert(file, self.outputs.len() as u32);
-    }
-}
-
-/// Whether most of what an output shows is among these lines.
-pub(crate) fn is_shown_again<'a>(older: impl Iterator<Item = &'a Body>, lines: &HashSet<u64>) -> bool {
-    let own: HashSet<u64> = lines_of(older).collect();
-    let again = own.intersection(lines).count();
-    !own.is_empty() && again as f64 >= MOST * own.len() as f64
-}
-
-/// Whether making this call again asks the same question again, so that the newer answer stands for the older one whatever
-/// it says: it only looks, and says at what. One that says nothing of the kind (`next_page {}`, `goto {"line": 100}`) looks
-/// at something else each time.
-pub(crate) fn asks_the_same_again(call: &ToolCall) -> bool {
-    let names_something = |value: &Value| match value {
-        Value::String(text) => text.chars().any(char::is_alphabetic),
-        Value::Array(_) | Value::Object(_) => true,
-        _ => false,
-    };
-    let action = &call.action;
-    match action.kind {
-        ActionKind::Read => !action.paths.is_empty(),
-        ActionKind::Search => !action.paths.is_empty() || call.parameters.as_map().values().any(names_something),
-        _ => false,
+        self.any_changed = self.outputs.len() as u32;
+        if file != 0 {
+            self.changed.insert(file, self.any_changed);
+        }
     }
 }
 
 /// The lines of an output that say something, as hashes: without white space around them, and without the number that a
 /// reading tool has put before them, which differs when something above was changed.
-pub(crate) fn lines_of<'a>(texts: impl Iterator<Item = &'a Body>) -> impl Iterator<Item = u64> {
+fn lines_of<'a>(texts: impl Iterator<Item = &'a Body>) -> impl Iterator<Item = u64> {
     let lines = texts.flat_map(|text| text.as_str().lines());
     lines
         .map(without_number)
@@ -157,10 +293,39 @@ mod tests {
     use crate::message::Action;
     use proptest::prelude::*;
     use serde_json::json;
+    use std::collections::HashSet;
     use std::ops::Range;
 
     const FILE: u64 = 7;
     const NONE: [u32; 0] = [];
+
+    /// What is compared by the lines of a file alone.
+    fn file(file: u64) -> Looked {
+        Looked {
+            of: file,
+            file,
+            question: None,
+        }
+    }
+
+    /// A read of all of a file, or a search for a word.
+    fn asked(kind: ActionKind, what: &str) -> Looked {
+        let parameters = json!({ "what": what });
+        let call = ToolCall::new("a", "look", parameters.as_object().unwrap().clone());
+        let call = call.doing(Action::on(
+            kind,
+            if kind == ActionKind::Read { vec![what] } else { vec![] },
+        ));
+        Looked {
+            of: asks(&call.tool, &call.parameters),
+            file: if kind == ActionKind::Read { FILE } else { 0 },
+            question: Question::of(&call),
+        }
+    }
+
+    fn says(text: &str) -> ToolResult {
+        ToolResult::new("a", None, text)
+    }
 
     fn page(range: Range<usize>) -> ToolResult {
         let lines = range.map(|n| format!("{:>6}\tlet value_{} = {n};\n}}\n", n + 1, n * 7));
@@ -172,49 +337,53 @@ mod tests {
         let mut showing = Showing::default();
         for number in 0..5_u32 {
             let at = number as usize * 50;
-            assert_eq!(showing.show(number, FILE, &page(at..at + 50)), NONE);
+            assert_eq!(showing.show(number, &file(FILE), &page(at..at + 50)), NONE);
         }
         // All of it supersedes them all, one of another file none.
-        assert_eq!(showing.show(5, FILE + 1, &page(0..250)), NONE);
-        assert_eq!(showing.show(6, FILE, &page(0..250)), [0, 1, 2, 3, 4]);
+        assert_eq!(showing.show(5, &file(FILE + 1), &page(0..250)), NONE);
+        assert_eq!(showing.show(6, &file(FILE), &page(0..250)), [0, 1, 2, 3, 4]);
     }
 
     #[test]
     fn pages_that_cover_an_output_together_supersede_it() {
         let mut showing = Showing::default();
-        showing.show(0, FILE, &page(10..90));
-        assert_eq!(showing.show(1, FILE, &page(0..50)), NONE);
-        assert_eq!(showing.show(2, FILE, &page(50..100)), [0]);
+        showing.show(0, &file(FILE), &page(10..90));
+        assert_eq!(showing.show(1, &file(FILE), &page(0..50)), NONE);
+        assert_eq!(showing.show(2, &file(FILE), &page(50..100)), [0]);
         // What is superseded is so once.
-        assert_eq!(showing.show(3, FILE, &page(0..100)), [1, 2]);
+        assert_eq!(showing.show(3, &file(FILE), &page(0..100)), [1, 2]);
     }
 
     #[test]
     fn what_a_reader_left_out_at_the_end_is_not_shown_again() {
         // A page near the end, and then the file from its start, of which the reader shows the first 2,000 lines.
         let mut showing = Showing::default();
-        showing.show(0, FILE, &page(4_000..5_000));
-        assert_eq!(showing.show(1, FILE, &page(0..2_000)), NONE);
+        showing.show(0, &file(FILE), &page(4_000..5_000));
+        assert_eq!(showing.show(1, &file(FILE), &page(0..2_000)), NONE);
     }
 
     #[test]
     fn of_a_changed_file_half_is_enough() {
         let mut showing = Showing::default();
-        showing.show(0, FILE, &page(0..100));
+        showing.show(0, &file(FILE), &page(0..100));
         showing.change(FILE + 1);
-        assert_eq!(showing.show(1, FILE, &page(40..140)), NONE);
-        showing.show(2, FILE, &page(200..300));
+        assert_eq!(showing.show(1, &file(FILE), &page(40..140)), NONE);
+        showing.show(2, &file(FILE), &page(200..300));
         showing.change(FILE);
-        assert_eq!(showing.show(3, FILE, &page(240..340)), [2]);
-        showing.show(4, FILE, &page(400..500));
-        assert_eq!(showing.show(5, FILE, &page(440..540)), NONE, "it was changed before");
+        assert_eq!(showing.show(3, &file(FILE), &page(240..340)), [2]);
+        showing.show(4, &file(FILE), &page(400..500));
+        assert_eq!(
+            showing.show(5, &file(FILE), &page(440..540)),
+            NONE,
+            "it was changed before"
+        );
     }
 
     #[test]
     fn a_call_asks_the_same_again_if_it_says_at_what_it_looks() {
         let of = |action: Action, parameters: Value| {
             let call = ToolCall::new("a", "t", parameters.as_object().unwrap().clone());
-            asks_the_same_again(&call.doing(action))
+            Question::of(&call.doing(action)).is_some()
         };
         let (read, search) = (
             || Action::on(ActionKind::Read, []),
@@ -231,7 +400,102 @@ mod tests {
         assert!(!of(Action::default(), json!({"query": "x"})));
     }
 
+    #[test]
+    fn a_note_on_an_earlier_answer_does_not_stand_for_it() {
+        const NOTES: &[&str] = &[
+            "File unchanged since last read. The content from the earlier result is still current: refer to that.",
+            "<note>\nSame result as the call before, left out to save room.\n</note>",
+            "(no changes)",
+            "Datei unverändert, siehe oben.",
+            "Error: too many reads of one file",
+            "",
+        ];
+        for kind in [ActionKind::Read, ActionKind::Search] {
+            let looked = asked(kind, "src/a.rs");
+            for note in NOTES {
+                for is_changed in [false, true] {
+                    let mut showing = Showing::default();
+                    showing.show(0, &looked, &page(0..60));
+                    if is_changed {
+                        showing.change(FILE);
+                    }
+                    assert_eq!(showing.show(1, &looked, &says(note)), NONE, "{note:?}");
+                    // A note stands for a note at most.
+                    assert!(!showing.show(2, &looked, &says(note)).contains(&0), "{note:?}");
+                    // The content comes again, and then with other lines.
+                    assert_eq!(showing.show(3, &looked, &page(0..60)), [0], "{note:?}");
+                    assert_eq!(showing.show(4, &looked, &page(500..550)), [3], "{note:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_note_or_a_first_part_does_not_stand_for_what_is_not_changed() {
+        let looked = asked(ActionKind::Read, "src/a.rs");
+        let reminder =
+            "Unchanged, see above.\n\nA reminder of the harness, which it puts behind whatever it says.\n".repeat(9);
+        for (newer, older) in [(says(&reminder), page(0..400)), (page(500..510), page(0..60))] {
+            let mut showing = Showing::default();
+            showing.show(0, &looked, &older);
+            assert_eq!(showing.show(1, &looked, &newer), NONE);
+            // Others are of the size of the newer one, or of that of the older one.
+            assert_eq!(showing.show(2, &looked, &newer), [1]);
+            assert_eq!(showing.show(3, &looked, &older), [0, 2]);
+        }
+    }
+
+    #[test]
+    fn what_was_asked_again_after_a_change_stands_for_the_older_answer_however_much_shorter() {
+        let read = asked(ActionKind::Read, "src/a.rs");
+        let search = asked(ActionKind::Search, "value");
+        for (looked, changed, other) in [(read, FILE, FILE + 1), (search, FILE + 5, 0)] {
+            let mut showing = Showing::default();
+            showing.show(0, &looked, &page(0..200));
+            if other != 0 {
+                showing.change(other);
+                assert_eq!(showing.show(1, &looked, &page(500..520)), NONE);
+            }
+            showing.change(changed);
+            let superseded = showing.show(2, &looked, &page(700..712));
+            assert!(superseded.contains(&0) && superseded.len() <= 2, "{superseded:?}");
+        }
+    }
+
+    #[test]
+    fn answers_to_other_questions_stand_for_none() {
+        let mut showing = Showing::default();
+        showing.show(0, &asked(ActionKind::Search, "one"), &page(0..60));
+        assert_eq!(
+            showing.show(1, &asked(ActionKind::Search, "two"), &page(100..160)),
+            NONE
+        );
+        assert_eq!(showing.show(2, &asked(ActionKind::Search, "one"), &page(200..260)), [0]);
+    }
+
     proptest! {
+        #[test]
+        fn only_what_is_shown_again_or_as_long_is_superseded_by_an_answer_without_changes(
+            answers in proptest::collection::vec((0usize..40, 0usize..40), 0..30),
+        ) {
+            let looked = asked(ActionKind::Read, "src/a.rs");
+            let mut showing = Showing::default();
+            let mut seen = HashSet::new();
+            for (number, &(start, length)) in answers.iter().enumerate() {
+                let newer = page(start..start + length);
+                for older in showing.show(number as u32, &looked, &newer) {
+                    prop_assert!((older as usize) < number && seen.insert(older));
+                    let (start, older_length) = answers[older as usize];
+                    let lines: HashSet<usize> = answers[older as usize + 1..=number]
+                        .iter()
+                        .flat_map(|&(start, length)| start..start + length)
+                        .collect();
+                    let again = (start..start + older_length).filter(|line| lines.contains(line)).count();
+                    prop_assert!(length * 2 >= older_length || again as f64 >= MOST * older_length as f64);
+                }
+            }
+        }
+
         #[test]
         fn an_output_is_superseded_once_and_by_its_own_lines(
             pages in proptest::collection::vec((0usize..40, 0usize..20, any::<bool>()), 0..30),
@@ -242,7 +506,7 @@ mod tests {
                 if is_changed {
                     showing.change(FILE);
                 }
-                for older in showing.show(number as u32, FILE, &page(start..start + length)) {
+                for older in showing.show(number as u32, &file(FILE), &page(start..start + length)) {
                     prop_assert!((older as usize) < number && seen.insert(older));
                     let lines: HashSet<usize> = pages[older as usize + 1..=number]
                         .iter()

@@ -3,75 +3,60 @@
 use super::{Answer, Edit, Limits, StrategyCount, answers, make, shown, whole};
 use crate::body::Body;
 use crate::cut;
-use crate::message::{Parameters, Part, Text, ToolCall};
+use crate::files::Files;
+use crate::message::{Part, Text};
 use crate::recall::Archive;
-use crate::showing::{asks_the_same_again, is_shown_again, lines_of};
+use crate::showing::{Looked, Question, Showing, asks};
 use crate::view::View;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 
 /// The name in reports.
 pub const NAME: &str = "tool_call_dedup";
 
-/// Points each answer to a read-only call at the newest answer to the same call: same tool, same parameters in whatever
-/// order. Where the call does not say at what it looks (a pager's `next_page {}`), only if newer answers show most of what
-/// this one does. Only an answer that is there whole and did not fail counts as newer; each block becomes a pointer of its
-/// own, so that its handle restores exactly it.
+/// Points each answer to a read-only call at the newest answer to the same call, where that shows most of what this one
+/// does, or is another answer to the same question; [`Showing`] is the judge. Only an answer that is there whole and did
+/// not fail counts; each block becomes a pointer of its own, so that its handle restores exactly it.
 pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
-    let mut newest: HashMap<(&str, u64), Newer<'_>> = HashMap::new();
-    let mut edits = Vec::new();
-    for answer in answers(messages).iter().rev() {
-        let Some(call) = answer
-            .call
-            .filter(|call| call.action.is_read_only() && call.cut.is_none())
-        else {
+    let answers = answers(messages);
+    let mut files = Files::default();
+    let mut showing = Showing::default();
+    let mut superseded = Vec::new();
+    for (number, answer) in answers.iter().enumerate() {
+        let Some(call) = answer.call.filter(|_| answer.result.success != Some(false)) else {
             continue;
         };
-        let is_page = !asks_the_same_again(call);
-        match newest.entry((&*call.tool, call.parameters.canonical_hash())) {
-            Entry::Occupied(mut newer) if are_equal(&newer.get().call.parameters, &call.parameters) => {
-                if !is_page || is_shown_again(originals(answer, archive), &newer.get().lines) {
-                    point(answer, archive, &mut edits);
-                } else if stands(answer, archive) {
-                    newer.get_mut().lines.extend(lines_of(originals(answer, archive)));
-                }
-            }
-            Entry::Vacant(place) if stands(answer, archive) => {
-                let mut lines = HashSet::new();
-                if is_page {
-                    lines.extend(lines_of(originals(answer, archive)));
-                }
-                place.insert(Newer { call, lines });
-            }
-            _ => {}
+        for path in call.action.changed() {
+            showing.change(files.file_of(&call.action, path));
         }
+        if !call.action.is_read_only() || call.cut.is_some() {
+            continue;
+        }
+        let Some(texts) = originals(answer, archive) else {
+            continue;
+        };
+        let looked = Looked {
+            of: asks(&call.tool, &call.parameters),
+            file: match call.action.paths.as_slice() {
+                [path] => files.file(path),
+                _ => 0,
+            },
+            question: Question::of(call),
+        };
+        superseded.extend(showing.show_texts(number as u32, &looked, answer.result, texts));
+    }
+    let mut edits = Vec::new();
+    for number in superseded {
+        point(&answers[number as usize], archive, &mut edits);
     }
     make(view, edits)
 }
 
-/// The newest answer to a call.
-struct Newer<'a> {
-    call: &'a ToolCall,
-    /// What it and other newer ones show, where that matters.
-    lines: HashSet<u64>,
-}
-
-/// The texts of an answer that are there whole, as they were.
-fn originals<'a>(answer: &'a Answer<'_>, archive: &'a Archive) -> impl Iterator<Item = &'a Body> {
-    answer.result.texts().filter_map(|text| whole(text, archive))
-}
-
-/// Equal hashes only make a candidate. Mostly the keys are in the same order too, and the text, which is known, will do.
-fn are_equal(a: &Parameters, b: &Parameters) -> bool {
-    a.json().as_str() == b.json().as_str() || a == b
-}
-
-/// Whether an answer is there, whole, and no failure.
-fn stands(answer: &Answer<'_>, archive: &Archive) -> bool {
-    answer.result.success != Some(false)
-        && !answer.result.output.is_empty()
-        && answer.result.texts().all(|text| whole(text, archive).is_some())
+/// The texts of an answer as they were, if it has any output and all of its texts are there whole.
+fn originals(answer: &Answer<'_>, archive: &Archive) -> Option<Vec<Body>> {
+    let texts = answer.result.texts().map(|text| whole(text, archive).cloned());
+    texts
+        .collect::<Option<Vec<Body>>>()
+        .filter(|_| !answer.result.output.is_empty())
 }
 
 fn point(answer: &Answer<'_>, archive: &mut Archive, edits: &mut Vec<Edit>) {
