@@ -381,6 +381,39 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_lint_is_told_as_one_in_the_outcomes_too() {
+        let outcome = |runs: &str| {
+            let text = told(
+                &format!("user: tidy up\nedit a.py\n{runs}\nuser: next"),
+                8,
+                &[],
+                0,
+                2_000,
+            );
+            text.lines()
+                .find_map(|line| line.strip_prefix("- \"tidy up\": edited a.py; "))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        for line in [
+            "ruff check src",
+            "npm run check",
+            "mise run lint",
+            "bun run lint",
+            "cargo clippy",
+        ] {
+            assert_eq!(outcome(&format!("run {line} => ok")), "lint passed", "{line}");
+        }
+        assert_eq!(outcome("run cargo clippy => bad error: x"), "lint failed");
+        assert_eq!(outcome("run npm run build => ok"), "build passed");
+        assert_eq!(
+            outcome("run npm run build => ok\nrun npm run lint => bad 1 error"),
+            "build passed; lint failed"
+        );
+        assert_eq!(outcome("run npm run lint => ok\nrun npm test => ok"), "tests passed");
+    }
+
     proptest! {
         #[test]
         fn no_story_is_longer_than_it_may_be(

@@ -25,6 +25,7 @@ pub(super) struct Deeds {
     commands: usize,
     tests: Option<Verdict>,
     build: Option<Verdict>,
+    lint: Option<Verdict>,
     /// With the message, counted from the first.
     pub(super) commits: VecDeque<(usize, String)>,
     /// Test runs after changes, and those that came out otherwise than the one before, with their message as above.
@@ -79,7 +80,8 @@ impl Deeds {
                 }
                 self.tests = Some(verdict);
             }
-            Some((_, verdict)) => self.build = Some(verdict),
+            Some((CheckKind::Build, verdict)) => self.build = Some(verdict),
+            Some((CheckKind::Lint, verdict)) => self.lint = Some(verdict),
             None => {}
         }
     }
@@ -90,14 +92,16 @@ impl Deeds {
             what.push(edited(&self.changed));
         } else if !self.read.is_empty() {
             what.push(format!("read {}", harmless(&anchor::names(&self.read), ITEM)));
-        } else if self.commands > 0 && self.tests.or(self.build).is_none() {
+        } else if self.commands > 0 && self.tests.or(self.build).or(self.lint).is_none() {
             let s = if self.commands == 1 { "" } else { "s" };
             what.push(format!("ran {} command{s}", self.commands));
         }
-        // Tests that ran say more than a build that went before them.
+        // Tests that ran say more than a build or a lint beside them.
+        let untested = |verdict: Option<Verdict>| verdict.filter(|_| self.tests.is_none());
         let checks = [
             ("tests", self.tests),
-            ("build", self.build.filter(|_| self.tests.is_none())),
+            ("build", untested(self.build)),
+            ("lint", untested(self.lint)),
         ];
         for (name, verdict) in checks {
             if let Some(outcome) = verdict.and_then(outcome) {
