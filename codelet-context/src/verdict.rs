@@ -1,11 +1,13 @@
 //! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
 
 mod closing;
+mod fixed;
 mod quiet;
 
 use crate::message::ToolResult;
 use crate::testrun::{Check, CheckKind};
 use closing::{closes_well, has_made, is_cut};
+use fixed::{left, says_what_is_left};
 use quiet::{is_open, is_silent, says_it_is_well, shows_error, shows_fault};
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
@@ -171,6 +173,14 @@ impl Signs {
             let ended_badly = std::mem::take(&mut self.ended_badly);
             for line in whole.split('\r').filter(|line| !is_of_one_that_passed(line)) {
                 split(line, &mut words);
+                // What was found and fixed is over: what is left of it decides.
+                if says_what_is_left(line)
+                    && let Some(left) = left(&words)
+                {
+                    self.all_well |= left == 0;
+                    self.failure |= left > 0;
+                    continue;
+                }
                 for at in 0..words.len() {
                     self.weigh(&words, at);
                 }

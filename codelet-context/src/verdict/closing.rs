@@ -282,7 +282,7 @@ fn is_counting(words: &[Word]) -> bool {
 }
 
 impl Word<'_> {
-    fn is_in(&self, list: &str) -> bool {
+    pub(super) fn is_in(&self, list: &str) -> bool {
         list.split_whitespace()
             .any(|other| other.eq_ignore_ascii_case(self.text))
     }

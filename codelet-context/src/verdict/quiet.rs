@@ -1,5 +1,6 @@
 //! What builds and lints say, which are silent when all is well: what is wrong, or in few words that nothing is.
 
+use super::fixed::{is_fixed, leaves_none};
 use super::{ends, lines, outermost};
 use crate::message::ToolResult;
 
@@ -61,7 +62,7 @@ pub(super) fn is_error(line: &str) -> bool {
     };
     let shows =
         BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || ANYWHERE.iter().any(|sign| line.contains(sign));
-    shows && !is_none && !is_denied
+    shows && !is_none && !is_denied && !leaves_none(line)
 }
 
 /// Whether what was run may not have come to its end.
@@ -156,5 +157,6 @@ pub(super) fn shows_fault(result: &ToolResult) -> bool {
         let number = pieces.next().unwrap_or_default();
         name.contains(['.', '/']) && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
     };
-    lines(result).any(|line| is_place(line.trim_start()) || SIGNS.iter().any(|sign| line.contains(sign)))
+    let mut lines = lines(result).filter(|line| !is_fixed(line));
+    lines.any(|line| is_place(line.trim_start()) || SIGNS.iter().any(|sign| line.contains(sign)))
 }
