@@ -1,9 +1,11 @@
 //! The lines of an output that say what failed, without the frame that harnesses put around what a program has printed.
 
+mod named;
 mod signs;
 
 use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
+pub(crate) use named::{Entry, Named};
 use signs::{Said, Signs, is_drawn, is_foreign, is_pass, said, side};
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
@@ -23,9 +25,14 @@ const APART: usize = 3;
 /// Bytes of an output that are looked at: from its beginning and to its end.
 const LOOKED_AT: usize = 32 * 1024;
 
-/// The lines of an output that say what failed, each with those that belong to it: what was expected and found, and where.
-/// Where no line does, the last ones.
+#[cfg(test)]
 pub(crate) fn failing_lines(result: &ToolResult) -> Vec<String> {
+    failing(result).0
+}
+
+/// The lines of an output that say what failed, each with those that belong to it: what was expected and found, and where; and
+/// what they name. Where no line does, the last ones.
+pub(crate) fn failing(result: &ToolResult) -> (Vec<String>, Named) {
     let texts = result.error.iter().chain(result.texts().map(|text| &text.body));
     let texts: Vec<_> = texts.map(|text| printed(text.as_str())).collect();
     let mut reader = Reader::default();
@@ -53,7 +60,8 @@ pub(crate) fn failing_lines(result: &ToolResult) -> Vec<String> {
     let found = reader.end();
     let mut chosen = most_telling(&found, LINES);
     chosen.sort_unstable();
-    chosen.into_iter().map(|at| shorten(found[at], WIDTH)).collect()
+    let lines = chosen.into_iter().map(|at| shorten(found[at], WIDTH)).collect();
+    (lines, Named::of(&found, &texts))
 }
 
 /// The places of the lines that say most of what failed, at most so many, the best first. Of a comparison both sides are among

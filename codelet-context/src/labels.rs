@@ -16,6 +16,8 @@ pub(crate) const STALE: &str = ", files changed since";
 pub(crate) const FAILING: &str = "Failing: ";
 pub(crate) const FAILED: &str = "Failed command: ";
 pub(crate) const RERUN: &str = "Failed before, run again since: ";
+/// What failed long ago, where what succeeded since may well have been about the same.
+pub(crate) const PAST: &str = "Failed long ago, not run again since: ";
 /// The list of what is to be done.
 pub(crate) const TO_DO: &str = "To do: ";
 pub(crate) const UNDER_WAY: &str = "To do, under way: ";
@@ -36,7 +38,7 @@ pub(crate) const QUOTED: &str = "Quoted below";
 
 /// How such a line begins, if it does not begin with a bracket, a heading or a list; and how those lines begin in which a
 /// harness or a recording shows who speaks.
-const BEGINNINGS: [&str; 22] = [
+const BEGINNINGS: [&str; 23] = [
     GOAL,
     LATEST,
     PINNED,
@@ -45,6 +47,7 @@ const BEGINNINGS: [&str; 22] = [
     FAILING,
     FAILED,
     RERUN,
+    PAST,
     // Open items in whatever state.
     TO_DO,
     "To do,",
@@ -89,8 +92,8 @@ mod tests {
     #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {
         let labels = [
-            GOAL, LATEST, PINNED, DECIDED, FAILING, FAILED, RERUN, TO_DO, UNDER_WAY, UNLISTED, DONE, SUMMARY, DIGEST,
-            NOTICE,
+            GOAL, LATEST, PINNED, DECIDED, FAILING, FAILED, RERUN, PAST, TO_DO, UNDER_WAY, UNLISTED, DONE, SUMMARY,
+            DIGEST, NOTICE,
         ];
         for label in labels {
             assert!(begins(label.as_bytes()), "{label}");

@@ -45,6 +45,7 @@ impl Ledger {
             outcomes.take(call, result, ran.as_ref());
             deeds.extend(Deed::of(call, result, ran.as_ref()).map(|deed| (*messages, deed)));
         });
+        gatherer.end_message(message);
         outcomes.end_message(message);
         *messages += 1;
     }

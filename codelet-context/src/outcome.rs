@@ -3,23 +3,24 @@
 use crate::answer::{is_done, was_refused};
 use crate::effects::{self, Effect};
 use crate::exchange::Exchanges;
-use crate::failing::{failing_lines, shorten};
+use crate::failing::shorten;
 use crate::files::{self, Files};
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
-use crate::testrun::{Check, CheckKind, Line};
+use crate::testrun::{CheckKind, Line};
 use crate::todo::TodoList;
+use errors::{About, Errors, Since};
 use kept::Kept;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+mod attempt;
+mod errors;
 mod kept;
 
 pub use crate::verdict::Verdict;
 
-/// Open errors that are kept, newest last.
-const ERRORS: usize = 8;
 /// Bytes of a command that are kept.
 const COMMAND: usize = 400;
 /// Decisions that are kept, and bytes of a question or an answer.
@@ -110,23 +111,18 @@ pub struct OpenError {
     pub lines: Vec<String>,
     /// The same was run again since, and nothing says what came of it.
     pub is_rerun: bool,
+    /// It failed long ago, and what succeeded since may well have been about the same.
+    pub is_past: bool,
+    is_over: bool,
     about: About,
+    since: Since,
 }
 
 impl OpenError {
     /// Whether it is a check that failed, which somebody will want to succeed; other commands are often given up.
     pub fn is_check(&self) -> bool {
-        matches!(self.about, About::Check(_))
+        matches!(self.about, About::Check(..))
     }
-}
-
-/// What an error is about, so that a later success is known to be over it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum About {
-    /// A check.
-    Check(Check),
-    /// Any other program, by its name and what it is asked to do.
-    Program(String),
 }
 
 /// What the user decided when asked.
@@ -147,6 +143,7 @@ pub(crate) struct Gatherer {
     touched: HashMap<u64, (FileFact, u64)>,
     touches: u64,
     kept: Kept,
+    errors: Errors,
     facts: Facts,
 }
 
@@ -163,6 +160,12 @@ impl Gatherer {
             self.take(call, result, Ran::of(call, result).as_ref())
         });
         self.exchanges = exchanges;
+        self.end_message(message);
+    }
+
+    /// The calls and results of this message were taken.
+    pub(crate) fn end_message(&mut self, message: &Message) {
+        self.errors.end_message(message);
     }
 
     /// The facts so far.
@@ -171,6 +174,7 @@ impl Gatherer {
         files.sort_unstable_by_key(|(_, touch)| *touch);
         Facts {
             files: files.into_iter().map(|(file, _)| file.clone()).collect(),
+            errors: self.errors.now(),
             ..self.facts.clone()
         }
     }
@@ -178,6 +182,7 @@ impl Gatherer {
     /// Takes a call with its answer, and what was run if it ran a command.
     pub(crate) fn take(&mut self, call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) {
         let action = &call.action;
+        self.errors.count_call();
         match action.kind {
             ActionKind::Read if is_done(action.kind, result) => {
                 for path in &action.paths {
@@ -227,6 +232,9 @@ impl Gatherer {
         if let Some((file, touch)) = self.touched.get_mut(&known) {
             file.state = file.state.then(state);
             *touch = self.touches;
+            if state != FileState::Read {
+                self.errors.change(&file.path);
+            }
         }
     }
 
@@ -282,14 +290,14 @@ impl Gatherer {
                 CheckKind::Lint => &mut self.facts.lint,
             } = Some(fact);
             match verdict {
-                Verdict::Passed => self.facts.errors.retain(|error| !error.about.is_over(check)),
-                Verdict::Unknown => self.mark_rerun(|about| about.is_over(check)),
+                Verdict::Passed => self.errors.pass(check),
+                Verdict::Unknown => self.errors.run(check),
                 Verdict::Failed => {}
             }
         }
         match ran.last_check() {
             Some((check, Verdict::Failed)) => {
-                self.fail(line, About::Check(check.clone()), result);
+                self.errors.fail(line, line.to_owned(), check, result);
             }
             Some(_) => {}
             None => self.other_command(line, result, &ran.line),
@@ -298,38 +306,11 @@ impl Gatherer {
 
     fn other_command(&mut self, line: &str, result: &ToolResult, said: &Line) {
         let Some(name) = &said.program else { return };
-        let is_it = |error: &OpenError| matches!(&error.about, About::Program(other) if other == name);
         match result.success {
-            Some(true) => self.facts.errors.retain(|error| !is_it(error)),
-            Some(false) if !said.is_question => self.fail(line, About::Program(name.clone()), result),
+            Some(false) if !said.is_question => self.errors.fail_command(line, line.to_owned(), name, result),
             Some(false) => {}
-            None => self.mark_rerun(|about| matches!(about, About::Program(other) if other == name)),
+            success => self.errors.run_command(line, name, success),
         }
-    }
-
-    fn mark_rerun(&mut self, is_it: impl Fn(&About) -> bool) {
-        for error in self.facts.errors.iter_mut().filter(|error| is_it(&error.about)) {
-            error.is_rerun = true;
-        }
-    }
-
-    fn fail(&mut self, line: &str, about: About, result: &ToolResult) {
-        self.facts.errors.retain(|error| !error.about.is_same(&about));
-        if self.facts.errors.len() == ERRORS {
-            // A check that is broken matters more than a command that was given up.
-            let oldest = self
-                .facts
-                .errors
-                .iter()
-                .position(|error| matches!(error.about, About::Program(_)));
-            self.facts.errors.remove(oldest.unwrap_or(0));
-        }
-        self.facts.errors.push(OpenError {
-            command: shorten(line, COMMAND),
-            lines: failing_lines(result),
-            is_rerun: false,
-            about,
-        });
     }
 
     /// A question to the user with its answer, or a plan that the user approved.
@@ -362,6 +343,12 @@ impl Gatherer {
     }
 }
 
+/// Whether a command that failed is one that somebody will want done, however long ago it was: it was to change something
+/// outside of the files that are worked on.
+pub(crate) fn is_wanted(line: &str) -> bool {
+    attempt::Attempt::read(line).acts
+}
+
 /// What a patch among the parameters says of its files: which are new, and which go.
 fn patched(parameters: &Parameters) -> HashMap<&str, FileState> {
     let texts = parameters.as_map().values().filter_map(Value::as_str);
@@ -374,20 +361,6 @@ fn complains(result: &ToolResult) -> bool {
     const COMPLAINTS: [&str; 7] = ["fatal: ", "error: ", "rm: ", "mv: ", "cp: ", "bash: ", "sh: "];
     let begins = |line: &str| COMPLAINTS.iter().any(|complaint| line.starts_with(complaint));
     result.texts().any(|text| text.body.as_str().lines().any(begins))
-}
-
-impl About {
-    /// Whether the success of this check shows that the error is over.
-    fn is_over(&self, check: &Check) -> bool {
-        matches!(self, About::Check(failed) if check.covers(failed))
-    }
-
-    fn is_same(&self, other: &About) -> bool {
-        match (self, other) {
-            (About::Check(one), About::Check(other)) => one.is_same(other),
-            (one, other) => one == other,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -406,7 +379,7 @@ mod tests {
             Talk(Vec::new())
         }
 
-        fn call(mut self, action: Action, parameters: Value, success: Option<bool>, output: &str) -> Self {
+        pub(super) fn call(mut self, action: Action, parameters: Value, success: Option<bool>, output: &str) -> Self {
             let id = format!("c{}", self.0.len());
             let call = ToolCall::new(id.as_str(), "t", parameters.as_object().unwrap().clone()).doing(action);
             self.0
@@ -427,7 +400,17 @@ mod tests {
             self.call(Action::command(line), json!({}), Some(success), output)
         }
 
-        fn facts(&self) -> Facts {
+        pub(super) fn user(mut self, words: &str) -> Self {
+            self.0.push(Arc::new(Message::user(words)));
+            self
+        }
+
+        pub(super) fn say(mut self, words: &str) -> Self {
+            self.0.push(Arc::new(Message::assistant(words)));
+            self
+        }
+
+        pub(super) fn facts(&self) -> Facts {
             Facts::gather(&self.0)
         }
     }
@@ -690,9 +673,9 @@ mod tests {
             talk.run(&format!("./try{number}"), false, "no")
         });
         let errors = talk.facts().errors;
-        assert_eq!(errors.len(), ERRORS);
+        assert_eq!(errors.len(), super::errors::ERRORS);
         assert_eq!(errors[0].command, "cargo test");
-        assert_eq!(errors[ERRORS - 1].command, "./try29");
+        assert_eq!(errors[super::errors::ERRORS - 1].command, "./try29");
     }
 
     #[test]
@@ -783,7 +766,7 @@ mod tests {
                 gatherer.append(message);
                 prop_assert_eq!(gatherer.facts(), Facts::gather(&talk.0[..=number]));
             }
-            prop_assert!(gatherer.facts().errors.len() <= ERRORS);
+            prop_assert!(gatherer.facts().errors.len() <= errors::ERRORS);
         }
     }
 }

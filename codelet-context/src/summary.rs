@@ -22,7 +22,8 @@ use crate::message::Message;
 use crate::outcome::Facts;
 use crate::turn::Turn;
 use context::{
-    TODO_FRAME, add_decisions, add_errors, add_goal, add_pins, add_status, add_todo, count_todo, lengthen_pins, urgent,
+    TODO_FRAME, add_decisions, add_errors, add_goal, add_past, add_pins, add_status, add_todo, count_todo,
+    lengthen_pins, urgent,
 };
 use earlier::Earlier;
 use outcomes::{NOT_TOLD_BYTES, add_outcomes, lengthen_outcomes};
@@ -84,13 +85,13 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     let lines = (bytes / 100).clamp(2, 12);
     add_errors(&mut page, story.facts, true, 1, lines, width(COMMAND));
     let lines = (bytes / 400).clamp(2, 6);
-    for checks in [true, false] {
-        let (most, lines) = if checks { (3, lines) } else { (1, 1) };
-        add_errors(&mut page, story.facts, checks, most, lines, width(COMMAND));
-        earlier.add_errors(&mut page, checks, most, lines, width(COMMAND));
-    }
+    add_errors(&mut page, story.facts, true, 3, lines, width(COMMAND));
+    earlier.add_errors(&mut page, true, 3, lines, width(COMMAND));
     add_decisions(&mut page, story.facts, 6, width(ITEM));
     earlier.add_decisions(&mut page);
+    // Of commands that are no checks only the newest is told of before the outcomes: many are given up.
+    add_errors(&mut page, story.facts, false, 1, 1, width(COMMAND));
+    earlier.add_errors(&mut page, false, 1, 1, width(COMMAND));
     // Of long lists only the beginning goes before the outcomes; the rest still goes before their longer form.
     page.room += reserve;
     let longer = add_outcomes(&mut page, story, &mut earlier);
@@ -99,6 +100,8 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
         add_errors(&mut page, story.facts, checks, most, lines, width(COMMAND));
         earlier.add_errors(&mut page, checks, most, lines, width(COMMAND));
     }
+    add_past(&mut page, story.facts, width(COMMAND));
+    earlier.add_past(&mut page);
     add_todo(&mut page, story.facts, 12..usize::MAX, width(ITEM));
     count_todo(&mut page, story.facts);
     earlier.add_todo(&mut page, usize::MAX);
@@ -236,12 +239,12 @@ mod tests {
             Failing: `cargo test -p printer`
               | test wide ... FAILED
               | left: 1
-            Failed command: `./deploy.sh`
-              | no such host
             Decided: Which width? → 80
             To do, under way: test it
             To do: document it
             Done of the to-do list: 1 of 3
+            Failed command: `./deploy.sh`
+              | no such host
             ## Key outcomes
             - \"Fix this: the parser loses comments\": edited parser.rs, lexer.rs; tests passed; said \"The parser keeps comments now, and all tests pass.\" [error resolution]
               - committed \"Comments survive\"

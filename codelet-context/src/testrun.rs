@@ -7,6 +7,7 @@ pub use scope::Scope;
 
 mod recognise;
 mod scope;
+mod selects;
 
 /// What a command checks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -36,11 +37,15 @@ impl Check {
     /// Whether the success of this check shows that what the other one has found is over: it is the same check, narrowed to
     /// nothing, or to no less than the other. In doubt it is not.
     pub fn covers(&self, failed: &Check) -> bool {
-        // Of Go, a folder is one package, without those in it.
-        let is_flat = self.name.starts_with("go") && !self.name.starts_with("gofmt");
+        let is_flat = self.is_flat();
         // To build the tests is not to run them.
         let is_kind = self.kind == failed.kind || self.kind == CheckKind::Test;
         is_kind && self.name == failed.name && self.scope.covers(&failed.scope, is_flat)
+    }
+
+    /// Of Go, a folder is one package, without those in it.
+    fn is_flat(&self) -> bool {
+        self.name.starts_with("go") && !self.name.starts_with("gofmt")
     }
 
     /// Whether both are the same check of the same things.

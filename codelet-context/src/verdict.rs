@@ -77,6 +77,15 @@ pub(crate) fn counts_failures(printed: &str) -> bool {
     signs.failure || signs.ended_badly
 }
 
+/// How many have failed by what a line counts, if it counts any.
+pub(crate) fn failed_count(line: &str) -> Option<u64> {
+    const FAILED: &str = "failed failure failures fail fails failing error errors problem problems";
+    let mut words = Vec::new();
+    split(line, &mut words);
+    let counts = (0..words.len()).filter(|&at| words[at].is_in(FAILED));
+    counts.filter_map(|at| count(&words, at)).max()
+}
+
 /// Whether a line is that of a single test that passed, whose name may tell of failures.
 fn is_of_one_that_passed(line: &str) -> bool {
     line.trim_start().starts_with(['✓', '✔', '√']) || line.trim_start().starts_with("--- PASS")

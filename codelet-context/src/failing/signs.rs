@@ -358,7 +358,7 @@ pub(super) fn place(line: &str) -> Option<Place> {
 }
 
 /// Whether the last word of a text is the name of a file.
-fn ends_with_file(text: &str) -> bool {
+pub(super) fn ends_with_file(text: &str) -> bool {
     const BARE: &[&str] = &[
         "Makefile",
         "Dockerfile",

@@ -106,25 +106,42 @@ pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, widt
 /// other commands, which were often given up.
 pub(super) fn add_errors(page: &mut Page, facts: &Facts, checks: bool, most: usize, lines: usize, width: usize) {
     let errors = facts.errors.iter().enumerate().rev();
-    let wanted = errors.filter(|(_, error): &(usize, &OpenError)| error.is_check() == checks);
+    let wanted = errors.filter(|(_, error): &(usize, &OpenError)| error.is_check() == checks && !error.is_past);
+    let topic = if checks { Topic::Error } else { Topic::Failed };
     for (number, error) in wanted.take(most) {
-        // Broken checks stand before the rest, the newest first.
-        let number = usize::from(!checks) * facts.errors.len() + facts.errors.len() - number;
+        // The newest stands first.
+        let number = facts.errors.len() - number;
         let name = match (error.is_rerun, checks) {
             (true, _) => labels::RERUN,
             (false, true) => labels::FAILING,
             (false, false) => labels::FAILED,
         };
         let command = shown_command(&error.command, width);
-        if page.add((Topic::Error, number, 0), format!("{name}{command}")) {
-            add_lines(page, number, &error.lines, lines, width);
+        if page.add((topic, number, 0), format!("{name}{command}")) {
+            add_lines(page, (topic, number), &error.lines, lines, width);
         }
     }
 }
 
+/// What failed long ago, the newest first, without a word on why.
+pub(super) fn add_past(page: &mut Page, facts: &Facts, width: usize) {
+    let errors = facts.errors.iter().enumerate().rev();
+    for (number, error) in errors.filter(|(_, error)| error.is_past) {
+        let name = if error.is_rerun { labels::RERUN } else { labels::PAST };
+        let line = format!("{name}{}", shown_command(&error.command, width));
+        page.add((Topic::Past, facts.errors.len() - number, 0), line);
+    }
+}
+
 /// The lines under an error that say most of it, at most so many; they stand in their own order.
-pub(super) fn add_lines(page: &mut Page, number: usize, lines: &[impl AsRef<str>], most: usize, width: usize) {
-    let place = |at: usize| (Topic::Error, number, at + 1);
+pub(super) fn add_lines(
+    page: &mut Page,
+    (topic, number): (Topic, usize),
+    lines: &[impl AsRef<str>],
+    most: usize,
+    width: usize,
+) {
+    let place = |at: usize| (topic, number, at + 1);
     // Most errors are told in full long before the last time that they are asked for.
     if (0..lines.len()).all(|at| page.lines.contains_key(&place(at))) {
         return;
@@ -165,7 +182,10 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, width: usize) {
             Verdict::Unknown => labels::UNCLEAR,
         };
         let stale = if check.is_stale { labels::STALE } else { "" };
-        let is_shown = facts.errors.iter().any(|error| error.command == check.command);
+        let is_shown = facts
+            .errors
+            .iter()
+            .any(|error| !error.is_past && error.command == check.command);
         let command = if is_shown {
             String::new()
         } else {

@@ -13,7 +13,7 @@ use crate::exchange::Exchanges;
 use crate::labels;
 use crate::ledger::Ran;
 use crate::message::{Message, Origin, Part};
-use crate::outcome::Facts;
+use crate::outcome::{Facts, is_wanted};
 use crate::testrun::{Check, Line};
 use crate::verdict::Verdict;
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub(super) struct Earlier<'a> {
     status: Vec<String>,
     checks: Vec<Lines<'a>>,
     commands: Vec<Lines<'a>>,
+    /// What failed long ago.
+    past: Vec<&'a str>,
     decisions: Vec<&'a str>,
     todo: Vec<&'a str>,
     /// Open items that the summary has not listed.
@@ -111,6 +113,8 @@ impl<'a> Earlier<'a> {
                 self.checks.push(lines);
             }
             return Some(!is_other);
+        } else if line.starts_with(labels::PAST) {
+            note(&mut self.past);
         } else if line.starts_with(labels::PINNED) {
             note(&mut self.pins);
         } else if line.starts_with(labels::DECIDED) {
@@ -142,23 +146,34 @@ impl<'a> Earlier<'a> {
                 };
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
                     match verdict {
-                        Verdict::Passed => self.checks.retain(|lines| !is_over(command(lines), check)),
+                        Verdict::Passed => {
+                            self.checks.retain(|lines| !is_over(command(lines), check));
+                            self.past.retain(|line| !is_over(command(&vec![*line]), check));
+                        }
                         Verdict::Unknown => self.mark_rerun(|line| is_over(line, check)),
                         Verdict::Failed => {}
                     }
                 }
                 let is_it = |line: &str| Line::read(line).program == ran.line.program;
                 match result.success {
-                    Some(true) => self.commands.retain(|lines| !is_it(command(lines))),
+                    Some(true) => {
+                        self.commands.retain(|lines| !is_it(command(lines)));
+                        self.past.retain(|line| !is_it(command(&vec![*line])));
+                    }
                     None if ran.line.checks.is_empty() => self.mark_rerun(is_it),
                     _ => {}
                 }
             });
         }
+        // Other commands are often given up, at the latest with the turn.
+        if newer.iter().any(|message| message.is_prompt()) {
+            self.commands.retain(|lines| is_wanted(command(lines)));
+        }
         for error in &facts.errors {
             let is_other = |lines: &Lines| !is_same(command(lines), &error.command);
             self.checks.retain(is_other);
             self.commands.retain(is_other);
+            self.past.retain(|line| is_other(&vec![*line]));
         }
         let known = labels::CHECKS
             .into_iter()
@@ -248,17 +263,24 @@ impl<'a> Earlier<'a> {
             (labels::FAILED, &self.commands)
         };
         for (number, error) in errors.iter().enumerate().take(most) {
-            let number = BEHIND + usize::from(!checks) * self.checks.len() + number;
+            let (topic, number) = (if checks { Topic::Error } else { Topic::Failed }, BEHIND + number);
             let head = if error[0].starts_with(head) {
                 head
             } else {
                 labels::RERUN
             };
             let command = shown_command(command(error), width);
-            if page.add((Topic::Error, number, 0), format!("{head}{command}")) {
+            if page.add((topic, number, 0), format!("{head}{command}")) {
                 let said = error[1..].iter().map(|line| line.strip_prefix("  | ").unwrap_or(line));
-                add_lines(page, number, &said.collect::<Vec<_>>(), lines, width);
+                add_lines(page, (topic, number), &said.collect::<Vec<_>>(), lines, width);
             }
+        }
+    }
+
+    /// What failed long ago.
+    pub(super) fn add_past(&self, page: &mut Page) {
+        for (number, line) in self.past.iter().enumerate() {
+            page.add((Topic::Past, BEHIND + number, 0), (*line).to_owned());
         }
     }
 
@@ -275,7 +297,7 @@ impl<'a> Earlier<'a> {
 /// The command line of an error; of one that ran again since, the line that tells of it may be all of it.
 fn command<'a>(lines: &Lines<'a>) -> &'a str {
     let line = lines[0];
-    let heads = [labels::FAILING, labels::FAILED, labels::RERUN];
+    let heads = [labels::FAILING, labels::FAILED, labels::RERUN, labels::PAST];
     let line = heads
         .iter()
         .find_map(|head| line.strip_prefix(head))

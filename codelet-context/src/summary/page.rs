@@ -12,6 +12,9 @@ pub(super) enum Topic {
     Error,
     Decision,
     Todo,
+    /// Commands that failed and are no checks, and what failed long ago.
+    Failed,
+    Past,
     Outcome,
 }
 

@@ -136,7 +136,7 @@ impl Scope {
                         .all(|narrow| wide.iter().any(|wide| word_covers(wide, narrow, is_flat))))
     }
 
-    fn covers_place(&self, other: &Scope) -> bool {
+    pub(super) fn covers_place(&self, other: &Scope) -> bool {
         match (&self.place, &other.place) {
             (None, _) => true,
             // Who names the whole path names the folder of the project, as a rule.
@@ -161,7 +161,7 @@ fn attached<'a>(word: &'a str, row: &Program) -> (&'a str, Option<&'a str>) {
 }
 
 /// Whether a word names what another names, or what that is in: a folder and its files, a file and its tests.
-fn word_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
+pub(super) fn word_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
     let (wide, narrow) = (plain(wide), plain(narrow));
     if let Some(folder) = wide.strip_suffix("...") {
         let folder = folder.trim_end_matches('/');
@@ -182,7 +182,7 @@ fn is_absolute(path: &str) -> bool {
 }
 
 /// A path in one spelling.
-fn plain(path: &str) -> String {
+pub(super) fn plain(path: &str) -> String {
     let path = path.replace('\\', "/");
     let mut rest = path.as_str();
     while let Some(shorter) = rest.strip_prefix("./") {

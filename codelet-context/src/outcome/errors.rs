@@ -1,0 +1,262 @@
+//! What failed and was not seen to succeed since, and when it is over.
+//!
+//! A check that failed is open until it succeeds on no less, or until everything that it has named as failed was seen to
+//! succeed. Another command is open as long as somebody may still want it done: in the turn in which it failed; in the next
+//! one, if the turn has ended with it; and for longer only if it was to change something outside, such as a release. What
+//! failed long ago, and is likely to be over for what succeeded since, is past: it is told of in few words.
+
+use super::attempt::Attempt;
+use super::{COMMAND, OpenError};
+use crate::failing::{Named, failing, shorten};
+use crate::files::{is_in_folder, is_within_end};
+use crate::message::{Message, Role, ToolResult};
+use crate::testrun::{Check, CheckKind};
+
+/// Open errors that are kept, newest last.
+pub(super) const ERRORS: usize = 8;
+/// What failed so many turns or answered calls ago is old.
+const TURNS: usize = 2;
+const CALLS: usize = 100;
+
+/// What an error is about, so that a later success is known to be over it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum About {
+    /// A check, and what it has named as failed.
+    Check(Check, Named),
+    /// Any other program, by its name and what it is asked to do.
+    Program(String, Attempt),
+}
+
+/// Since when an error is open, and what has happened to it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Since {
+    turn: usize,
+    call: usize,
+    /// A file that it names was changed, or any if it names none.
+    is_touched: bool,
+    /// After that, a check of its kind succeeded that may well have covered it.
+    is_passed: bool,
+    /// Something was done after it, with success.
+    is_followed: bool,
+}
+
+/// The errors that are open, newest last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Errors {
+    open: Vec<OpenError>,
+    turn: usize,
+    calls: usize,
+    /// Something was said or done since the last prompt.
+    is_replied: bool,
+    /// The last message was an answer, with which the turn ends.
+    is_answered: bool,
+}
+
+impl Errors {
+    /// The calls and results of a message were taken.
+    pub fn end_message(&mut self, message: &Message) {
+        if message.role == Role::Assistant {
+            self.is_replied = true;
+            self.is_answered = message.calls().next().is_none();
+        } else if message.is_prompt() {
+            if std::mem::take(&mut self.is_replied) {
+                let turn = self.turn;
+                self.open.retain(|error| error.outlives(turn));
+                self.turn += 1;
+            }
+            self.is_answered = false;
+        } else if message.tool_results().next().is_some() {
+            self.is_answered = false;
+        }
+    }
+
+    /// Those that are open now.
+    pub fn now(&self) -> Vec<OpenError> {
+        let open = self.open.iter();
+        let open = open.filter(|error| !self.is_answered || error.outlives(self.turn));
+        open.map(|error| OpenError {
+            is_past: error.is_past(self.turn, self.calls),
+            ..error.clone()
+        })
+        .collect()
+    }
+
+    /// A file was changed.
+    pub fn change(&mut self, path: &str) {
+        for error in &mut self.open {
+            if let About::Check(_, named) = &error.about {
+                error.since.is_touched |= named.files.is_empty() || named.files.iter().any(|file| is_one(path, file));
+            }
+        }
+    }
+
+    /// A check succeeded.
+    pub fn pass(&mut self, check: &Check) {
+        for error in &mut self.open {
+            error.since.is_followed = true;
+            let About::Check(failed, named) = &mut error.about else {
+                continue;
+            };
+            let had = named.entries.len();
+            check.clears(failed, named);
+            error.is_over = check.covers(failed) || named.is_all_told(failed) && named.entries.is_empty();
+            // What is run of the same check, and is not what failed, says nothing of that.
+            let is_like = check.kind == failed.kind
+                && check.covers_place(failed)
+                && (check.name != failed.name || named.entries.len() < had)
+                && check.scope.words.is_empty()
+                && check.scope.filters.is_empty();
+            error.since.is_passed |= is_like && error.since.is_touched;
+        }
+        self.open.retain(|error| !error.is_over);
+    }
+
+    /// A check ran, and nothing says what came of it.
+    pub fn run(&mut self, check: &Check) {
+        self.mark_rerun(|about| matches!(about, About::Check(failed, _) if check.covers(failed)));
+    }
+
+    /// A check failed.
+    pub fn fail(&mut self, line: &str, command: String, check: &Check, result: &ToolResult) {
+        let (lines, named) = failing(result);
+        let is_same = |error: &OpenError| matches!(&error.about, About::Check(failed, _) if failed.is_same(check));
+        let is_passed = |error: &OpenError| match &error.about {
+            About::Check(failed, before) => passes_within(check, line, &named, failed, before),
+            About::Program(..) => false,
+        };
+        self.open.retain(|error| !is_same(error) && !is_passed(error));
+        self.push(command, lines, About::Check(check.clone(), named));
+    }
+
+    /// A command that is no check has failed.
+    pub fn fail_command(&mut self, line: &str, command: String, name: &str, result: &ToolResult) {
+        self.open.retain(|error| !error.is_of(name));
+        let about = About::Program(name.to_owned(), Attempt::read(line));
+        self.push(command, failing(result).0, about);
+    }
+
+    /// A command that is no check has succeeded, or nothing says what came of it.
+    pub fn run_command(&mut self, line: &str, name: &str, success: Option<bool>) {
+        if success.is_none() {
+            self.mark_rerun(|about| matches!(about, About::Program(other, _) if other == name));
+            return;
+        }
+        self.open.retain(|error| !error.is_of(name));
+        // Most of the time nothing is open that this could be over.
+        if self.open.iter().all(OpenError::is_check) {
+            return;
+        }
+        let done = Attempt::read(line);
+        self.open
+            .retain(|error| !matches!(&error.about, About::Program(_, failed) if done.settles(failed)));
+        for error in &mut self.open {
+            error.since.is_followed |= !done.is_probe;
+        }
+    }
+
+    /// A call was answered.
+    pub fn count_call(&mut self) {
+        self.calls += 1;
+    }
+
+    fn mark_rerun(&mut self, is_it: impl Fn(&About) -> bool) {
+        for error in self.open.iter_mut().filter(|error| is_it(&error.about)) {
+            error.is_rerun = true;
+        }
+    }
+
+    fn push(&mut self, command: String, lines: Vec<String>, about: About) {
+        if self.open.len() == ERRORS {
+            // A check that is broken matters more than a command that was given up.
+            let oldest = self.open.iter().position(|error| !error.is_check());
+            self.open.remove(oldest.unwrap_or(0));
+        }
+        self.open.push(OpenError {
+            command: shorten(&command, COMMAND),
+            lines,
+            is_rerun: false,
+            is_past: false,
+            is_over: false,
+            about,
+            since: Since {
+                turn: self.turn,
+                call: self.calls,
+                ..Since::default()
+            },
+        });
+    }
+}
+
+impl OpenError {
+    fn is_of(&self, name: &str) -> bool {
+        matches!(&self.about, About::Program(other, _) if other == name)
+    }
+
+    /// Whether it is still open when a turn ends.
+    fn outlives(&self, turn: usize) -> bool {
+        match &self.about {
+            About::Check(..) => true,
+            About::Program(_, attempt) => {
+                let is_last = self.since.turn == turn && !attempt.is_probe && !self.since.is_followed;
+                attempt.acts || is_last
+            }
+        }
+    }
+
+    fn is_past(&self, turn: usize, calls: usize) -> bool {
+        let is_old = turn >= self.since.turn + TURNS;
+        match &self.about {
+            About::Check(..) => (is_old || calls >= self.since.call + CALLS) && self.since.is_passed,
+            About::Program(..) => is_old,
+        }
+    }
+}
+
+impl Named {
+    /// Whether all that has failed was named: as many as are counted, or as are printed where none are counted.
+    fn is_all_told(&self, check: &Check) -> bool {
+        self.total > 0 && self.count.map_or(check.decides, |count| self.total as u64 >= count)
+    }
+}
+
+/// Whether a check that failed shows all the same that what failed before is over: it has run that, too, has gone on to its
+/// end, and lists what failed, which the other did not name.
+fn passes_within(check: &Check, line: &str, named: &Named, failed: &Check, before: &Named) -> bool {
+    const STOPS: &[&str] = &[
+        "-x",
+        "--exitfirst",
+        "--maxfail",
+        "--bail",
+        "-b",
+        "-failfast",
+        "--failfast",
+        "--fail-fast",
+        "--ff",
+    ];
+    let is_told_to_stop = line
+        .split_whitespace()
+        .any(|word| STOPS.contains(&word.split('=').next().unwrap_or(word)));
+    let lists_all = match named.count {
+        Some(count) => named.total as u64 >= count,
+        None => check.name.starts_with("go test") && check.decides,
+    };
+    let is_told = !named.entries.is_empty() && lists_all && !named.is_stopped && !is_told_to_stop;
+    if failed.kind != check.kind || check.kind == CheckKind::Build || !is_told || !check.covers(failed) {
+        return false;
+    }
+    let is_meant = |word: &String| named.entries.iter().any(|entry| failed.means(word, entry));
+    let is_named = before.entries.iter().any(|entry| named.lists(entry));
+    // Of what has no name, nobody knows whether it is in the list.
+    let has_name = !before.entries.is_empty() || !failed.scope.words.is_empty();
+    has_name && !is_named && !failed.scope.words.iter().any(is_meant)
+}
+
+/// Whether a path that was changed is one that a failure names, each as seen from somewhere.
+fn is_one(changed: &str, named: &str) -> bool {
+    let (changed, named) = (changed.replace('\\', "/"), named.replace('\\', "/"));
+    let bare = named.trim_start_matches("../").trim_start_matches("./");
+    changed == bare || is_within_end(&changed, bare) || is_within_end(bare, &changed) || is_in_folder(bare, &changed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+use super::super::tests::Talk;
+use crate::message::ActionKind;
+
+fn open(talk: &Talk) -> Vec<String> {
+    let errors = talk.facts().errors.into_iter().filter(|error| !error.is_past);
+    errors.map(|error| error.command).collect()
+}
+
+fn past(talk: &Talk) -> Vec<String> {
+    let errors = talk.facts().errors.into_iter().filter(|error| error.is_past);
+    errors.map(|error| error.command).collect()
+}
+
+const NONE: [&str; 0] = [];
+const CLI: &str = "....F\nFAILED tests/test_cli.py::test_lists - AssertionError: x\n1 failed, 63 passed in 9s";
+const MONEY: &str = "F\nFAILED tests/test_money.py::test_q - AssertionError: y\n1 failed in 1s";
+
+fn mended(talk: Talk) -> Talk {
+    talk.on(ActionKind::Change, "src/cli.py", Some(true))
+}
+
+#[test]
+fn a_failure_is_over_once_all_that_it_names_has_passed() {
+    let failed = || mended(Talk::new().run("pytest -q", false, CLI));
+    for line in [
+        "pytest -q tests/test_cli.py",
+        "pytest tests/test_cli.py::test_lists",
+        "pytest -k lists",
+        "pytest --lf",
+    ] {
+        assert_eq!(open(&failed().run(line, true, "3 passed")), NONE, "{line}");
+    }
+    for line in [
+        "pytest -q tests/test_money.py",
+        "pytest -k money",
+        "pytest -m fast",
+        "pytest -q tests/test_cli.py -k other",
+        "ruff check .",
+    ] {
+        assert_eq!(open(&failed().run(line, true, "3 passed")), ["pytest -q"], "{line}");
+    }
+}
+
+#[test]
+fn of_several_that_failed_each_may_pass_by_itself_and_all_have_to() {
+    let both = "FAILED tests/a.py::test_a - x\nFAILED tests/b.py::test_b - x\n2 failed, 3 passed";
+    let talk = Talk::new()
+        .run("pytest", false, both)
+        .run("pytest tests/a.py", true, "");
+    assert_eq!(open(&talk), ["pytest"]);
+    assert_eq!(open(&talk.run("pytest tests/b.py", true, "")), NONE);
+    // What is counted and not listed is not known to have passed.
+    let cut = "FAILED tests/a.py::test_a - x\n2 failed, 3 passed";
+    let talk = Talk::new().run("pytest", false, cut).run("pytest tests/a.py", true, "");
+    assert_eq!(open(&talk), ["pytest"]);
+}
+
+#[test]
+fn a_wider_run_that_fails_elsewhere_is_over_what_failed_before() {
+    let narrow = "pytest -q tests/test_money.py";
+    let failed = || mended(Talk::new().run(narrow, false, MONEY));
+    assert_eq!(open(&failed().run("pytest -q", false, CLI)), ["pytest -q"]);
+    let both = format!("{MONEY}\n{CLI}")
+        .replace("1 failed in 1s", "")
+        .replace("1 failed, 63", "2 failed, 62");
+    assert_eq!(open(&failed().run("pytest -q", false, &both)), [narrow, "pytest -q"]);
+    for (line, output) in [
+        ("pytest -x", CLI),
+        ("pytest --maxfail=1", CLI),
+        (
+            "pytest",
+            "ERROR tests/test_cli.py - ImportError\n!!! Interrupted: 1 error during collection !!!\n1 error in 1s",
+        ),
+        ("pytest", "....F\n5 failed, 63 passed"),
+        ("pytest", "FAILED tests/test_cli.py::test_lists\n5 failed, 63 passed"),
+        ("pytest tests/test_cli.py", CLI),
+        ("npm test", CLI),
+    ] {
+        let talk = failed().run(line, false, output);
+        assert_eq!(open(&talk), [narrow, line], "{output}");
+    }
+    // Cargo ends with the first binary in which a test fails.
+    let cargo =
+        "test a::b ... FAILED\ntest result: FAILED. 2 passed; 1 failed\nerror: test failed, to rerun pass `--lib`";
+    let talk = Talk::new()
+        .run(
+            "cargo test --test cli",
+            false,
+            "test lists ... FAILED\ntest result: FAILED. 0 passed; 1 failed",
+        )
+        .run("cargo test", false, cargo);
+    assert_eq!(open(&talk), ["cargo test --test cli", "cargo test"]);
+    let on = cargo.replace("error: test failed, to rerun pass `--lib`", "");
+    let talk = Talk::new()
+        .run(
+            "cargo test money::",
+            false,
+            "test money::sum_adds ... FAILED\ntest result: FAILED. 0 passed; 1 failed",
+        )
+        .run("cargo test --no-fail-fast", false, &on);
+    assert_eq!(open(&talk), ["cargo test --no-fail-fast"]);
+}
+
+#[test]
+fn what_failed_turns_ago_is_past_where_the_like_has_passed_since_it_was_mended() {
+    let turns = |talk: Talk, count: usize| {
+        (0..count).fold(talk, |talk, _| {
+            talk.say("Done.").user("go on").on(ActionKind::Read, "z", Some(true))
+        })
+    };
+    let types = "npx tsc --noEmit --skipLibCheck";
+    let failed = || {
+        Talk::new().user("go").run(
+            types,
+            false,
+            "../tui/test/chat.ts(28,2): error TS2739: Type 'A' is missing it.",
+        )
+    };
+    let mended = || failed().on(ActionKind::Change, "packages/tui/test/chat.ts", Some(true));
+    let built = |talk: Talk| talk.run("npm run build 2>&1 | tail -3", true, "");
+    assert_eq!(
+        (open(&turns(built(mended()), 1)), past(&built(mended()))),
+        (vec![types.to_owned()], vec![])
+    );
+    assert_eq!(
+        (open(&turns(built(mended()), 2)), past(&turns(built(mended()), 2))),
+        (vec![], vec![types.to_owned()])
+    );
+    for talk in [
+        // Nothing of what it names was changed.
+        built(failed().on(ActionKind::Change, "packages/tui/other.ts", Some(true))),
+        // Nothing of its kind passed, or elsewhere.
+        mended(),
+        mended().run("npm test", true, "3 passed"),
+        mended()
+            .run("cd other && npm run build", false, "no")
+            .run("npm run build -- a.ts", true, ""),
+    ] {
+        assert_eq!(open(&turns(talk, 5)).first().map(String::as_str), Some(types));
+    }
+    // A narrower run of the same that leaves out what failed is none of the like.
+    let both = "FAILED tests/a.py::test_a - x\nFAILED tests/b.py::test_b - x\n2 failed, 3 passed";
+    let talk = Talk::new()
+        .user("go")
+        .run("pytest", false, both)
+        .on(ActionKind::Change, "tests/a.py", Some(true))
+        .run("pytest tests/a.py", true, "");
+    assert_eq!(open(&turns(talk, 9)), ["pytest"]);
+    // A session of one turn forgets, too.
+    let long = (0..super::CALLS).fold(built(mended()), |talk, _| talk.on(ActionKind::Read, "z", Some(true)));
+    assert_eq!(past(&long), [types]);
+}
+
+#[test]
+fn a_command_that_was_given_up_is_open_no_longer_than_its_turn() {
+    for line in [
+        "git rev-parse x && git switch -c y-1",
+        "npx tsx -e 'x()'",
+        "curl -s https://h/x | jq .a+.b",
+        "npm install left-pad",
+    ] {
+        let talk = Talk::new().user("go").run(line, false, "error: no");
+        assert_eq!(open(&talk), [line]);
+        let talk = talk.run("git commit -m x", true, "");
+        assert_eq!(open(&talk), [line]);
+        let answered = talk.say("It is done.");
+        assert_eq!(open(&answered), NONE, "{line}");
+        let next = answered.user("Next.").on(ActionKind::Read, "z", Some(true));
+        assert_eq!(open(&next), NONE, "{line}");
+    }
+    // What a reply announces ends no turn.
+    let talk = Talk::new()
+        .user("go")
+        .run("npm install x", false, "no")
+        .run("git commit -m x", true, "");
+    assert_eq!(
+        open(&talk.say("Now the tests.").run("pytest", true, "")),
+        ["npm install x"]
+    );
+}
+
+#[test]
+fn what_a_turn_has_ended_with_is_told_in_the_next_one() {
+    let talk = Talk::new()
+        .user("Make the docs.")
+        .run("docker compose up -d", false, "sphinx: no such theme")
+        .run("cat conf.py", true, "x")
+        .say("The theme is missing.")
+        .user("Leave it.");
+    assert_eq!(open(&talk), ["docker compose up -d"]);
+    let talk = talk.on(ActionKind::Read, "z", Some(true)).say("Fine.").user("Next.");
+    assert_eq!(open(&talk), NONE);
+}
+
+#[test]
+fn what_was_to_change_something_outside_is_never_forgotten_until_it_is_done() {
+    let talk = Talk::new()
+        .user("Deploy it.")
+        .run("kubectl apply -f k8s/", false, "error: You must be logged in")
+        .run(
+            "alembic upgrade head",
+            false,
+            "FAILED: Target database is not up to date.",
+        )
+        .run("git commit -am x", true, "")
+        .say("Neither works.")
+        .user("Leave the deploy, look at the models.")
+        .on(ActionKind::Read, "z", Some(true));
+    let both = ["kubectl apply -f k8s/", "alembic upgrade head"];
+    assert_eq!(open(&talk), both);
+    let talk = talk.say("Seen.").user("Next.").on(ActionKind::Read, "z", Some(true));
+    assert_eq!((open(&talk), past(&talk)), (vec![], both.map(str::to_owned).to_vec()));
+    let talk = talk.run("kubectl apply --server-side -f k8s", true, "applied");
+    assert_eq!(past(&talk), [both[1]]);
+}
+
+#[test]
+fn a_command_is_over_where_the_same_thing_was_done_otherwise() {
+    let failed = "git rev-parse --short HEAD origin/main && git checkout -b fix/publish origin/main";
+    let talk = Talk::new()
+        .user("go")
+        .run(failed, false, "fatal: Needed a single revision");
+    assert_eq!(
+        open(&talk.run("git fetch origin && git checkout -b fix/publish FETCH_HEAD", true, "")),
+        NONE
+    );
+}
