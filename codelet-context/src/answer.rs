@@ -26,6 +26,8 @@ const COMPLAINT: usize = 3;
 const OBJECT: usize = 16 * 1024;
 /// Objects within objects that are looked into.
 const DEEPEST: usize = 2;
+/// How our own agent begins to say that a call was not permitted.
+const REFUSAL: &str = "refused: ";
 /// Fields of an object that hold what was printed, or another object.
 pub(crate) const PRINTED: &[&str] = &["stderr", "stdout", "output", "result", "response", "content", "text"];
 
@@ -36,6 +38,8 @@ pub(crate) struct Told {
     pub done: Option<bool>,
     /// It was not carried out to its end: the user refused or interrupted it, or its answer is lost.
     pub refused: bool,
+    /// Of such a call: it may have begun.
+    pub stopped: bool,
 }
 
 /// What a text says of the call that it answers. A [`crate::body::Body`] remembers it, so that it is read once.
@@ -44,8 +48,9 @@ pub(crate) fn told(text: &str) -> Told {
         Some(map) => (object_tells(&map, 0), object_refuses(&map, 0) == Some(true)),
         None => (lines_tell(text), line_refuses(text)),
     };
-    let refused = refuses || says_it_has_stopped(text.trim());
-    Told { done, refused }
+    let stopped = says_it_has_stopped(text.trim()) || refuses && names_a_stop(text);
+    let refused = refuses || stopped || begins(text.trim_start(), REFUSAL);
+    Told { done, refused, stopped }
 }
 
 /// Whether a call was carried out: by the tool's own word, or else unless its answer says that it was not.
@@ -75,6 +80,11 @@ pub(crate) fn was_refused(result: &ToolResult) -> bool {
     result.success != Some(true) && result.texts().next().is_some_and(|text| text.body.told().refused)
 }
 
+/// Whether a call that [was refused](was_refused) may have begun: it was interrupted, or its answer is lost.
+pub(crate) fn was_stopped(result: &ToolResult) -> bool {
+    was_refused(result) && result.texts().next().is_some_and(|text| text.body.told().stopped)
+}
+
 /// Harnesses report as an error of the tool that it was stopped, in words of their own, which stand at the beginning.
 fn says_it_has_stopped(text: &str) -> bool {
     const REFUSALS: &[&str] = &[
@@ -82,7 +92,6 @@ fn says_it_has_stopped(text: &str) -> bool {
         "[interrupted",
         "[no result",
         "[tool call interrupted",
-        "refused: ",
         "command was cancelled",
     ];
     // What had begun is told so of behind what it had printed.
@@ -94,6 +103,14 @@ fn says_it_has_stopped(text: &str) -> bool {
     let ends = |with: &&str| last.trim_end_matches('.').eq_ignore_ascii_case(with);
     // A program that has failed may say the same at its end, and what failed is known all the same.
     STOPPED.iter().any(ends) && !verdict::counts_failures(printed)
+}
+
+/// Whether what says that a call was not carried out to its end says that it was begun, or may have been.
+fn names_a_stop(text: &str) -> bool {
+    const STOPS: [&str; 4] = ["abort", "cancel", "interrupt", "stopped"];
+    let head = text.trim_start().lines().next().unwrap_or_default();
+    let head = head[..head.floor_char_boundary(HEAD.min(head.len()))].to_lowercase();
+    STOPS.iter().any(|stop| head.contains(stop))
 }
 
 fn begins(text: &str, with: &str) -> bool {

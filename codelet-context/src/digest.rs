@@ -2,15 +2,16 @@
 //!
 //! First the files, a path a line: those that were only read, and under `[edited]`, `[new]` and `[deleted]` the others. Then,
 //! unit by unit, a header in brackets with the tool, the file and the handle, and the lines beneath it, `…` where lines are
-//! left out. Commands of which nothing else is shown stand together under `[ran]`. Lines are shown as they were, but for line
+//! left out. Commands of which nothing else is shown stand together under `[ran]`, and under `[ran, failed]`, `[refused]` and
+//! `[stopped]` those that have not done what they say. Lines are shown as they were, but for line
 //! numbers in front; one that begins like a line of the summary gets a space before it, and one that names a reminder's tag
 //! is left out, so that nothing quoted can pose as more than a quotation.
 
 use crate::cut;
-use crate::index::{Block, BlockKind, Index, NONE};
+use crate::index::{Block, BlockKind, Came, Index, NONE};
 use crate::message::{Message, Part};
 use crate::outcome::FileState;
-use crate::pack::{self, LIST_BYTES, Unit};
+use crate::pack::{self, Unit};
 use crate::posing;
 use crate::recall::Handle;
 use std::borrow::Cow;
@@ -29,7 +30,6 @@ pub(crate) struct Units {
     pub states: HashMap<u32, FileState>,
 }
 
-const LIST_HEADER: &str = "[ran]\n";
 /// The mark where lines are left out, with its line break.
 pub(crate) const GAP: &str = "…\n";
 /// Longest name of a file in a header, in bytes.
@@ -44,11 +44,6 @@ pub(crate) fn units(
     mut handle: impl FnMut(usize) -> Option<Handle>,
     state: impl Fn(u64) -> Option<FileState>,
 ) -> Units {
-    debug_assert_eq!(
-        LIST_HEADER.len(),
-        LIST_BYTES as usize,
-        "the list's header is paid for as it is"
-    );
     let mut units = Units {
         of_block: Vec::with_capacity(index.blocks.len()),
         units: Vec::new(),
@@ -77,6 +72,7 @@ pub(crate) fn units(
             header: header.len() as u32,
             first,
             end,
+            came: block.came,
         });
         units.headers.push(header);
     }
@@ -99,11 +95,12 @@ fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>) -> S
         (BlockKind::Injected, _) => String::from("note"),
         _ => String::from("output"),
     };
-    // A change that was not made is told from one that was.
-    let came = match (block.failed, block.refused) {
-        (true, _) => " (failed)",
-        (_, true) => " (refused)",
-        _ => "",
+    // What was not done is told from what was.
+    let came = match block.came {
+        Came::Done => "",
+        Came::Failed => " (failed)",
+        Came::Refused => " (refused)",
+        Came::Stopped => " (stopped)",
     };
     match handle {
         Some(handle) => format!("[{name}{came} {handle}]\n"),
@@ -157,23 +154,25 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
     // The results of a unit follow its call, wherever they stood.
     shown.sort_unstable();
     let mut unit = NONE;
-    let mut listing = false;
+    // What came of the commands that are being listed.
+    let mut listing = None;
     for (at, &(owner, number)) in shown.iter().enumerate() {
         let block = &index.blocks[number as usize];
         if owner != unit {
             unit = owner;
             let has_output = shown.get(at + 1).is_some_and(|next| next.0 == owner);
             let is_command = |line: u32| !taken[line as usize] || units.units[owner as usize].is_command(line);
-            let listed = !has_output && body(block).all(is_command);
-            if !listed {
-                text.push_str(&units.headers[owner as usize]);
-            } else if !listing {
-                text.push_str(LIST_HEADER);
+            let is_listed = !has_output && body(block).all(is_command);
+            let came = is_listed.then_some(units.units[owner as usize].came);
+            match came {
+                None => text.push_str(&units.headers[owner as usize]),
+                Some(came) if listing != Some(came) => text.push_str(pack::list_header(came)),
+                Some(_) => {}
             }
-            listing = listed;
+            listing = came;
         }
         let mut gap = false;
-        let is_said = |line: &u32| !listing || units.units[owner as usize].is_command(*line);
+        let is_said = |line: &u32| listing.is_none() || units.units[owner as usize].is_command(*line);
         for line in body(block).filter(is_said) {
             let quoted = taken[line as usize].then(|| index.text_of(block, line as usize));
             let Some(quoted) = quoted.and_then(posing::quotable) else {
@@ -337,6 +336,62 @@ pub(crate) mod tests {
         assert_eq!(
             written(&history, |line| commands(line) || line == "3 passed"),
             "[Bash]\n…\ncargo test\ncargo doc\n3 passed\n[ran]\nmake all\n"
+        );
+    }
+
+    #[test]
+    fn commands_that_have_not_done_what_they_say_are_listed_by_what_came_of_them() {
+        let mut history = History::new();
+        for (line, success, output) in [
+            ("make walnut", Some(true), ""),
+            (
+                "kubectl apply -f almond.yml",
+                Some(false),
+                "error: You must be logged in",
+            ),
+            ("alembic upgrade cherry", Some(false), "FAILED: not up to date"),
+            ("grep -rn damson src", Some(false), ""),
+            ("npm run hazel", Some(false), "Refused: the user said no."),
+            (
+                "npm run pecan",
+                Some(false),
+                "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+            ),
+            (
+                "make everything",
+                Some(false),
+                "[Request interrupted by user for tool use]",
+            ),
+            ("make docs", None, "who knows"),
+        ] {
+            let parameters = json!({"command": line});
+            call(
+                &mut history,
+                "Bash",
+                Action::command(line),
+                parameters,
+                (success, output),
+            );
+        }
+        let is_command = |line: &str| {
+            ["make ", "kubectl", "alembic", "grep", "npm"]
+                .iter()
+                .any(|with| line.starts_with(with))
+        };
+        let expected = "[ran]\nmake walnut\n[ran, failed]\nkubectl apply -f almond.yml\nalembic upgrade cherry\n\
+                        [ran]\ngrep -rn damson src\n[refused]\nnpm run hazel\nnpm run pecan\n\
+                        [stopped]\nmake everything\n[ran]\nmake docs\n";
+        assert_eq!(written(&history, is_command), expected);
+        for bytes in 0..400 {
+            let text = quoted(&history, &[], bytes);
+            assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
+        }
+        let with_output = written(&history, |line| {
+            line.starts_with("kubectl") || line.starts_with("error")
+        });
+        assert_eq!(
+            with_output,
+            "[Bash (failed)]\nkubectl apply -f almond.yml\nerror: You must be logged in\n"
         );
     }
 

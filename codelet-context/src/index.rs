@@ -13,7 +13,7 @@ use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
 use crate::look;
-use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall};
+use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall, ToolResult};
 use crate::names::{self, Name};
 use crate::posing;
 use crate::replaced;
@@ -72,16 +72,50 @@ pub struct Block {
     pub subject: bool,
     /// A call that changes files.
     pub change: bool,
-    /// For a call that changes files: it failed, so what it says stands nowhere else.
-    pub failed: bool,
-    /// For a call that changes files: it was not carried out, by the user's will.
-    pub refused: bool,
+    /// For a call that changes files or runs a command: what came of it.
+    pub came: Came,
     /// A command printed it that only looks at files.
     pub look: bool,
     /// A call that writes all of the list of what is to be done.
     pub list: bool,
     /// For a call without a file, the lines that stand before any output of it; see [`crate::lead`].
     pub lead: Range<u32>,
+}
+
+/// What came of a call that does something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Came {
+    /// It was carried out, or nothing says that it was not.
+    #[default]
+    Done,
+    /// It failed: what a change says stands nowhere else.
+    Failed,
+    /// The user has not let it be made.
+    Refused,
+    /// It was interrupted, or its answer is lost: nobody knows how far it came.
+    Stopped,
+}
+
+impl Came {
+    /// Of a call by its answer.
+    fn of(action: &Action, result: &ToolResult) -> Came {
+        if answer::was_refused(result) {
+            return match answer::was_stopped(result) {
+                true => Came::Stopped,
+                false => Came::Refused,
+            };
+        }
+        let has_failed = match action.kind {
+            ActionKind::Change => !answer::is_done(action.kind, result),
+            // That `grep` finds nothing is its answer.
+            ActionKind::Command => {
+                let line = action.command.as_deref().unwrap_or_default();
+                result.success == Some(false) && !testrun::is_question(line)
+            }
+            _ => false,
+        };
+        if has_failed { Came::Failed } else { Came::Done }
+    }
 }
 
 impl Block {
@@ -308,9 +342,11 @@ impl Index {
                             self.changed.insert(file, self.blocks.len() as u32);
                         }
                     }
-                } else if is_change && let Some(block) = self.blocks.get_mut(call as usize) {
-                    block.refused = answer::was_refused(result);
-                    block.failed = !block.refused;
+                }
+                if !(is_change && made)
+                    && let Some(block) = self.blocks.get_mut(call as usize)
+                {
+                    block.came = Came::of(&action, result);
                 }
                 let kind = match action.kind {
                     ActionKind::Read => BlockKind::Read,
@@ -350,8 +386,7 @@ impl Index {
             path,
             subject: false,
             change: false,
-            failed: false,
-            refused: false,
+            came: Came::Done,
             look: false,
             list: false,
             lead: NONE..NONE,

@@ -6,7 +6,7 @@
 //! needs no re-ordering when a line becomes cheaper because its neighbour was taken.
 
 use crate::candidates::{Candidates, Ranked};
-use crate::index::{BlockKind, Index, NONE};
+use crate::index::{BlockKind, Came, Index, NONE};
 use crate::items::KINDS;
 use crate::outcome::FileState;
 use crate::passes::Passes;
@@ -33,6 +33,8 @@ pub(crate) struct Unit {
     pub first: u32,
     /// Where the lines of the command end that begins there; `first` again if it is no command.
     pub end: u32,
+    /// What came of the call.
+    pub came: Came,
 }
 
 impl Unit {
@@ -73,8 +75,6 @@ pub(crate) struct Choice {
 
 /// Bytes of the mark where lines are left out, with its line break.
 pub(crate) const GAP_BYTES: u32 = 4;
-/// Bytes of the header above commands that are listed without their output, with its line break.
-pub(crate) const LIST_BYTES: u32 = 6;
 /// A line with no chosen neighbour is charged this much more than its bytes: scattered lines cannot be read.
 const LONELY_BYTES: f32 = 20.0;
 /// What the assistant put into calls is worth more, line by line, than what tools printed.
@@ -116,6 +116,21 @@ pub(crate) fn files_header(state: FileState) -> &'static str {
         FileState::Created => "[new]\n",
         FileState::Deleted => "[deleted]\n",
     }
+}
+
+/// What stands above commands that are listed without their output. Those that failed are not listed with those that ran.
+pub(crate) fn list_header(came: Came) -> &'static str {
+    match came {
+        Came::Done => "[ran]\n",
+        Came::Failed => "[ran, failed]\n",
+        Came::Refused => "[refused]\n",
+        Came::Stopped => "[stopped]\n",
+    }
+}
+
+/// Bytes of that header.
+fn list_bytes(came: Came) -> u32 {
+    list_header(came).len() as u32
 }
 
 /// Chooses lines, and returns them as `render` writes them, in at most the task's bytes, with which they are.
@@ -176,8 +191,9 @@ struct Packer<'a> {
     /// What a byte of text is worth by itself.
     per_byte: f32,
     left: i64,
-    /// Bytes that a unit's header may cost beside its own.
+    /// Bytes that a unit's header may cost beside its own, and the header of a list.
     reopening: u32,
+    relisting: u32,
     /// For each line: no density of it is ever higher.
     bounds: Vec<f32>,
     /// … or, while nothing beside it is taken, higher than this …
@@ -214,6 +230,7 @@ impl<'a> Packer<'a> {
             per_byte: 0.0,
             left: task.bytes as i64,
             reopening: 0,
+            relisting: 0,
             bounds: Vec::new(),
             alone: Vec::new(),
             most: Vec::new(),
@@ -234,7 +251,9 @@ impl<'a> Packer<'a> {
             let factor = match block.kind {
                 // What the list was before would be taken for what it is.
                 _ if index.blocks[block.unit(number)].list && list != Some(block.unit(number)) => 0.0,
-                BlockKind::Call if block.failed && !index.is_stale(number) => FAILED_FACTOR,
+                BlockKind::Call if block.change && block.came == Came::Failed && !index.is_stale(number) => {
+                    FAILED_FACTOR
+                }
                 BlockKind::Call => CALL_FACTOR,
                 BlockKind::Read if index.is_stale(number) => OUTPUT_FACTOR,
                 BlockKind::Read if block.look && index.has_reader => ASIDE_FACTOR,
@@ -244,7 +263,7 @@ impl<'a> Packer<'a> {
             };
             for line in lines {
                 // What a change has taken away is nowhere any more, and would be taken for what stands there.
-                let is_gone = !block.failed && !block.refused && index.lines[line as usize].is_removed();
+                let is_gone = block.came == Came::Done && index.lines[line as usize].is_removed();
                 let alike = if index.lines[line as usize].is_alike() {
                     ALIKE_FACTOR
                 } else {
@@ -354,8 +373,15 @@ impl<'a> Packer<'a> {
     /// Once more, with so many bytes; what was too long then may fit now.
     fn fill_up(&mut self, bytes: usize) {
         self.left = bytes as i64;
-        // The list of commands may have to be begun again behind a unit that gets a header now.
-        self.reopening = LIST_BYTES;
+        // A list of commands may have to be begun again behind a unit that gets a header now, or that is listed otherwise.
+        let lists = self.task.units.iter().filter(|unit| unit.first < unit.end);
+        let lists: Vec<u32> = lists.map(|unit| list_bytes(unit.came)).collect();
+        self.reopening = lists.iter().copied().max().unwrap_or_default();
+        self.relisting = if lists.windows(2).any(|two| two[0] != two[1]) {
+            self.reopening
+        } else {
+            0
+        };
         for (most, &taken) in self.most.iter_mut().zip(&self.taken) {
             *most = if taken { 0.0 } else { *most };
         }
@@ -585,14 +611,23 @@ impl<'a> Packer<'a> {
         }
         let block = self.block_of[line] as usize;
         let unit = self.task.unit_of[block] as usize;
-        let Unit { header, first, .. } = self.task.units[unit];
+        let Unit {
+            header, first, came, ..
+        } = self.task.units[unit];
         let listed = self.task.units[unit].is_command(line as u32);
         if !self.opened[unit] && !(listed && (above || below)) {
             if listed && first == line as u32 {
                 // A command is listed by itself, without a header of its own.
-                return (gain * self.factors[line] / bytes as f32, bytes + LIST_BYTES);
+                return (
+                    gain * self.factors[line] / bytes as f32,
+                    bytes + list_bytes(came) + self.relisting,
+                );
             }
-            bytes += if listed { LIST_BYTES } else { header + self.reopening };
+            bytes += if listed {
+                list_bytes(came) + self.relisting
+            } else {
+                header + self.reopening
+            };
             if first != NONE && first != line as u32 && !self.taken[first as usize] {
                 bytes += self.shown_bytes(first as usize) + GAP_BYTES;
                 gain += self.gain(first as usize);
