@@ -2,6 +2,7 @@
 
 use crate::permission::{Asked, Gate, Permission, Rules, Verdict, allows, pattern_for};
 use crate::tool::Need;
+use codelet_context::refusal;
 use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -166,11 +167,7 @@ impl Gate for Asking {
             }
             match answered.await {
                 Ok(Word::Once | Word::Always) => Verdict::Yes,
-                Ok(Word::No(Some(reason))) => {
-                    let reason = reason.trim().trim_end_matches('.');
-                    Verdict::No(format!("the user said no, and: {reason}"))
-                }
-                Ok(Word::No(None)) => Verdict::No("the user said no".to_owned()),
+                Ok(Word::No(reason)) => Verdict::No(refusal::by_user(reason.as_deref())),
                 Err(_) => Verdict::No("nobody is there to be asked".to_owned()),
             }
         })

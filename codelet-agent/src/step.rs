@@ -10,6 +10,7 @@ use crate::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
+use codelet_context::refusal;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use futures_util::{FutureExt as _, future};
 use std::any::Any;
@@ -31,6 +32,8 @@ const LEAST_SHOWN: usize = 1024;
 const BYTES_PER_TOKEN: usize = 4;
 /// How long tools may take to end what they started once the user has interrupted.
 const GRACE: Duration = Duration::from_millis(80);
+/// What stands before an output that begins as our own answer to a call that was not permitted.
+const PRINTED: &str = "The tool failed and printed:\n";
 /// Glimpses of running tools that wait to be shown.
 const GLIMPSES: usize = 64;
 
@@ -236,7 +239,7 @@ async fn call_one(
     };
     let waited = began.elapsed();
     if let Verdict::No(why) = verdict {
-        return Some(Made::refused(format!("Refused: {why}."), waited));
+        return Some(Made::refused(refusal::answer(&why), waited));
     }
     let call = Call {
         parameters: &call.parameters,
@@ -247,7 +250,11 @@ async fn call_one(
     // A tool that panics must neither take the session with it nor leave its call open.
     let made = future::lazy(|_| tool.call(call)).then(|made| made);
     match AssertUnwindSafe(made).catch_unwind().await {
-        Ok(output) => {
+        Ok(mut output) => {
+            // Nothing that a tool prints may stand in a summary as words of the user.
+            if !output.success && refusal::is_posed(output.text.as_str()) {
+                output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
+            }
             let diff = if output.success { diff_of(&needs) } else { Arc::from("") };
             Some(Made { output, diff, waited })
         }

@@ -16,7 +16,7 @@ use table::{FAILURE, REFUSED};
 use words::Telling;
 
 /// Bytes and lines from the beginning of an answer in which it says how it went.
-const HEAD: usize = 240;
+pub(crate) const HEAD: usize = 240;
 const LINES: usize = 6;
 /// Bytes of an answer that holds nothing but such words.
 const SHORT: usize = 300;
@@ -108,9 +108,10 @@ fn says_it_has_stopped(text: &str) -> bool {
 /// Whether what says that a call was not carried out to its end says that it was begun, or may have been.
 fn names_a_stop(text: &str) -> bool {
     const STOPS: [&str; 4] = ["abort", "cancel", "interrupt", "stopped"];
+    const NOES: [&str; 4] = ["denied", "declin", "refus", "reject"];
     let head = text.trim_start().lines().next().unwrap_or_default();
     let head = head[..head.floor_char_boundary(HEAD.min(head.len()))].to_lowercase();
-    STOPS.iter().any(|stop| head.contains(stop))
+    STOPS.iter().any(|stop| head.contains(stop)) && !NOES.iter().any(|no| head.contains(no))
 }
 
 fn begins(text: &str, with: &str) -> bool {
@@ -291,7 +292,7 @@ fn refuses(text: &str, depth: usize) -> bool {
     }
 }
 
-fn line_refuses(text: &str) -> bool {
+pub(crate) fn line_refuses(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(HEAD.min(text.len()))];
     let line = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut words = Vec::new();

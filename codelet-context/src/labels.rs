@@ -7,6 +7,8 @@ pub(crate) const LATEST: &str = "Latest prompt: ";
 /// What the user pinned and decided.
 pub(crate) const PINNED: &str = "Pinned: ";
 pub(crate) const DECIDED: &str = "Decided: ";
+/// A call that the user has not let be made, with what the user said.
+pub(crate) const REFUSED: &str = "Refused: ";
 /// The kinds of checks; some of them may share a line, as in `Tests, build: passed`.
 pub(crate) const CHECKS: [&str; 3] = ["Tests", "Build", "Lint"];
 /// How checks stand.
@@ -43,6 +45,7 @@ const BEGINNINGS: [&str; 23] = [
     LATEST,
     PINNED,
     DECIDED,
+    REFUSED,
     "Decisions:",
     FAILING,
     FAILED,
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {
         let labels = [
-            GOAL, LATEST, PINNED, DECIDED, FAILING, FAILED, RERUN, PAST, TO_DO, UNDER_WAY, UNLISTED, DONE, SUMMARY,
+            GOAL, LATEST, PINNED, DECIDED, REFUSED, FAILING, FAILED, RERUN, PAST, TO_DO, UNDER_WAY, UNLISTED, DONE, SUMMARY,
             DIGEST, NOTICE,
         ];
         for label in labels {

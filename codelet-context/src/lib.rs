@@ -132,6 +132,7 @@ mod posing;
 pub mod price;
 mod programs;
 pub mod recall;
+pub mod refusal;
 mod relevance;
 pub mod reminder;
 mod replaced;

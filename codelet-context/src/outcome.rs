@@ -1,12 +1,14 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
 use crate::answer::{is_done, was_refused};
+use crate::cut;
 use crate::effects::{self, Effect};
 use crate::exchange::Exchanges;
 use crate::failing::shorten;
 use crate::files::{self, Files};
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
+use crate::refusal;
 use crate::testrun::{CheckKind, Line};
 use crate::todo::TodoList;
 use errors::{About, Errors, Since};
@@ -42,7 +44,7 @@ pub struct Facts {
     pub errors: Vec<OpenError>,
     /// The list of what is to be done.
     pub todo: TodoList,
-    /// What the user decided when asked, newest last.
+    /// What the user decided when asked, and the calls that the user refused, newest last.
     pub decisions: Vec<Decision>,
 }
 
@@ -125,13 +127,15 @@ impl OpenError {
     }
 }
 
-/// What the user decided when asked.
+/// What the user decided when asked, or of a call that was to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// What was asked, or the plan that was laid before the user.
+    /// What was asked, the plan that was laid before the user, or the call.
     pub question: String,
-    /// What the user answered.
+    /// What the user answered; may be empty where a call was refused.
     pub answer: String,
+    /// The user has not let the call be made.
+    pub is_refusal: bool,
 }
 
 /// Gathers facts message by message: each costs as much as is new in it.
@@ -183,6 +187,9 @@ impl Gatherer {
     pub(crate) fn take(&mut self, call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) {
         let action = &call.action;
         self.errors.count_call();
+        if let Some(words) = refusal::words(result) {
+            self.note_decision(&described(call), &words, true);
+        }
         match action.kind {
             ActionKind::Read if is_done(action.kind, result) => {
                 for path in &action.paths {
@@ -333,12 +340,20 @@ impl Gatherer {
         let (false, Some(answer)) = (questions.trim().is_empty(), answer) else {
             return;
         };
-        if self.facts.decisions.len() == DECISIONS {
-            self.facts.decisions.remove(0);
+        self.note_decision(&questions, answer, false);
+    }
+
+    fn note_decision(&mut self, question: &str, answer: &str, is_refusal: bool) {
+        let decisions = &mut self.facts.decisions;
+        if decisions.len() == DECISIONS {
+            // A no without a word says least.
+            let wordless = decisions.iter().position(|decision| decision.answer.is_empty());
+            decisions.remove(wordless.unwrap_or(0));
         }
-        self.facts.decisions.push(Decision {
-            question: shorten(&questions, ANSWER),
+        decisions.push(Decision {
+            question: shorten(question, ANSWER),
             answer: shorten(answer, ANSWER),
+            is_refusal,
         });
     }
 }
@@ -347,6 +362,28 @@ impl Gatherer {
 /// outside of the files that are worked on.
 pub(crate) fn is_wanted(line: &str) -> bool {
     attempt::Attempt::read(line).acts
+}
+
+/// A call in a line: the tool with what it was to run, to change or to ask.
+fn described(call: &ToolCall) -> String {
+    let action = &call.action;
+    let map = call.parameters.as_map();
+    let asked = || {
+        ["question", "plan"]
+            .iter()
+            .find_map(|name| map.get(*name).and_then(Value::as_str))
+    };
+    let about = action
+        .command
+        .as_deref()
+        .or_else(|| action.paths.first().map(|path| &**path));
+    let about = about.or_else(asked).or_else(|| map.values().find_map(Value::as_str));
+    let tool = cut::plain_name(&call.tool);
+    match (about, action.kind) {
+        (Some(line), ActionKind::Command) => format!("`{}`", shorten(line.trim(), COMMAND)),
+        (Some(about), _) => format!("{tool} {}", shorten(about.trim(), COMMAND)),
+        (None, _) => tool,
+    }
 }
 
 /// What a patch among the parameters says of its files: which are new, and which go.

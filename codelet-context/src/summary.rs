@@ -23,7 +23,7 @@ use crate::outcome::Facts;
 use crate::turn::Turn;
 use context::{
     TODO_FRAME, add_decisions, add_errors, add_goal, add_past, add_pins, add_status, add_todo, count_todo,
-    lengthen_pins, urgent,
+    lengthen_pins, lengthen_refusals, urgent,
 };
 use earlier::Earlier;
 use outcomes::{NOT_TOLD_BYTES, add_outcomes, lengthen_outcomes};
@@ -105,6 +105,7 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     add_todo(&mut page, story.facts, 12..usize::MAX, width(ITEM));
     count_todo(&mut page, story.facts);
     earlier.add_todo(&mut page, usize::MAX);
+    lengthen_refusals(&mut page, story.facts);
     lengthen_outcomes(&mut page, longer);
     lengthen_pins(&mut page, story.pins);
     page.write()
@@ -250,6 +251,20 @@ mod tests {
               - committed \"Comments survive\"
             - \"now the printer\": edited printer.rs; tests failed",
         );
+    }
+
+    #[test]
+    fn what_the_user_said_beside_no_is_told_in_any_room() {
+        let filler: String = (0..30).map(|n| format!("run ./try{n} => bad no such host\n")).collect();
+        let lines = format!(
+            "user: make the docs\nrun npm run docs => bad Refused: the user said no, and: use make docs-html, never npm here.\n\
+             edit docs/p1.md\n{filler}"
+        );
+        let expected = "Refused: `npm run docs` → \"use make docs-html, never npm here\"";
+        for bytes in [200, 600, 3_000] {
+            let told = told(&lines, usize::MAX, &[], anchor::LONG_TURN, bytes);
+            assert!(told.lines().any(|line| line == expected), "{told}");
+        }
     }
 
     #[test]

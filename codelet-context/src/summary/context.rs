@@ -6,7 +6,7 @@ use super::page::{Page, Topic};
 use super::quotation::{harmless, quoted, shown_command};
 use crate::failing::{most_telling, other_sides};
 use crate::labels;
-use crate::outcome::{CheckFact, Facts, OpenError};
+use crate::outcome::{CheckFact, Decision, Facts, OpenError};
 use crate::todo::TodoState;
 use crate::turn::Turn;
 use crate::verdict::Verdict;
@@ -201,14 +201,39 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, width: usize) {
 /// The newest decisions of the user, at most so many.
 pub(super) fn add_decisions(page: &mut Page, facts: &Facts, most: usize, width: usize) {
     for (number, decision) in facts.decisions.iter().enumerate().rev().take(most) {
-        let each = answers(&decision.question, &decision.answer);
-        let pairs = each.iter().map(|(question, answer)| {
-            let width = width / each.len();
-            format!("{} → {}", harmless(question, width), harmless(answer, width))
-        });
-        let line = format!("{}{}", labels::DECIDED, pairs.collect::<Vec<_>>().join(" | "));
-        page.add((Topic::Decision, number, 0), line);
+        page.add((Topic::Decision, number, 0), decision_line(decision, width));
     }
+}
+
+/// What the user said beside no is told as it was said, as prompts are, where there is room.
+pub(super) fn lengthen_refusals(page: &mut Page, facts: &Facts) {
+    for (number, decision) in facts.decisions.iter().enumerate().rev() {
+        let place = (Topic::Decision, number, 0);
+        if decision.is_refusal && page.lines.contains_key(&place) {
+            page.replace(place, decision_line(decision, usize::MAX / 2));
+        }
+    }
+}
+
+fn decision_line(decision: &Decision, width: usize) -> String {
+    let Decision {
+        question,
+        answer,
+        is_refusal,
+    } = decision;
+    if *is_refusal {
+        let call = harmless(question, width);
+        return match answer.is_empty() {
+            true => format!("{}{call}", labels::REFUSED),
+            false => format!("{}{call} → {}", labels::REFUSED, quoted(answer, 2 * width)),
+        };
+    }
+    let each = answers(question, answer);
+    let pairs = each.iter().map(|(question, answer)| {
+        let width = width / each.len();
+        format!("{} → {}", harmless(question, width), harmless(answer, width))
+    });
+    format!("{}{}", labels::DECIDED, pairs.collect::<Vec<_>>().join(" | "))
 }
 
 /// Each question with what was answered to it. Some tools repeat every question in the answer, as `"question"="answer"`;

@@ -117,7 +117,7 @@ impl<'a> Earlier<'a> {
             note(&mut self.past);
         } else if line.starts_with(labels::PINNED) {
             note(&mut self.pins);
-        } else if line.starts_with(labels::DECIDED) {
+        } else if line.starts_with(labels::DECIDED) || line.starts_with(labels::REFUSED) {
             note(&mut self.decisions);
         } else if let Some(number) = line.strip_prefix(labels::UNLISTED) {
             let number = number.split(' ').next().unwrap_or_default();
