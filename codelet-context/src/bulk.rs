@@ -2,7 +2,6 @@
 
 use crate::excerpt::Place;
 use crate::exchange::Calls;
-use crate::files;
 use crate::hash::ByHash;
 use crate::index::Index;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
@@ -177,9 +176,7 @@ impl Bulk {
                 kind: action.kind,
                 looks,
                 reads: if action.kind == ActionKind::Read { file } else { 0 },
-                changes: changes
-                    .filter_map(|path| index.file(&files::named(action, path)))
-                    .collect(),
+                changes: changes.filter_map(|path| index.file(path)).collect(),
             },
         );
     }

@@ -1,9 +1,9 @@
 //! What a call has done, once it was answered.
 
 use crate::answer::{is_done, was_refused};
+use crate::command::{CommandLine, Script};
 use crate::ledger::Ran;
 use crate::message::{ActionKind, ToolCall, ToolResult};
-use crate::shell;
 use crate::testrun::CheckKind;
 use crate::verdict::Verdict;
 use std::sync::Arc;
@@ -34,22 +34,19 @@ impl Deed {
         let changed = (!changed.is_empty() && is_done).then(|| Deed::Changed(changed.to_vec()));
         let ran = ran.filter(|_| !was_refused(result)).map(|ran| Deed::Ran {
             check: ran.last_check().map(|(check, verdict)| (check.kind, verdict)),
-            commit: (action.command.as_deref())
+            commit: (action.command.as_ref())
                 .filter(|_| result.success != Some(false))
-                .and_then(commit),
+                .and_then(CommandLine::commit)
+                .map(str::to_owned),
         });
         [read, changed, ran].into_iter().flatten()
     }
 }
 
 /// The first line of the message that a command commits with.
-fn commit(line: &str) -> Option<String> {
-    if !line.contains("commit") {
-        return None;
-    }
-    let commands = shell::commands(line);
-    commands.iter().find_map(|command| {
-        let words = &command.words;
+pub(crate) fn commit(script: &Script) -> Option<String> {
+    script.commands.iter().find_map(|command| {
+        let words = &command.simple.words;
         let is_commit = words.first().is_some_and(|first| first == "git") && words.iter().any(|word| word == "commit");
         let at = words
             .iter()
@@ -76,7 +73,7 @@ mod tests {
             ("git log", None),
         ];
         for (line, expected) in table {
-            assert_eq!(commit(line).as_deref(), expected, "{line}");
+            assert_eq!(commit(&Script::read(line)).as_deref(), expected, "{line}");
         }
     }
 }

@@ -1,13 +1,11 @@
 //! What command lines and patches visibly do to files. In doubt they do nothing: a program's captured output is no change to
 //! a file, and a name that the shell has to work out is none yet.
 
-use crate::files::is_absolute;
+use crate::command::{Command, Script};
 use crate::outcome::FileState;
-use crate::shell::{self, Next, Simple};
-use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
-use flow::{Flow, Outer};
-
-mod flow;
+use crate::path::Folder;
+use crate::shell::Simple;
+use crate::wrapped::is_in;
 
 /// Files taken from one line or patch at most.
 const MOST: usize = 200;
@@ -19,8 +17,8 @@ pub(crate) enum Effect {
     Write(String, FileState),
     /// A file or folder is taken away.
     Remove(String),
-    /// A file or folder gets another name.
-    Move { from: String, to: String },
+    /// A file or folder gets another name; Git does it, and knows what it moves.
+    Move { from: String, to: String, is_tracked: bool },
     /// A file gets a copy.
     Copy { from: String, to: String },
     /// What was changed is as it was committed.
@@ -45,24 +43,19 @@ pub(crate) enum Among {
 }
 
 /// What a command line does to files, in its order.
-pub(crate) fn effects(line: &str) -> Vec<Effect> {
+pub(crate) fn effects(script: &Script) -> Vec<Effect> {
     let mut found = Vec::new();
-    let outer = Outer {
-        at: Some(String::new()),
-        is_sure: true,
-        is_last: true,
-    };
-    collect(line, outer, 0, &mut found);
+    collect(script, &mut found);
     found.truncate(MOST);
     found
 }
 
-/// The files that a command line visibly writes, as it names them.
-pub(crate) fn written(line: &str) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::new();
-    for effect in effects(line) {
+/// The files that are visibly written, each once.
+pub(crate) fn written(effects: &[Effect]) -> Vec<&str> {
+    let mut paths: Vec<&str> = Vec::new();
+    for effect in effects {
         if let Effect::Write(path, _) = effect
-            && !paths.contains(&path)
+            && !paths.contains(&&**path)
         {
             paths.push(path);
         }
@@ -70,20 +63,18 @@ pub(crate) fn written(line: &str) -> Vec<String> {
     paths
 }
 
-/// The files that a command line takes away or puts back, as it names them: what was read of them before stands no more.
-pub(crate) fn undone(line: &str) -> Vec<String> {
-    let effects = effects(line).into_iter();
-    effects
-        .filter_map(|effect| match effect {
-            Effect::Remove(path) | Effect::Move { from: path, .. } => Some(path),
-            Effect::PutBack(Among::Path(path))
-            | Effect::Stash {
-                among: Among::Path(path),
-                ..
-            } => Some(path),
-            _ => None,
-        })
-        .collect()
+/// The files that are taken away or put back, and whether with all that is in a folder of that name: what was read of them
+/// before stands no more.
+pub(crate) fn undone(effects: &[Effect]) -> impl Iterator<Item = (&str, bool)> {
+    effects.iter().filter_map(|effect| match effect {
+        Effect::Remove(path) | Effect::Move { from: path, .. } => Some((&**path, true)),
+        Effect::PutBack(Among::Path(path))
+        | Effect::Stash {
+            among: Among::Path(path),
+            ..
+        } => Some((&**path, false)),
+        _ => None,
+    })
 }
 
 /// The files that a patch changes, in the form that `apply_patch` takes or as a unified diff, with what becomes of each.
@@ -123,31 +114,19 @@ fn is_file(path: &str) -> bool {
 /// another program's output to a file only captures what it said.
 const TEXT_TOOLS: &str = ": cat echo printf sed awk gawk perl tr sort uniq jq yq base64 cut head tail grep envsubst paste tee xxd git type get-content gc write-output convertto-json";
 
-/// Programs that run others where the files are not those of here.
-const ELSEWHERE: &str = "docker docker-compose podman podman-compose nerdctl kubectl oc ssh vagrant wsl lxc incus multipass adb chroot toolbox distrobox limactl";
-
-fn collect(line: &str, outer: Outer, depth: usize, found: &mut Vec<Effect>) {
-    let commands = shell::commands(line);
-    let mut flow = Flow::new(line, &commands, outer);
-    let (mut makes_text, mut before) = (false, Next::Then);
-    for (index, command) in commands.iter().enumerate() {
+fn collect(script: &Script, found: &mut Vec<Effect>) {
+    let mut makes_text = false;
+    for command in &script.commands {
         if found.len() >= MOST {
             return;
         }
-        let unwrapped = unwrap(&command.words);
-        let words = unwrapped.words;
-        let wrapping = &command.words[..command.words.len() - words.len()];
-        let name = words.first().map_or("".into(), |program| base(program));
-        let is_sure = flow.enter(index, unwrapped.is_inverted);
-        let is_first = before != Next::Pipe;
-        before = command.then;
-        let is_script = is_first && depth < DEEPEST && words.len() > 1;
-        if wrapping.iter().any(|word| is_in(&base(word), ELSEWHERE)) {
+        if command.is_elsewhere {
             makes_text = false;
-        } else if let Some(script) = inner_script(words).filter(|_| is_script) {
-            collect(&script, flow.outer(index, is_sure), depth + 1, found);
+        } else if let Some(inner) = command.script.as_ref().filter(|_| command.is_script()) {
+            collect(inner, found);
         } else {
-            if is_first {
+            let (words, name) = (command.words(), command.name());
+            if !command.is_piped {
                 // What PowerShell is given to print is a text or a variable by itself.
                 let is_text = |word: &String| word.contains([' ', '\n']) || word.starts_with('$');
                 makes_text = name.is_empty() || is_in(&name, TEXT_TOOLS) || words.first().is_some_and(is_text);
@@ -155,44 +134,41 @@ fn collect(line: &str, outer: Outer, depth: usize, found: &mut Vec<Effect>) {
             let goes = |word: &String| word == "-C" || word == "-D" || word.starts_with("--chdir");
             let given = Given {
                 command,
+                simple: &command.simple,
                 words,
-                at: flow.at().filter(|_| !wrapping.iter().any(goes)),
+                at: match command.wrapping().iter().any(goes) {
+                    true => command.folder.unknown(),
+                    false => command.folder.clone(),
+                },
                 makes_text,
             };
             if !given.is_rehearsed() {
                 given.written(&name, found);
                 let effects = given.moved(&name).into_iter();
                 // A commit or a fetched stash that may have happened leaves less to be told as undone.
-                found.extend(effects.filter(|effect| is_sure || matches!(effect, Effect::Commit(_) | Effect::Unstash)));
+                let is_told =
+                    |effect: &Effect| command.is_sure || matches!(effect, Effect::Commit(_) | Effect::Unstash);
+                found.extend(effects.filter(is_told));
             }
-            flow.go(&given, &name, is_sure);
         }
-        flow.leave(index, &name, words, is_sure);
     }
 }
 
 /// A command without its wrappers.
 struct Given<'a> {
-    command: &'a Simple<'a>,
+    command: &'a Command,
+    simple: &'a Simple,
     words: &'a [String],
-    /// The folder that the line has gone to, where that is known.
-    at: Option<String>,
+    /// The folder that it runs in.
+    at: Folder,
     makes_text: bool,
 }
 
 impl Given<'_> {
-    /// The words behind the first so many, with whether the shell has to work them out.
-    fn arguments(&self, skipped: usize) -> impl Iterator<Item = (&str, bool)> {
-        let front = self.command.words.len() - self.words.len();
-        let open = self.command.open.get(front + skipped..).unwrap_or_default();
-        let words = self.words.get(skipped..).unwrap_or_default();
-        words.iter().map(String::as_str).zip(open.iter().copied())
-    }
-
     /// The words that are no options.
     fn operands(&self, skipped: usize) -> Vec<&str> {
         let mut is_over = false;
-        let operands = self.arguments(skipped).filter(|(word, is_open)| {
+        let operands = self.command.arguments(skipped).filter(|(word, is_open)| {
             let is_option = !is_over && word.starts_with('-') && word.len() > 1;
             is_over |= *word == "--";
             !is_open && !is_option
@@ -223,14 +199,14 @@ impl Given<'_> {
 
     /// The path as seen from where the line began.
     fn place(&self, path: &str) -> Option<String> {
-        placed(self.at.as_deref(), path)
+        self.at.place(path)
     }
 
     /// What it visibly writes.
     fn written(&self, name: &str, found: &mut Vec<Effect>) {
         let mut paths: Vec<&str> = Vec::new();
         if self.makes_text {
-            paths.extend(self.command.outputs.iter().map(String::as_str));
+            paths.extend(self.simple.outputs.iter().map(String::as_str));
         }
         let mut state = FileState::Edited;
         match name {
@@ -239,13 +215,8 @@ impl Given<'_> {
                 paths.extend(self.edited(|word| matches!(word, "-e" | "-f" | "--expression" | "--file")))
             }
             "perl" => {
-                let brings_script = |word: &str| word.starts_with('-') && word.ends_with('e');
-                let is_in_place = self
-                    .words
-                    .iter()
-                    .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('i'));
-                if is_in_place && self.words.iter().any(|word| brings_script(word)) {
-                    paths.extend(self.edited(brings_script));
+                if perl_writes(&self.words[1..]) {
+                    paths.extend(self.edited(|word| perl_letters(word).last().is_some_and(|c| matches!(c, 'e' | 'E'))));
                 }
             }
             "set-content" | "add-content" | "sc" | "ac" => paths.extend(self.cmdlet().first()),
@@ -263,22 +234,27 @@ impl Given<'_> {
             "git" if self.words.get(1).is_some_and(|word| word == "apply") => self.patch(found),
             _ => {}
         }
-        let paths = paths.into_iter().filter(|path| is_file(path));
-        found.extend(paths.map(|path| Effect::Write(path.to_owned(), state)));
+        let paths = paths.into_iter().filter(|path| is_file(path)).take(MOST);
+        found.extend(paths.map(|path| self.write(path, state)));
+    }
+
+    /// Something was written for sure, if perhaps nobody knows in which folder: then it is no file that is known.
+    fn write(&self, path: &str, state: FileState) -> Effect {
+        Effect::Write(self.at.name(path).into_owned(), state)
     }
 
     fn patch(&self, found: &mut Vec<Effect>) {
-        let given = self.command.documents.iter().copied();
+        let given = self.simple.documents.iter().map(String::as_str);
         let words = self.words.iter().map(String::as_str).filter(|word| word.contains('\n'));
         let patches = given.chain(words).flat_map(patched);
-        found.extend(patches.map(|(path, state)| Effect::Write(path.to_owned(), state)));
+        found.extend(patches.take(MOST).map(|(path, state)| self.write(path, state)));
     }
 
     /// The operands that are files: all after the script, which is the first operand unless an option brought it.
     fn edited(&self, brings_script: impl Fn(&str) -> bool) -> Vec<&str> {
         let mut files = Vec::new();
         let mut has_script = false;
-        let mut words = self.arguments(1).peekable();
+        let mut words = self.command.arguments(1).peekable();
         while let Some((word, is_open)) = words.next() {
             if brings_script(word) {
                 words.next();
@@ -299,7 +275,7 @@ impl Given<'_> {
     fn cmdlet(&self) -> Vec<&str> {
         const VALUED: &str = "-value -encoding -itemtype -type -filter -include -exclude -inputobject -width -stream -erroraction -ea -credential";
         let mut paths = Vec::new();
-        let mut words = self.arguments(1);
+        let mut words = self.command.arguments(1);
         while let Some((word, is_open)) = words.next() {
             if word.starts_with('-') && is_in(&word.to_ascii_lowercase(), VALUED) {
                 words.next();
@@ -339,7 +315,7 @@ impl Given<'_> {
     }
 
     fn removed(&self, paths: Vec<&str>) -> Vec<Effect> {
-        let places = paths.into_iter().filter_map(|path| self.place(path));
+        let places = paths.into_iter().filter_map(|path| self.place(path)).take(MOST);
         places.map(Effect::Remove).collect()
     }
 
@@ -371,22 +347,33 @@ impl Given<'_> {
             };
             Some(match name {
                 "cp" | "copy" | "copy-item" | "cpi" => Effect::Copy { from, to },
-                _ => Effect::Move { from, to },
+                _ => Effect::Move {
+                    from,
+                    to,
+                    is_tracked: false,
+                },
             })
         };
-        from.iter().filter_map(effect).collect()
+        from.iter().filter_map(effect).take(MOST).collect()
     }
 
     fn git(&self) -> Vec<Effect> {
         let names_folder = |word: &String| word.starts_with("GIT_DIR=") || word.starts_with("GIT_WORK_TREE=");
-        let mut at = self.at.clone().filter(|_| !self.command.words.iter().any(names_folder));
+        let mut at = match self.simple.words.iter().any(names_folder) {
+            true => self.at.unknown(),
+            false => self.at.clone(),
+        };
         let mut skipped = 1;
         while let Some(option) = self.words.get(skipped).filter(|word| word.starts_with('-')) {
             if option == "-C" {
-                let folder = self.arguments(skipped + 1).next().filter(|(_, is_open)| !is_open);
-                at = folder.and_then(|(folder, _)| placed(at.as_deref(), folder));
+                let folder = self
+                    .command
+                    .arguments(skipped + 1)
+                    .next()
+                    .filter(|(_, is_open)| !is_open);
+                at = folder.map_or_else(|| at.unknown(), |(folder, _)| at.enter(folder, true));
             } else if option.starts_with("--git-dir") || option.starts_with("--work-tree") {
-                at = None;
+                at = at.unknown();
             }
             skipped += if is_in(option, "-C -c --git-dir --work-tree") {
                 2
@@ -407,6 +394,7 @@ impl Given<'_> {
         // What stands behind `--` is a path for sure.
         let sure: Vec<&str> = match split {
             Some(split) => self
+                .command
                 .arguments(skipped + 2 + split)
                 .filter(|(_, open)| !open)
                 .map(|(word, _)| word)
@@ -415,8 +403,7 @@ impl Given<'_> {
         };
         let refs = operands.len() - sure.len().min(operands.len());
         let flag = |letters: &str, long: &str| has_flag(rest, letters, long);
-        let at = at.as_deref();
-        let place = |path: &str| placed(at, path);
+        let place = |path: &str| at.place(path);
         let among = |path: &&str| {
             let path = place(path)?;
             Some(if path == "." {
@@ -425,27 +412,32 @@ impl Given<'_> {
                 Among::Path(path)
             })
         };
-        let all = || at.map(|at| Among::Repository(at.to_owned()));
-        let put_back =
-            |paths: &[&str]| -> Vec<Effect> { paths.iter().filter_map(among).map(Effect::PutBack).collect() };
-        let all_known = !self.arguments(skipped + 1).any(|(_, is_open)| is_open);
+        let all = || at.known().map(|at| Among::Repository(at.to_owned()));
+        let put_back = |paths: &[&str]| -> Vec<Effect> {
+            paths.iter().filter_map(among).map(Effect::PutBack).take(MOST).collect()
+        };
+        let all_known = !self.command.arguments(skipped + 1).any(|(_, is_open)| is_open);
         match verb.as_str() {
             "rm" | "mv" if flag("n", "--dry-run") => Vec::new(),
-            "rm" if !has("--cached") => operands
-                .iter()
-                .filter_map(|path| place(path))
-                .map(Effect::Remove)
-                .collect(),
-            "mv" => match operands[..] {
-                [from, to] => {
-                    let end = if to.ends_with('/') { "/" } else { "" };
-                    let places = place(from).zip(place(to));
-                    let moved = places.map(|(from, to)| Effect::Move { from, to: to + end });
-                    moved.into_iter().collect()
-                }
-                _ => Vec::new(),
-            },
-            "commit" if !has("--dry-run") => at.map(|at| Effect::Commit(at.to_owned())).into_iter().collect(),
+            "rm" if !has("--cached") => {
+                let places = operands.iter().filter_map(|path| place(path)).take(MOST);
+                places.map(Effect::Remove).collect()
+            }
+            "mv" if all_known => {
+                let Some((to, from)) = operands.split_last() else {
+                    return Vec::new();
+                };
+                let end = if from.len() > 1 || to.ends_with('/') { "/" } else { "" };
+                let moved = |from: &&str| {
+                    Some(Effect::Move {
+                        from: place(from)?,
+                        to: place(to)? + end,
+                        is_tracked: true,
+                    })
+                };
+                from.iter().filter_map(moved).take(MOST).collect()
+            }
+            "commit" if !has("--dry-run") => at.known().map(|at| Effect::Commit(at.to_owned())).into_iter().collect(),
             "reset" if has("--hard") => all().map(Effect::PutBack).into_iter().collect(),
             "restore" | "checkout" | "stash" if flag("p", "--patch") => Vec::new(),
             "restore" if has("--staged -S") && !has("--worktree -W") => Vec::new(),
@@ -458,7 +450,8 @@ impl Given<'_> {
                 _ => sure
                     .iter()
                     .filter(|path| is_file(path))
-                    .map(|path| Effect::Write((*path).to_owned(), FileState::Edited))
+                    .take(MOST)
+                    .map(|path| Effect::Write(at.name(path).into_owned(), FileState::Edited))
                     .collect(),
             },
             "checkout" => match operands[..] {
@@ -492,7 +485,7 @@ impl Given<'_> {
                     && !flag("niX", "--dry-run")
                     && !has("--interactive") =>
             {
-                at.map(|at| Effect::Clean(at.to_owned())).into_iter().collect()
+                at.known().map(|at| Effect::Clean(at.to_owned())).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -510,6 +503,34 @@ fn has_flag(words: &[String], letters: &str, long: &str) -> bool {
     words.iter().take_while(|word| *word != "--").any(is_it)
 }
 
+/// Whether Perl is given a script that changes files in place.
+fn perl_writes(arguments: &[String]) -> bool {
+    let (mut is_in_place, mut has_script) = (false, false);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next().filter(|word| word.starts_with('-') && *word != "--") {
+        is_in_place |= perl_letters(word).any(|c| c == 'i');
+        if perl_letters(word).any(|c| matches!(c, 'e' | 'E')) {
+            has_script = true;
+            words.next();
+        } else if word == "-I" {
+            words.next();
+        }
+    }
+    is_in_place && has_script
+}
+
+/// The letters of a cluster of options of Perl, up to the first that takes what follows it.
+fn perl_letters(word: &str) -> impl Iterator<Item = char> {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    // `-i.bak`, `-Mstrict`; the numbers behind `-0` and `-l` are no letters.
+    let mut is_over = false;
+    letters.unwrap_or_default().chars().take_while(move |&c| {
+        let is_behind = is_over;
+        is_over = matches!(c, 'i' | 'M' | 'm' | 'I' | 'e' | 'E' | 'F' | 'x' | 'D' | 'C' | 'V');
+        !is_behind
+    })
+}
+
 /// Whether `sed` is told to change files instead of printing them.
 pub(crate) fn sed_writes(arguments: &[String]) -> bool {
     arguments.iter().any(|word| match word.strip_prefix('-') {
@@ -521,39 +542,6 @@ pub(crate) fn sed_writes(arguments: &[String]) -> bool {
             .any(|c| c == 'i'),
         None => false,
     })
-}
-
-/// A path in a folder, unless nobody knows which one that is.
-fn placed(at: Option<&str>, path: &str) -> Option<String> {
-    match at {
-        Some(at) => Some(joined(at, path)),
-        None => Some(joined("", path)).filter(|path| is_absolute(path)),
-    }
-}
-
-/// A path as seen from where the line began, with `/` between its folders.
-fn joined(at: &str, path: &str) -> String {
-    let path = path.replace('\\', "/");
-    let whole = if is_absolute(&path) || at.is_empty() {
-        path
-    } else {
-        format!("{at}/{path}")
-    };
-    let mut pieces: Vec<&str> = Vec::new();
-    for piece in whole.split('/') {
-        match piece {
-            "" | "." => {}
-            ".." if pieces.last().is_some_and(|last| *last != "..") => {
-                pieces.pop();
-            }
-            piece => pieces.push(piece),
-        }
-    }
-    let root = if whole.starts_with('/') { "/" } else { "" };
-    match pieces.is_empty() && root.is_empty() {
-        true => ".".to_owned(),
-        false => format!("{root}{}", pieces.join("/")),
-    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@
 //! the other, which is a miss; to mix them up would be an error.
 
 use crate::hash::{self, ByHash};
-use crate::message::Action;
-use crate::shell;
-use std::borrow::Cow;
+use crate::path::{Path, is_in_folder, is_within_end};
+use std::collections::HashMap;
 
 /// A path is compared by so many components at its end.
 const DEEPEST: usize = 48;
@@ -29,6 +28,32 @@ pub(crate) struct Files {
     /// The folder with the most of them, and how many the second has.
     most: (u64, u32),
     second: u32,
+    /// The paths themselves, in the order in which they were named.
+    named: Vec<Named>,
+    /// Of each file that was named from the root: the number of that path.
+    whole: ByHash<u32>,
+    /// The folder that all paths are in which were named from the root.
+    root: Option<String>,
+}
+
+/// A path that was named.
+#[derive(Clone, Debug)]
+struct Named {
+    path: Path,
+    hash: u64,
+    file: u64,
+}
+
+/// A file that is meant by a path, or is in the folder that is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    pub file: u64,
+    /// The path by which it was found.
+    named: u32,
+    /// There the other path begins.
+    front: usize,
+    /// … and here it ends, where what is in a folder begins.
+    rest: usize,
 }
 
 /// The absolute paths that end with the same components.
@@ -43,22 +68,158 @@ enum End {
 impl Files {
     /// The file that a path means when it is named now, or 0 if it names none.
     pub fn file(&mut self, path: &str) -> u64 {
-        let path = Normal::of(path);
-        match self.known(&path) {
-            Some(file) => file,
-            None if path.is_absolute => self.add_absolute(&path),
-            None => self.add_relative(&path),
+        let path = Path::of(path);
+        let normal = Normal::of(&path);
+        if let Some(file) = self.known(&normal) {
+            return file;
         }
-    }
-
-    /// The file that one of an action's paths means.
-    pub fn file_of(&mut self, action: &Action, path: &str) -> u64 {
-        self.file(&named(action, path))
+        let file = if normal.is_absolute {
+            self.add_root(path.as_str());
+            self.add_absolute(&normal)
+        } else {
+            self.add_relative(&normal)
+        };
+        if normal.is_absolute {
+            self.whole.insert(file, self.named.len() as u32);
+        }
+        let hash = normal.hash;
+        self.named.push(Named { path, hash, file });
+        file
     }
 
     /// The file that a path means by what was named so far.
     pub fn find(&self, path: &str) -> Option<u64> {
-        self.known(&Normal::of(path)).filter(|&file| file != 0)
+        self.known(&Normal::of(&Path::of(path))).filter(|&file| file != 0)
+    }
+
+    /// The folder that all files are in which were named from the root, or nothing.
+    pub fn root(&self) -> &str {
+        self.root.as_deref().unwrap_or_default()
+    }
+
+    /// Whether a file was named from the root.
+    pub fn is_whole(&self, file: u64) -> bool {
+        self.whole.contains_key(&file)
+    }
+
+    /// The files among these that a path means: the one of that name, or those in the folder of that name. Where one is named
+    /// from the root and the other from somewhere, they are the same if only one file can be meant.
+    pub fn within(&self, path: &str, is_wanted: impl Fn(u64) -> bool) -> Vec<Found> {
+        let path = Path::of(path);
+        let (wanted, is_whole) = (path.as_str(), path.is_absolute());
+        let (mut found, mut ends): (Vec<Found>, Vec<Found>) = (Vec::new(), Vec::new());
+        if wanted.is_empty() {
+            return found;
+        }
+        for (number, named) in self.named.iter().enumerate() {
+            let (name, file) = (named.path.as_str(), named.file);
+            let is_absolute = named.path.is_absolute();
+            // What a relative path meant once, it may mean no more.
+            if !is_wanted(file) || !is_absolute && self.relative.get(&named.hash) != Some(&file) {
+                continue;
+            }
+            let at = |front: usize, rest: usize| Found {
+                file,
+                named: number as u32,
+                front,
+                rest,
+            };
+            if is_in_folder(name, wanted) {
+                found.push(self.from_root(at(0, wanted.len())));
+            } else if is_whole && !is_absolute && is_within_end(wanted, name) {
+                ends.push(at(0, name.len()));
+            } else if !is_whole && is_absolute {
+                let inside = name.strip_prefix(self.root()).and_then(|rest| rest.strip_prefix('/'));
+                if let Some(inside) = inside.filter(|inside| is_in_folder(inside, wanted)) {
+                    let front = name.len() - inside.len();
+                    found.push(at(front, front + wanted.len()));
+                } else if wanted.contains('/') && is_within_end(name, wanted) {
+                    ends.push(at(name.len() - wanted.len(), name.len()));
+                }
+            }
+        }
+        for found in [&mut found, &mut ends] {
+            found.sort_by_key(|found| found.file);
+            found.dedup_by_key(|found| found.file);
+        }
+        match found.is_empty() && ends.len() == 1 {
+            true => ends,
+            false => found,
+        }
+    }
+
+    /// The files that were named in this folder, as both were named.
+    pub fn in_folder(&self, folder: &str) -> impl Iterator<Item = u64> {
+        let folder = Path::of(folder);
+        let is_in = move |named: &&Named| is_in_folder(named.path.as_str(), folder.as_str());
+        self.named.iter().filter(is_in).map(|named| named.file)
+    }
+
+    /// The same by the path from the root, where the file has one that ends with this one.
+    fn from_root(&self, found: Found) -> Found {
+        let name = self.named[found.named as usize].path.as_str();
+        let Some(&whole) = self.whole.get(&found.file).filter(|&&whole| whole != found.named) else {
+            return found;
+        };
+        let root = self.named[whole as usize].path.as_str();
+        let front = root.len().saturating_sub(name.len());
+        match is_within_end(root, name) {
+            true => Found {
+                named: whole,
+                front: found.front + front,
+                rest: found.rest + front,
+                ..found
+            },
+            false => found,
+        }
+    }
+
+    /// What these files are called after they were moved or copied, in the way in which they were named. The folders that
+    /// there are decide, and those are the ones with one of these other files in them.
+    pub fn moved(&self, found: &[Found], to: &str, is_there: impl Fn(u64) -> bool) -> Vec<String> {
+        let target = Path::of(to);
+        let mut folders: HashMap<String, bool> = HashMap::new();
+        let mut is_folder = |path: &str| {
+            if let Some(&known) = folders.get(path) {
+                return known;
+            }
+            let is_inside =
+                |named: &Named| named.path.as_str().len() > path.len() && is_in_folder(named.path.as_str(), path);
+            let is_one = self.named.iter().any(|named| is_inside(named) && is_there(named.file));
+            folders.insert(path.to_owned(), is_one);
+            is_one
+        };
+        let names = found.iter().map(|found| {
+            let named = &self.named[found.named as usize].path;
+            let name = named.as_str();
+            let front = if target.is_absolute() { "" } else { &name[..found.front] };
+            let whole = Path::within(front, target.as_str());
+            let last = name[..found.rest].rsplit('/').next().unwrap_or_default();
+            let is_into = to.ends_with('/') || target.as_str().is_empty() || is_folder(whole.as_str());
+            let whole = if is_into {
+                Path::within(whole.as_str(), last)
+            } else {
+                whole
+            };
+            let spelled_as = if target.is_absolute() { &target } else { named };
+            spelled_as.spell(&format!("{}{}", whole.as_str(), &name[found.rest..]))
+        });
+        names.collect()
+    }
+
+    fn add_root(&mut self, path: &str) {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        match &mut self.root {
+            None => self.root = Some(folder.to_owned()),
+            Some(root) => {
+                let same = root
+                    .split('/')
+                    .zip(folder.split('/'))
+                    .take_while(|(one, other)| one == other);
+                let length: usize = same.map(|(name, _)| name.len() + 1).sum();
+                root.truncate(length.saturating_sub(1));
+            }
+        }
     }
 
     fn known(&self, path: &Normal) -> Option<u64> {
@@ -74,12 +235,15 @@ impl Files {
     }
 
     fn add_relative(&mut self, path: &Normal) -> u64 {
-        let file = match self.ends.get(&path.hash).copied() {
-            Some(End::One { file, folder }) if self.is_in(folder, path.components) => file,
-            _ => path.hash,
-        };
-        self.relative.insert(path.hash, file);
-        file
+        let mut meant = path.hash;
+        if let Some(End::One { file, folder }) = self.ends.get(&path.hash).copied() {
+            self.vote(folder, path.components);
+            if self.leads(folder) {
+                meant = file;
+            }
+        }
+        self.relative.insert(path.hash, meant);
+        meant
     }
 
     fn add_absolute(&mut self, path: &Normal) -> u64 {
@@ -88,7 +252,10 @@ impl Files {
         for (components, &(end, folder)) in path.ends.iter().enumerate().rev() {
             let meant = self.relative.get(&end).copied();
             match (self.ends.get(&end).copied(), meant) {
-                (None, Some(file)) if found.is_none() && self.is_in(folder, components + 1) => found = Some(file),
+                (None, Some(file)) if found.is_none() => {
+                    self.vote(folder, components + 1);
+                    found = Some(file).filter(|_| self.leads(folder));
+                }
                 // Whoever says no more from now on may mean either.
                 (Some(End::One { file, .. }), Some(meant)) if meant == file => {
                     self.relative.insert(end, hash::pair(end, meant));
@@ -105,26 +272,30 @@ impl Files {
         file
     }
 
-    /// Whether a relative path of so many components is one of this folder, by what other paths say.
-    fn is_in(&mut self, folder: u64, components: usize) -> bool {
-        if components >= TELLING {
-            let count = self.folders.entry(folder).or_default();
-            *count += 1;
-            if self.most.0 == folder || self.most.1 == 0 {
-                self.most = (folder, *count);
-            } else if *count > self.most.1 {
-                self.second = self.most.1;
-                self.most = (folder, *count);
-            } else {
-                self.second = self.second.max(*count);
-            }
+    /// Counts a relative path of so many components for the folder that it would stand in.
+    fn vote(&mut self, folder: u64, components: usize) {
+        if components < TELLING {
+            return;
         }
+        let count = self.folders.entry(folder).or_default();
+        *count += 1;
+        if self.most.0 == folder || self.most.1 == 0 {
+            self.most = (folder, *count);
+        } else if *count > self.most.1 {
+            self.second = self.most.1;
+            self.most = (folder, *count);
+        } else {
+            self.second = self.second.max(*count);
+        }
+    }
+
+    /// Whether more relative paths would stand in this folder than in any other.
+    fn leads(&self, folder: u64) -> bool {
         self.most.0 == folder && self.most.1 > self.second
     }
 }
 
-/// A path as it is compared: `a/./b`, `a//b`, `a\b` and `a/x/../b` are `a/b`, and `c:\a`, `C:/a`, `/c/a` and `/mnt/c/a` are
-/// the same.
+/// A path as it is compared.
 struct Normal {
     is_absolute: bool,
     components: usize,
@@ -135,23 +306,9 @@ struct Normal {
 }
 
 impl Normal {
-    fn of(path: &str) -> Normal {
-        let path = path.strip_prefix("file://").unwrap_or(path);
-        let (drive, path) = drive(path);
-        let is_absolute = drive.is_some() || path.starts_with(['/', '\\']);
-        let mut names: Vec<&str> = Vec::from_iter(drive.as_deref());
-        let top = names.len();
-        for name in path.split(['/', '\\']) {
-            match name {
-                "" | "." => {}
-                ".." if names.len() > top && names.last() != Some(&"..") => {
-                    names.pop();
-                }
-                ".." if is_absolute => {}
-                name => names.push(name),
-            }
-        }
-        let hashes: Vec<u64> = names.iter().map(|name| hash::bytes(name.as_bytes())).collect();
+    fn of(path: &Path) -> Normal {
+        let hashes: Vec<u64> = path.names().map(|name| hash::bytes(name.as_bytes())).collect();
+        let (is_absolute, components) = (path.is_absolute(), hashes.len());
         // From the end, so that the end of one path is known as all of another.
         let ends = hashes.iter().rev().scan(0, |end, &name| {
             *end = hash::pair(*end, name);
@@ -160,12 +317,12 @@ impl Normal {
         if !is_absolute {
             return Normal {
                 is_absolute,
-                components: names.len(),
+                components,
                 hash: ends.last().unwrap_or_default(),
                 ends: Vec::new(),
             };
         }
-        let mut folders = Vec::with_capacity(hashes.len() + 1);
+        let mut folders = Vec::with_capacity(components + 1);
         folders.push(1);
         for &name in &hashes {
             folders.push(hash::pair(folders[folders.len() - 1], name));
@@ -173,67 +330,10 @@ impl Normal {
         let above = folders.iter().rev().skip(1).copied();
         Normal {
             is_absolute,
-            components: names.len(),
-            hash: folders[hashes.len()],
+            components,
+            hash: folders[components],
             ends: ends.zip(above).take(DEEPEST).collect(),
         }
-    }
-}
-
-/// Whether a path says by itself where it begins: at a root, a home or a drive.
-pub(crate) fn is_absolute(path: &str) -> bool {
-    path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
-}
-
-/// Whether a path is that of a folder or of something in it.
-pub(crate) fn is_in_folder(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
-}
-
-/// Whether a whole path ends with a path as seen from somewhere in it.
-pub(crate) fn is_within_end(whole: &str, end: &str) -> bool {
-    whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
-}
-
-/// One of an action's paths, from where the action begins: a command may go to another folder first.
-pub(crate) fn named<'a>(action: &Action, path: &'a str) -> Cow<'a, str> {
-    match &action.command {
-        Some(line) if line.starts_with("cd ") => within(&folder(&shell::commands(line)), path),
-        _ => Cow::Borrowed(path),
-    }
-}
-
-/// The folder that these commands go to before they do anything else.
-fn folder(commands: &[shell::Simple]) -> String {
-    let goes = commands.iter().map_while(|command| match &command.words[..] {
-        [cd, folder] if cd == "cd" => Some(folder),
-        _ => None,
-    });
-    goes.fold(String::new(), |before, folder| within(&before, folder).into_owned())
-}
-
-/// A path that is given in a folder. Where that is one that a shell knows only (`$DIR`, `-`), no other path is like it.
-pub(crate) fn within<'a>(folder: &str, path: &'a str) -> Cow<'a, str> {
-    let stands_alone = folder.is_empty() || path.starts_with(['/', '\\', '~']) || drive(path).0.is_some();
-    match stands_alone {
-        true => Cow::Borrowed(path),
-        false => Cow::Owned(format!("{folder}/{path}")),
-    }
-}
-
-/// The drive that a path begins with, in small letters, and what follows: `C:/a`, or `/mnt/c/a` as Linux has it, is `/c/a`.
-fn drive(path: &str) -> (Option<String>, &str) {
-    if let Some(mounted) = path.strip_prefix("/mnt")
-        && matches!(mounted.as_bytes(), [b'/', letter, b'/', ..] if letter.is_ascii_lowercase())
-    {
-        return (None, mounted);
-    }
-    // A URL has a slash before it.
-    let bare = path.strip_prefix('/').unwrap_or(path);
-    match bare.as_bytes() {
-        [letter, b':', ..] if letter.is_ascii_alphabetic() => (Some(bare[..1].to_ascii_lowercase()), &bare[2..]),
-        _ => (None, path),
     }
 }
 
@@ -356,21 +456,6 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_goes_to_a_folder_first_means_files_there() {
-        let mut files = Files::default();
-        let mut written = |line: &str| files.file_of(&Action::command(line), "src/x.rs");
-        let here = written("sed -i s/a/b/ src/x.rs");
-        let there = written("cd sub && sed -i s/a/b/ src/x.rs");
-        assert_ne!(here, there);
-        assert_eq!(written("cd ./sub; sed -i s/a/b/ src/x.rs"), there);
-        assert_eq!(
-            written("cd /w && cd sub && sed -i s/a/b/ src/x.rs"),
-            files.file("/w/sub/src/x.rs")
-        );
-        assert_eq!(within("sub", "/x.rs"), "/x.rs");
-    }
-
-    #[test]
     fn no_file_is_named_by_an_empty_path() {
         for path in ["", ".", "./", "/", "a/..", "\\"] {
             let mut files = Files::default();
@@ -386,7 +471,7 @@ mod tests {
             for path in &paths {
                 let file = files.file(path);
                 prop_assert_eq!(files.find(path).unwrap_or(0), file);
-                let normal = Normal::of(path);
+                let normal = Normal::of(&Path::of(path));
                 if normal.is_absolute && !absolute.contains(&(normal.hash, file)) {
                     prop_assert!(absolute.iter().all(|(hash, other)| *hash != normal.hash && *other != file));
                     absolute.push((normal.hash, file));

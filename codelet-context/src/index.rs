@@ -12,13 +12,11 @@ use crate::files::Files;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
-use crate::look;
 use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall, ToolResult};
 use crate::names::{self, Name};
 use crate::posing;
 use crate::replaced;
 use crate::severe;
-use crate::testrun;
 use crate::todo;
 use crate::tokens;
 use serde_json::Value;
@@ -297,14 +295,14 @@ impl Index {
             Part::ToolCall(call) => {
                 let block = self.blocks.len() as u32;
                 let look = match &call.action.command {
-                    Some(line) if call.action.paths.is_empty() => look::file(line),
+                    Some(line) if call.action.paths.is_empty() => line.look(),
                     _ => None,
                 };
                 self.open
                     .called(call.id.clone(), (block, call.action.clone(), look.is_some()));
-                let subject = call.action.paths.first().map(|path| &**path).or(look.as_deref());
+                let subject = call.action.paths.first().map(|path| &**path).or(look);
                 let subject = subject.filter(|path| !path.is_empty());
-                let path = subject.map_or(0, |path| self.files.file_of(&call.action, path));
+                let path = subject.map_or(0, |path| self.files.file(path));
                 if let Some(subject) = subject {
                     let name = subject.rsplit(['/', '\\']).next().unwrap_or_default();
                     self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
@@ -334,13 +332,22 @@ impl Index {
                 };
                 if made {
                     for path in action.changed() {
-                        let file = self.files.file_of(&action, path);
+                        let file = self.files.file(path);
                         self.changed.insert(file, self.blocks.len() as u32);
                     }
-                    for path in action.command.as_deref().map(effects::undone).into_iter().flatten() {
-                        if let Some(file) = self.files.find(&path) {
-                            self.changed.insert(file, self.blocks.len() as u32);
-                        }
+                    let effects = action.command.iter().flat_map(|line| effects::undone(line.effects()));
+                    for (path, is_folder) in effects {
+                        let found = match is_folder {
+                            true => self
+                                .files
+                                .within(path, |_| true)
+                                .iter()
+                                .map(|found| found.file)
+                                .collect(),
+                            false => Vec::from_iter(self.files.find(path)),
+                        };
+                        let now = self.blocks.len() as u32;
+                        self.changed.extend(found.into_iter().map(|file| (file, now)));
                     }
                 }
                 if !(is_change && made)
@@ -361,7 +368,11 @@ impl Index {
                 }
                 // Of what failed, and of checks, the facts tell.
                 if result.success != Some(false) {
-                    self.note_severe(first, action.command.as_deref());
+                    let checks = action
+                        .command
+                        .as_ref()
+                        .is_some_and(|line| !line.said().checks.is_empty());
+                    self.note_severe(first, checks);
                 }
                 if is_look {
                     self.blocks[first..].iter_mut().for_each(|block| block.look = true);
@@ -420,9 +431,8 @@ impl Index {
         self.count();
     }
 
-    /// Notes the lines of the blocks from this one on, which this command printed if one did, that say that something went
-    /// wrong.
-    fn note_severe(&mut self, first: usize, command: Option<&str>) {
+    /// Notes the lines of the blocks from this one on, which a check printed or not, that say that something went wrong.
+    fn note_severe(&mut self, first: usize, is_check: bool) {
         for block in &self.blocks[first..] {
             if !matches!(block.kind, BlockKind::Command | BlockKind::Other | BlockKind::Read) {
                 continue;
@@ -438,7 +448,7 @@ impl Index {
                 continue;
             }
             let few = severe::few(text, places);
-            if few.is_empty() || command.is_some_and(|line| !testrun::checks(line).is_empty()) {
+            if is_check || few.is_empty() {
                 continue;
             }
             let lines = few.into_iter().map(|line| block.lines.start + line as u32);

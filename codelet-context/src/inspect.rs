@@ -572,7 +572,7 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
                 continue;
             }
             for path in call.action.changed() {
-                let file = files.file_of(&call.action, path);
+                let file = files.file(path);
                 showing.change(file);
                 for read in current.remove(&file).unwrap_or_default() {
                     reads[read].old = Some((index, Superseding::Changed));

@@ -79,7 +79,7 @@ impl FromIterator<Arc<Message>> for Ledger {
 
 /// A command that was run: what its line says, and what came of the checks in it.
 pub(crate) struct Ran {
-    pub line: Line,
+    pub line: Arc<Line>,
     /// One for each check of the line.
     pub verdicts: Vec<Verdict>,
 }
@@ -90,7 +90,10 @@ impl Ran {
         if call.action.kind != ActionKind::Command {
             return None;
         }
-        let line = Line::read(call.action.command.as_deref().unwrap_or_default());
+        let line = match &call.action.command {
+            Some(line) => line.said().clone(),
+            None => Arc::new(Line::read("")),
+        };
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(line.checks.len());
         for (at, check) in line.checks.iter().enumerate() {
             // Of checks that are judged alike, one is judged: reading the output is what costs.

@@ -1,54 +1,43 @@
 //! Whether a command line only looks at files, as a tool that reads them would.
 
+use crate::command::Script;
 use crate::effects::sed_writes;
-use crate::files;
-use crate::shell::{self, Next};
-use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
+use crate::wrapped::{inner_script, is_in};
 
 /// What prints the lines of the files that it is given.
 const READERS: &str = "cat nl head tail sed awk gawk bat batcat less more type get-content gc";
 /// Of these, the first operand is a script and no file.
 const SCRIPTED: &str = "sed awk gawk";
 /// What may stand beside a reader: it prints little or nothing.
-const BESIDE: &str = "pushd popd echo printf true pwd ls wc test [ set export for done :";
-/// What goes to another folder.
-const GOES: &str = "cd set-location chdir sl";
+const BESIDE: &str = "echo printf true pwd ls wc test [ set export for done :";
 /// What makes `git diff` and `git show` list files instead of lines.
 const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --summary";
+
 /// The first file that a command line prints lines of, where printing lines of files is all it does; empty if it names
 /// none (`git diff`).
-pub(crate) fn file(line: &str) -> Option<String> {
-    within(line, 0)
-}
-
-fn within(line: &str, depth: usize) -> Option<String> {
-    let commands = shell::commands(line);
-    if let [only] = &commands[..]
-        && let Some(script) = inner_script(unwrap(&only.words).words)
+pub(crate) fn file(script: &Script) -> Option<String> {
+    if let [only] = &script.commands[..]
+        && inner_script(only.words()).is_some()
     {
-        return (depth < DEEPEST).then(|| within(&script, depth + 1))?;
+        return only.script.as_ref().and_then(file);
     }
     let mut found = None;
-    let mut folder = String::new();
-    let mut is_piped = false;
-    for command in &commands {
-        let words = unwrap(&command.words).words;
-        let program = base(words.first()?);
+    for command in &script.commands {
+        let words = command.words();
+        words.first()?;
+        let (program, is_piped) = (command.name(), command.is_piped);
         if is_in(&program, READERS) {
             if !is_piped {
                 let file = operand(&program, &words[1..])?;
-                found.get_or_insert_with(|| files::within(&folder, file).into_owned());
+                found.get_or_insert_with(|| command.folder.name(file).into_owned());
             } else if is_written(&program, &words[1..]) {
                 return None;
             }
         } else if program == "git" && !is_piped {
             found.get_or_insert(compared(&words[1..])?);
-        } else if is_in(&program, GOES) && !is_piped {
-            folder = files::within(&folder, words.get(1).map_or("~", |word| word)).into_owned();
-        } else if is_piped || !is_in(&program, BESIDE) {
+        } else if is_piped || !command.goes() && !is_in(&program, BESIDE) {
             return None;
         }
-        is_piped = command.then == Next::Pipe;
     }
     found
 }
@@ -120,7 +109,7 @@ mod tests {
             ("git show 1f00:src/a.rs | head -20", "src/a.rs"),
             ("git -C /x show --stat --patch 1f00", ""),
         ] {
-            assert_eq!(file(line).as_deref(), Some(file_of), "{line}");
+            assert_eq!(file(&Script::read(line)).as_deref(), Some(file_of), "{line}");
         }
     }
 
@@ -140,7 +129,7 @@ mod tests {
             "git log -p",
             "echo x | cat a.rs",
         ] {
-            assert_eq!(file(line), None, "{line}");
+            assert_eq!(file(&Script::read(line)), None, "{line}");
         }
     }
 }

@@ -4,6 +4,7 @@
 //! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on its way through.
 
 use crate::body::Body;
+use crate::command::CommandLine;
 use crate::effects;
 use crate::recall::Handle;
 use serde_json::{Map, Value};
@@ -420,10 +421,11 @@ impl std::fmt::Debug for Parameters {
 pub struct Action {
     /// The part that the tool plays.
     pub kind: ActionKind,
-    /// Files read or changed, as the call names them; for a command, the files that it visibly writes.
+    /// Files read or changed, as the call names them; for a command, the files that it visibly writes, as seen from where it
+    /// begins.
     pub paths: Vec<Arc<str>>,
     /// The command line, where there is one.
-    pub command: Option<Arc<str>>,
+    pub command: Option<CommandLine>,
     /// For a change, the names of the parameters, at whatever depth, whose text it takes away from its files.
     pub replaced: Names,
 }
@@ -483,10 +485,11 @@ impl Action {
 
     /// Running a command line, with the files that it visibly writes.
     pub fn command(line: &str) -> Self {
+        let line = CommandLine::new(line);
         Action {
             kind: ActionKind::Command,
-            paths: effects::written(line).into_iter().map(Arc::from).collect(),
-            command: Some(Arc::from(line)),
+            paths: effects::written(line.effects()).into_iter().map(Arc::from).collect(),
+            command: Some(line),
             ..Action::default()
         }
     }

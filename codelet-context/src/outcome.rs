@@ -1,11 +1,12 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
 use crate::answer::{is_done, was_refused};
+use crate::command::CommandLine;
 use crate::cut;
 use crate::effects::{self, Effect};
 use crate::exchange::Exchanges;
 use crate::failing::shorten;
-use crate::files::{self, Files};
+use crate::files::Files;
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
 use crate::refusal;
@@ -193,7 +194,7 @@ impl Gatherer {
         match action.kind {
             ActionKind::Read if is_done(action.kind, result) => {
                 for path in &action.paths {
-                    self.touch(action, path, FileState::Read);
+                    self.touch(path, FileState::Read);
                 }
             }
             ActionKind::Change if is_done(action.kind, result) => {
@@ -201,7 +202,7 @@ impl Gatherer {
                 for path in action.changed() {
                     let state = patched.get(path.as_ref()).copied();
                     let state = state.unwrap_or_else(|| self.written(path, call));
-                    self.touch(action, path, state);
+                    self.touch(path, state);
                 }
             }
             // What never ran has failed at nothing.
@@ -218,11 +219,7 @@ impl Gatherer {
         }
     }
 
-    fn touch(&mut self, action: &Action, path: &str, state: FileState) {
-        self.touch_path(&files::named(action, path), state);
-    }
-
-    fn touch_path(&mut self, path: &str, state: FileState) {
+    fn touch(&mut self, path: &str, state: FileState) {
         let known = self.files.file(path);
         self.touched.entry(known).or_insert_with(|| {
             let path = Arc::from(path);
@@ -268,19 +265,19 @@ impl Gatherer {
     fn command(&mut self, action: &Action, result: &ToolResult, ran: &Ran) {
         let line = action.command.as_deref().unwrap_or_default();
         if result.success != Some(false) {
-            let effects = effects::effects(line);
+            let effects = action.command.as_ref().map_or(&[][..], CommandLine::effects);
             let is_seen = |path: &str| {
                 effects
                     .iter()
                     .any(|effect| matches!(effect, Effect::Write(seen, _) if seen == path))
             };
             for path in action.changed().iter().filter(|path| !is_seen(path)) {
-                self.touch(action, path, FileState::Edited);
+                self.touch(path, FileState::Edited);
             }
             let is_in_doubt = result.success.is_none() && complains(result);
-            for effect in &effects {
+            for effect in effects {
                 if !is_in_doubt || matches!(effect, Effect::Write(..)) {
-                    self.apply(action, effect, result);
+                    self.apply(effect, result);
                 }
             }
         }
@@ -485,13 +482,10 @@ mod tests {
             files(&talk),
             "/work/app/src/main.rs:Edited /work/other/src/main.rs:Read"
         );
-        let sed = Action {
-            paths: vec!["src/x.rs".into()],
-            ..Action::command("cd sub && sed -i s/a/b/ src/x.rs")
-        };
-        let talk = Talk::new()
-            .on(ActionKind::Read, "src/x.rs", Some(true))
-            .call(sed, json!({}), Some(true), "");
+        let talk =
+            Talk::new()
+                .on(ActionKind::Read, "src/x.rs", Some(true))
+                .run("cd sub && sed -i s/a/b/ src/x.rs", true, "");
         assert_eq!(files(&talk), "src/x.rs:Read sub/src/x.rs:Edited");
     }
 

@@ -2,15 +2,17 @@
 //! line ends with, and where its output goes. What a line of PowerShell or of `cmd` says is understood, too, as far as its
 //! words can be told from those of a shell.
 
-use crate::wrapped::is_windows_path;
+use crate::wrapped::{is_in, is_windows_path};
 use std::str::Chars;
 
 /// How much of a line is looked at, in bytes; what follows is text that a command is fed with.
 const LONGEST: usize = 1024 * 1024;
+/// Parentheses in parentheses that are followed.
+const DEEPEST: usize = 64;
 
 /// One program with its arguments.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Simple<'a> {
+pub(crate) struct Simple {
     /// The words, unquoted. What a `$(…)` stands for is unknown and stays as written. A line that only opens a file runs
     /// `:`, which does nothing.
     pub words: Vec<String>,
@@ -19,7 +21,7 @@ pub(crate) struct Simple<'a> {
     /// The files that its output is written to, where the shell has nothing to work out.
     pub outputs: Vec<String>,
     /// The texts that it is fed with.
-    pub documents: Vec<&'a str>,
+    pub documents: Vec<String>,
     /// What joins it to the next.
     pub then: Next,
 }
@@ -42,8 +44,25 @@ pub(crate) enum Next {
     Background,
 }
 
-/// The commands of a line, in the order in which they are written; groups in parentheses are opened.
-pub(crate) fn commands(line: &str) -> Vec<Simple<'_>> {
+/// A parenthesis around commands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sign {
+    Opens,
+    Closes,
+}
+
+/// A line as its commands.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Commands {
+    /// In the order in which they are written; groups in parentheses are opened.
+    pub list: Vec<Simple>,
+    /// The parentheses around them, each with the number of the command that it stands before; nothing if they cannot be
+    /// told.
+    pub signs: Option<Vec<(usize, Sign)>>,
+}
+
+/// The commands of a line.
+pub(crate) fn commands(line: &str) -> Commands {
     let mut reader = Reader {
         chars: Letters(line[..line.floor_char_boundary(LONGEST.min(line.len()))].chars()),
         commands: Vec::new(),
@@ -54,9 +73,14 @@ pub(crate) fn commands(line: &str) -> Vec<Simple<'_>> {
         may_be_path: true,
         target: Target::None,
         here_documents: Vec::new(),
+        signs: Some(Vec::new()),
+        open: Vec::new(),
     };
     reader.read();
-    reader.commands
+    Commands {
+        list: reader.commands,
+        signs: reader.signs.filter(|_| reader.open.is_empty()),
+    }
 }
 
 /// What the next word is, where it is no argument.
@@ -100,9 +124,9 @@ impl Letters<'_> {
 
 struct Reader<'a> {
     chars: Letters<'a>,
-    commands: Vec<Simple<'a>>,
+    commands: Vec<Simple>,
     /// The one that is read.
-    command: Simple<'a>,
+    command: Simple,
     word: Option<String>,
     is_quoted: bool,
     is_open: bool,
@@ -111,6 +135,10 @@ struct Reader<'a> {
     target: Target,
     /// Here-documents that begin on the next line: their end, whether it may stand behind tabs, and their command.
     here_documents: Vec<(String, bool, usize)>,
+    /// The parentheses so far, if they can be told.
+    signs: Option<Vec<(usize, Sign)>>,
+    /// For each parenthesis that is not closed yet: commands stand in it, and not the names of a list or nothing.
+    open: Vec<bool>,
 }
 
 impl<'a> Reader<'a> {
@@ -156,7 +184,10 @@ impl<'a> Reader<'a> {
                     self.end_command(Next::Then);
                     self.here_documents();
                 }
-                '(' | ')' => self.end_word(),
+                '(' | ')' => {
+                    self.end_word();
+                    self.sign(c);
+                }
                 c if c.is_whitespace() => self.end_word(),
                 c => {
                     self.is_open |= matches!(c, '*' | '?') || c == '~' && self.word.is_none();
@@ -170,6 +201,34 @@ impl<'a> Reader<'a> {
             if last.then == Next::Then {
                 last.then = Next::End;
             }
+        }
+    }
+
+    /// Notes a parenthesis. A `)` without a `(` is that of a `case`, or of a grammar that is not a shell's.
+    fn sign(&mut self, c: char) {
+        const BEFORE_COMMANDS: &str = "if then elif else do while until { ! time";
+        let Some(signs) = self.signs.as_mut().filter(|_| self.target == Target::None) else {
+            return;
+        };
+        let words = &self.command.words;
+        if c == '(' {
+            let is_first = words.len() <= DEEPEST && words.iter().all(|word| is_in(word, BEFORE_COMMANDS));
+            self.open.push(is_first);
+            if is_first {
+                signs.push((self.commands.len(), Sign::Opens));
+            }
+        } else {
+            match self.open.pop() {
+                Some(true) => {
+                    let is_behind = !words.is_empty() || !self.command.outputs.is_empty();
+                    signs.push((self.commands.len() + usize::from(is_behind), Sign::Closes));
+                }
+                Some(false) => {}
+                None => self.signs = None,
+            }
+        }
+        if self.open.len() > DEEPEST {
+            self.signs = None;
         }
     }
 
@@ -372,7 +431,7 @@ impl<'a> Reader<'a> {
                 }
             }
             if let Some(command) = self.commands.get_mut(command) {
-                command.documents.push(&text[..body]);
+                command.documents.push(text[..body].to_owned());
             }
             self.chars = Letters(text[at..].chars());
         }
@@ -393,8 +452,8 @@ mod tests {
             Next::Pipe => " | ",
             Next::Background => " & ",
         };
-        commands(line)
-            .iter()
+        let commands = commands(line).list.into_iter();
+        commands
             .map(|command| command.words.join("·") + sign(command.then))
             .collect()
     }
@@ -446,7 +505,11 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_too_odd(line in r#"[a-cC: $()'"`\\<>|&;#\n0-9é@-]{0,80}"#) {
-            for command in commands(&line) {
+            let commands = commands(&line);
+            let signs = commands.signs.unwrap_or_default();
+            prop_assert!(signs.is_sorted_by_key(|(before, _)| *before));
+            prop_assert!(signs.iter().all(|(before, _)| *before <= commands.list.len()));
+            for command in commands.list {
                 prop_assert!(!command.words.is_empty());
                 prop_assert_eq!(command.words.len(), command.open.len());
             }

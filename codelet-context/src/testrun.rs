@@ -1,7 +1,8 @@
 //! Which commands run tests, builds or lints, seen through the wrappers that they are run in.
 
-use crate::shell::{self, Next, Simple};
-use crate::wrapped::{DEEPEST, Unwrapped, base, first_word, inner_script, is_in, unwrap};
+use crate::command::{Command, Script};
+use crate::shell::Next;
+use crate::wrapped::{Unwrapped, base, first_word, is_in, unwrap};
 use recognise::recognise;
 pub use scope::Scope;
 
@@ -59,9 +60,7 @@ const MOST: usize = 32;
 
 /// The checks that a command line runs, in the order in which it runs them.
 pub fn checks(line: &str) -> Vec<Check> {
-    let mut found = Vec::new();
-    collect(&shell::commands(line), Scope::default(), true, 0, &mut found);
-    found
+    Line::read(line).checks
 }
 
 /// What a command line says of itself, from reading it once.
@@ -77,13 +76,17 @@ pub(crate) struct Line {
 
 impl Line {
     pub fn read(line: &str) -> Line {
-        let commands = shell::commands(line);
+        Line::of(&Script::read(line))
+    }
+
+    /// The same of a line whose commands are known.
+    pub fn of(script: &Script) -> Line {
         let mut checks = Vec::new();
-        collect(&commands, Scope::default(), true, 0, &mut checks);
+        collect(script, true, &mut checks);
         Line {
             checks,
-            program: program_name(&commands),
-            is_question: ends_with_question(&commands),
+            program: program_name(&script.commands),
+            is_question: ends_with_question(&script.commands),
         }
     }
 
@@ -94,15 +97,15 @@ impl Line {
     }
 }
 
-fn ends_with_question(commands: &[Simple<'_>]) -> bool {
+fn ends_with_question(commands: &[Command]) -> bool {
     const QUESTIONS: &str =
         "grep egrep fgrep rg ag ack diff cmp test [ [[ which type ls find fd pgrep lsof false cat head tail journalctl";
     const GIT_QUESTIONS: &str = "diff grep check-ignore rev-parse show-ref merge-base";
     // What they print was said by others, and how that went says nothing of them.
     const LOOKS: &str = "logs log describe view inspect ps";
     const LOOKED_WITH: &str = "docker podman kubectl oc gh glab";
-    let last = commands.iter().rfind(|command| command.words[0] != "exit");
-    last.is_some_and(|command| match unwrap(&command.words).words {
+    let last = commands.iter().rfind(|command| command.simple.words[0] != "exit");
+    last.is_some_and(|command| match command.words() {
         [git, rest @ ..] if base(git) == "git" => {
             first_word(rest, "-C -c").is_some_and(|(verb, _)| is_in(verb, GIT_QUESTIONS))
         }
@@ -118,9 +121,9 @@ fn ends_with_question(commands: &[Simple<'_>]) -> bool {
 
 /// The program of the last command, with what it is asked to do: `npm install`, `docker push`, `npm run publish`. That
 /// another of them succeeds mends nothing.
-fn program_name(commands: &[Simple<'_>]) -> Option<String> {
+fn program_name(commands: &[Command]) -> Option<String> {
     let last = commands.last()?;
-    let (program, rest) = unwrap(&last.words).words.split_first()?;
+    let (program, rest) = last.words().split_first()?;
     let mut name = base(program).into_owned();
     if program.starts_with('.') {
         // A script of the project's own does one thing.
@@ -145,38 +148,32 @@ fn is_verb(word: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
 }
 
-/// Finds the checks of commands that are run where `at` says.
-fn collect(commands: &[Simple<'_>], mut at: Scope, is_outermost: bool, depth: usize, found: &mut Vec<Check>) {
-    for (command, decides) in commands.iter().zip(deciding(commands)) {
+/// Finds the checks of a script, which decides what its line comes to or does not.
+fn collect(script: &Script, is_outermost: bool, found: &mut Vec<Check>) {
+    for (command, decides) in script.commands.iter().zip(deciding(&script.commands)) {
         if found.len() >= MOST {
             return;
+        }
+        if command.goes() {
+            continue;
         }
         let Unwrapped {
             words,
             outer,
             is_inverted,
-        } = unwrap(&command.words);
-        if let [cd, folder, ..] = words
-            && is_in(&base(cd), "cd pushd set-location sl chdir")
-        {
-            at.go_to(folder);
-            continue;
-        }
+        } = unwrap(&command.simple.words);
         let decides = is_outermost && decides && !is_inverted;
-        match inner_script(words) {
-            Some(script) if depth < DEEPEST => {
-                collect(&shell::commands(&script), at.clone(), decides, depth + 1, found);
-            }
+        match &command.script {
+            Some(script) => collect(script, decides, found),
             // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
-            _ => found.extend(
+            None => found.extend(
                 recognise(words, 0)
                     .or_else(|| recognise(outer, 0))
                     .map(|(kind, name, mut scope)| {
-                        if let Some(folder) = scope.place.take() {
-                            scope.place.clone_from(&at.place);
+                        let folder = scope.place.take();
+                        scope.place = command.folder.told().map(str::to_owned);
+                        if let Some(folder) = folder {
                             scope.go_to(&folder);
-                        } else {
-                            scope.place.clone_from(&at.place);
                         }
                         Check {
                             kind,
@@ -192,21 +189,21 @@ fn collect(commands: &[Simple<'_>], mut at: Scope, is_outermost: bool, depth: us
 
 /// For each command, whether status 0 of the whole line means status 0 of it: it surely ran, and nothing after it hides its
 /// status.
-fn deciding(commands: &[Simple<'_>]) -> Vec<bool> {
+fn deciding(commands: &[Command]) -> Vec<bool> {
     // What `set` has switched on before each command, and whether an `||` may have passed it over.
     let (mut stops, mut pipes_fail, mut is_optional) = (false, false, false);
     let before: Vec<_> = commands
         .iter()
         .map(|command| {
             let now = (stops, pipes_fail, is_optional);
-            if command.words[0] == "set" {
-                let flags = &command.words[1..];
+            if command.simple.words[0] == "set" {
+                let flags = &command.simple.words[1..];
                 stops |= flags
                     .iter()
                     .any(|f| f == "errexit" || (f.starts_with('-') && f.contains('e')));
                 pipes_fail |= flags.iter().any(|f| f == "pipefail");
             }
-            is_optional |= command.then == Next::Or;
+            is_optional |= command.simple.then == Next::Or;
             now
         })
         .collect();
@@ -215,7 +212,7 @@ fn deciding(commands: &[Simple<'_>]) -> Vec<bool> {
     let (mut next, mut rest) = (true, true);
     for (index, command) in commands.iter().enumerate().rev() {
         let (stops, pipes_fail, is_optional) = before[index];
-        let (this, behind) = match command.then {
+        let (this, behind) = match command.simple.then {
             Next::End => (true, true),
             Next::And => (rest, rest),
             Next::Then => (stops && rest, stops && rest),

@@ -10,6 +10,7 @@ use crate::format::Format;
 use crate::gemini::answer;
 use crate::manner::{Manner, manners};
 use crate::objects;
+use codelet_context::command::CommandLine;
 use codelet_context::exchange::Calls;
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use serde_json::{Map, Value};
@@ -63,7 +64,7 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
 /// A call that an answer belongs to.
 struct Called {
     kind: ActionKind,
-    command: Option<Arc<str>>,
+    command: Option<CommandLine>,
     /// How its tool answers.
     manner: Manner,
 }

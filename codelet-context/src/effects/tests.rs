@@ -8,11 +8,20 @@ fn chosen(among: Among) -> String {
     }
 }
 
+fn effects(line: &str) -> Vec<Effect> {
+    super::effects(&Script::read(line))
+}
+
+fn written(line: &str) -> Vec<String> {
+    let effects = effects(line);
+    super::written(&effects).into_iter().map(str::to_owned).collect()
+}
+
 fn shown(line: &str) -> String {
     let shown = effects(line).into_iter().map(|effect| match effect {
         Effect::Write(path, state) => format!("{state:?} {path}"),
         Effect::Remove(path) => format!("remove {path}"),
-        Effect::Move { from, to } => format!("move {from} {to}"),
+        Effect::Move { from, to, .. } => format!("move {from} {to}"),
         Effect::Copy { from, to } => format!("copy {from} {to}"),
         Effect::PutBack(among) => format!("back {}", chosen(among)),
         Effect::Stash { among, with_new } => format!("stash {} {with_new}", chosen(among)),
@@ -32,9 +41,11 @@ fn files_that_are_written_are_seen_through_what_a_command_is_wrapped_in() {
         "timeout 60 sed -i s/a/b/ x.rs",
         "sudo -u www sed -i s/a/b/ x.rs",
         "nice -n 5 env A=1 sed -i s/a/b/ x.rs",
-        "bash -lc 'cd a && sed -i s/a/b/ x.rs'",
         "if true; then sed --in-place s/a/b/ x.rs; fi",
         "perl -i -pe 's/a/b/' x.rs",
+        "perl -pi -e 's/a/b/' x.rs",
+        "perl -0777 -i.bak -pe 's/a/b/' x.rs",
+        "perl -i -Mstrict -Ilib -lne 's/a/b/; print' x.rs",
         "echo hi > x.rs",
         "echo hi | sudo tee x.rs",
         "sh -c \"cat > x.rs <<'EOF'\nx\nEOF\"",
@@ -52,6 +63,11 @@ fn files_that_are_written_are_seen_through_what_a_command_is_wrapped_in() {
         "cargo test | tee log",
         "npm test | Out-File log",
         "sed -n 1p a",
+        "perl -MList::Util=sum -ne '$s += $_; END { print $s }' a",
+        "perl -Mstrict -we 'print 1' a",
+        "perl -Ilib -e 'print 1' a",
+        "perl -I lib -Minteger -ne print a",
+        "perl -F, -ane 'print $F[1]' -- -i a",
         "echo x > $OUT",
         "echo x > NUL",
         "rm a",
@@ -60,6 +76,44 @@ fn files_that_are_written_are_seen_through_what_a_command_is_wrapped_in() {
         assert_eq!(written(line), [""; 0], "{line}");
     }
     assert_eq!(written("echo a > src\\b.rs"), ["src\\b.rs"]);
+}
+
+#[test]
+fn files_are_written_where_the_line_has_gone() {
+    for (line, expected) in [
+        ("cd sub && sed -i s/a/b/ x.py", "sub/x.py"),
+        ("set -e; cd sub && sed -i s/a/b/ x.py", "sub/x.py"),
+        ("(cd sub && sed -i s/a/b/ x.py)", "sub/x.py"),
+        ("(cd sub && make); sed -i s/a/b/ x.py", "x.py"),
+        ("pushd sub && sed -i s/a/b/ x.py", "sub/x.py"),
+        ("pushd sub > /dev/null; ls; popd; echo a > x.py", "x.py"),
+        (
+            "cd sub && sed -i s/a/b/ x.py && cd .. && sed -i s/a/b/ y.py",
+            "sub/x.py y.py",
+        ),
+        ("cd sub; cd - && echo a > x.py", "x.py"),
+        ("cd /w && bash -c 'cd app && echo a > x.py'", "/w/app/x.py"),
+        ("bash -lc 'cd a && sed -i s/a/b/ x.rs' && echo a > b", "a/x.rs b"),
+        ("cd ./a/../b/ && echo a > ../c/x.py", "c/x.py"),
+        ("cd sub && echo a > /w/x.py", "/w/x.py"),
+        ("cd /d D:\\w && echo a > b\\x.py", "D:/w/b/x.py"),
+        (
+            "cd sub && cat > x.py <<'E'\ncd other\nE\necho a > y.py",
+            "sub/x.py sub/y.py",
+        ),
+        ("cd sub && git apply <<'E'\n+++ b/x.py\nE", "sub/x.py"),
+        ("git -C sub checkout main -- x.py", "sub/x.py"),
+        // No other path is like these.
+        ("cd $D && echo a > x.py", "$D/x.py"),
+        ("cd ~/app && echo a > x.py", "~/app/x.py"),
+        ("cd app | cat; echo a > x.py", "x.py"),
+        (
+            "for d in a b; do (cd $d && sed -i s/a/b/ x.py); done; echo a > y.py",
+            "$d/x.py y.py",
+        ),
+    ] {
+        assert_eq!(written(line).join(" "), expected, "{line}");
+    }
 }
 
 #[test]
@@ -78,6 +132,7 @@ fn what_becomes_of_files_is_read_from_simple_words() {
         ("mv a.py b.py", "move a.py b.py"),
         ("mv a.py b.py lib", "move a.py lib/, move b.py lib/"),
         ("git -C app mv a.py lib/", "move app/a.py app/lib/"),
+        ("git mv a.py b.py lib", "move a.py lib/, move b.py lib/"),
         ("Move-Item -Path a.py -Destination b.py", "move a.py b.py"),
         ("ren app\\a.py b.py", "move app/a.py app/b.py"),
         ("cp a.py b.py", "copy a.py b.py"),
@@ -263,6 +318,8 @@ fn a_long_line_of_commands_takes_linear_time() {
         "(cd a) ",
         "sh -c b && ",
         "{ a; ",
+        "cd a/b/../../c; ",
+        "rm a b c d e f g ",
         "$(cd a) (",
     ] {
         effects(&piece.repeat(100_000));

@@ -2,8 +2,9 @@
 
 use super::{FileState, Gatherer};
 use crate::effects::{Among, Effect};
-use crate::files::{is_absolute, is_in_folder, is_within_end};
-use crate::message::{Action, ToolResult};
+use crate::files::Found;
+use crate::message::ToolResult;
+use crate::path::{Path, is_in_folder};
 use std::collections::{BTreeMap, HashSet};
 
 /// What Git is known to keep, file by file.
@@ -20,30 +21,38 @@ pub(super) struct Kept {
 impl Gatherer {
     /// Takes what a command has done to files. Of those that nobody has read or written nothing is told, but where it
     /// visibly writes them.
-    pub(super) fn apply(&mut self, action: &Action, effect: &Effect, result: &ToolResult) {
+    pub(super) fn apply(&mut self, effect: &Effect, result: &ToolResult) {
         match effect {
-            Effect::Write(path, state) => self.touch(action, path, *state),
+            Effect::Write(path, state) => self.touch(path, *state),
             Effect::Remove(path) => {
-                for (known, _) in self.known(path, |state| state != FileState::Deleted) {
-                    self.remove(known);
+                for found in self.living(path) {
+                    self.remove(found.file);
                 }
             }
-            Effect::Move { from, to } => {
-                for (known, found) in self.known(from, |state| state != FileState::Deleted) {
-                    let to = self.target(known, &found, to);
-                    self.remove(known);
-                    self.touch_path(&to, FileState::Created);
+            Effect::Move { from, to, is_tracked } => {
+                let files = self.living(from);
+                let names = self.moved(&files, to);
+                // Git moves only what there is.
+                if files.is_empty() && *is_tracked && is_renamed(from, to) && self.living(to).is_empty() {
+                    self.touch(to, FileState::Created);
+                }
+                for (found, name) in files.into_iter().zip(names) {
+                    self.remove(found.file);
+                    self.touch(&name, FileState::Created);
                 }
             }
             Effect::Copy { from, to } => {
-                for (known, found) in self.known(from, |state| state != FileState::Deleted) {
-                    let to = self.target(known, &found, to);
-                    let there = self.files.find(&to).and_then(|file| self.state(file));
-                    let state = match there {
-                        None | Some(FileState::Deleted) => FileState::Created,
-                        Some(_) => FileState::Edited,
+                let files = self.living(from);
+                let names = self.moved(&files, to);
+                let is_there = |name: &String| self.files.find(name).is_some_and(|file| self.is_living(file));
+                let states: Vec<bool> = names.iter().map(is_there).collect();
+                for (name, is_there) in names.iter().zip(states) {
+                    let state = if is_there {
+                        FileState::Edited
+                    } else {
+                        FileState::Created
                     };
-                    self.touch_path(&to, state);
+                    self.touch(name, state);
                 }
             }
             Effect::PutBack(among) => {
@@ -79,11 +88,11 @@ impl Gatherer {
             Effect::Commit(at) => {
                 let among = self.repository(at);
                 // Of files that may have been committed nothing is told as undone.
-                let may_be = |known: &u64, path: &str| among.contains(known) || !is_absolute(&plain(path));
+                let may_be = |known: &u64| among.contains(known) || !self.files.is_whole(*known);
                 let changed = self
                     .touched
                     .iter()
-                    .filter(|(known, (file, _))| file.state != FileState::Read && may_be(known, &file.path));
+                    .filter(|(known, (file, _))| file.state != FileState::Read && may_be(known));
                 self.kept.committed.extend(changed.map(|(&known, _)| known));
             }
         }
@@ -91,6 +100,26 @@ impl Gatherer {
 
     fn state(&self, known: u64) -> Option<FileState> {
         self.touched.get(&known).map(|(file, _)| file.state)
+    }
+
+    fn is_living(&self, known: u64) -> bool {
+        self.state(known).is_some_and(|state| state != FileState::Deleted)
+    }
+
+    /// The files that there are which a command means by a path.
+    fn living(&self, path: &str) -> Vec<Found> {
+        self.known(path, |known| self.is_living(known))
+    }
+
+    fn known(&self, path: &str, is_wanted: impl Fn(u64) -> bool) -> Vec<Found> {
+        let mut found = self.files.within(path, is_wanted);
+        found.sort_by_cached_key(|found| self.touched.get(&found.file).map(|(file, _)| file.path.clone()));
+        found
+    }
+
+    /// What they are called after they were moved or copied.
+    fn moved(&self, found: &[Found], to: &str) -> Vec<String> {
+        self.files.moved(found, to, |known| self.is_living(known))
     }
 
     fn remove(&mut self, known: u64) {
@@ -134,7 +163,7 @@ impl Gatherer {
 
     fn chosen(&self, among: &Among, is_wanted: impl Fn(u64, FileState) -> bool) -> Vec<u64> {
         let mut chosen: Vec<u64> = match among {
-            Among::Path(path) => self.known(path, |_| true).into_iter().map(|(known, _)| known).collect(),
+            Among::Path(path) => self.known(path, |_| true).into_iter().map(|found| found.file).collect(),
             Among::Repository(at) => self.repository(at).into_iter().collect(),
         };
         chosen.retain(|&known| self.state(known).is_some_and(|state| is_wanted(known, state)));
@@ -146,138 +175,28 @@ impl Gatherer {
     /// The known files of the repository that a folder is in, as far as that is sure: those in the folder, or all if it is
     /// one of those that the session works in.
     fn repository(&self, at: &str) -> HashSet<u64> {
-        let is_all = if is_absolute(at) {
-            let root = self.root();
-            !is_shared(&root) && is_in_folder(at, &root)
+        let folder = Path::of(at);
+        let is_all = if folder.is_absolute() {
+            let root = self.files.root();
+            !is_shared(root) && is_in_folder(folder.as_str(), root)
         } else {
-            !at.starts_with("..")
+            !folder.as_str().starts_with("..")
         };
-        let files = self.touched.iter();
-        files
-            .filter(|(_, (file, _))| is_all || is_in_folder(&plain(&file.path), at))
-            .map(|(&known, _)| known)
-            .collect()
-    }
-
-    /// The known files that a command means by a path: the file of that name, or those in the folder of that name, each
-    /// with where the path ends in it. Where one is named from the root and the other from somewhere, they are the same if
-    /// only one file can be meant.
-    fn known(&self, path: &str, is_wanted: impl Fn(FileState) -> bool) -> Vec<(u64, Found)> {
-        let mut found: Vec<(u64, Found)> = Vec::new();
-        let mut ends: Vec<(u64, Found)> = Vec::new();
-        let is_whole = is_absolute(path);
-        let mut root: Option<String> = None;
-        for (&known, (file, _)) in &self.touched {
-            if !is_wanted(file.state) {
-                continue;
-            }
-            let name = plain(&file.path);
-            if let Some(rest) = name.strip_prefix(path)
-                && (rest.is_empty() || rest.starts_with('/'))
-            {
-                found.push((
-                    known,
-                    Found {
-                        front: 0,
-                        rest: name.len() - rest.len(),
-                    },
-                ));
-            } else if is_whole && !is_absolute(&name) && is_within_end(path, &name) {
-                ends.push((
-                    known,
-                    Found {
-                        front: 0,
-                        rest: name.len(),
-                    },
-                ));
-            } else if !is_whole && is_absolute(&name) {
-                let root = root.get_or_insert_with(|| self.root());
-                let front = root.len() + 1;
-                let inside = name.strip_prefix(&**root).and_then(|rest| rest.strip_prefix('/'));
-                match inside.and_then(|inside| inside.strip_prefix(path)) {
-                    Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                        found.push((
-                            known,
-                            Found {
-                                front,
-                                rest: name.len() - rest.len(),
-                            },
-                        ));
-                    }
-                    _ if path.contains('/') && is_within_end(&name, path) => {
-                        ends.push((
-                            known,
-                            Found {
-                                front: name.len() - path.len(),
-                                rest: name.len(),
-                            },
-                        ));
-                    }
-                    _ => {}
-                }
-            }
+        match is_all {
+            true => self.touched.keys().copied().collect(),
+            false => self.files.in_folder(at).collect(),
         }
-        if found.is_empty() && ends.len() == 1 {
-            found = ends;
-        }
-        found.sort_unstable_by_key(|(known, _)| self.touched.get(known).map(|(file, _)| file.path.clone()));
-        found
-    }
-
-    /// The folder that all files are in which are named from the root.
-    fn root(&self) -> String {
-        let mut root: Option<String> = None;
-        for name in self
-            .touched
-            .values()
-            .map(|(file, _)| plain(&file.path))
-            .filter(|name| is_absolute(name))
-        {
-            let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-            root = Some(match root {
-                None => folder.to_owned(),
-                Some(root) => {
-                    let same = root
-                        .split('/')
-                        .zip(folder.split('/'))
-                        .take_while(|(one, other)| one == other);
-                    same.map(|(one, _)| one).collect::<Vec<_>>().join("/")
-                }
-            });
-        }
-        root.unwrap_or_default()
-    }
-
-    /// What a known file is called after it was moved or copied, in the way in which it was named.
-    fn target(&self, known: u64, found: &Found, to: &str) -> String {
-        let name = self
-            .touched
-            .get(&known)
-            .map_or_else(String::new, |(file, _)| plain(&file.path));
-        let front = if is_absolute(to) { "" } else { &name[..found.front] };
-        let last = name[..found.rest].rsplit('/').next().unwrap_or_default();
-        let to = format!("{front}{to}");
-        let is_folder = || {
-            let inside = format!("{}/", to.trim_end_matches('/'));
-            self.touched
-                .values()
-                .any(|(other, _)| plain(&other.path).starts_with(&inside))
-        };
-        let whole = match to.ends_with('/') || to == "." || is_folder() {
-            true if to == "." => last.to_owned(),
-            true => format!("{}/{last}", to.trim_end_matches('/')),
-            false => to,
-        };
-        whole + &name[found.rest..]
     }
 }
 
-/// Where a command's path stands in the name of a known file.
-struct Found {
-    /// It begins here.
-    front: usize,
-    /// … and ends here, where what is in a folder begins.
-    rest: usize,
+/// Whether a file gets another name of the same kind, and is not moved to a folder.
+fn is_renamed(from: &str, to: &str) -> bool {
+    let ending = |path: &str| {
+        let name = path.rsplit(['/', '\\']).next()?;
+        let (front, ending) = name.rsplit_once('.')?;
+        (!front.is_empty()).then(|| ending.to_owned())
+    };
+    ending(to).is_some() && ending(from) == ending(to)
 }
 
 /// Whether `git stash` has found no change.
@@ -301,11 +220,6 @@ fn is_shared(folder: &str) -> bool {
         ["home" | "Users", _] | ["var", "folders" | "tmp"] => true,
         _ => false,
     }
-}
-
-fn plain(path: &str) -> String {
-    let path = path.replace('\\', "/");
-    path.strip_prefix("./").map_or_else(|| path.clone(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -374,5 +288,89 @@ mod tests {
             talk("cd /home/u/three && git stash"),
             "/home/u/one/a.py:Edited /home/u/two/b.py:Edited c.py:Edited"
         );
+    }
+
+    /// What there is after these files were read and these lines ran.
+    fn of(read: &str, lines: &[&str]) -> String {
+        let talk = read
+            .split(' ')
+            .fold(Talk::new(), |talk, path| talk.on(ActionKind::Read, path, Some(true)));
+        let shown = files(&lines.iter().fold(talk, |talk, line| talk.run(line, true, "")));
+        let living = shown.split(' ').filter(|file| !file.ends_with(":Deleted"));
+        living.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_folder_that_is_moved_takes_all_its_files_along() {
+        let src = "src/a.rs src/b.rs src/c/d.rs";
+        let lib = "lib/a.rs:Created lib/b.rs:Created lib/c/d.rs:Created";
+        for line in [
+            "mv src lib",
+            "git mv src lib",
+            "rm -rf lib && mv src lib",
+            "mv ./src/ lib",
+        ] {
+            assert_eq!(of(src, &[line]), lib, "{line}");
+        }
+        assert_eq!(
+            of(src, &["cp -r src lib"]),
+            format!("src/a.rs:Read src/b.rs:Read src/c/d.rs:Read {lib}")
+        );
+        // A folder that is there takes the whole folder, and one that was taken away does not.
+        let inside = "lib/x.rs:Read lib/src/a.rs:Created lib/src/b.rs:Created lib/src/c/d.rs:Created";
+        assert_eq!(of(&format!("lib/x.rs {src}"), &["git mv src lib"]), inside);
+        assert_eq!(of(&format!("lib/x.rs {src}"), &["rm -rf lib", "mv src lib"]), lib);
+        assert_eq!(
+            of("/w/src/a.rs /w/src/b.rs", &["cd /w/src && mv a.rs b.rs ../lib"]),
+            "/w/lib/a.rs:Created /w/lib/b.rs:Created"
+        );
+        assert_eq!(
+            of(
+                "C:\\w\\src\\a.rs C:\\w\\top.rs",
+                &["mv src lib", "mv C:/w/top.rs C:/w/lib"]
+            ),
+            "C:/w/lib/a.rs:Created C:/w/lib/top.rs:Created"
+        );
+    }
+
+    #[test]
+    fn a_file_is_taken_away_however_its_path_is_written() {
+        for (read, line) in [
+            ("C:\\proj\\src\\a.rs", "rm /c/proj/src/a.rs"),
+            ("C:\\proj\\src\\a.rs", "rm -r /mnt/c/proj/src"),
+            ("/w/src//a.rs", "rm /w/src/a.rs"),
+            ("/w/src/../src/a.rs", "rm /w/src/a.rs"),
+            ("file:///w/src/a.rs", "rm -rf /w/src"),
+            ("/w/src/a.rs", "cd /w/lib && rm ../src/a.rs"),
+            ("src/a.rs", "rm ./src//a.rs"),
+            ("src/a.rs", "cd tests && rm ../src/a.rs"),
+            ("/w/app/src/a.rs src/a.rs", "rm -rf src"),
+        ] {
+            assert_eq!(of(read, &[line]), "", "{read} {line}");
+        }
+        for line in ["rm -rf pp", "rm -rf rc", "rm /other/src/a.rs", "rm src/a.rsx"] {
+            assert_eq!(of("/w/app/src/a.rs", &[line]), "/w/app/src/a.rs:Read", "{line}");
+        }
+    }
+
+    #[test]
+    fn what_git_moves_is_there_under_its_new_name() {
+        for (line, expected) in [
+            ("git mv src/old.py src/brand_new.py", "a:Read src/brand_new.py:Created"),
+            ("cd src && git mv old.py new.py", "a:Read src/new.py:Created"),
+            ("git mv src/old.py lib", "a:Read"),
+            ("git mv src/v1.0 src/v1.1", "a:Read"),
+            ("mv /tmp/one.log /tmp/two.log", "a:Read"),
+        ] {
+            assert_eq!(of("a", &[line]), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_move_of_many_files_takes_linear_time() {
+        let talk = (0..20_000).fold(Talk::new(), |talk, number| {
+            talk.on(ActionKind::Read, &format!("src/{number}.rs"), Some(true))
+        });
+        assert!(files(&talk.run("mv src lib", true, "")).contains("lib/19999.rs:Created"));
     }
 }

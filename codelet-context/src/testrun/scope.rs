@@ -1,8 +1,8 @@
 //! What a check is narrowed to, and whether the success of one is that of another, too.
 
-use crate::files::{is_in_folder, is_within_end};
+use crate::path::{Folder, is_absolute, is_in_folder, is_within_end};
 use crate::programs::Program;
-use crate::wrapped::{is_assignment, is_in, is_windows_path};
+use crate::wrapped::{is_assignment, is_in};
 
 /// What a check is narrowed to. Each field narrows by itself; an empty one leaves all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -98,15 +98,9 @@ impl Scope {
 
     /// From here on it is run in this folder, named as seen from the one before.
     pub(super) fn go_to(&mut self, folder: &str) {
-        let folder = plain(folder);
-        // Where the shell has to work it out, it is unknown.
-        if folder.is_empty() || folder.starts_with(['$', '-', '%']) {
-            return;
-        }
-        self.place = match self.place.take() {
-            Some(before) if !is_absolute(&folder) => Some(format!("{before}/{folder}")),
-            _ => Some(folder),
-        };
+        let before = self.place.take().unwrap_or_default();
+        let folder = Folder::default().enter(&before, true).enter(folder, true);
+        self.place = folder.told().map(str::to_owned);
     }
 
     /// Whether what this one looks at is all that the other looks at, and perhaps more. In doubt it is not. `is_flat` where
@@ -175,10 +169,6 @@ pub(super) fn word_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
     }
     let inside = |rest: &str| rest.starts_with(['/', ':', '#', '[', '.']);
     wide == "." && !is_absolute(&narrow) && !narrow.starts_with("..") || narrow.strip_prefix(&*wide).is_some_and(inside)
-}
-
-fn is_absolute(path: &str) -> bool {
-    path.starts_with(['/', '~']) || is_windows_path(path) && !path.starts_with('.')
 }
 
 /// A path in one spelling.

@@ -1,48 +1,51 @@
 //! Where the commands of a line run, and whether they run for sure if the line succeeds.
 
-use super::{Given, placed};
-use crate::shell::{self, Next, Simple};
+use super::Command;
+use crate::path::Folder;
+use crate::shell::{Commands, Next, Sign};
 use crate::wrapped::is_in;
 
-/// Parentheses that are looked at, and the longest line in which they are.
-const MOST_SIGNS: usize = 64;
-const LONGEST: usize = 64 * 1024;
-
-/// The longest folder that is followed, and how many folders to go back to.
-const LONGEST_FOLDER: usize = 4096;
+/// How many folders there are to go back to.
 const MOST_PUSHED: usize = 64;
 
 /// What a line is run in.
 pub(super) struct Outer {
-    /// The folder, where it is known.
-    pub at: Option<String>,
+    /// The folder.
+    pub at: Folder,
     /// The line is run.
     pub is_sure: bool,
     /// Its status is the one that is known.
     pub is_last: bool,
 }
 
-/// A parenthesis around commands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sign {
-    Opens,
-    Closes,
+impl Outer {
+    /// What a line runs in that nothing stands around.
+    pub(super) fn nothing() -> Self {
+        Outer {
+            at: Folder::default(),
+            is_sure: true,
+            is_last: true,
+        }
+    }
 }
 
 /// How a line goes through its commands.
-pub(super) struct Flow<'a> {
-    commands: &'a [Simple<'a>],
+pub(super) struct Flow {
+    /// What joins each command to the next.
+    joins: Vec<Next>,
     outer: Outer,
-    at: Option<String>,
+    at: Folder,
+    /// The one before it.
+    before: Option<Folder>,
     /// Folders to go back to.
-    pushed: Vec<Option<String>>,
+    pushed: Vec<Folder>,
     /// Where the list of commands began that `&` would send to the background.
-    list_at: Option<String>,
+    list_at: Folder,
     /// The parentheses, each with the command that it stands before; nothing if they cannot be told.
     signs: Option<Vec<(usize, Sign)>>,
     /// How many of them are behind.
     passed: usize,
-    groups: Vec<(Option<String>, Vec<Option<String>>)>,
+    groups: Vec<(Folder, Option<Folder>, Vec<Folder>)>,
     /// Braces are the bodies of functions.
     has_functions: bool,
     /// Conditions, loops and bodies around the command.
@@ -57,15 +60,13 @@ pub(super) struct Flow<'a> {
     given_from: usize,
 }
 
-impl<'a> Flow<'a> {
-    pub(super) fn new(line: &str, commands: &'a [Simple<'a>], outer: Outer) -> Self {
-        let changes_folder = commands
-            .iter()
-            .any(|command| command.words.iter().any(|word| is_folder_change(word)));
-        let signs = if changes_folder { signs(line) } else { Some(Vec::new()) };
+impl Flow {
+    /// Before the first of the commands of a line.
+    pub(super) fn new(line: &str, commands: &Commands, outer: Outer) -> Self {
+        let joins: Vec<Next> = commands.list.iter().map(|command| command.then).collect();
         let is_grouped = line.contains(['(', '{']);
         let from = |keeps: &dyn Fn(Next) -> bool| {
-            let last = commands.iter().rposition(|command| !keeps(command.then));
+            let last = joins.iter().rposition(|&then| !keeps(then));
             last.map_or(0, |last| last + 1)
         };
         let is_given = |next| matches!(next, Next::And | Next::End);
@@ -73,12 +74,13 @@ impl<'a> Flow<'a> {
             // `(a && b) | c` ends with the status of c.
             told_from: from(&|next| is_given(next) || next == Next::Pipe && !is_grouped),
             given_from: from(&is_given),
-            commands,
+            joins,
             at: outer.at.clone(),
+            before: None,
             list_at: outer.at.clone(),
             outer,
             pushed: Vec::new(),
-            signs,
+            signs: commands.signs.clone(),
             passed: 0,
             groups: Vec::new(),
             has_functions: line.contains("()"),
@@ -89,36 +91,39 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The folder, where it is known.
-    pub(super) fn at(&self) -> Option<String> {
-        self.at.clone()
+    /// The folder.
+    pub(super) fn at(&self) -> &Folder {
+        &self.at
     }
 
     /// What a script runs in that this command is given.
     pub(super) fn outer(&self, index: usize, is_sure: bool) -> Outer {
         Outer {
-            at: self.at(),
+            at: self.at.clone(),
             is_sure,
             is_last: self.outer.is_last && index >= self.given_from,
         }
     }
 
     /// Goes to a command, and says whether it is run for sure if the line succeeds.
-    pub(super) fn enter(&mut self, index: usize, is_inverted: bool) -> bool {
+    pub(super) fn enter(&mut self, index: usize, words: &[String], is_inverted: bool) -> bool {
         while let Some(&(before, sign)) = self.signs.as_ref().and_then(|signs| signs.get(self.passed))
             && before <= index
         {
             self.passed += 1;
             match sign {
-                Sign::Opens => self.groups.push((self.at.clone(), self.pushed.clone())),
+                Sign::Opens => {
+                    let before = self.before.clone();
+                    self.groups.push((self.at.clone(), before, self.pushed.clone()));
+                }
                 Sign::Closes => {
                     if let Some(saved) = self.groups.pop() {
-                        (self.at, self.pushed) = saved;
+                        (self.at, self.before, self.pushed) = saved;
                     }
                 }
             }
         }
-        self.open_blocks(&self.commands[index].words);
+        self.open_blocks(words);
         let is_told = self.outer.is_last && index >= self.told_from;
         self.outer.is_sure
             && self.blocks == 0
@@ -150,46 +155,57 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Changes the folder as the command does.
-    pub(super) fn go(&mut self, given: &Given, name: &str, is_sure: bool) {
-        if name == "popd" || name == "pop-location" {
-            self.at = self.pushed.pop().flatten().filter(|_| is_sure);
-            return;
-        }
+    /// Changes the folder as the command of this number does.
+    pub(super) fn go(&mut self, index: usize, command: &Command, name: &str) {
         if !is_folder_change(name) {
             // What is evaluated may go anywhere.
-            if given.command.words.iter().any(|word| word == "eval") {
-                self.at = None;
+            if command.simple.words.iter().any(|word| word == "eval") {
+                self.at = self.at.unknown();
             }
             return;
         }
-        let is_option = |word: &str| word.len() > 1 && word.starts_with('-') || word.eq_ignore_ascii_case("/d");
-        let words = given.arguments(1);
-        let operands: Vec<(&str, bool)> = words.filter(|(word, _)| !is_option(word)).collect();
-        let folder = match operands[..] {
-            [(folder, false)] if is_sure && folder != "-" && !folder.contains(['%', '$']) => {
-                placed(self.at.as_deref(), folder)
-            }
-            _ => None,
-        };
-        if name == "pushd" || name == "push-location" {
-            if self.pushed.len() == MOST_PUSHED {
-                self.pushed.clear();
-            }
-            self.pushed.push(self.at.clone());
+        // In a pipeline nobody but PowerShell goes anywhere.
+        if command.is_piped || self.joins[index] == Next::Pipe {
+            self.at = self.at.unknown();
+            return;
         }
-        let is_followed = |folder: &String| !folder.starts_with('~') && folder.len() <= LONGEST_FOLDER;
-        self.at = folder.filter(|folder| is_followed(folder) && self.signs.is_some());
+        let (here, is_sure) = (self.at.clone(), command.is_sure);
+        if is_in(name, "popd pop-location") {
+            self.at = match self.pushed.pop() {
+                Some(folder) if is_sure => folder,
+                Some(folder) => folder.unknown(),
+                None => here.unknown(),
+            };
+        } else {
+            let is_option = |word: &str| word.len() > 1 && word.starts_with('-') || word.eq_ignore_ascii_case("/d");
+            let words = command.arguments(1);
+            let operands: Vec<(&str, bool)> = words.filter(|(word, _)| !is_option(word)).take(2).collect();
+            self.at = match operands[..] {
+                [("-", _)] => match &self.before {
+                    Some(before) if is_sure && self.signs.is_some() => before.clone(),
+                    Some(before) => before.unknown(),
+                    None => here.enter("-", false),
+                },
+                [(folder, is_open)] => {
+                    let is_plain = !is_open && !folder.contains(['%', '$']);
+                    here.enter(folder, is_plain && is_sure && self.signs.is_some())
+                }
+                [] => here.enter("~", false),
+                _ => here.unknown(),
+            };
+            if is_in(name, "pushd push-location") {
+                if self.pushed.len() == MOST_PUSHED {
+                    self.pushed.clear();
+                }
+                self.pushed.push(here.clone());
+            }
+        }
+        self.before = Some(here);
     }
 
     /// Goes on behind a command.
     pub(super) fn leave(&mut self, index: usize, name: &str, words: &[String], is_sure: bool) {
-        let then = self.commands[index].then;
-        let before = index.checked_sub(1).map(|index| self.commands[index].then);
-        // In a pipeline nobody but PowerShell goes anywhere.
-        if is_folder_change(name) && (then == Next::Pipe || before == Some(Next::Pipe)) {
-            self.at = None;
-        }
+        let then = self.joins[index];
         if is_in(name, "exit return") {
             // A line that succeeds has not come to an exit that says otherwise.
             let says_failure = match words.get(1) {
@@ -205,7 +221,7 @@ impl<'a> Flow<'a> {
             Next::Then | Next::Background | Next::End => {
                 (self.is_behind_and, self.is_behind_or) = (false, false);
                 if then == Next::Background {
-                    self.at = self.list_at.clone();
+                    (self.at, self.before) = (self.list_at.clone(), None);
                 }
                 self.list_at = self.at.clone();
             }
@@ -213,55 +229,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-fn is_folder_change(name: &str) -> bool {
-    is_in(
-        &name.to_ascii_lowercase(),
-        "cd chdir pushd popd set-location sl push-location pop-location",
-    )
-}
-
-/// The parentheses around commands, in their order. What a sign means is asked of the shell's own grammar: a word put in
-/// its place comes out whole only where it would be read as a sign.
-fn signs(line: &str) -> Option<Vec<(usize, Sign)>> {
-    const MARK: &str = " \u{1}";
-    let mut places = line.match_indices(['(', ')']);
-    // Most lines have none.
-    if !line.contains('(') {
-        return Some(Vec::new());
-    }
-    if line.len() > LONGEST || places.clone().nth(MOST_SIGNS).is_some() {
-        return None;
-    }
-    let (mut found, mut open) = (Vec::new(), Vec::new());
-    places.try_for_each(|(at, sign)| {
-        if line[..at].ends_with('$') {
-            return Some(());
-        }
-        let front = format!("{}{MARK}", &line[..at]);
-        let before = shell::commands(&front);
-        let Some((last, words)) = before
-            .last()
-            .and_then(|last| Some((before.len() - 1, last.words.split_last()?)))
-        else {
-            return Some(());
-        };
-        if words.0 != MARK.trim_start() {
-            return Some(());
-        }
-        let is_first = words
-            .1
-            .iter()
-            .all(|word| is_in(word, "if then elif else do while until { ! time"));
-        if sign == "(" {
-            open.push(is_first);
-            if is_first {
-                found.push((last, Sign::Opens));
-            }
-        } else if open.pop()? {
-            let behind = if words.1.is_empty() { last } else { last + 1 };
-            found.push((behind, Sign::Closes));
-        }
-        Some(())
-    })?;
-    open.is_empty().then_some(found)
+/// Whether a program of this name, in small letters, goes to another folder.
+pub(super) fn is_folder_change(name: &str) -> bool {
+    is_in(name, "cd chdir pushd popd set-location sl push-location pop-location")
 }

@@ -1,0 +1,198 @@
+//! A command line, read once: its commands with the folder that each runs in, and what follows from them.
+
+use crate::deed;
+use crate::effects::{self, Effect};
+use crate::look;
+use crate::path::Folder;
+use crate::shell::{self, Next, Simple};
+use crate::testrun::Line;
+use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
+use flow::{Flow, Outer};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+mod flow;
+
+/// A command line. Clones share what was read in it.
+#[derive(Clone)]
+pub struct CommandLine(Arc<Read>);
+
+struct Read {
+    text: Box<str>,
+    said: Arc<Line>,
+    effects: Vec<Effect>,
+    look: Option<String>,
+    commit: Option<String>,
+}
+
+impl CommandLine {
+    /// Reads a line, in time proportional to its length.
+    pub fn new(line: &str) -> Self {
+        let script = Script::read(line);
+        CommandLine(Arc::new(Read {
+            text: line.into(),
+            said: Arc::new(Line::of(&script)),
+            effects: effects::effects(&script),
+            look: look::file(&script),
+            commit: deed::commit(&script),
+        }))
+    }
+
+    /// The line as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The checks in it, and what its end says.
+    pub(crate) fn said(&self) -> &Arc<Line> {
+        &self.0.said
+    }
+
+    /// What it does to files, in its order.
+    pub(crate) fn effects(&self) -> &[Effect] {
+        &self.0.effects
+    }
+
+    /// The first file that it prints lines of, where printing lines of files is all it does; empty if it names none.
+    pub(crate) fn look(&self) -> Option<&str> {
+        self.0.look.as_deref()
+    }
+
+    /// The first line of the message that it commits with.
+    pub(crate) fn commit(&self) -> Option<&str> {
+        self.0.commit.as_deref()
+    }
+}
+
+impl Deref for CommandLine {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq for CommandLine {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for CommandLine {}
+
+impl fmt::Debug for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+/// The commands of a line, or of one that a shell in it is given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    /// In the order in which they are written.
+    pub commands: Vec<Command>,
+}
+
+/// A command in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// As it is written.
+    pub simple: Simple,
+    /// So many words are what it is wrapped in.
+    front: usize,
+    /// The folder that it runs in.
+    pub folder: Folder,
+    /// It is run if the line succeeds.
+    pub is_sure: bool,
+    /// It runs where the files are not those of here.
+    pub is_elsewhere: bool,
+    /// Its input is another command's output.
+    pub is_piped: bool,
+    /// The script that it is, where it is a shell that is given one.
+    pub script: Option<Script>,
+}
+
+/// Programs that run others where the files are not those of here.
+const ELSEWHERE: &str = "docker docker-compose podman podman-compose nerdctl kubectl oc ssh vagrant wsl lxc incus multipass adb chroot toolbox distrobox limactl";
+
+impl Script {
+    /// The commands of a line, and of the scripts in it, down to some depth.
+    pub fn read(line: &str) -> Script {
+        Script::read_in(line, Outer::nothing(), 0)
+    }
+
+    fn read_in(line: &str, outer: Outer, depth: usize) -> Script {
+        let parsed = shell::commands(line);
+        let mut flow = Flow::new(line, &parsed, outer);
+        let mut commands: Vec<Command> = Vec::with_capacity(parsed.list.len());
+        let mut before = Next::Then;
+        for (index, simple) in parsed.list.into_iter().enumerate() {
+            let unwrapped = unwrap(&simple.words);
+            let words = unwrapped.words;
+            let front = simple.words.len() - words.len();
+            let is_sure = flow.enter(index, &simple.words, unwrapped.is_inverted);
+            let inner = inner_script(words).filter(|_| depth < DEEPEST);
+            let command = Command {
+                front,
+                folder: flow.at().clone(),
+                is_sure,
+                is_elsewhere: simple.words[..front].iter().any(|word| is_in(&base(word), ELSEWHERE)),
+                is_piped: before == Next::Pipe,
+                script: inner.map(|inner| Script::read_in(&inner, flow.outer(index, is_sure), depth + 1)),
+                simple,
+            };
+            before = command.simple.then;
+            let name = command.name();
+            if !command.is_elsewhere && !command.is_script() {
+                flow.go(index, &command, &name);
+            }
+            flow.leave(index, &name, command.words(), is_sure);
+            drop(name);
+            commands.push(command);
+        }
+        Script { commands }
+    }
+}
+
+impl Command {
+    /// Its words without what it is wrapped in.
+    pub fn words(&self) -> &[String] {
+        &self.simple.words[self.front..]
+    }
+
+    /// What it is wrapped in.
+    pub fn wrapping(&self) -> &[String] {
+        &self.simple.words[..self.front]
+    }
+
+    /// The name of its program, or nothing.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.words().first().map_or("".into(), |program| base(program))
+    }
+
+    /// Whether it is a shell that is given a script as a word. What is evaluated is none: the folder outside of it changes
+    /// with the one inside.
+    pub fn is_script(&self) -> bool {
+        self.script.is_some() && !self.is_piped && self.words().len() > 1
+    }
+
+    /// Whether it goes to another folder.
+    pub fn goes(&self) -> bool {
+        flow::is_folder_change(&self.name())
+    }
+
+    /// The words behind the first so many, with whether the shell has to work them out.
+    pub fn arguments(&self, skipped: usize) -> impl Iterator<Item = (&str, bool)> {
+        let open = self.simple.open.get(self.front + skipped..).unwrap_or_default();
+        let words = self.words().get(skipped..).unwrap_or_default();
+        words.iter().map(String::as_str).zip(open.iter().copied())
+    }
+}
