@@ -26,7 +26,6 @@ use crate::candidates::Candidates;
 use crate::cut;
 use crate::digest;
 use crate::draft::{self, Class, Draft};
-use crate::exchange::Calls;
 use crate::history::History;
 use crate::labels;
 use crate::message::{Message, Nature, Origin, Part, Role};

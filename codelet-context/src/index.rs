@@ -107,8 +107,8 @@ impl Came {
             ActionKind::Change => !answer::is_done(action.kind, result),
             // That `grep` finds nothing is its answer.
             ActionKind::Command => {
-                let line = action.command.as_deref().unwrap_or_default();
-                result.success == Some(false) && !testrun::is_question(line)
+                let is_question = action.command.as_ref().is_some_and(|line| line.said().is_question);
+                result.success == Some(false) && !is_question
             }
             _ => false,
         };

@@ -59,6 +59,7 @@ impl Check {
 const MOST: usize = 32;
 
 /// The checks that a command line runs, in the order in which it runs them.
+#[cfg(test)]
 pub fn checks(line: &str) -> Vec<Check> {
     Line::read(line).checks
 }

@@ -1,6 +1,7 @@
 //! Going back to how a conversation was.
 
 use super::{Conversation, Edit};
+use crate::compact::Archived;
 use crate::history::History;
 use crate::message::Message;
 use crate::pin::Pin;
@@ -45,6 +46,8 @@ impl Conversation {
                 economy: self.economy.clone(),
                 masks: self.masks.clone(),
                 candidates: self.candidates.clone(),
+                // Of a history that is appended anew, nothing is known to be archived.
+                archived: Archived::default(),
                 focus: self.focus.clone(),
             }),
         }

@@ -1,7 +1,7 @@
 //! What a command that is no check was an attempt at: whether it only asked, whether somebody will want it done, and on what.
 
-use crate::shell::{self, Simple};
-use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
+use crate::command::{Command, Script};
+use crate::wrapped::{base, is_in};
 
 /// What a command that is no check was an attempt at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -57,22 +57,19 @@ impl Attempt {
             is_probe: true,
             ..Attempt::default()
         };
-        attempt.take(&shell::commands(line), 0);
+        attempt.take(&Script::read(line));
         attempt.operands.sort_unstable();
         attempt.operands.dedup();
         attempt
     }
 
-    fn take(&mut self, commands: &[Simple<'_>], depth: usize) {
-        for command in commands {
-            let words = unwrap(&command.words).words;
-            if let Some(script) = inner_script(words)
-                && depth < DEEPEST
-            {
-                self.take(&shell::commands(&script), depth + 1);
+    fn take(&mut self, script: &Script) {
+        for command in &script.commands {
+            if let Some(script) = &command.script {
+                self.take(script);
                 continue;
             }
-            let Some((program, rest)) = words.split_first() else {
+            let Some((program, rest)) = command.words().split_first() else {
                 continue;
             };
             let name = base(program);
@@ -97,7 +94,7 @@ impl Attempt {
 }
 
 /// Whether a command only shows something.
-fn looks(name: &str, program: &str, rest: &[String], command: &Simple<'_>) -> bool {
+fn looks(name: &str, program: &str, rest: &[String], command: &Command) -> bool {
     let has = |list: &str| rest.iter().any(|word| is_in(word, list));
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if is_in(name, LOOKS) {
@@ -109,7 +106,7 @@ fn looks(name: &str, program: &str, rest: &[String], command: &Simple<'_>) -> bo
         let is_aside = script.is_some_and(|script| script.starts_with("/tmp/") || script.starts_with("$TMP"));
         return has(GIVEN_CODE)
             || has("eval --version -v -V --help")
-            || !command.documents.is_empty()
+            || !command.simple.documents.is_empty()
             || rest.is_empty()
             || is_aside;
     }

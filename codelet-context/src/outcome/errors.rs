@@ -8,8 +8,8 @@
 use super::attempt::Attempt;
 use super::{COMMAND, OpenError};
 use crate::failing::{Named, failing, shorten};
-use crate::files::{is_in_folder, is_within_end};
 use crate::message::{Message, Role, ToolResult};
+use crate::path::{is_in_folder, is_within_end};
 use crate::testrun::{Check, CheckKind};
 
 /// Open errors that are kept, newest last.

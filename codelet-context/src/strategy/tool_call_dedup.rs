@@ -26,7 +26,7 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
             continue;
         };
         for path in call.action.changed() {
-            showing.change(files.file_of(&call.action, path));
+            showing.change(files.file(path));
         }
         if !call.action.is_read_only() || call.cut.is_some() {
             continue;

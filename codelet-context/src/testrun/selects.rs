@@ -3,7 +3,7 @@
 use super::scope::{plain, word_covers};
 use super::{Check, CheckKind};
 use crate::failing::{Entry, Named};
-use crate::files::is_within_end;
+use crate::path::is_within_end;
 use crate::wrapped::is_in;
 
 /// Options whose value is a piece of the names of the tests that are run.
