@@ -578,6 +578,25 @@ fn a_provider_that_refuses_again_and_again_ends_in_an_error() {
 }
 
 #[test]
+fn what_is_computed_anew_when_going_back_is_what_it_was() {
+    let mut back = conversation(40, 4_000, 20_000);
+    let mut twin = back.clone();
+    let earlier = back.earlier();
+    for message in step(900, 4_000) {
+        back.append(message);
+    }
+    back.compact(Due::whole(Reason::Full)).unwrap();
+    back.restore(earlier);
+    for conversation in [&mut back, &mut twin] {
+        conversation.append(Message::user("And the writer."));
+        conversation.compact(Due::whole(Reason::Full)).unwrap();
+    }
+    assert_eq!(shown(&back), shown(&twin));
+    assert_eq!(back.facts(), twin.facts());
+    assert_eq!(back.history().messages(), twin.history().messages());
+}
+
+#[test]
 fn going_back_to_before_a_prompt_keeps_what_the_user_and_the_provider_have_settled_since() {
     let mut conversation = conversation(40, 4_000, 20_000);
     let (before, earlier) = (shown(&conversation), conversation.earlier());
