@@ -48,6 +48,7 @@ mod keep_alive;
 pub mod mention;
 pub mod model;
 pub mod permission;
+pub mod picture;
 pub mod retry;
 pub mod run;
 pub mod scripted;

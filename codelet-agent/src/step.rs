@@ -4,6 +4,7 @@ use crate::event::{Event, Listen};
 use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
 use crate::permission::{Asked, Verdict};
+use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
 use crate::tool::{Call, Live, Need, Output, Tool};
@@ -327,7 +328,12 @@ fn answer(
     if !text.body.is_blank() {
         shown.push(Part::Text(text));
     }
-    shown.extend(output.images.into_iter().map(Part::Image));
+    for image in output.images {
+        shown.push(match picture::trouble_of(&image) {
+            None => Part::Image(image),
+            Some(why) => Part::text_from(Origin::Notice, format!("[a picture was left out: {why}]")),
+        });
+    }
     shown.extend(note.map(|note| Part::text_from(Origin::Notice, note)));
     let mut result = ToolResult::new(call.id.clone(), Some(output.success), "");
     result.bare = matches!(shown.as_slice(), [Part::Text(_)]);

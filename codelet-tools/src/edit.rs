@@ -8,12 +8,12 @@ use crate::files;
 use crate::masked::{Masked, Unmade};
 use crate::near;
 use crate::path::Place;
-use crate::pictures;
 use crate::replace::{self, Refusal, Replaced};
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
 use crate::text::{self, Encoding, counted, shorten};
 use codelet_agent::model::ToolSpec;
+use codelet_agent::picture;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
 use futures_util::future::BoxFuture;
@@ -136,7 +136,7 @@ fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
     let Some(whole) = files::read(path)? else {
         return Err("it is larger than 10 MiB; change it by a command".to_owned());
     };
-    if pictures::media_type(&whole.bytes).is_some() || text::binary_kind(&whole.bytes).is_some() {
+    if picture::media_type(&whole.bytes).is_some() || text::binary_kind(&whole.bytes).is_some() {
         return Err("this is not a text".to_owned());
     }
     let last = desk.seen.last(path);

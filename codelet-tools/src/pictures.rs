@@ -1,9 +1,10 @@
-//! Pictures: what a file's bytes are that a model takes as one, how large it may be, and those that a prompt mentions.
+//! Pictures: how large a file of one may be, how it is sent, and those that a prompt mentions.
 
 use crate::files;
 use crate::text::counted;
 use base64::Engine;
 use codelet_agent::mention::{self, Mention};
+use codelet_agent::picture::{self, HEAD};
 use codelet_agent::tool::PICTURE;
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image};
@@ -17,24 +18,11 @@ pub(crate) const LARGEST: u64 = (PICTURE / 4 * 3) as u64;
 /// the conversation.
 const MOST: usize = 20;
 const ALTOGETHER: u64 = 9_000_000;
-/// So many bytes of a file tell what it is.
-const HEAD: u64 = 16;
 /// Endings by which people know a picture: somebody who mentions such a file wants it to be seen. The last ones are of
 /// forms that no model takes.
 const ENDINGS: [&str; 11] = [
     "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "heic", "heif", "avif",
 ];
-
-/// The media type of a picture that models take.
-pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
 
 /// The picture as it is sent.
 pub(crate) fn image(bytes: &[u8], media_type: &str) -> Image {
@@ -131,8 +119,8 @@ impl Looked {
             Ok(opened) => opened,
         };
         let mut bytes = Vec::new();
-        let head = file.by_ref().take(HEAD).read_to_end(&mut bytes);
-        let Some(media_type) = media_type(&bytes) else {
+        let head = file.by_ref().take(HEAD as u64).read_to_end(&mut bytes);
+        let Some(media_type) = picture::media_type(&bytes) else {
             return match head {
                 _ if !is_wanted => Ok(()),
                 Err(error) => Err(files::reason(&error)),
@@ -152,6 +140,9 @@ impl Looked {
                 "this picture has {}, and {why}",
                 counted(size as usize, "byte")
             ));
+        }
+        if let Some(why) = picture::trouble(&bytes) {
+            return Err(format!("this picture cannot be sent: {why}"));
         }
         if self.found.pictures.len() >= MOST || self.bytes + size > ALTOGETHER {
             return Err(format!(

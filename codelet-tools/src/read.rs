@@ -10,6 +10,7 @@ use crate::seen::Look;
 use crate::text::{self, Encoding, counted};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
+use codelet_agent::picture;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::cut::grouped;
 use codelet_context::message::{Action, ActionKind, Parameters};
@@ -115,7 +116,7 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         .map_err(|error| files::reason(&error))?;
     let is_whole = bytes.len() as u64 <= LARGEST;
     let size = metadata.len().max(bytes.len() as u64);
-    if let Some(media_type) = pictures::media_type(&bytes) {
+    if let Some(media_type) = picture::media_type(&bytes) {
         return picture(desk, &bytes, size, media_type);
     }
     if let Some(kind) = text::binary_kind(&bytes) {
@@ -151,6 +152,9 @@ fn picture(desk: &Desk, bytes: &[u8], size: u64, media_type: &str) -> Result<Out
     }
     if let Some(why) = pictures::too_large(size) {
         return Err(format!("this is {what}, and {why}"));
+    }
+    if let Some(why) = picture::trouble(bytes) {
+        return Err(format!("this is {what}, and cannot be shown: {why}"));
     }
     Ok(Output {
         images: vec![pictures::image(bytes, media_type)],

@@ -2,9 +2,9 @@
 
 use crate::files;
 use crate::git::{Git, Repository};
-use crate::pictures;
 use crate::text;
 use codelet_agent::interrupt::Interrupt;
+use codelet_agent::picture;
 use codelet_agent::surroundings::{Places, Surroundings};
 use futures_util::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
@@ -82,7 +82,7 @@ impl Surroundings for World {
         file.take((limit as u64).saturating_add(4))
             .read_to_end(&mut bytes)
             .ok()?;
-        if pictures::media_type(&bytes).is_some() || text::binary_kind(&bytes).is_some() {
+        if picture::media_type(&bytes).is_some() || text::binary_kind(&bytes).is_some() {
             return None;
         }
         let size = metadata.len().max(bytes.len() as u64);

@@ -163,9 +163,18 @@ fn a_picture_is_known_by_its_bytes_and_found_where_the_prompt_says() {
         assert!(said(&server, 0, prompt), "{prompt}");
     }
     for (bytes, media_type) in [
-        (&b"\xff\xd8\xff\xe0 rest"[..], "image/jpeg"),
-        (b"GIF89a rest", "image/gif"),
-        (b"RIFF\x04\0\0\0WEBPVP8 ", "image/webp"),
+        (
+            &b"\xff\xd8\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x01\x11\0\xff\xda\0\x08\x01\x01\0\0?\0\x12\xff\xd9"[..],
+            "image/jpeg",
+        ),
+        (
+            b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;",
+            "image/gif",
+        ),
+        (
+            b"RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0\x2f\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0",
+            "image/webp",
+        ),
     ] {
         put(&bench, "any.png", bytes);
         let (output, server) = asked(&bench, "@any.png");

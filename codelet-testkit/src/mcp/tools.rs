@@ -72,7 +72,7 @@ pub(super) fn call(params: &Value) -> Option<Came> {
         "half" => Ok(json!({
             "content": [
                 {"type": "text", "text": "half", "annotations": {"priority": 0.5, "audience": ["user"]}},
-                {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+                {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP4z8DwHwAFAAH/VscvDQAAAABJRU5ErkJggg=="},
             ],
             "structuredContent": {"half": 0.5, "large": 123_456_789_012_345_678_901_234_567_890.0},
         })),

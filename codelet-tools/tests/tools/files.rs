@@ -136,7 +136,7 @@ fn a_file_of_ten_gigabytes_is_read_at_once() {
 
 #[test]
 fn pictures_go_to_models_that_see() {
-    let png = b"\x89PNG\r\n\x1a\n rest";
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdac\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xffV\xc7/\r\0\0\0\0IEND\xaeB`\x82";
     let blind = trial();
     blind.write("a.png", png);
     assert!(
@@ -149,12 +149,33 @@ fn pictures_go_to_models_that_see() {
     let output = seeing.call("Read", json!({"file_path": "a.txt"}));
     assert!(output.success);
     assert_eq!(&*output.images[0].media_type, "image/png");
-    assert_eq!(output.images[0].data.as_str(), "iVBORw0KGgogcmVzdA==");
+    assert!(
+        output.images[0]
+            .data
+            .as_str()
+            .starts_with("iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB")
+    );
     seeing.write("large", [&png[..], &vec![1; 5_000_000]].concat());
     assert!(
         seeing
             .failed("Read", json!({"file_path": "large"}))
             .contains("make it smaller")
+    );
+    // What a vendor would refuse, and every later request with it, is told in words.
+    let mut tall = png.to_vec();
+    tall[20..24].copy_from_slice(&9000u32.to_be_bytes());
+    seeing.write("tall.png", &tall);
+    let told = seeing.failed("Read", json!({"file_path": "tall.png"}));
+    assert!(told.contains("1 x 9,000 pixels"), "{told}");
+    for length in [8, 60] {
+        seeing.write("cut.png", &png[..length]);
+        let told = seeing.failed("Read", json!({"file_path": "cut.png"}));
+        assert!(told.contains("cut off or damaged"), "{told}");
+    }
+    seeing.write("notes.md", "GIF89a is how a GIF begins\n");
+    assert_eq!(
+        seeing.done("Read", json!({"file_path": "notes.md"})),
+        "1\tGIF89a is how a GIF begins\n"
     );
 }
 
