@@ -100,6 +100,15 @@ pub(crate) fn encode_utf16(text: &str, encoding: Encoding) -> Vec<u8> {
         .collect()
 }
 
+/// How many `�` a file really has, besides those that stand for what is invalid.
+pub(crate) fn replacements(bytes: &[u8]) -> usize {
+    match Encoding::of(bytes) {
+        Encoding::Utf16Little => bytes[2..].chunks_exact(2).filter(|pair| *pair == [0xfd, 0xff]).count(),
+        Encoding::Utf16Big => bytes[2..].chunks_exact(2).filter(|pair| *pair == [0xff, 0xfd]).count(),
+        _ => bytes.windows(3).filter(|three| *three == [0xef, 0xbf, 0xbd]).count(),
+    }
+}
+
 /// What a file is that is no text; `None` where it is one.
 pub(crate) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     const KINDS: &[(&[u8], &str)] = &[

@@ -9,7 +9,7 @@ use crate::masked::Masked;
 use crate::path::Place;
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
-use crate::text::{self, count_lines, counted};
+use crate::text::{self, Decoded, Encoding, count_lines, counted};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
@@ -127,26 +127,64 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<Strin
         }
         Some(_) => {}
     }
-    let mut new = content.to_owned();
-    if let Some(old) = &old {
-        new = restored(&text::decode(old).text, content, &desk.secrets)?;
-        if *old == new.as_bytes() {
-            return Ok(already(&shown, &lines));
-        }
+    let (new, changed) = match &old {
+        Some(old) => renewed(old, content, &desk.secrets)?,
+        None => (content.as_bytes().to_vec(), ""),
+    };
+    if old.as_ref() == Some(&new) {
+        desk.seen.note(path, look);
+        return Ok(already(&shown, &lines));
     }
-    let new = new.as_bytes();
-    files::put(path, new, Some(&standing))?;
-    desk.seen.note(path, Look::at(new));
+    files::put(path, &new, Some(&standing))?;
+    desk.seen.note(path, Look::at(&new));
     let before = match &old {
-        Some(old) => format!("before: {}", counted(count_lines(old), "line")),
+        Some(old) => format!(
+            "before: {}",
+            counted(count_lines(text::decode(old).text.as_bytes()), "line")
+        ),
         None => "before: a large file".to_owned(),
     };
-    let had_crlf = old.is_some_and(|old| old.windows(2).any(|pair| pair == b"\r\n"));
-    let ends = match had_crlf && !new.windows(2).any(|pair| pair == b"\r\n") {
+    let had_crlf = old.is_some_and(|old| text::decode(&old).text.contains("\r\n"));
+    let ends = match had_crlf && !content.contains("\r\n") {
         true => "; its lines ended in CRLF and now end in LF",
         false => "",
     };
-    Ok(format!("Overwrote {shown} ({lines}; {before}{ends})"))
+    Ok(format!("Overwrote {shown} ({lines}; {before}{ends}{changed})"))
+}
+
+/// What is written in place of an old file: with its hidden values, and in its encoding. Says what is no longer as it was.
+fn renewed(old: &[u8], content: &str, secrets: &Secrets) -> Result<(Vec<u8>, &'static str), String> {
+    let Decoded {
+        text,
+        encoding,
+        is_lossy,
+    } = text::decode(old);
+    let shown_as = |text: &str| text.matches(char::REPLACEMENT_CHARACTER).count();
+    // Those that really stand there may stay.
+    if is_lossy && shown_as(content) > text::replacements(old) {
+        let line = 1 + text
+            .split(char::REPLACEMENT_CHARACTER)
+            .next()
+            .unwrap_or_default()
+            .matches('\n')
+            .count();
+        return Err(format!(
+            "from line {line} on it has bytes that are no {}, and � in content would take their place: change other lines \
+             with Edit, which keeps them, or make the file UTF-8 first (iconv)",
+            if encoding.is_utf16() { "UTF-16" } else { "UTF-8" }
+        ));
+    }
+    let new = restored(&text, content, secrets)?;
+    let plain = new.strip_prefix('\u{feff}').unwrap_or(&new);
+    let changed = match is_lossy {
+        true => "; it had bytes that were no text in its encoding, and has none now",
+        false => "",
+    };
+    Ok(match encoding {
+        Encoding::Utf8 => (new.into_bytes(), changed),
+        Encoding::Utf8Marked => (format!("\u{feff}{plain}").into_bytes(), changed),
+        Encoding::Utf16Little | Encoding::Utf16Big => (text::encode_utf16(plain, encoding), changed),
+    })
 }
 
 fn already(shown: &str, lines: &str) -> String {

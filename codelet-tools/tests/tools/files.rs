@@ -491,3 +491,64 @@ fn a_hidden_value_survives_what_is_written_as_it_was_read() {
     );
     assert_eq!(trial.bytes("a.rs"), b"let mask = \"[secret] [secret]\";\n");
 }
+
+#[test]
+fn a_file_that_is_written_anew_keeps_its_encoding() {
+    let trial = trial();
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+    for (name, old, content, new) in [
+        (
+            "bom",
+            b"\xef\xbb\xbfa\n".to_vec(),
+            "ä\n",
+            "\u{feff}ä\n".as_bytes().to_vec(),
+        ),
+        (
+            "bom2",
+            b"\xef\xbb\xbfa\n".to_vec(),
+            "\u{feff}b\n",
+            "\u{feff}b\n".as_bytes().to_vec(),
+        ),
+        ("wide", wide("\u{feff}hé\n"), "hö\n", wide("\u{feff}hö\n")),
+        (
+            "plain",
+            b"a\n".to_vec(),
+            "\u{feff}a\n",
+            "\u{feff}a\n".as_bytes().to_vec(),
+        ),
+    ] {
+        trial.write(name, &old);
+        trial.done("Read", json!({"file_path": name}));
+        let told = trial.done("Write", json!({"file_path": name, "content": content}));
+        assert_eq!(told, format!("Overwrote {name} (1 line; before: 1 line)"));
+        assert_eq!(trial.bytes(name), new, "{name}");
+        // What was written is known, and the same again is nothing new.
+        let told = trial.done("Write", json!({"file_path": name, "content": content}));
+        assert!(told.contains("already is exactly this"), "{told}");
+    }
+}
+
+#[test]
+fn invalid_bytes_are_not_written_over_by_the_sign_that_they_are_shown_as() {
+    let trial = trial();
+    let latin = b"# one\ncaf\xe9 x\nok\n";
+    trial.write("latin", latin);
+    trial.done("Read", json!({"file_path": "latin"}));
+    let as_read = json!({"file_path": "latin", "content": "# one\ncaf\u{fffd} x\nOK\n"});
+    let told = trial.failed("Write", as_read);
+    assert!(told.contains("from line 2 on it has bytes that are no UTF-8"), "{told}");
+    assert_eq!(trial.bytes("latin"), latin);
+    trial.done(
+        "Edit",
+        json!({"file_path": "latin", "old_string": "ok", "new_string": "OK"}),
+    );
+    // Who writes other words knows what is lost, and is told.
+    let told = trial.done("Write", json!({"file_path": "latin", "content": "café\n"}));
+    assert!(told.contains("has none now"), "{told}");
+    assert_eq!(trial.bytes("latin"), "café\n".as_bytes());
+    // A sign that really stands there is one.
+    trial.write("both", b"\xef\xbf\xbd \xe9\n");
+    trial.done("Read", json!({"file_path": "both"}));
+    trial.failed("Write", json!({"file_path": "both", "content": "\u{fffd} \u{fffd}\n"}));
+    trial.done("Write", json!({"file_path": "both", "content": "\u{fffd} e\n"}));
+}
