@@ -38,6 +38,9 @@ pub(crate) fn explain(text: &str, old: &str) -> String {
             "{NOT_FOUND}: it is escaped once too often (the file has the text with real line ends and quotes)"
         );
     }
+    if let Some(why) = within(text, old) {
+        return format!("{NOT_FOUND}: {why}");
+    }
     let file: Vec<&str> = text.lines().take(FILE_LINES).collect();
     let wanted: Vec<&str> = old.trim_matches(['\n', '\r']).lines().take(TEXT_LINES).collect();
     const KEYS: [(Key, &str); 3] = [
@@ -70,6 +73,22 @@ pub(crate) fn explain(text: &str, old: &str) -> String {
         }
         None => format!("{NOT_FOUND}, and nothing like it is in the file: Read it again"),
     }
+}
+
+/// Why a text is not found that one sees in the file: what is shown and is not there, or is missing at its end.
+fn within(text: &str, old: &str) -> Option<String> {
+    let text = text.replace("\r\n", "\n");
+    let old = old.replace("\r\n", "\n");
+    if let Some(at) = text.find(&old).filter(|_| old.contains(char::REPLACEMENT_CHARACTER)) {
+        let before = old.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
+        let line = text[..at].matches('\n').count() + before.matches('\n').count() + 1;
+        return Some(format!(
+            "line {line} has bytes that are no UTF-8, which Read shows as �; leave them out of old_string"
+        ));
+    }
+    let bare = old.trim_end_matches('\n');
+    let is_at_end = bare.len() < old.len() && !bare.trim().is_empty() && text.ends_with(bare);
+    is_at_end.then(|| "the file has no line end after its last line; leave it out of old_string".to_owned())
 }
 
 fn span(at: usize, count: usize) -> String {
@@ -317,6 +336,34 @@ mod tests {
             }
         }
         assert!(explain("", "a").contains("empty"));
+    }
+
+    #[test]
+    fn what_is_missing_at_the_end_of_a_file_and_what_is_only_shown_have_reasons_of_their_own() {
+        for (file, old, part) in [
+            ("a\nend", "a\nend\n", Some("no line end after its last line")),
+            ("a\r\nend", "a\nend\n", Some("no line end after its last line")),
+            ("end\nmore", "more\n\n", Some("no line end after its last line")),
+            ("a\nend\n", "a\nend\nmore\n", None),
+            ("a\nend", "\n\n", None),
+            (
+                "x\n# caf\u{fffd}\ndef\n",
+                "# caf\u{fffd}\ndef",
+                Some("line 2 has bytes that are no UTF-8"),
+            ),
+            (
+                "x\n# caf\u{fffd}\r\ndef\r\n",
+                "x\n# caf\u{fffd}\ndef",
+                Some("line 2 has bytes that are no UTF-8"),
+            ),
+            ("caf\u{fffd} x\n", "cafe x", None),
+        ] {
+            let told = explain(file, old);
+            let is_told = part.is_some_and(|part| told.contains(part));
+            assert_eq!(is_told, part.is_some(), "{old:?}: {told}");
+            let is_other = told.contains("no line end") || told.contains("no UTF-8");
+            assert_eq!(is_other, part.is_some(), "{old:?}: {told}");
+        }
     }
 
     #[test]
