@@ -1,5 +1,7 @@
 //! Parameters of a call, read leniently: models write numbers as strings and flags as words.
 
+use codelet_agent::model::ToolSpec;
+use codelet_context::cut::plain_name;
 use codelet_context::message::{Action, ActionKind, Parameters};
 use serde_json::Value;
 
@@ -87,6 +89,39 @@ pub(crate) fn flag(parameters: &Parameters, name: &str) -> Result<bool, String> 
     }
 }
 
+/// In such parameters models tell a person of a call; it is the same without.
+const TALK: [&str; 5] = ["description", "explanation", "justification", "reason", "thought"];
+
+/// What to say of parameters that the tool does not have: whoever gives one counts on it. One that says nothing needs no
+/// word.
+pub(crate) fn unknown(parameters: &Parameters, spec: &ToolSpec) -> Option<String> {
+    /// Names that are told.
+    const NAMED: usize = 5;
+    let known = spec.parameters["properties"].as_object()?;
+    let given = parameters.as_map();
+    // The shorter name of a file, see `file`.
+    let is_file = |name: &str| name == "path" && known.contains_key("file_path") && !given.contains_key("file_path");
+    let is_unknown = |(name, value): &(&String, &Value)| {
+        let is_empty = matches!(value, Value::Null | Value::Bool(false)) || value.as_str().is_some_and(str::is_empty);
+        !known.contains_key(*name) && !is_empty && !is_file(name) && !TALK.contains(&name.as_str())
+    };
+    let quoted = |name: &String| format!("`{}`", plain_name(name));
+    let unknown: Vec<String> = given.iter().filter(is_unknown).map(|(name, _)| quoted(name)).collect();
+    let (is, was) = match unknown.len() {
+        0 => return None,
+        1 => ("is not a parameter", "was"),
+        _ => ("are not parameters", "were"),
+    };
+    let more = if unknown.len() > NAMED { ", …" } else { "" };
+    let known: Vec<String> = known.keys().map(quoted).collect();
+    Some(format!(
+        "{}{more} {is} of {} and {was} ignored; it has {}",
+        unknown[..unknown.len().min(NAMED)].join(", "),
+        spec.name,
+        known.join(", ")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -121,6 +156,35 @@ mod tests {
         assert_eq!(flag(&parameters(json!({"n": "True"})), "n"), Ok(true));
         assert_eq!(flag(&parameters(json!({"n": ""})), "n"), Ok(false));
         assert!(flag(&parameters(json!({"n": 1})), "n").is_err());
+    }
+
+    #[test]
+    fn what_a_tool_does_not_have_is_named_and_what_says_nothing_is_not() {
+        let spec = ToolSpec {
+            name: "Look".into(),
+            description: "".into(),
+            parameters: json!({"type": "object", "properties": {"file_path": {}, "limit": {}}}),
+        };
+        for (given, told) in [
+            (json!({"file_path": "a", "limit": 1}), None),
+            (
+                json!({"path": "a", "description": "Looks", "cwd": "", "start": null, "all": false}),
+                None,
+            ),
+            (
+                json!({"file_path": "a", "path": "b"}),
+                Some("`path` is not a parameter of Look and was ignored; it has `file_path`, `limit`"),
+            ),
+            (
+                json!({"-A": 3, "a]\nb": true}),
+                Some("`-A`, `a__b` are not parameters of Look and were ignored; it has `file_path`, `limit`"),
+            ),
+        ] {
+            assert_eq!(unknown(&parameters(given), &spec).as_deref(), told);
+        }
+        let many: serde_json::Map<String, Value> = (0..9).map(|n| (format!("p{n}"), json!(1))).collect();
+        let told = unknown(&Parameters::new(many), &spec).unwrap();
+        assert!(told.contains("`p4`, … are not"), "{told}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::text::counted;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
+use codelet_context::cut::plain_name;
 use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -202,6 +203,7 @@ impl Tool for Bash {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let command = arguments::text(parameters, "command")?.to_owned();
         arguments::number(parameters, "timeout")?;
+        elsewhere(parameters)?;
         if command.trim().is_empty() || command.contains('\0') {
             return Err("`command` has to be a command line".to_owned());
         }
@@ -264,6 +266,34 @@ impl Tool for Bash {
             answer.unwrap_or_else(|_| Output::failure("the command could not be watched"))
         })
     }
+}
+
+/// What other shells are told by parameters of their own, and this one in the command. A command that ran in another folder
+/// than was meant could do harm there.
+///
+/// # Errors
+/// Says how to say it.
+fn elsewhere(parameters: &Parameters) -> Result<(), String> {
+    const FOLDERS: [&str; 6] = ["cwd", "workdir", "working_directory", "working_dir", "directory", "dir"];
+    const APART: [&str; 4] = ["run_in_background", "background", "is_background", "isBackground"];
+    for name in FOLDERS {
+        if let Some(folder) = arguments::optional_text(parameters, name)? {
+            return Err(format!(
+                "`{name}` is not a parameter of Bash, and nothing was run: begin the command with `cd {} && `; the next \
+                 command starts where that one ended",
+                quoted(&plain_name(folder))
+            ));
+        }
+    }
+    for name in APART {
+        if arguments::flag(parameters, name)? {
+            return Err(format!(
+                "`{name}` is not a parameter of Bash, and nothing was run: end the command with `> FILE 2>&1 &`, and look \
+                 at the file later"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Runs it and answers; gives back the pipe if somebody still prints into it.
@@ -380,7 +410,13 @@ fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Optio
         )),
         End::Interrupted => notes.push(format!("{INTERRUPTED}{took}")),
     }
-    notes.extend(moved.map(|directory| format!("now in {directory}")));
+    notes.extend(moved.map(|directory| match directory.as_str() {
+        "." => "now in .".to_owned(),
+        _ => format!(
+            "now in {directory}; paths of the other tools still begin at {}",
+            desk.paths.directory().display()
+        ),
+    }));
     if !ended.left.is_empty() {
         let names: Vec<String> = ended
             .left

@@ -1,6 +1,7 @@
 //! What the tools of one session share.
 
 use crate::Options;
+use crate::arguments;
 use crate::owned::Owned;
 use crate::path::{Paths, Place};
 use crate::secrets::Secrets;
@@ -107,6 +108,23 @@ impl Desk {
     }
 }
 
+/// Where the shell stands elsewhere and a relative name means one thing there and another one here: which one was taken.
+fn twin(desk: &Desk, name: &str) -> Option<String> {
+    let shell = desk.shell();
+    if shell == desk.paths.directory() || name.is_empty() || name.starts_with(['/', '~', '"']) {
+        return None;
+    }
+    let taken = desk.paths.resolve(name).ok()?.path.canonicalize().ok()?;
+    let other = shell.join(name).canonicalize().ok()?;
+    (taken != other).then(|| {
+        format!(
+            "this is {}; beside the shell there is {}, too",
+            taken.display(),
+            desk.paths.show(&other)
+        )
+    })
+}
+
 /// What the model is told of a tool.
 pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
@@ -127,6 +145,31 @@ impl Discreet {
         let desk = Arc::clone(desk);
         Discreet { tool, desk }
     }
+
+    /// What else is to be said of a call: parameters that nobody reads, and if it was made, which file it has taken.
+    fn notes(&self, parameters: &Parameters, is_made: bool) -> Vec<String> {
+        let spec = self.spec();
+        let mut notes: Vec<String> = arguments::unknown(parameters, spec).into_iter().collect();
+        let named = ["file_path", "path"].map(|name| parameters.str(name));
+        let takes_places = ["file_path", "path"]
+            .iter()
+            .any(|name| !spec.parameters["properties"][name].is_null());
+        if let Some(name) = named.into_iter().flatten().next().filter(|_| is_made && takes_places) {
+            notes.extend(twin(&self.desk, name));
+        }
+        notes
+    }
+}
+
+/// A text with notes behind it, each in brackets on a line of its own.
+fn noted(mut text: String, notes: &[String]) -> String {
+    for note in notes {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]\n"));
+    }
+    text
 }
 
 impl Tool for Discreet {
@@ -144,10 +187,10 @@ impl Tool for Discreet {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let secrets = &self.desk.secrets;
-        let mut needs = self
-            .tool
-            .needs(parameters)
-            .map_err(|error| secrets.hide(&error).into_owned())?;
+        let mut needs = self.tool.needs(parameters).map_err(|error| {
+            let notes = self.notes(parameters, false);
+            secrets.hide(&noted(error, &notes)).into_owned()
+        })?;
         for need in &mut needs {
             if let Need::Change { diff, .. } = need {
                 *diff = secrets.hide(diff).into_owned();
@@ -162,7 +205,12 @@ impl Tool for Discreet {
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         Box::pin(async move {
+            let parameters = call.parameters;
             let mut output = self.tool.call(call).await;
+            let notes = self.notes(parameters, true);
+            if !notes.is_empty() {
+                output.text = noted(output.text.as_str().to_owned(), &notes).into();
+            }
             if let Cow::Owned(hidden) = self.desk.secrets.hide(output.text.as_str()) {
                 output.text = hidden.into();
             }

@@ -48,15 +48,20 @@ fn output_comes_in_the_order_in_which_it_was_printed() {
 fn the_shell_stays_where_it_went() {
     let trial = free();
     std::fs::create_dir_all(trial.workspace.join("sub/it's")).unwrap();
-    assert_eq!(run(&trial, "cd sub"), "[exit 0, no output]\n[now in sub]\n");
+    let work = trial.workspace.display();
+    let still = format!("paths of the other tools still begin at {work}");
+    assert_eq!(
+        run(&trial, "cd sub"),
+        format!("[exit 0, no output]\n[now in sub; {still}]\n")
+    );
     assert_eq!(
         run(&trial, "pwd; cd \"it's\"; exit"),
-        format!("{}\n[now in sub/it's]\n", trial.workspace.join("sub").display())
+        format!("{work}/sub\n[now in sub/it's; {still}]\n")
     );
     assert!(
         trial
             .failed("Bash", json!({"command": "cd ..; false"}))
-            .contains("[now in sub]")
+            .contains("[now in sub; paths")
     );
     // A path is still relative to the session's directory, and a miss says so.
     trial.write("sub/a", "x");
@@ -69,13 +74,89 @@ fn the_shell_stays_where_it_went() {
 }
 
 #[test]
+fn where_a_path_means_one_file_here_and_another_beside_the_shell_it_is_said() {
+    let trial = free();
+    trial.write("main.py", "x=1\n");
+    trial.write("lib/main.py", "x=1\n");
+    trial.write("other.py", "y=1\n");
+    run(&trial, "cd lib");
+    let note = format!(
+        "[this is {}; beside the shell there is lib/main.py, too]\n",
+        trial.workspace.join("main.py").display()
+    );
+    let read = trial.done("Read", json!({"file_path": "main.py"}));
+    assert!(read.ends_with(&note), "{read}");
+    let edit = json!({"file_path": "main.py", "old_string": "x=1", "new_string": "x=2"});
+    assert!(trial.done("Edit", edit.clone()).ends_with(&note));
+    assert!(trial.failed("Edit", edit).ends_with(&note));
+    let absolute = trial.workspace.join("main.py");
+    for (tool, parameters) in [
+        ("Read", json!({"file_path": "lib/main.py"})),
+        ("Read", json!({"file_path": absolute})),
+        ("Read", json!({"file_path": "other.py"})),
+        ("LS", json!({})),
+    ] {
+        let told = trial.done(tool, parameters);
+        assert!(!told.contains("beside the shell"), "{told}");
+    }
+    run(&trial, "cd ..");
+    let read = trial.done("Read", json!({"file_path": "main.py"}));
+    assert_eq!(read, "1\tx=2\n");
+}
+
+#[test]
+fn a_parameter_that_a_tool_does_not_have_is_no_silence() {
+    let trial = free();
+    std::fs::create_dir(trial.workspace.join("sub")).unwrap();
+    trial.write("a", "x\ny\n");
+    for (parameters, part) in [
+        (
+            json!({"command": "touch ran", "cwd": "sub"}),
+            "begin the command with `cd 'sub' && `",
+        ),
+        (
+            json!({"command": "touch ran", "workdir": "sub"}),
+            "`workdir` is not a parameter",
+        ),
+        (
+            json!({"command": "touch ran", "run_in_background": true}),
+            "> FILE 2>&1 &",
+        ),
+    ] {
+        let told = trial.failed("Bash", parameters);
+        assert!(told.contains(part) && told.contains("nothing was run"), "{told}");
+    }
+    assert!(!trial.workspace.join("ran").exists());
+    let told = trial.done(
+        "Bash",
+        json!({"command": "echo x", "description": "Prints", "run_in_background": false, "cwd": "", "env": {"A": "1"}}),
+    );
+    assert_eq!(
+        told,
+        "x\n[`env` is not a parameter of Bash and was ignored; it has `command`, `timeout`]\n"
+    );
+    let told = trial.done("Read", json!({"path": "a", "start_line": 2}));
+    assert!(
+        told.starts_with("1\tx\n2\ty\n[`start_line` is not a parameter of Read"),
+        "{told}"
+    );
+    let told = trial.done("Grep", json!({"pattern": "x", "-A": 1, "type": "rs"}));
+    assert!(told.contains("`-A`, `type` are not parameters of Grep"), "{told}");
+    let told = trial.failed("Read", json!({"filename": "a"}));
+    assert!(told.contains("`file_path` is missing\n[`filename` is not"), "{told}");
+}
+
+#[test]
 fn a_command_longer_than_an_argument_runs() {
     let trial = free();
     let text = run(
         &trial,
         &format!("cat <<'END' | wc -c\n{}\nEND\ncd /", "x".repeat(300_000)),
     );
-    assert!(text.starts_with("300001\n") && text.contains("[now in /]"), "{text}");
+    assert!(
+        text.starts_with("300001\n") && text.contains("[now in /; paths"),
+        "{text}"
+    );
 }
 
 #[test]
