@@ -57,6 +57,35 @@ pub(crate) fn is_gits(path: &Path) -> bool {
     path.iter().any(is_named) || path.ancestors().skip(1).any(is_repository)
 }
 
+/// What committing writes to elsewhere where this folder is a working tree of a repository that lies outside of it: what is
+/// the tree's alone, and what holds and names commits; neither the repository's settings nor its hooks. Nothing where that
+/// repository does not know the tree: the file that leads there comes from whoever wrote the folder.
+pub(crate) fn committed(tree: &Path) -> Vec<PathBuf> {
+    const KEPT: [&str; 5] = ["objects", "refs", "logs", "reftable", "packed-refs"];
+    let found = || -> Option<Vec<PathBuf>> {
+        let dot = tree.canonicalize().ok()?.join(".git");
+        if !dot.symlink_metadata().ok()?.is_file() {
+            return None;
+        }
+        let own = tree
+            .join(text(&dot)?.strip_prefix("gitdir:")?.trim())
+            .canonicalize()
+            .ok()?;
+        let trees = own.parent().filter(|trees| trees.ends_with("worktrees"))?;
+        let common = trees.parent()?;
+        let back = own.join(text(&own.join("gitdir"))?.trim()).canonicalize().ok()?;
+        let is_known = back == dot && own.join(text(&own.join("commondir"))?.trim()).canonicalize().ok()? == common;
+        if !is_known || common.starts_with(tree) {
+            return None;
+        }
+        let kept = KEPT.iter().map(|name| common.join(name));
+        // A link would permit what it leads to.
+        let kept = kept.filter(|path| path.symlink_metadata().is_ok_and(|kept| !kept.is_symlink()));
+        Some(kept.chain([own.clone()]).collect())
+    };
+    found().unwrap_or_default()
+}
+
 /// A repository on disk.
 pub(crate) struct Repository {
     root: PathBuf,

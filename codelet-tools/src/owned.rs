@@ -13,6 +13,8 @@ pub(crate) struct Owned {
     settings: Vec<PathBuf>,
     /// The home, if the workspace holds it.
     home: Option<PathBuf>,
+    /// Where commits of the workspace are kept, if not in it.
+    committed: Vec<PathBuf>,
 }
 
 impl Owned {
@@ -23,6 +25,7 @@ impl Owned {
         all.extend(settings.iter().map(|path| real(path)));
         Owned {
             root: root.to_owned(),
+            committed: git::committed(root),
             settings: all,
             home: home.map(real).filter(|home| home.starts_with(root)),
         }
@@ -49,9 +52,10 @@ impl Owned {
     }
 
     /// What commands may write to of the workspace: all of it, or where something in it is kept from them, what lies beside
-    /// that. The kernel's rules only permit, so a folder in which something is kept is not permitted itself.
+    /// that. The kernel's rules only permit, so a folder in which something is kept is not permitted itself. And where commits
+    /// of it are kept: that was found out when the session began, before any command could say otherwise.
     pub(crate) fn writable(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+        let mut found = self.committed.clone();
         self.collect(&self.root, &mut found);
         found
     }
