@@ -196,3 +196,54 @@ impl Command {
         words.iter().map(String::as_str).zip(open.iter().copied())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Action;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_line_tells_all_that_is_asked_of_it_from_one_reading() {
+        let line = CommandLine::new("cd app && cargo test --lib | tail -5; echo a > b.rs; git commit -m 'one'");
+        assert_eq!(line.said().checks[0].scope.place.as_deref(), Some("app"));
+        assert_eq!(effects::written(line.effects()), ["app/b.rs"]);
+        assert_eq!((line.look(), line.commit()), (None, Some("one")));
+        assert_eq!(CommandLine::new("(cd app; cat a.rs)").look(), Some("app/a.rs"));
+        let place = |line: &str| CommandLine::new(line).said().checks[0].scope.place.clone();
+        assert_eq!(place("(cd a && make) > log; cd b && pytest").as_deref(), Some("a"));
+        assert_eq!(place("(cd a && ls); pytest"), None);
+        assert_eq!(
+            place("pushd a; ls; popd; bash -c 'cd ./b/ && pytest'").as_deref(),
+            Some("b")
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_read_in_linear_time() {
+        for piece in [
+            "cd a;",
+            "(cd a;",
+            "make -C a; ",
+            "cd a && echo b > c && ",
+            "if (",
+            "bash -c 'cd a' && ",
+        ] {
+            Action::command(&piece.repeat(200_000));
+        }
+        Action::command(&format!("make {}", "-C a ".repeat(200_000)));
+        let paths: String = (0..199).map(|number| format!("echo a > {number}.txt && ")).collect();
+        Action::command(&format!("cd d && {paths} echo {}", "x".repeat(1_000_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_odd(line in r#"(cd|pushd|popd|cd -|bash -c|if|fi|make -C|cat|a/b|\.\.|~|\$x|[(){}]|[ ;|&'"<>\n\\-]){0,30}"#) {
+            let read = CommandLine::new(&line);
+            prop_assert_eq!(&*read, line.as_str());
+            for path in effects::written(read.effects()) {
+                prop_assert!(!path.is_empty());
+            }
+        }
+    }
+}

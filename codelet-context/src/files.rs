@@ -34,6 +34,8 @@ pub(crate) struct Files {
     whole: ByHash<u32>,
     /// The folder that all paths are in which were named from the root.
     root: Option<String>,
+    /// Some of them are on a drive of Windows.
+    has_drives: bool,
 }
 
 /// A path that was named.
@@ -75,6 +77,7 @@ impl Files {
         }
         let file = if normal.is_absolute {
             self.add_root(path.as_str());
+            self.has_drives |= path.has_drive();
             self.add_absolute(&normal)
         } else {
             self.add_relative(&normal)
@@ -95,6 +98,18 @@ impl Files {
     /// The folder that all files are in which were named from the root, or nothing.
     pub fn root(&self) -> &str {
         self.root.as_deref().unwrap_or_default()
+    }
+
+    /// Whether some paths are on a drive of Windows.
+    pub fn has_drives(&self) -> bool {
+        self.has_drives
+    }
+
+    /// The file that a path means, as [`Files::within`] does, and none that is in a folder of that name.
+    pub fn meant(&self, path: &str) -> Option<u64> {
+        let found = self.within(path, |_| true);
+        let is_itself = |found: &&Found| found.rest == self.named[found.named as usize].path.as_str().len();
+        found.iter().find(is_itself).map(|found| found.file)
     }
 
     /// Whether a file was named from the root.

@@ -344,7 +344,7 @@ impl Index {
                                 .iter()
                                 .map(|found| found.file)
                                 .collect(),
-                            false => Vec::from_iter(self.files.find(path)),
+                            false => Vec::from_iter(self.files.meant(path)),
                         };
                         let now = self.blocks.len() as u32;
                         self.changed.extend(found.into_iter().map(|file| (file, now)));
@@ -819,3 +819,6 @@ fn normal_hash(line: &[u8]) -> (u64, usize) {
     }
     (hash::bytes(&buffer[..length]), length)
 }
+
+#[cfg(test)]
+mod tests;

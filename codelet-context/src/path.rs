@@ -22,8 +22,8 @@ enum Lead {
     Same,
     /// With the letter of a drive.
     Drive(char),
-    /// With the folder in which Linux has the drives of Windows.
-    Mounted,
+    /// With the folder in which Linux has the drives of Windows, and the letter of one.
+    Mounted(char),
 }
 
 impl Path {
@@ -44,8 +44,8 @@ impl Path {
         let is_absolute = is_absolute(begins);
         let is_home = begins.starts_with('~');
         let drive = match lead {
-            Lead::Drive(letter) => Some(letter.to_ascii_lowercase().to_string()),
-            Lead::Same | Lead::Mounted => None,
+            Lead::Drive(letter) | Lead::Mounted(letter) => Some(letter.to_ascii_lowercase().to_string()),
+            Lead::Same => None,
         };
         let mut names: Vec<&str> = Vec::from_iter(drive.as_deref());
         // Nothing is above a drive, and what is above a home is not known.
@@ -77,6 +77,11 @@ impl Path {
         is_absolute(&self.normal)
     }
 
+    /// Whether it was written with a drive of Windows.
+    pub fn has_drive(&self) -> bool {
+        self.lead != Lead::Same
+    }
+
     /// The names in it, from the outermost.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.normal.split('/').filter(|name| !name.is_empty())
@@ -91,7 +96,7 @@ impl Path {
     pub fn spell(&self, normal: &str) -> String {
         match (normal, self.lead) {
             ("", _) => ".".to_owned(),
-            (_, Lead::Mounted) => format!("/mnt{normal}"),
+            (_, Lead::Mounted(_)) => format!("/mnt{normal}"),
             (_, Lead::Drive(letter)) if normal.starts_with('/') => {
                 let (_, rest) = normal[1..].split_once('/').unwrap_or_default();
                 format!("{letter}:/{rest}")
@@ -121,9 +126,10 @@ pub(crate) fn is_within_end(whole: &str, end: &str) -> bool {
 /// is `/c/a`.
 fn lead(path: &str) -> (Lead, &str, &str) {
     if let Some(mounted) = path.strip_prefix("/mnt")
-        && matches!(mounted.as_bytes(), [b'/', letter] | [b'/', letter, b'/', ..] if letter.is_ascii_lowercase())
+        && let [b'/', letter] | [b'/', letter, b'/', ..] = mounted.as_bytes()
+        && letter.is_ascii_lowercase()
     {
-        return (Lead::Mounted, "/", mounted);
+        return (Lead::Mounted(char::from(*letter)), "/", &mounted[2..]);
     }
     // A URL has a slash before it.
     let bare = path.strip_prefix('/').unwrap_or(path);
@@ -154,13 +160,13 @@ impl Default for Folder {
 impl Folder {
     /// The folder of this name, as seen from this one. `is_known` if it is sure that the line goes there.
     pub fn enter(&self, folder: &str, is_known: bool) -> Folder {
-        let is_folder = folder.len() <= LONGEST;
-        let path = is_folder.then(|| Path::within(&self.name, folder));
-        let Some(path) = path.filter(|path| path.as_str().len() <= LONGEST) else {
+        let begins_anew = is_absolute(folder);
+        let before = if begins_anew { 0 } else { self.name.len() };
+        if before + folder.len() >= LONGEST {
             return self.unknown();
-        };
+        }
+        let path = Path::within(&self.name, folder);
         let is_here = path.as_str().is_empty();
-        let begins_anew = path.is_absolute() && is_absolute(folder);
         Folder {
             name: if is_here { "".into() } else { path.spelled().into() },
             is_known: is_known && (self.is_known || begins_anew) && !folder.starts_with('~'),

@@ -178,7 +178,7 @@ impl Gatherer {
         let folder = Path::of(at);
         let is_all = if folder.is_absolute() {
             let root = self.files.root();
-            !is_shared(root) && is_in_folder(folder.as_str(), root)
+            !is_shared(root, self.files.has_drives()) && is_in_folder(folder.as_str(), root)
         } else {
             !folder.as_str().starts_with("..")
         };
@@ -206,12 +206,12 @@ fn had_nothing_to_stash(result: &ToolResult) -> bool {
 }
 
 /// Whether a folder holds more than one project, as those of users and of temporary files do.
-fn is_shared(folder: &str) -> bool {
-    let mut pieces: Vec<&str> = folder
-        .split('/')
-        .filter(|piece| !piece.is_empty() && !piece.ends_with(':'))
-        .collect();
-    if pieces.first() == Some(&"private") {
+fn is_shared(folder: &str, has_drive: bool) -> bool {
+    let mut pieces: Vec<&str> = folder.split('/').filter(|piece| !piece.is_empty()).collect();
+    if pieces
+        .first()
+        .is_some_and(|piece| *piece == "private" || has_drive && piece.len() == 1)
+    {
         pieces.remove(0);
     }
     match pieces[..] {
@@ -351,6 +351,17 @@ mod tests {
         for line in ["rm -rf pp", "rm -rf rc", "rm /other/src/a.rs", "rm src/a.rsx"] {
             assert_eq!(of("/w/app/src/a.rs", &[line]), "/w/app/src/a.rs:Read", "{line}");
         }
+    }
+
+    #[test]
+    fn a_home_on_a_drive_is_no_project() {
+        let talk = Talk::new()
+            .on(ActionKind::Change, "C:\\Users\\u\\one\\a.py", Some(true))
+            .on(ActionKind::Change, "c:/Users/u/two/b.py", Some(true));
+        assert_eq!(
+            files(&talk.run("cd /d C:\\Users\\u\\two && git reset --hard", true, "")),
+            "C:\\Users\\u\\one\\a.py:Edited c:/Users/u/two/b.py:Read"
+        );
     }
 
     #[test]
