@@ -214,10 +214,9 @@ impl Given<'_> {
             "sed" if sed_writes(&self.words[1..]) => {
                 paths.extend(self.edited(|word| matches!(word, "-e" | "-f" | "--expression" | "--file")))
             }
-            "perl" => {
-                if perl_writes(&self.words[1..]) {
-                    paths.extend(self.edited(|word| perl_letters(word).last().is_some_and(|c| matches!(c, 'e' | 'E'))));
-                }
+            "perl" if perl_writes(&self.words[1..]) => {
+                let brings_script = |word: &str| perl_letters(word).last().is_some_and(|c| matches!(c, 'e' | 'E'));
+                paths.extend(self.edited(brings_script));
             }
             "set-content" | "add-content" | "sc" | "ac" => paths.extend(self.cmdlet().first()),
             "out-file" if self.makes_text => paths.extend(self.cmdlet().first()),

@@ -140,7 +140,7 @@ impl Files {
                 rest,
             };
             if is_in_folder(name, wanted) {
-                found.push(self.from_root(at(0, wanted.len())));
+                found.push(self.by_root(at(0, wanted.len())));
             } else if is_whole && !is_absolute && is_within_end(wanted, name) {
                 ends.push(at(0, name.len()));
             } else if !is_whole && is_absolute {
@@ -171,7 +171,7 @@ impl Files {
     }
 
     /// The same by the path from the root, where the file has one that ends with this one.
-    fn from_root(&self, found: Found) -> Found {
+    fn by_root(&self, found: Found) -> Found {
         let name = self.named[found.named as usize].path.as_str();
         let Some(&whole) = self.whole.get(&found.file).filter(|&&whole| whole != found.named) else {
             return found;
