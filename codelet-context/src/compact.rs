@@ -10,6 +10,7 @@
 
 mod archived;
 mod fate;
+mod mended;
 mod quote;
 mod result;
 mod room;
@@ -39,8 +40,9 @@ use crate::select::{self, Kept};
 use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
 use crate::summary::{self, Story};
 use crate::tokens::{self, Tokens};
-use crate::turn::{self, Turn};
+use crate::turn::Turn;
 use crate::view::View;
+use mended::Mended;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -137,6 +139,8 @@ pub(crate) struct Known<'a> {
     pub candidates: Option<&'a Candidates>,
     /// The messages that the [archive](Options::archive) keeps all of.
     pub archived: Option<&'a Archived>,
+    /// What became of the history when it was shorter, if it is not valid.
+    pub valid: Option<&'a History>,
     /// Messages of which nothing is shortened, even where the budget cannot be kept so; ascending.
     pub spared: &'a [usize],
     /// Nobody asks what became of each message.
@@ -146,23 +150,18 @@ pub(crate) struct Known<'a> {
 /// Compacts a history that is compacted again and again; see [`compact`].
 pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Known<'_>) -> Compaction {
     let before = options.shown.unwrap_or_else(|| history.course().size());
-    let mended = mend(history, options.archive);
+    let mended = Mended::of(history, options.archive, known.valid);
     // What is known is known of the history as it is.
     let is_same = matches!(mended.history, Cow::Borrowed(_));
+    let pins = mended.places(options.pins);
+    let options = &Options {
+        pins: &pins,
+        ..*options
+    };
     let mut work = Work::new(&mended.history, options, known.candidates.filter(|_| is_same));
     work.archived = known.archived.filter(|_| is_same).cloned().unwrap_or_default();
     work.without_fates = known.without_fates;
-    work.spared = match &mended.history {
-        Cow::Owned(valid) if !known.spared.is_empty() => {
-            // Its messages are numbered otherwise: every prompt, then, and all that may be unsent.
-            let messages = valid.messages();
-            let unsent = turn::unsent_from(messages);
-            (0..messages.len())
-                .filter(|&at| at >= unsent || messages[at].is_prompt())
-                .collect()
-        }
-        _ => known.spared.to_vec(),
-    };
+    work.spared = mended.places(known.spared);
     work.archive = mended.archive.clone();
     let whole = mended.history.course().size();
     let (budget, fits) = match options.target {
@@ -182,16 +181,19 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
             let over = budget.filter(|&budget| larger.is_some() && whole.tokens > budget);
             let view = View {
                 messages: mended.history.messages().to_vec(),
-                archive: mended.archive,
+                archive: mended.archive.clone(),
             };
             untouched(view, whole, turns, over)
         }
     };
     compaction.before = before;
-    if let Cow::Owned(valid) = &mended.history {
+    if !is_same {
         compaction.archived = None;
-        compaction.fates = fate::fates_before(history, valid, compaction.fates);
     }
+    if !known.without_fates {
+        compaction.fates = mended.fates(history, compaction.fates);
+    }
+    compaction.anchor = compaction.anchor.map(|anchor| mended.anchor(anchor));
     let saved = 1.0 - compaction.after.tokens as f64 / before.tokens.max(1) as f64;
     // Who asks for a size gets that size, whatever it saves.
     let is_asked_for = matches!(options.target, Target::Budget(_));
@@ -208,6 +210,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
         });
         compaction.changed = true;
     }
+    compaction.valid = mended.valid();
     compaction
 }
 
@@ -236,6 +239,7 @@ fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Com
         warnings: warnings.into_iter().collect(),
         candidates: None,
         archived: None,
+        valid: None,
         view,
     }
 }
@@ -255,64 +259,6 @@ fn is_full(window: Tokens, occupancy: Tokens) -> bool {
         ..Pressure::default()
     };
     config.decide(&pressure).is_some()
-}
-
-/// A history that is valid, and what was done to make it so.
-struct Mended<'a> {
-    history: Cow<'a, History>,
-    /// What was removed before, and on the way.
-    archive: Archive,
-    count: StrategyCount,
-}
-
-fn mend<'a>(history: &'a History, archive: Option<&Archive>) -> Mended<'a> {
-    let archive = archive.cloned().unwrap_or_default();
-    let untouched = |archive| Mended {
-        history: Cow::Borrowed(history),
-        archive,
-        count: StrategyCount::default(),
-    };
-    // At most a notice would be added at the end; whoever leaves the conversation as it is, leaves it out.
-    if history.course().order().is_kept_but_for_its_end() {
-        return untouched(archive);
-    }
-    let mut view = View {
-        messages: history.messages().to_vec(),
-        archive,
-    };
-    let count = strategy::pair(&mut view);
-    let same = view.messages.len() >= history.messages().len()
-        && history
-            .messages()
-            .iter()
-            .zip(&view.messages)
-            .all(|(old, new)| Arc::ptr_eq(old, new));
-    let notices = view
-        .messages
-        .iter()
-        .skip(history.messages().len())
-        .all(|message| is_notice(message));
-    if same && notices {
-        return untouched(view.archive);
-    }
-    // What is known of its messages holds where others only follow them, as after a call that nobody answered.
-    let mut mended = if same { history.clone() } else { History::new() };
-    let known = mended.messages().len();
-    view.messages[known..]
-        .iter()
-        .for_each(|message| mended.append(message.clone()));
-    Mended {
-        history: Cow::Owned(mended),
-        archive: view.archive,
-        count,
-    }
-}
-
-fn is_notice(message: &Message) -> bool {
-    message
-        .parts
-        .iter()
-        .all(|part| matches!(part, Part::Text(text) if text.origin == Origin::Notice))
 }
 
 /// Whether this is the summary of an earlier compaction: prompts before it have lost what stood between them.
@@ -617,6 +563,7 @@ impl<'a> Work<'a> {
             warnings,
             candidates,
             archived: Some(archived),
+            valid: None,
         }
     }
 

@@ -100,6 +100,8 @@ pub struct Conversation {
     candidates: Candidates,
     /// The messages that the view's archive keeps all of.
     archived: Archived,
+    /// What became of the history when it was mended last, if it is not valid.
+    valid: Option<History>,
     /// What the next compactions attend to.
     focus: Option<String>,
 }
@@ -133,6 +135,7 @@ impl Conversation {
             masks: HashMap::new(),
             candidates: Candidates::default(),
             archived: Archived::default(),
+            valid: None,
             focus: None,
         }
     }

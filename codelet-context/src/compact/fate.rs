@@ -4,10 +4,8 @@ use super::{Fate, FateKind};
 use crate::cut;
 use crate::draft::Draft;
 use crate::history::History;
-use crate::message::{Message, Part, Role};
+use crate::message::{Part, Role};
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// What becomes of each message of a history when these drafts and lines of it are shown.
 pub fn fates(history: &History, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {
@@ -55,20 +53,6 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {
             }
         })
         .collect()
-}
-
-/// The fates of the messages as they were before mending.
-pub fn fates_before(history: &History, valid: &History, fates: Vec<Fate>) -> Vec<Fate> {
-    let places = valid.messages().iter().map(Arc::as_ptr).zip(fates);
-    let known: HashMap<*const Message, Fate> = places.collect();
-    let fate = |message: &Arc<Message>| {
-        let mended = || Fate {
-            kind: FateKind::Shortened,
-            why: Cow::Borrowed("mended: it was not valid"),
-        };
-        known.get(&Arc::as_ptr(message)).cloned().unwrap_or_else(mended)
-    };
-    history.messages().iter().map(fate).collect()
 }
 
 /// Whether a part of the view says all that it said in the history.

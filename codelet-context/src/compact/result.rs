@@ -4,6 +4,7 @@ use super::Archived;
 use crate::anchor::Anchor;
 use crate::candidates::Candidates;
 use crate::cut;
+use crate::history::History;
 use crate::message::Message;
 use crate::strategy::{self, StrategyStats};
 use crate::summary_request::Failure;
@@ -127,6 +128,8 @@ pub struct Compaction {
     pub(crate) candidates: Option<Candidates>,
     /// Which messages of this history the view's archive keeps all of, where that is known.
     pub(crate) archived: Option<Archived>,
+    /// What the history became before it was compacted, if it was not valid.
+    pub(crate) valid: Option<History>,
 }
 
 impl Size {

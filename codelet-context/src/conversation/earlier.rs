@@ -48,6 +48,7 @@ impl Conversation {
                 candidates: self.candidates.clone(),
                 // Of a history that is appended anew, nothing is known to be archived.
                 archived: Archived::default(),
+                valid: None,
                 focus: self.focus.clone(),
             }),
         }

@@ -169,6 +169,7 @@ impl Conversation {
                 // What was passed over may be just what is asked for.
                 candidates: self.focus.is_none().then_some(&self.candidates),
                 archived: Some(&self.archived),
+                valid: self.valid.as_ref(),
                 spared,
                 without_fates,
             },
@@ -216,6 +217,7 @@ impl Conversation {
         if refocuses {
             done = self.build(Target::Budget(self.shown.tokens), written_text, &spared);
         }
+        self.valid = done.valid.take();
         let mut notice = Notice::of(&done);
         let mut view = done.view;
         self.mask_again(&mut view);

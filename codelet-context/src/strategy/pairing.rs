@@ -44,10 +44,15 @@ const CLOSING: &str = "[Go on.]";
 
 /// Mends whatever a vendor would refuse.
 pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
+    mend(view).0
+}
+
+/// The same; says too where each message went, if it went anywhere, or nothing where all stand as they were.
+pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>>) {
     let mut order: Order<&str> = Order::default();
     view.messages.iter().for_each(|message| order.append(message, |id| id));
     if order.is_kept() {
-        return StrategyCount::default();
+        return (StrategyCount::default(), None);
     }
     let mut old = std::mem::take(&mut view.messages);
     let before: usize = old.iter().map(|message| bytes(message)).sum();
@@ -57,19 +62,21 @@ pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
         calls,
         old: &old,
         out: Vec::with_capacity(old.len()),
+        went: vec![None; old.len()],
         archive: &mut view.archive,
         stay: HashSet::new(),
         hits: closed,
     };
     mend.messages();
     mend.open_and_close();
-    let (out, hits) = (mend.out, mend.hits);
+    let (out, went, hits) = (mend.out, mend.went, mend.hits);
     let after: usize = out.iter().map(|message| bytes(message)).sum();
     view.messages = out;
-    StrategyCount {
+    let count = StrategyCount {
         hits,
         bytes_saved: before as i64 - after as i64,
-    }
+    };
+    (count, Some(went))
 }
 
 /// Whether a result's output can be sent as it is.
@@ -241,6 +248,8 @@ struct Mend<'a> {
     calls: Calls,
     old: &'a [Arc<Message>],
     out: Vec<Arc<Message>>,
+    /// For each old message, the new one that holds what it said, or else the first of its results.
+    went: Vec<Option<usize>>,
     archive: &'a mut Archive,
     /// Results that stand where they belong.
     stay: HashSet<Place>,
@@ -402,6 +411,9 @@ impl Mend<'_> {
                 }
             }));
         }
+        for &(message, _) in wanted.iter().flatten() {
+            self.went[message].get_or_insert(self.out.len());
+        }
         // Where none is missing or elsewhere, they stand in another order or behind something else.
         self.hits += mended.max(1);
         let at_home = wanted.iter().flatten().any(|(message, _)| *message == next);
@@ -435,11 +447,15 @@ impl Mend<'_> {
     }
 
     fn push(&mut self, start: usize, end: usize, parts: Option<Vec<Part>>) {
+        let is_gone = parts.as_ref().is_some_and(Vec::is_empty);
+        if !is_gone {
+            self.went[start..end].fill(Some(self.out.len()));
+        }
         let Some(parts) = parts else {
             self.out.push(Arc::clone(&self.old[start]));
             return;
         };
-        if parts.is_empty() {
+        if is_gone {
             self.hits += 1;
             return;
         }
@@ -464,6 +480,8 @@ impl Mend<'_> {
         {
             self.hits += 1;
             self.out.insert(first, Arc::new(notice(OPENING)));
+            let behind = self.went.iter_mut().flatten().filter(|at| **at >= first);
+            behind.for_each(|at| *at += 1);
         }
         if self
             .out

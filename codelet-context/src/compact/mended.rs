@@ -1,0 +1,230 @@
+//! A history that is valid, and where its messages stood in the one that was not.
+
+use super::{Fate, FateKind};
+use crate::anchor::Anchor;
+use crate::history::History;
+use crate::message::{Message, Origin, Part};
+use crate::recall::Archive;
+use crate::strategy::{StrategyCount, pairing};
+use crate::view::View;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A history that is valid, and what was done to make it so.
+pub struct Mended<'a> {
+    pub history: Cow<'a, History>,
+    /// What was removed before, and on the way.
+    pub archive: Archive,
+    pub count: StrategyCount,
+    /// What of it only grows with the one that is not valid, where that is not all.
+    grows: Option<History>,
+    /// By message of the one that is not valid: where it went, if it went anywhere.
+    went: Vec<Option<usize>>,
+}
+
+impl<'a> Mended<'a> {
+    /// Mends a history where it is not valid. `valid` is what became of it when it was shorter.
+    pub fn of(history: &'a History, archive: Option<&Archive>, valid: Option<&History>) -> Self {
+        let old = history.messages();
+        let archive = archive.cloned().unwrap_or_default();
+        let untouched = |archive| Mended {
+            history: Cow::Borrowed(history),
+            archive,
+            count: StrategyCount::default(),
+            grows: None,
+            went: Vec::new(),
+        };
+        // At most a notice would be added at the end; whoever leaves the conversation as it is, leaves it out.
+        if history.course().order().is_kept_but_for_its_end() {
+            return untouched(archive);
+        }
+        let mut view = View {
+            messages: old.to_vec(),
+            archive,
+        };
+        let (count, went) = pairing::mend(&mut view);
+        let same = view.messages.len() >= old.len() && begins_with(&view.messages, old);
+        let notices = || view.messages[old.len()..].iter().all(|message| is_notice(message));
+        if same && notices() {
+            return untouched(view.archive);
+        }
+        // What is known of its messages holds where others only follow them, as after a call that nobody answered.
+        let mut mended = match (same, valid) {
+            (true, _) => history.clone(),
+            (false, Some(valid)) if begins_with(&view.messages, valid.messages()) => valid.clone(),
+            _ => History::new(),
+        };
+        let known = mended.messages().len();
+        view.messages[..known].clone_from_slice(mended.messages());
+        // What ends it now may stand there no more once it has grown.
+        let last = view.messages.iter().rposition(|message| !is_notice(message));
+        let end = last.map_or(0, |last| last + 1).max(known);
+        let append = |mended: &mut History, messages: &[Arc<Message>]| {
+            messages.iter().for_each(|message| mended.append(message.clone()));
+        };
+        append(&mut mended, &view.messages[known..end]);
+        let grows = (end < view.messages.len()).then(|| mended.clone());
+        append(&mut mended, &view.messages[end..]);
+        Mended {
+            history: Cow::Owned(mended),
+            archive: view.archive,
+            count,
+            grows,
+            went: went.unwrap_or_default(),
+        }
+    }
+
+    /// Where messages of the history as it was stand now, ascending.
+    pub fn places(&self, old: &[usize]) -> Vec<usize> {
+        if let Cow::Borrowed(_) = self.history {
+            return old.to_vec();
+        }
+        let places = old.iter().filter_map(|&at| self.went.get(at).copied().flatten());
+        let mut places: Vec<usize> = places.collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    /// The fates of the messages as they were, of those as they are.
+    pub fn fates(&self, history: &History, fates: Vec<Fate>) -> Vec<Fate> {
+        let Cow::Owned(valid) = &self.history else { return fates };
+        let mended = || Fate {
+            kind: FateKind::Shortened,
+            why: Cow::Borrowed("mended: it was not valid"),
+        };
+        let fate = |(old, went): (&Arc<Message>, &Option<usize>)| {
+            let fate = went.and_then(|at| Some((at, fates.get(at)?)));
+            match fate {
+                // What stands as it is now does not stand as it was.
+                Some((at, fate)) if fate.kind != FateKind::Kept || Arc::ptr_eq(old, &valid.messages()[at]) => {
+                    fate.clone()
+                }
+                _ => mended(),
+            }
+        };
+        history.messages().iter().zip(&self.went).map(fate).collect()
+    }
+
+    /// An anchor by the messages as they were.
+    pub fn anchor(&self, anchor: Anchor) -> Anchor {
+        if let Cow::Borrowed(_) = self.history {
+            return anchor;
+        }
+        let inside = |went: &Option<usize>| went.is_some_and(|at| anchor.range.contains(&at));
+        let start = self.went.iter().position(inside);
+        let end = self.went.iter().rposition(inside);
+        match start.zip(end) {
+            Some((start, end)) => Anchor {
+                range: start..end + 1,
+                ..anchor
+            },
+            None => anchor,
+        }
+    }
+
+    /// What the next compaction need not read again, if the history is not valid.
+    pub fn valid(self) -> Option<History> {
+        match (self.grows, self.history) {
+            (Some(grows), _) => Some(grows),
+            (None, Cow::Owned(valid)) => Some(valid),
+            (None, Cow::Borrowed(_)) => None,
+        }
+    }
+}
+
+/// Whether these messages begin with those. What was mended is made anew each time, and says the same.
+fn begins_with(messages: &[Arc<Message>], first: &[Arc<Message>]) -> bool {
+    let is_same = |(one, other): (&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(one, other) || one == other;
+    messages.len() >= first.len() && messages.iter().zip(first).all(is_same)
+}
+
+fn is_notice(message: &Message) -> bool {
+    message
+        .parts
+        .iter()
+        .all(|part| matches!(part, Part::Text(text) if text.origin == Origin::Notice))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::message::{Role, ToolCall, ToolResult};
+    use proptest::prelude::*;
+
+    /// Messages that are valid by chance only: ids used twice, answers that are missing or come early, replies in a row.
+    fn message(kind: usize, id: usize, number: usize) -> Message {
+        let id = format!("c{id}");
+        let call = |id: &str| Part::ToolCall(ToolCall::new(id, "look", Default::default()));
+        match kind {
+            0 => Message::user(format!("prompt {number}")),
+            1 => Message::assistant(format!("answer {number}")),
+            2 => Message::new(Role::Assistant, vec![Part::text(format!("I look {number}")), call(&id)]),
+            3 => Message::results(vec![ToolResult::new(id, Some(true), format!("output {number}"))]),
+            4 => Message::new(Role::User, Vec::new()),
+            5 => Message::new(Role::System, vec![Part::text(format!("system {number}"))]),
+            _ => {
+                let results = ["c0", "c1"].map(|id| ToolResult::new(id, Some(true), format!("outputs {number}")));
+                Message::results(results.to_vec())
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_is_found_again_where_it_went() {
+        let [hello, go, looks, result] = [(1, 0), (0, 0), (2, 0), (3, 0)].map(|(kind, id)| message(kind, id, 7));
+        let history: History = [hello, go, looks.clone(), looks, result.clone(), result]
+            .into_iter()
+            .collect();
+        let mended = Mended::of(&history, None, None);
+        // A notice stands first now; both replies are one, and so are both answers to them.
+        assert_eq!(mended.history.messages().len(), 5);
+        assert_eq!(mended.places(&[0, 1, 2]), [1, 2, 3]);
+        assert_eq!(mended.places(&[3, 2]), [3]);
+        assert_eq!(mended.places(&[4, 9]), [4]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_mended_before_is_not_mended_otherwise_later(
+            kinds in proptest::collection::vec((0usize..7, 0usize..3), 1..30),
+            steps in proptest::collection::vec(1usize..8, 1..6),
+        ) {
+            let all = kinds.iter().enumerate().map(|(number, &(kind, id))| message(kind, id, number));
+            let all: Vec<Arc<Message>> = all.map(Arc::new).collect();
+            let mut history = History::new();
+            let mut valid = None;
+            let mut rest = all.iter();
+            for step in steps {
+                rest.by_ref().take(step).for_each(|message| history.append(message.clone()));
+                let anew = Mended::of(&history, None, None);
+                let again = Mended::of(&history, None, valid.as_ref());
+                prop_assert_eq!(again.history.messages(), anew.history.messages());
+                prop_assert_eq!(again.history.estimates(), anew.history.estimates());
+                let lines = |mended: &Mended<'_>| mended.history.index().lines.len();
+                prop_assert_eq!(lines(&again), lines(&anew));
+                prop_assert_eq!(&again.archive, &anew.archive);
+                // Whatever is said stands where it is said to stand.
+                for (at, message) in history.messages().iter().enumerate() {
+                    let texts = message.parts.iter().filter_map(|part| match part {
+                        Part::Text(text) => Some(text.body.as_str()),
+                        _ => None,
+                    });
+                    for text in texts {
+                        let places = again.places(&[at]);
+                        prop_assert_eq!(places.len(), 1);
+                        let new = &again.history.messages()[places[0]];
+                        let stands = |part: &Part| matches!(part, Part::Text(it) if it.body.as_str() == text);
+                        prop_assert!(new.parts.iter().any(stands), "{text:?} in {new:?}");
+                    }
+                }
+                let fate = Fate { kind: FateKind::Kept, why: "".into() };
+                let fates = vec![fate; again.history.messages().len()];
+                prop_assert_eq!(again.fates(&history, fates).len(), history.messages().len());
+                valid = again.valid();
+            }
+        }
+    }
+}
