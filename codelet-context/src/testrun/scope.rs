@@ -3,6 +3,7 @@
 use crate::path::{Folder, is_absolute, is_in_folder, is_within_end};
 use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in};
+use std::collections::HashSet;
 
 /// What a check is narrowed to. Each field narrows by itself; an empty one leaves all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -29,6 +30,8 @@ const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
 const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored";
 /// Options with a value, of whatever program, that choose nothing.
 const VALUED: &str = "--config --color --reporter --format --output --timeout -timeout --tb --report --logger --verbosity --log-level --maxfail --durations --cov --cov-report --rootdir --profile --cargo-profile --target-dir";
+/// So many pairs of words of two checks are compared at most.
+const MANY_PAIRS: usize = 40_000;
 /// Options whose value is the folder that the check is run in.
 const PLACES: &str = "-C --prefix --dir --cwd --directory --project-dir --manifest-path";
 
@@ -106,28 +109,42 @@ impl Scope {
     /// Whether what this one looks at is all that the other looks at, and perhaps more. In doubt it is not. `is_flat` where
     /// a folder stands for itself and not for those in it.
     pub(super) fn covers(&self, other: &Scope, is_flat: bool) -> bool {
-        let chosen = |scope: &Scope, key: &str| {
-            let mut values: Vec<_> = scope.filters.iter().filter(|(name, _)| name == key).cloned().collect();
-            values.sort_unstable();
-            values
-        };
-        let here = [String::from(".")];
-        let words = |scope: &'_ Scope| match scope.words.is_empty() && is_flat {
-            true => here.to_vec(),
-            false => scope.words.clone(),
+        self.covers_place(other)
+            && is_among(&other.wider, &self.wider)
+            && self.chooses_alike(other)
+            && self.covers_words(other, is_flat)
+    }
+
+    /// Whether the options by which this one chooses are given to the other in the same way. It may have more.
+    fn chooses_alike(&self, other: &Scope) -> bool {
+        if self.filters.is_empty() {
+            return true;
+        }
+        let mut own: Vec<&(String, String)> = self.filters.iter().collect();
+        own.sort_unstable();
+        let is_own = |key: &str| own.binary_search_by(|(own, _)| own.as_str().cmp(key)).is_ok();
+        let mut others: Vec<_> = other.filters.iter().filter(|(key, _)| is_own(key)).collect();
+        others.sort_unstable();
+        own == others
+    }
+
+    fn covers_words(&self, other: &Scope, is_flat: bool) -> bool {
+        let words = |scope: &Scope| -> Vec<String> {
+            match scope.words.is_empty() && is_flat {
+                true => vec![".".to_owned()],
+                false => scope.words.iter().map(|word| plain(word)).collect(),
+            }
         };
         let (wide, narrow) = (words(self), words(other));
-        self.covers_place(other)
-            && other.wider.iter().all(|option| self.wider.contains(option))
-            && self
-                .filters
-                .iter()
-                .all(|(key, _)| chosen(self, key) == chosen(other, key))
-            && (wide.is_empty()
-                || !narrow.is_empty()
-                    && narrow
-                        .iter()
-                        .all(|narrow| wide.iter().any(|wide| word_covers(wide, narrow, is_flat))))
+        if wide.is_empty() || narrow.is_empty() {
+            return wide.is_empty();
+        }
+        // Of very many, no one compares each with each; a line that names so many is written by a program, and again the same.
+        if wide.len().saturating_mul(narrow.len()) > MANY_PAIRS {
+            return is_among(&narrow, &wide);
+        }
+        let is_covered = |narrow: &String| wide.iter().any(|wide| spelled_covers(wide, narrow, is_flat));
+        narrow.iter().all(is_covered)
     }
 
     pub(super) fn covers_place(&self, other: &Scope) -> bool {
@@ -156,7 +173,20 @@ fn attached<'a>(word: &'a str, row: &Program) -> (&'a str, Option<&'a str>) {
 
 /// Whether a word names what another names, or what that is in: a folder and its files, a file and its tests.
 pub(super) fn word_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
-    let (wide, narrow) = (plain(wide), plain(narrow));
+    spelled_covers(&plain(wide), &plain(narrow), is_flat)
+}
+
+/// Whether all of these are among those.
+fn is_among<T: Eq + std::hash::Hash>(some: &[T], all: &[T]) -> bool {
+    if some.is_empty() {
+        return true;
+    }
+    let all: HashSet<&T> = all.iter().collect();
+    some.iter().all(|one| all.contains(one))
+}
+
+/// The same of words in [one spelling](plain).
+fn spelled_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
     if let Some(folder) = wide.strip_suffix("...") {
         let folder = folder.trim_end_matches('/');
         return folder.is_empty() || is_in_folder(narrow.trim_end_matches("..."), folder);
@@ -168,7 +198,7 @@ pub(super) fn word_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
         return false;
     }
     let inside = |rest: &str| rest.starts_with(['/', ':', '#', '[', '.']);
-    wide == "." && !is_absolute(&narrow) && !narrow.starts_with("..") || narrow.strip_prefix(&*wide).is_some_and(inside)
+    wide == "." && !is_absolute(narrow) && !narrow.starts_with("..") || narrow.strip_prefix(wide).is_some_and(inside)
 }
 
 /// A path in one spelling.
