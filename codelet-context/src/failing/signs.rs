@@ -368,20 +368,26 @@ pub(super) fn ends_with_file(text: &str) -> bool {
         "Gemfile",
     ];
     const LONGEST: usize = 6;
-    let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`,;|=".contains(c);
-    let start = text.rfind(is_end).map_or(0, |at| at + 1);
-    let name = text.get(start..).unwrap_or_default();
-    if BARE.iter().any(|bare| name.ends_with(bare)) {
+    // Names are shorter. A line may have a place for every other of its bytes, and each is looked at from here.
+    const NAME_BYTES: usize = 256;
+    let tail = |bytes: usize| &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
+    if BARE.iter().any(|bare| text.ends_with(bare)) {
         return true;
     }
-    let Some((stem, ending)) = name.rsplit_once('.') else {
+    let Some((_, ending)) = tail(LONGEST + 1).rsplit_once('.') else {
         return false;
     };
     let is_ending = ending.starts_with(|c: char| c.is_ascii_alphabetic())
-        && ending.len() <= LONGEST
         && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !is_ending {
+        return false;
+    }
+    let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`,;|=".contains(c);
+    let name = tail(NAME_BYTES);
+    let name = name.rsplit_once(is_end).map_or(name, |(_, name)| name);
+    let stem = &name[..name.len() - ending.len() - 1];
     let is_address = name.contains("://") && !name.starts_with("file:");
-    is_ending && !is_address && stem.chars().any(char::is_alphabetic)
+    !is_address && stem.chars().any(char::is_alphabetic)
 }
 
 /// Whether a place is outside of the project: in a library, or in the runner of the tests.
@@ -502,6 +508,10 @@ mod tests {
             ("12:30:44: started", Nothing),
             ("calls items.push(3)", Nothing),
             ("0 errors, 2 warnings", Nothing),
+            ("Makefile:18: *** missing separator", Cause),
+            ("x=src/a.rs:3:5: kaputt", Cause),
+            ("v1.2:3 of 4", Nothing),
+            ("версия.txt:3: плохо", Cause),
             ("expected nothing of the kind", Nothing),
         ];
         for (line, expected) in table {
