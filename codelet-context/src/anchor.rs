@@ -9,7 +9,7 @@ use crate::answer::{is_done, was_refused};
 use crate::exchange::Exchanges;
 use crate::ledger::Ran;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
-use crate::testrun::{Check, CheckKind};
+use crate::testrun::{Check, CheckKind, Scripts};
 use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::verdict::{self, Verdict};
@@ -104,6 +104,7 @@ pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tok
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcomes {
     exchanges: Exchanges,
+    scripts: Scripts,
     /// With the index of the message that holds the result.
     events: Vec<(usize, Event)>,
     /// What the messages up to each one weigh together.
@@ -135,7 +136,8 @@ impl Outcomes {
     pub fn append(&mut self, message: &Arc<Message>) {
         let mut exchanges = std::mem::take(&mut self.exchanges);
         exchanges.next(message, |call, result| {
-            self.take(call, result, Ran::of(call, result).as_ref());
+            let ran = Ran::of(call, result, &mut self.scripts);
+            self.take(call, result, ran.as_ref());
         });
         self.exchanges = exchanges;
         self.end_message(message);

@@ -5,7 +5,7 @@ use crate::deed::Deed;
 use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
-use crate::testrun::{Check, Line};
+use crate::testrun::{Check, Line, Scripts};
 use crate::tokens::Tokens;
 use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
@@ -17,6 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     exchanges: Exchanges,
+    scripts: Scripts,
     gatherer: Gatherer,
     outcomes: Outcomes,
     /// What was done, with the message that told of it.
@@ -34,13 +35,14 @@ impl Ledger {
     pub fn append(&mut self, message: &Arc<Message>) {
         let Ledger {
             exchanges,
+            scripts,
             gatherer,
             outcomes,
             deeds,
             messages,
         } = self;
         exchanges.next(message, |call, result| {
-            let ran = Ran::of(call, result);
+            let ran = Ran::of(call, result, scripts);
             gatherer.take(call, result, ran.as_ref());
             outcomes.take(call, result, ran.as_ref());
             deeds.extend(Deed::of(call, result, ran.as_ref()).map(|deed| (*messages, deed)));
@@ -85,14 +87,23 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// `None` for a call that runs no command.
-    pub fn of(call: &ToolCall, result: &ToolResult) -> Option<Ran> {
+    /// `None` for a call that runs no command. Notes the scripts that it writes.
+    pub fn of(call: &ToolCall, result: &ToolResult, scripts: &mut Scripts) -> Option<Ran> {
+        scripts.note(call);
         if call.action.kind != ActionKind::Command {
             return None;
         }
-        let line = match &call.action.command {
+        let said = match &call.action.command {
             Some(line) => line.said().clone(),
             None => Arc::new(Line::read("")),
+        };
+        let is_idle = |check: &Check| scripts.is_idle(check) && !verdict::closes_as_tests_do(result);
+        let line = match said.checks.iter().any(is_idle) {
+            true => Arc::new(Line {
+                checks: said.checks.iter().filter(|check| !is_idle(check)).cloned().collect(),
+                ..Line::clone(&said)
+            }),
+            false => said,
         };
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(line.checks.len());
         for (at, check) in line.checks.iter().enumerate() {

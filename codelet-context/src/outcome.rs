@@ -10,11 +10,13 @@ use crate::files::Files;
 use crate::ledger::Ran;
 use crate::message::{Action, ActionKind, Message, Parameters, ToolCall, ToolResult};
 use crate::refusal;
-use crate::testrun::{CheckKind, Line};
+use crate::shell;
+use crate::testrun::{CheckKind, Line, Scripts, WHOLE};
 use crate::todo::TodoList;
 use errors::{About, Errors, Since};
 use kept::Kept;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -143,6 +145,7 @@ pub struct Decision {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gatherer {
     exchanges: Exchanges,
+    scripts: Scripts,
     files: Files,
     /// By file: what was done to it, and when it was last touched.
     touched: HashMap<u64, (FileFact, u64)>,
@@ -162,7 +165,8 @@ impl Gatherer {
     pub fn append(&mut self, message: &Arc<Message>) {
         let mut exchanges = std::mem::take(&mut self.exchanges);
         exchanges.next(message, |call, result| {
-            self.take(call, result, Ran::of(call, result).as_ref())
+            let ran = Ran::of(call, result, &mut self.scripts);
+            self.take(call, result, ran.as_ref())
         });
         self.exchanges = exchanges;
         self.end_message(message);
@@ -250,7 +254,6 @@ impl Gatherer {
     }
 
     fn written(&self, path: &Arc<str>, call: &ToolCall) -> FileState {
-        const WHOLE: [&str; 3] = ["content", "contents", "file_text"];
         let is_whole = WHOLE.iter().any(|name| call.parameters.as_map().contains_key(*name));
         let known = self.files.find(path).and_then(|file| self.touched.get(&file));
         let is_unseen = known.is_none_or(|(file, _)| file.state == FileState::Deleted);
@@ -264,6 +267,7 @@ impl Gatherer {
 
     fn command(&mut self, action: &Action, result: &ToolResult, ran: &Ran) {
         let line = action.command.as_deref().unwrap_or_default();
+        let said = what_ran(line);
         if result.success != Some(false) {
             let effects = action.command.as_ref().map_or(&[][..], CommandLine::effects);
             let is_seen = |path: &str| {
@@ -284,7 +288,7 @@ impl Gatherer {
         for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
             // Of a chain that failed, nobody knows which part did; the last one is blamed.
             let fact = CheckFact {
-                command: shorten(line, COMMAND),
+                command: shorten(&said, COMMAND),
                 verdict: *verdict,
                 is_stale: false,
             };
@@ -301,17 +305,17 @@ impl Gatherer {
         }
         match ran.last_check() {
             Some((check, Verdict::Failed)) => {
-                self.errors.fail(line, line.to_owned(), check, result);
+                self.errors.fail(&said, check, result);
             }
             Some(_) => {}
-            None => self.other_command(line, result, &ran.line),
+            None => self.other_command(&said, result, &ran.line),
         }
     }
 
     fn other_command(&mut self, line: &str, result: &ToolResult, said: &Line) {
         let Some(name) = &said.program else { return };
         match result.success {
-            Some(false) if !said.is_question => self.errors.fail_command(line, line.to_owned(), name, result),
+            Some(false) if !said.is_question => self.errors.fail_command(line, name, result),
             Some(false) => {}
             success => self.errors.run_command(line, name, success),
         }
@@ -381,6 +385,40 @@ fn described(call: &ToolCall) -> String {
         (Some(about), _) => format!("{tool} {}", shorten(about.trim(), COMMAND)),
         (None, _) => tool,
     }
+}
+
+/// A command line without the files that it writes before it runs something: `cat <<EOF > a.py`, the text, and `python a.py`.
+fn what_ran(line: &str) -> Cow<'_, str> {
+    if !line.contains("<<") {
+        return line.into();
+    }
+    let parsed = shell::commands(line);
+    let written = parsed.list.iter().filter(|command| !command.outputs.is_empty());
+    let texts = written
+        .flat_map(|command| &command.documents)
+        .filter(|text| !text.is_empty());
+    // Without the texts, and behind the last of them.
+    let mut shown = String::new();
+    let mut rest = line;
+    for text in texts {
+        let Some((before, behind)) = rest.split_once(text.as_str()) else {
+            return line.into();
+        };
+        shown.push_str(before);
+        shown.push_str("…\n");
+        rest = behind;
+    }
+    if shown.is_empty() {
+        return line.into();
+    }
+    // Behind a text stands the line that ends it.
+    let behind = rest.trim_start_matches('\n').split_once('\n');
+    let behind = behind.map_or("", |(_, behind)| behind).trim();
+    if !behind.is_empty() && Line::read(behind).checks.len() == Line::read(line).checks.len() {
+        return behind.into();
+    }
+    shown.push_str(rest);
+    shown.into()
 }
 
 /// What a patch among the parameters says of its files: which are new, and which go.
@@ -696,6 +734,50 @@ mod tests {
         let deploy = ("./deploy", Some(false), "no such host");
         assert_eq!(rerun(&[deploy, ("./deploy", None, "…")]), [true]);
         assert_eq!(rerun(&[deploy, ("ls", None, "a")]), [false]);
+    }
+
+    #[test]
+    fn a_script_that_was_written_here_is_a_test_only_if_it_tests_something() {
+        let script = |text: &str, output: &str, success| {
+            let line = format!("cat <<'EOF' > test_invalid.py\nimport re\n{text}\nEOF\npython test_invalid.py");
+            Talk::new().run(&line, success, output).facts()
+        };
+        assert_eq!(script("print(re.match('a','b'))", "None", true).tests, None);
+        assert_eq!(script("print(re.match('a','b'))", "Traceback: x", false).tests, None);
+        let tested = script("assert re.match('a','b')", "", true).tests.unwrap();
+        assert_eq!(
+            (tested.command.as_str(), tested.verdict),
+            ("python test_invalid.py", Verdict::Passed)
+        );
+        let closed = script("run_all()", "Ran 3 tests in 0.1s\n\nOK (3 passed)", true).tests;
+        assert_eq!(closed.unwrap().verdict, Verdict::Passed);
+        let failed = script("run_all()", "test a failed\n2 passed, 1 failed", false);
+        assert_eq!(failed.tests.unwrap().verdict, Verdict::Failed);
+        // Written in a step of its own, and then run.
+        let talk = Talk::new().call(
+            Action::on(ActionKind::Change, ["/w/test_a.py"]),
+            json!({"content": "print(1)"}),
+            Some(true),
+            "ok",
+        );
+        assert_eq!(talk.run("python test_a.py", true, "1").facts().tests, None);
+        assert!(Talk::new().run("python test_a.py", true, "1").facts().tests.is_some());
+    }
+
+    #[test]
+    fn of_a_line_that_writes_a_file_first_what_ran_is_told() {
+        for (line, expected) in [
+            ("cat > a.py <<EOF\nx\nEOF\npytest a.py", "pytest a.py"),
+            (
+                "pytest && cat > a.py <<EOF\nx\nEOF\nls",
+                "pytest && cat > a.py <<EOF\n…\nEOF\nls",
+            ),
+            ("cat > a <<A\nx\nA\ncat > b <<B\ny\nB\nmake test", "make test"),
+            ("python - <<EOF\nprint(1)\nEOF", "python - <<EOF\nprint(1)\nEOF"),
+            ("pytest -k 'a << b'", "pytest -k 'a << b'"),
+        ] {
+            assert_eq!(what_ran(line), expected, "{line}");
+        }
     }
 
     #[test]

@@ -5,10 +5,12 @@ use crate::shell::Next;
 use crate::wrapped::{Unwrapped, base, first_word, is_in, unwrap};
 use recognise::recognise;
 pub use scope::Scope;
+pub(crate) use written::{Scripts, WHOLE};
 
 mod recognise;
 mod scope;
 mod selects;
+mod written;
 
 /// What a command checks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -59,7 +61,6 @@ impl Check {
 const MOST: usize = 32;
 
 /// The checks that a command line runs, in the order in which it runs them.
-#[cfg(test)]
 pub fn checks(line: &str) -> Vec<Check> {
     Line::read(line).checks
 }

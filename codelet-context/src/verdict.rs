@@ -77,6 +77,19 @@ pub(crate) fn counts_failures(printed: &str) -> bool {
     signs.failure || signs.ended_badly
 }
 
+/// Whether an output closes as runs of tests do, with counts of what passed or failed.
+pub(crate) fn closes_as_tests_do(result: &ToolResult) -> bool {
+    const LAST: usize = 6;
+    let counts = |line: &str| {
+        let is_told = ["pass", "ok", "OK", "test", "PASS"]
+            .iter()
+            .any(|word| line.contains(word));
+        is_told && failed_count(line).is_some()
+    };
+    let texts = || result.texts().map(|text| &text.body).chain(&result.error);
+    closes_well(result) == Some(true) || texts().any(|text| text.as_str().lines().rev().take(LAST).any(counts))
+}
+
 /// How many have failed by what a line counts, if it counts any.
 pub(crate) fn failed_count(line: &str) -> Option<u64> {
     const FAILED: &str = "failed failure failures fail fails failing error errors problem problems";

@@ -117,7 +117,7 @@ impl Errors {
     }
 
     /// A check failed.
-    pub fn fail(&mut self, line: &str, command: String, check: &Check, result: &ToolResult) {
+    pub fn fail(&mut self, line: &str, check: &Check, result: &ToolResult) {
         let (lines, named) = failing(result);
         let is_same = |error: &OpenError| matches!(&error.about, About::Check(failed, _) if failed.is_same(check));
         let is_passed = |error: &OpenError| match &error.about {
@@ -125,14 +125,14 @@ impl Errors {
             About::Program(..) => false,
         };
         self.open.retain(|error| !is_same(error) && !is_passed(error));
-        self.push(command, lines, About::Check(check.clone(), named));
+        self.push(line, lines, About::Check(check.clone(), named));
     }
 
     /// A command that is no check has failed.
-    pub fn fail_command(&mut self, line: &str, command: String, name: &str, result: &ToolResult) {
+    pub fn fail_command(&mut self, line: &str, name: &str, result: &ToolResult) {
         self.open.retain(|error| !error.is_of(name));
         let about = About::Program(name.to_owned(), Attempt::read(line));
-        self.push(command, failing(result).0, about);
+        self.push(line, failing(result).0, about);
     }
 
     /// A command that is no check has succeeded, or nothing says what came of it.
@@ -165,14 +165,14 @@ impl Errors {
         }
     }
 
-    fn push(&mut self, command: String, lines: Vec<String>, about: About) {
+    fn push(&mut self, command: &str, lines: Vec<String>, about: About) {
         if self.open.len() == ERRORS {
             // A check that is broken matters more than a command that was given up.
             let oldest = self.open.iter().position(|error| !error.is_check());
             self.open.remove(oldest.unwrap_or(0));
         }
         self.open.push(OpenError {
-            command: shorten(&command, COMMAND),
+            command: shorten(command, COMMAND),
             lines,
             is_rerun: false,
             is_past: false,

@@ -14,7 +14,7 @@ use crate::labels;
 use crate::ledger::Ran;
 use crate::message::{Message, Origin, Part};
 use crate::outcome::{Facts, is_wanted};
-use crate::testrun::{Check, Line};
+use crate::testrun::{Check, Line, Scripts};
 use crate::verdict::Verdict;
 use std::sync::Arc;
 
@@ -137,11 +137,11 @@ impl<'a> Earlier<'a> {
         if facts.todo.items().next().is_some() {
             (self.todo, self.unlisted, self.done) = (Vec::new(), 0, None);
         }
-        let (mut is_stale, mut exchanges) = (false, Exchanges::default());
+        let (mut is_stale, mut exchanges, mut scripts) = (false, Exchanges::default(), Scripts::default());
         for message in newer {
             exchanges.next(message, |call, result| {
                 is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
-                let Some(ran) = Ran::of(call, result).filter(|_| !was_refused(result)) else {
+                let Some(ran) = Ran::of(call, result, &mut scripts).filter(|_| !was_refused(result)) else {
                     return;
                 };
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {

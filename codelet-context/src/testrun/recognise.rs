@@ -174,7 +174,7 @@ fn last_piece(word: &str) -> &str {
 }
 
 /// Whether a name says that tests are run, in one of its pieces; `update_test` changes one.
-fn is_named_for_tests(name: &str) -> bool {
+pub(super) fn is_named_for_tests(name: &str) -> bool {
     const NAMES: &str = "test tests spec specs e2e unittest unittests runtest runtests testsuite selftest Test Tests";
     const OTHERWISE: &str = "update fix create add make generate gen write edit modify patch setup clean reset install";
     let first = pieces(name).next().unwrap_or_default();
@@ -186,7 +186,7 @@ fn pieces(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A file's name without what follows its first dot.
-fn stem(file: &str) -> &str {
+pub(super) fn stem(file: &str) -> &str {
     file.split('.').next().unwrap_or(file)
 }
 
