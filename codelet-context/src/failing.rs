@@ -70,7 +70,7 @@ pub(crate) fn most_telling(lines: &[impl AsRef<str>], most: usize) -> Vec<usize>
     let line = |at: usize| lines[at].as_ref();
     let all: Vec<Said> = (0..lines.len()).map(|at| said(line(at))).collect();
     let rank = |at: usize| match all[at] {
-        Said::Cause | Said::Name | Said::Side => 4,
+        Said::Cause | Said::End | Said::Name | Said::Side => 4,
         Said::Place => 3,
         // What a line with a colon at its end announces says more than the line.
         _ if at > 0 && line(at - 1).trim_end().ends_with(':') => 4,
@@ -182,7 +182,8 @@ impl<'a> Reader<'a> {
                     ..Block::new(outer)
                 });
             }
-            (Said::Count | Said::Closing, _) => {
+            (Said::Count | Said::Closing | Said::End, _) => {
+                self.says_why |= said == Said::End;
                 self.keep(line);
                 block = None;
             }

@@ -3,12 +3,17 @@
 mod closing;
 mod fixed;
 mod quiet;
+mod signs;
 
 use crate::message::ToolResult;
 use crate::testrun::{Check, CheckKind};
+#[cfg(test)]
+pub(crate) use closing::breaks_off;
 use closing::{closes_well, has_made, is_cut};
 use fixed::{left, says_what_is_left};
+pub(crate) use quiet::is_error;
 use quiet::{is_open, is_silent, says_it_is_well, shows_error, shows_fault};
+pub(crate) use signs::{Means, that_mean};
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
 /// faults of compilers at the beginning.

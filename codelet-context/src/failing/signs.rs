@@ -1,6 +1,6 @@
 //! What one line of an output says of a failure: by the words that programs use, and by forms that no language changes.
 
-use crate::verdict::counts_failures;
+use crate::verdict::{Means, counts_failures, is_error, that_mean};
 
 /// What a line says of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,77 +19,11 @@ pub(crate) enum Said {
     Name,
     /// What was expected, or what was found.
     Side,
+    /// That a program was ended, or crashed.
+    End,
     /// What is wrong.
     Cause,
 }
-
-/// What a line that tells of a failure has in it.
-const CAUSES: &[&str] = &[
-    "panicked at",
-    "Error:",
-    "Error -",
-    "error:",
-    "error[",
-    "rror TS",
-    "rror CS",
-    "Exception",
-    "Failure:",
-    "fatal:",
-    "ERROR",
-    "FATAL",
-    "CRITICAL",
-    "AssertionError",
-    "assertion",
-    "Assertion",
-    "asserting",
-    " error ",
-    "ERR!",
-    "ERR]",
-    "FTL]",
-    "undefined:",
-    "ndefined reference",
-    "ndefined symbol",
-    "nresolved external",
-    "nresolved import",
-    "annot find",
-    "not found",
-    "No such file",
-    "ermission denied",
-    "ccess denied",
-    "onnection refused",
-    ": *** ",
-    "FAILED",
-    "FAIL",
-    "failed=",
-    "unreachable=",
-    "FAILURE",
-];
-
-/// What a line has in it with which a tool gives up.
-const CLOSINGS: &[&str] = &[
-    ": *** [",
-    "ld returned ",
-    "linker command failed",
-    "could not compile",
-    "test failed, to rerun",
-    "aborting due to",
-    "have detailed explanations",
-    "For more information about",
-    "exit status ",
-    "exited with ",
-    "failed with exit code",
-    "process completed with",
-    "ELIFECYCLE",
-    "Lifecycle script",
-    "Failed to execute goal",
-    "uild failed",
-    "BUILD FAILED",
-    "BUILD FAILURE",
-    "[build failed]",
-    "[setup failed]",
-    "Re-run Maven",
-    "[Help 1]",
-];
 
 /// What a line has in it that names a test that failed.
 const NAMES: &[&str] = &[
@@ -105,17 +39,20 @@ const NAMES: &[&str] = &[
 pub(super) struct Signs {
     causes: Vec<&'static str>,
     closings: Vec<&'static str>,
+    ends: Vec<&'static str>,
     names: Vec<&'static str>,
 }
 
 impl Signs {
     pub(super) fn of(texts: [&str; 2]) -> Signs {
         let is_there = |sign: &&str| texts.iter().any(|text| text.contains(sign));
-        let [causes, closings, names] =
-            [CAUSES, CLOSINGS, NAMES].map(|signs| signs.iter().copied().filter(is_there).collect());
+        let [causes, closings, ends] = [Means::Cause, Means::Closing, Means::End].map(that_mean);
+        let [causes, closings, ends, names] =
+            [causes, closings, ends, NAMES].map(|signs| signs.iter().copied().filter(is_there).collect());
         Signs {
             causes,
             closings,
+            ends,
             names,
         }
     }
@@ -125,6 +62,8 @@ impl Signs {
         let line = line.trim();
         if is_label(line) {
             Said::Label
+        } else if self.ends.iter().any(|sign| line.contains(sign)) {
+            Said::End
         } else if is_closing(line, &self.closings) {
             Said::Closing
         } else if is_name(line, &self.names) {
@@ -133,7 +72,7 @@ impl Signs {
             Said::Count
         } else if side(line).is_some() {
             Said::Side
-        } else if is_cause(line, &self.causes) {
+        } else if is_cause(line, &self.causes) || is_error(line) {
             Said::Cause
         } else if place(line).is_some() {
             Said::Place

@@ -1,4 +1,5 @@
 use super::*;
+use crate::verdict::{Means, breaks_off, is_error, that_mean};
 use proptest::prelude::*;
 
 fn lines(output: &str) -> Vec<String> {
@@ -335,5 +336,56 @@ proptest! {
         prop_assert!(lines.len() <= LINES);
         prop_assert!(lines.iter().all(|line| line.len() <= WIDTH + "…".len()));
         prop_assert_eq!(lines.is_empty(), output.trim().is_empty() || output.lines().all(|line| line.trim().is_empty()));
+    }
+}
+
+#[test]
+fn that_a_program_crashed_is_told_before_what_was_cleaned_up_behind_it() {
+    let tail: String = (0..10).map(|number| format!("cleaning up worker {number}\n")).collect();
+    for line in [
+        "Segmentation fault (core dumped)",
+        "Killed",
+        "make: *** [Makefile:3: test] Killed",
+        "run.sh: line 3: 4711 Bus error               ./suite",
+        "zsh: command not found: pytest",
+        "error: process didn't exit successfully: `a` (signal: 6, SIGABRT: process abort signal)",
+    ] {
+        let result = ToolResult::new(
+            "1",
+            Some(false),
+            format!("gcc -o t t.c\nrunning suite a\n{line}\n{tail}").as_str(),
+        );
+        let lines = failing_lines(&result);
+        let first = most_telling(&lines, 1);
+        assert_eq!(lines.get(first[0]).map(String::as_str), Some(line), "{lines:?}");
+    }
+}
+
+/// What ends a run for whoever judges it must be worth telling to whoever reads on.
+#[test]
+fn whatever_is_an_error_or_breaks_off_a_run_says_what_failed() {
+    let signs = [Means::Cause, Means::Closing, Means::End].map(that_mean).concat();
+    let lines = signs.iter().map(|sign| format!("a {sign} b")).chain(
+        [
+            "error: x",
+            "Errors: some",
+            "fatal bad object",
+            "Failed: it",
+            "Build failed!",
+            "bash: x: not there",
+            "sh: 1: x: no",
+            "zsh: no matches found: a*",
+            "Killed: 9",
+            "Terminated (15)",
+            "** error in a",
+        ]
+        .map(str::to_owned),
+    );
+    for line in lines.filter(|line| is_error(line) || breaks_off(line)) {
+        assert!(
+            !matches!(said(&line), Said::Nothing | Said::Place),
+            "{line}: {:?}",
+            said(&line)
+        );
     }
 }

@@ -2,6 +2,7 @@
 //! that only runners say; and by standing at the end, because what a test prints stands before them.
 
 use super::quiet::is_error;
+use super::signs::{Means, that_break_off, that_mean};
 use super::{Word, count, counts_failures, is_of_one_that_passed, split};
 use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
@@ -84,35 +85,13 @@ fn last_text<T>(result: &ToolResult, ask: impl Fn(&mut dyn Iterator<Item = &str>
 
 /// Whether a line behind the counts says that the run has ended badly all the same, in the words of runners and of those that
 /// start them.
-fn breaks_off(line: &str) -> bool {
-    const SIGNS: &[&str] = &[
-        "npm error",
-        "ELIFECYCLE",
-        "un Aborted",
-        "to rerun pass",
-        "atal error",
-        "INTERNALERROR",
-        "rrors while",
-        "does not meet",
-        "not met",
-        "no required module",
-        "no such file",
-        "No such file",
-        "command not found",
-        "unhandled",
-        "Unhandled",
-        "ncaught",
-        "(signal: ",
-        "panicked at",
-        "exited with",
-        "xit code",
-        "xit status",
-    ];
+pub(crate) fn breaks_off(line: &str) -> bool {
     // A status of none is none.
-    let is_well = ["code 0", "status 0", "code: 0", "status: 0", "with 0"]
-        .iter()
-        .any(|none| line.contains(none));
-    !is_well && SIGNS.iter().any(|sign| line.contains(sign))
+    let is_well = || {
+        let nones = ["code 0", "status 0", "code: 0", "status: 0", "with 0"];
+        nones.iter().any(|none| line.contains(none))
+    };
+    that_break_off().iter().any(|sign| line.contains(sign)) && !is_well()
 }
 
 /// What is said of an output that goes on, and of a program that did not come to its end.
@@ -129,14 +108,10 @@ fn is_cut_or_ended(line: &str) -> bool {
         "time limit",
         "still running",
         "in the background",
-        "Killed",
-        "Terminated",
         "nterrupted",
-        "KeyboardInterrupt",
-        "egmentation fault",
-        "core dumped",
     ];
-    SIGNS.iter().any(|sign| line.contains(sign))
+    let ends = that_mean(Means::End).iter();
+    SIGNS.iter().chain(ends).any(|sign| line.contains(sign))
 }
 
 /// The sentences of runners that close with none but counts of their own.

@@ -1,6 +1,7 @@
 //! What builds and lints say, which are silent when all is well: what is wrong, or in few words that nothing is.
 
 use super::fixed::{is_fixed, leaves_none};
+use super::signs::of_errors;
 use super::{ends, lines, outermost};
 use crate::message::ToolResult;
 
@@ -14,18 +15,7 @@ pub(super) fn shows_error(result: &ToolResult) -> bool {
 }
 
 /// Whether a line reports an error, in the way that compilers, linters, make and shells do.
-pub(super) fn is_error(line: &str) -> bool {
-    const ANYWHERE: &[&str] = &[
-        ": error",
-        " error ",
-        ": *** ",
-        "npm ERR!",
-        ": undefined: ",
-        "Traceback (most recent",
-        "uild failed",
-        "egmentation fault",
-        "core dumped",
-    ];
+pub(crate) fn is_error(line: &str) -> bool {
     // What the system says of a program that it has ended.
     const ENDED: &[&str] = &["Killed", "Terminated"];
     const BEGINS: &[&str] = &[
@@ -61,7 +51,7 @@ pub(super) fn is_error(line: &str) -> bool {
         behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
     };
     let shows =
-        BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || ANYWHERE.iter().any(|sign| line.contains(sign));
+        BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || of_errors().iter().any(|sign| line.contains(sign));
     shows && !is_none && !is_denied && !leaves_none(line)
 }
 

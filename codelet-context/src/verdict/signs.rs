@@ -1,0 +1,162 @@
+//! The signs by which programs say that something went wrong, in one table. What a sign means is told once; those who judge an
+//! output ask for the signs that concern them, so that no line ends a run for one of them and is nothing to another.
+
+use Means::{Cause, Closing, End};
+use std::sync::OnceLock;
+
+/// What a line with a sign says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Means {
+    /// What is wrong.
+    Cause,
+    /// That a tool gives up, for what was said before.
+    Closing,
+    /// That a program was ended, or crashed.
+    End,
+}
+
+/// A sign, what it means, and of whom it is one: of those who look at the output of a check that failed it always is.
+struct Sign {
+    text: &'static str,
+    means: Means,
+    /// Behind the counts of tests it says that the run has ended badly all the same.
+    breaks_off: bool,
+    /// Of a build or a lint it is an error, wherever it stands.
+    is_error: bool,
+}
+
+const fn sign(text: &'static str, means: Means) -> Sign {
+    Sign {
+        text,
+        means,
+        breaks_off: false,
+        is_error: false,
+    }
+}
+
+impl Sign {
+    const fn that_breaks_off(self) -> Sign {
+        Sign {
+            breaks_off: true,
+            ..self
+        }
+    }
+
+    const fn that_is_error(self) -> Sign {
+        Sign { is_error: true, ..self }
+    }
+}
+
+const SIGNS: &[Sign] = &[
+    sign("panicked at", Cause).that_breaks_off(),
+    sign("Error:", Cause),
+    sign("Error -", Cause),
+    sign(": error", Cause).that_is_error(),
+    sign("error:", Cause),
+    sign("error[", Cause),
+    sign("rror TS", Cause),
+    sign("rror CS", Cause),
+    sign("Exception", Cause),
+    sign("Failure:", Cause),
+    sign("fatal:", Cause),
+    sign("atal error", Cause).that_breaks_off(),
+    sign("ERROR", Cause),
+    sign("FATAL", Cause),
+    sign("CRITICAL", Cause),
+    sign("INTERNALERROR", Cause).that_breaks_off(),
+    sign("AssertionError", Cause),
+    sign("assertion", Cause),
+    sign("Assertion", Cause),
+    sign("asserting", Cause),
+    sign(" error ", Cause).that_is_error(),
+    sign("rrors while", Cause).that_breaks_off(),
+    sign("npm error", Cause).that_breaks_off(),
+    sign("npm ERR!", Cause).that_is_error(),
+    sign("ERR!", Cause),
+    sign("ERR]", Cause),
+    sign("FTL]", Cause),
+    sign("undefined:", Cause),
+    sign(": undefined: ", Cause).that_is_error(),
+    sign("ndefined reference", Cause),
+    sign("ndefined symbol", Cause),
+    sign("nresolved external", Cause),
+    sign("nresolved import", Cause),
+    sign("annot find", Cause),
+    sign("not found", Cause),
+    sign("command not found", Cause).that_breaks_off(),
+    sign("No such file", Cause).that_breaks_off(),
+    sign("no such file", Cause).that_breaks_off(),
+    sign("no required module", Cause).that_breaks_off(),
+    sign("does not meet", Cause).that_breaks_off(),
+    sign("not met", Cause).that_breaks_off(),
+    sign("unhandled", Cause).that_breaks_off(),
+    sign("Unhandled", Cause).that_breaks_off(),
+    sign("ncaught", Cause).that_breaks_off(),
+    sign("Traceback (most recent", Cause).that_is_error(),
+    sign("ermission denied", Cause),
+    sign("ccess denied", Cause),
+    sign("onnection refused", Cause),
+    sign(": *** ", Cause).that_is_error(),
+    sign("FAILED", Cause),
+    sign("FAIL", Cause),
+    sign("failed=", Cause),
+    sign("unreachable=", Cause),
+    sign("FAILURE", Cause),
+    sign(": *** [", Closing),
+    sign("ld returned ", Closing),
+    sign("linker command failed", Closing),
+    sign("could not compile", Closing),
+    sign("test failed, to rerun", Closing),
+    sign("to rerun pass", Closing).that_breaks_off(),
+    sign("aborting due to", Closing),
+    sign("have detailed explanations", Closing),
+    sign("For more information about", Closing),
+    sign("exit status ", Closing),
+    sign("xit status", Closing).that_breaks_off(),
+    sign("xit code", Closing).that_breaks_off(),
+    sign("exited with", Closing).that_breaks_off(),
+    sign("failed with exit code", Closing),
+    sign("process completed with", Closing),
+    sign("ELIFECYCLE", Closing).that_breaks_off(),
+    sign("Lifecycle script", Closing),
+    sign("Failed to execute goal", Closing),
+    sign("un Aborted", Closing).that_breaks_off(),
+    sign("uild failed", Closing).that_is_error(),
+    sign("BUILD FAILED", Closing),
+    sign("BUILD FAILURE", Closing),
+    sign("[build failed]", Closing),
+    sign("[setup failed]", Closing),
+    sign("Re-run Maven", Closing),
+    sign("[Help 1]", Closing),
+    sign("egmentation fault", End).that_is_error(),
+    sign("core dumped", End).that_is_error(),
+    sign("(signal: ", End).that_breaks_off(),
+    sign("Bus error", End),
+    sign("Illegal instruction", End),
+    sign("KeyboardInterrupt", End),
+    sign("Killed", End),
+    sign("Terminated", End),
+];
+
+fn texts(is_wanted: impl Fn(&Sign) -> bool) -> Vec<&'static str> {
+    let wanted = SIGNS.iter().filter(|sign| is_wanted(sign));
+    wanted.map(|sign| sign.text).collect()
+}
+
+/// The signs that mean this, for whoever looks at the output of what has failed.
+pub(crate) fn that_mean(means: Means) -> &'static [&'static str] {
+    static BY: [OnceLock<Vec<&str>>; 3] = [const { OnceLock::new() }; 3];
+    BY[means as usize].get_or_init(|| texts(|sign| sign.means == means))
+}
+
+/// The signs that break off a run of tests.
+pub(super) fn that_break_off() -> &'static [&'static str] {
+    static SIGNS: OnceLock<Vec<&str>> = OnceLock::new();
+    SIGNS.get_or_init(|| texts(|sign| sign.breaks_off))
+}
+
+/// The signs that are an error of a build or a lint wherever they stand.
+pub(super) fn of_errors() -> &'static [&'static str] {
+    static SIGNS: OnceLock<Vec<&str>> = OnceLock::new();
+    SIGNS.get_or_init(|| texts(|sign| sign.is_error))
+}
