@@ -1,13 +1,15 @@
 //! What a failed check names as failed: tests, and files with a place that is wrong; how many there are; and whether it went
 //! on to its end.
 
-use super::signs::{Said, ends_with_file, is_foreign, place, said};
+use super::signs::{Said, Signs, ends_with_file, is_foreign, place};
 use crate::verdict::failed_count;
 
 /// What is kept of what one check names.
 const ENTRIES: usize = 200;
 const FILES: usize = 64;
 const WIDTH: usize = 400;
+/// Bytes to the end of an output in which it may say that it did not go on.
+const END: usize = 16 * 1024;
 
 /// What a failed check names as failed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -55,11 +57,13 @@ impl Named {
             "truncated",
             "omitted",
         ];
+        let all = lines.join("\n");
+        let signs = Signs::of([&all, ""]);
         let mut named = Named::default();
         let mut places = Vec::new();
         for line in lines {
             let line = shortened(line);
-            match said(line) {
+            match signs.said(line) {
                 Said::Name => named.entries.push(Entry::of(line)),
                 Said::Cause if place(line).is_some_and(|place| place.says) => places.push(Entry::of(line)),
                 Said::Count => named.count = named.count.max(failed_count(line)),
@@ -80,7 +84,11 @@ impl Named {
         let is_all = named.entries.len() <= ENTRIES;
         named.entries.truncate(ENTRIES);
         named.total = named.entries.len();
-        let holds = |text: &str| STOPPED.iter().any(|sign| text.contains(sign));
+        // It is said at the end, or in a line that says what failed.
+        let holds = |text: &str| {
+            let end = &text[text.ceil_char_boundary(text.len().saturating_sub(END))..];
+            STOPPED.iter().any(|sign| end.contains(sign) || all.contains(sign))
+        };
         named.is_stopped = !is_all || texts.iter().any(|text| holds(text.as_ref()));
         named
     }

@@ -120,7 +120,7 @@ fn looks(name: &str, program: &str, rest: &[String], command: &Command) -> bool 
             !has(SENDS) && !has("POST PUT DELETE PATCH")
         }
         _ if is_in(name, DATABASES) => rest.iter().any(|word| {
-            let verb = word.trim_start().split_whitespace().next().unwrap_or_default();
+            let verb = word.split_whitespace().next().unwrap_or_default();
             is_in(
                 &verb.to_ascii_lowercase(),
                 "select show explain describe desc pragma with .tables .schema get keys",
