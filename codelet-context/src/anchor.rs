@@ -407,9 +407,13 @@ pub(crate) fn names(paths: &[Arc<str>]) -> String {
         .iter()
         .take(NAMED)
         .map(|path| {
-            let name = last(path, 1);
-            let is_alike = named.iter().any(|other| other != path && last(other, 1) == name);
-            shorten(&if is_alike { last(path, 2) } else { name })
+            // As many of its folders as tell it from the others.
+            let most = path.split(['/', '\\']).count();
+            let is_alone = |pieces: &usize| {
+                let name = last(path, *pieces);
+                named.iter().all(|other| other == path || last(other, *pieces) != name)
+            };
+            shorten_middle(&last(path, (1..most).find(is_alone).unwrap_or(most)))
         })
         .collect();
     let more = named.len() - shown.len();
@@ -436,6 +440,17 @@ fn checkpoint(turn: &[Arc<Message>]) -> String {
         Some(words) => format!("Pinned: {words}"),
         None => "Pinned".to_owned(),
     }
+}
+
+/// A name between whose folders and whose end there may be too much.
+fn shorten_middle(name: &str) -> String {
+    let count = name.chars().count();
+    if count <= SHOWN {
+        return name.to_owned();
+    }
+    let head: String = name.chars().take(SHOWN / 2).collect();
+    let tail: String = name.chars().skip(count - SHOWN / 2).collect();
+    format!("{head}…{tail}")
 }
 
 fn shorten(text: &str) -> String {
@@ -659,6 +674,8 @@ mod tests {
             .map(Arc::from)
             .to_vec();
         assert_eq!(names(&many), "a/x.rs, b/x.rs, c.rs, d.rs and 2 more");
+        let alike = ["x/scripts/run.sh", "y/scripts/run.sh", "run.sh"].map(Arc::from);
+        assert_eq!(names(&alike), "x/scripts/run.sh, y/scripts/run.sh, run.sh");
         assert_eq!(names(&[Arc::from("é".repeat(500).as_str())]).chars().count(), SHOWN + 1);
         assert_eq!(describe(None, &[Arc::from("")]).1, "Changes made and tests now pass");
     }

@@ -4,6 +4,7 @@ use crate::answer::{is_done, was_refused};
 use crate::command::{CommandLine, Script};
 use crate::ledger::Ran;
 use crate::message::{ActionKind, ToolCall, ToolResult};
+use crate::outcome::FileChange;
 use crate::testrun::CheckKind;
 use crate::verdict::Verdict;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use std::sync::Arc;
 pub(crate) enum Deed {
     /// Files were read.
     Read(Vec<Arc<str>>),
-    /// Files were changed, made or taken away.
-    Changed(Vec<Arc<str>>),
+    /// Files were changed, made, taken away or put back.
+    Changed(Vec<FileChange>),
     /// A command was run.
     Ran {
         /// The check that tells what came of it.
@@ -25,13 +26,18 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    /// What a call has done by its answer, in the order in which it is told; `ran` is how its command was read.
-    pub(crate) fn of(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> impl Iterator<Item = Deed> {
+    /// What a call has done by its answer, in the order in which it is told; `ran` is how its command was read, and
+    /// `changes` what has become of files by it.
+    pub(crate) fn of(
+        call: &ToolCall,
+        result: &ToolResult,
+        ran: Option<&Ran>,
+        changes: Vec<FileChange>,
+    ) -> impl Iterator<Item = Deed> {
         let action = &call.action;
         let is_done = is_done(action.kind, result);
         let read = (action.kind == ActionKind::Read && is_done).then(|| Deed::Read(action.paths.clone()));
-        let changed = action.changed();
-        let changed = (!changed.is_empty() && is_done).then(|| Deed::Changed(changed.to_vec()));
+        let changed = (!changes.is_empty()).then_some(Deed::Changed(changes));
         let ran = ran.filter(|_| !was_refused(result)).map(|ran| Deed::Ran {
             check: ran.last_check().map(|(check, verdict)| (check.kind, verdict)),
             commit: (action.command.as_ref())

@@ -45,7 +45,8 @@ impl Ledger {
             let ran = Ran::of(call, result, scripts);
             gatherer.take(call, result, ran.as_ref());
             outcomes.take(call, result, ran.as_ref());
-            deeds.extend(Deed::of(call, result, ran.as_ref()).map(|deed| (*messages, deed)));
+            let changes = gatherer.changes();
+            deeds.extend(Deed::of(call, result, ran.as_ref(), changes).map(|deed| (*messages, deed)));
         });
         gatherer.end_message(message);
         outcomes.end_message(message);

@@ -71,6 +71,19 @@ pub struct FileFact {
     pub state: FileState,
 }
 
+/// What has become of a file by a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct FileChange {
+    /// The path, as the first call names it.
+    pub path: Arc<str>,
+    /// How it was, if that is known.
+    pub before: Option<FileState>,
+    /// How it is now.
+    pub after: FileState,
+    /// The call has written it, and not only put it back or away.
+    pub is_written: bool,
+}
+
 /// What was done to a file. A file that was changed and read again is still changed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum FileState {
@@ -150,6 +163,8 @@ pub(crate) struct Gatherer {
     /// By file: what was done to it, and when it was last touched.
     touched: HashMap<u64, (FileFact, u64)>,
     touches: u64,
+    /// What has become of files by the call that was taken last.
+    changes: Vec<FileChange>,
     kept: Kept,
     errors: Errors,
     facts: Facts,
@@ -188,10 +203,16 @@ impl Gatherer {
         }
     }
 
+    /// What has become of files by the call that was taken last.
+    pub(crate) fn changes(&mut self) -> Vec<FileChange> {
+        std::mem::take(&mut self.changes)
+    }
+
     /// Takes a call with its answer, and what was run if it ran a command.
     pub(crate) fn take(&mut self, call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) {
         let action = &call.action;
         self.errors.count_call();
+        self.changes.clear();
         if let Some(words) = refusal::words(result) {
             self.note_decision(&described(call), &words, true);
         }
@@ -238,10 +259,17 @@ impl Gatherer {
             self.outdate_checks();
         }
         if let Some((file, touch)) = self.touched.get_mut(&known) {
+            let before = (*touch > 0).then_some(file.state);
             file.state = file.state.then(state);
             *touch = self.touches;
             if state != FileState::Read {
                 self.errors.change(&file.path);
+                self.changes.push(FileChange {
+                    path: file.path.clone(),
+                    before,
+                    after: file.state,
+                    is_written: state != FileState::Deleted,
+                });
             }
         }
     }

@@ -254,6 +254,46 @@ mod tests {
     }
 
     #[test]
+    fn what_was_put_back_or_taken_away_is_not_told_as_edited() {
+        let outcome = |work: &str| {
+            let lines = format!("user: try it\n{work}\nThat is how it stands.\nuser: go on");
+            let told = told(&lines, usize::MAX, &[], anchor::LONG_TURN, 10_000);
+            let line = told.lines().find_map(|line| line.strip_prefix("- \"try it\": "));
+            line.and_then(|line| line.strip_suffix("said \"That is how it stands.\""))
+                .map(str::to_owned)
+        };
+        for (work, expected) in [
+            ("edit a.py\nrun git checkout -- a.py => ok", "reverted a.py; "),
+            (
+                "edit a.py b.py\nrun git restore a.py => ok",
+                "edited b.py; reverted a.py; ",
+            ),
+            (
+                "edit a.py\nrun git stash => ok\nrun git stash pop => ok",
+                "edited a.py; ",
+            ),
+            ("edit a.py\nrun rm a.py => ok", "deleted a.py; "),
+            ("edit a.py\nrun rm a.py => bad rm: no", "edited a.py; "),
+            ("edit a.py\nrun git mv a.py b.py => ok", "edited b.py; deleted a.py; "),
+            ("edit a.py\nrun git checkout a.py => ok\nedit a.py", "edited a.py; "),
+            ("run sed -i s/a/b/ a.py => ok", "edited a.py; "),
+        ] {
+            assert_eq!(outcome(work).as_deref(), Some(expected), "{work}");
+        }
+        let later = told(
+            "user: one\nedit a.py\nuser: two\nrun git checkout -- a.py => ok\nuser: go on",
+            usize::MAX,
+            &[],
+            anchor::LONG_TURN,
+            10_000,
+        );
+        assert!(
+            later.contains("- \"one\": edited a.py\n- \"two\": reverted a.py\n"),
+            "{later}"
+        );
+    }
+
+    #[test]
     fn what_the_user_said_beside_no_is_told_in_any_room() {
         let filler: String = (0..30).map(|n| format!("run ./try{n} => bad no such host\n")).collect();
         let lines = format!(

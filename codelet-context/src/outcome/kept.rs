@@ -1,6 +1,6 @@
 //! What commands do to the files that are known.
 
-use super::{FileState, Gatherer};
+use super::{FileChange, FileState, Gatherer};
 use crate::effects::{Among, Effect};
 use crate::files::Found;
 use crate::message::ToolResult;
@@ -132,6 +132,12 @@ impl Gatherer {
     /// Changes the state of a file that is known and leaves when it was touched.
     fn put(&mut self, known: u64, state: FileState) {
         if let Some((file, _)) = self.touched.get_mut(&known) {
+            self.changes.push(FileChange {
+                path: file.path.clone(),
+                before: Some(file.state),
+                after: state,
+                is_written: false,
+            });
             file.state = state;
             self.outdate_checks();
         }

@@ -6,6 +6,7 @@ use super::quotation::harmless;
 use crate::anchor;
 use crate::deed::Deed;
 use crate::message::{Message, Role};
+use crate::outcome::{FileChange, FileState};
 use crate::testrun::CheckKind;
 use crate::verdict::Verdict;
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ const CHECKED: usize = 60;
 /// What was done in a turn.
 #[derive(Default)]
 pub(super) struct Deeds {
-    changed: Vec<Arc<str>>,
+    changed: Vec<Left>,
     read: Vec<Arc<str>>,
     commands: usize,
     tests: Option<Verdict>,
@@ -34,6 +35,29 @@ pub(super) struct Deeds {
     pub(super) said: Option<String>,
 }
 
+/// A file that was changed in a turn, as the turn has left it.
+struct Left {
+    path: Arc<str>,
+    before: Option<FileState>,
+    after: FileState,
+    /// The turn has made it, and has written it.
+    is_made: bool,
+    is_written: bool,
+}
+
+impl Left {
+    /// What is told as done to it.
+    fn done(&self) -> Option<&'static str> {
+        match self.after {
+            FileState::Edited | FileState::Created if self.is_written => Some("edited"),
+            // What came and went in one turn is as it was.
+            FileState::Deleted if !self.is_made => Some("deleted"),
+            FileState::Read if self.is_written || self.before != Some(FileState::Read) => Some("reverted"),
+            _ => None,
+        }
+    }
+}
+
 impl Deeds {
     /// Of the messages from this one on, whose deeds these are.
     pub(super) fn of(messages: &[Arc<Message>], start: usize, done: &[(usize, Deed)]) -> Deeds {
@@ -43,9 +67,14 @@ impl Deeds {
             let at = at - start;
             match deed {
                 Deed::Read(files) => note(&mut deeds.read, files),
-                Deed::Changed(files) => {
-                    note(&mut deeds.changed, files);
-                    note(&mut untested, files);
+                Deed::Changed(changes) => {
+                    for change in changes {
+                        deeds.change(change);
+                        untested.retain(|path| *path != change.path);
+                        if change.is_written && untested.len() < FILES {
+                            untested.push(change.path.clone());
+                        }
+                    }
                 }
                 Deed::Ran { check, commit } => {
                     deeds.ran(at, *check, &mut untested);
@@ -61,6 +90,42 @@ impl Deeds {
             .filter(|message| message.role == Role::Assistant && message.calls().next().is_none());
         deeds.said = last.and_then(|message| said(message));
         deeds
+    }
+
+    fn change(&mut self, change: &FileChange) {
+        let FileChange {
+            path,
+            before,
+            after,
+            is_written,
+        } = change;
+        let known = self.changed.iter().position(|left| left.path == *path);
+        match known {
+            Some(at) => {
+                let left = &mut self.changed[at];
+                left.after = *after;
+                left.is_written |= is_written;
+            }
+            None if self.changed.len() < FILES => self.changed.push(Left {
+                path: path.clone(),
+                before: *before,
+                after: *after,
+                is_made: matches!(before, None | Some(FileState::Deleted)) && *after == FileState::Created,
+                is_written: *is_written,
+            }),
+            None => {}
+        }
+    }
+
+    /// What became of files, by what was done to them.
+    fn files(&self) -> Vec<String> {
+        let told = ["edited", "deleted", "reverted"].into_iter().map(|done| {
+            let files = self.changed.iter().filter(|left| left.done() == Some(done));
+            (done, files.map(|left| left.path.clone()).collect::<Vec<_>>())
+        });
+        told.filter(|(_, files)| !files.is_empty())
+            .map(|(done, files)| format!("{done} {}", harmless(&anchor::names(&files), ITEM)))
+            .collect()
     }
 
     fn ran(&mut self, at: usize, check: Option<(CheckKind, Verdict)>, untested: &mut Vec<Arc<str>>) {
@@ -87,12 +152,10 @@ impl Deeds {
     }
 
     pub(super) fn what(&self, goes_on: bool) -> String {
-        let mut what = Vec::new();
-        if !self.changed.is_empty() {
-            what.push(edited(&self.changed));
-        } else if !self.read.is_empty() {
+        let mut what = self.files();
+        if what.is_empty() && !self.read.is_empty() {
             what.push(format!("read {}", harmless(&anchor::names(&self.read), ITEM)));
-        } else if self.commands > 0 && self.tests.or(self.build).or(self.lint).is_none() {
+        } else if what.is_empty() && self.commands > 0 && self.tests.or(self.build).or(self.lint).is_none() {
             let s = if self.commands == 1 { "" } else { "s" };
             what.push(format!("ran {} command{s}", self.commands));
         }
