@@ -26,6 +26,8 @@ pub(crate) struct Units {
     /// What the choice needs to know of each.
     pub units: Vec<Unit>,
     headers: Vec<String>,
+    /// Changed files that no call is about: commands have changed them. With how they were left.
+    pub unlisted: Vec<(FileState, String)>,
     /// By the line that a path stands in: how the file was left, if it was not only read.
     pub states: HashMap<u32, FileState>,
 }
@@ -48,6 +50,7 @@ pub(crate) fn units(
         of_block: Vec::with_capacity(index.blocks.len()),
         units: Vec::new(),
         headers: Vec::new(),
+        unlisted: Vec::new(),
         states: HashMap::new(),
     };
     for (number, block) in index.blocks.iter().enumerate() {
@@ -142,6 +145,8 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
             shown.push((units.of_block[number], number as u32));
         }
     }
+    let unlisted = units.unlisted.iter();
+    files.extend(unlisted.map(|(state, path)| (*state, Cow::Borrowed(path.as_str()))));
     files.sort_by_key(|&(state, _)| state);
     let mut listed = FileState::Read;
     for (state, path) in files {

@@ -94,7 +94,7 @@ const OUTPUT_FACTOR: f32 = 0.5;
 /// One of many lines that are alike but for numbers is worth this much of what it says: it hides the one that is not.
 const ALIKE_FACTOR: f32 = 0.2;
 /// The share of the room in which the paths of changed files are listed before anything else.
-const CHANGED_SHARE: f64 = 0.1;
+pub(crate) const CHANGED_SHARE: f64 = 0.1;
 /// A path is worth more than its names say: it is what the next call will need, letter for letter.
 const PATH_FACTOR: f32 = 2.0;
 /// Each pass takes the lines above a threshold, which falls by this factor from pass to pass …

@@ -8,8 +8,9 @@ use crate::draft::{self, Draft};
 use crate::history::History;
 use crate::index::Block;
 use crate::message::Part;
-use crate::outcome::{Facts, FileState};
+use crate::outcome::{Facts, FileFact, FileState};
 use crate::pack::{self, Choice, Task, Use};
+use crate::posing;
 use crate::recall::Handle;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -108,13 +109,14 @@ impl Work<'_> {
                 *state = state.then(file.state);
             }
         }
-        let units = digest::units(
+        let mut units = digest::units(
             index,
             messages,
             |block| may_be_quoted[block],
             |block| largest[block].take(),
             |file| states.get(&file).copied(),
         );
+        let (unlisted, taken_up) = self.unlisted(facts, (bytes as f64 * pack::CHANGED_SHARE) as usize);
         let task = Task {
             index,
             uses,
@@ -122,11 +124,52 @@ impl Work<'_> {
             unit_of: &units.of_block,
             units: &units.units,
             states: &units.states,
-            bytes,
+            bytes: bytes - taken_up,
             focus: self.options.focus,
             candidates: candidates.as_deref(),
         };
-        pack::choose(&task, |taken| digest::render(index, &units, taken))
+        let (text, choice) = pack::choose(&task, |taken| digest::render(index, &units, taken));
+        if unlisted.is_empty() {
+            return (text, choice);
+        }
+        units.unlisted = unlisted;
+        (digest::render(index, &units, &choice.taken), choice)
+    }
+
+    /// The changed files that no call is about, as many as there is room for, the newest first and those that are gone last;
+    /// and what they take.
+    fn unlisted(&self, facts: &Facts, room: usize) -> (Vec<(FileState, String)>, usize) {
+        let index = self.history.index();
+        let subjects = index.blocks.iter().filter(|block| block.subject);
+        let subjects: HashSet<u64> = subjects.map(|block| block.path).collect();
+        let is_listed = |file: &FileFact| index.file(&file.path).is_some_and(|file| subjects.contains(&file));
+        let changed = facts
+            .files
+            .iter()
+            .rev()
+            .filter(|file| file.state != FileState::Read && !is_listed(file));
+        let (gone, there): (Vec<_>, Vec<_>) = changed.partition(|file| file.state == FileState::Deleted);
+        let mut found: Vec<(FileState, String)> = Vec::new();
+        let mut taken_up = 0;
+        for file in there.into_iter().chain(gone) {
+            let one_line = !file.path.contains('\n');
+            let Some(path) = posing::quotable(&file.path).filter(|_| one_line) else {
+                continue;
+            };
+            let is_first = found.iter().all(|(state, _)| *state != file.state);
+            let header = if is_first {
+                pack::files_header(file.state).len()
+            } else {
+                0
+            };
+            // A line break, and a space in front where it would pose as a line of the summary.
+            let bytes = path.len() + 2 + header;
+            if taken_up + bytes <= room {
+                taken_up += bytes;
+                found.push((file.state, path.into_owned()));
+            }
+        }
+        (found, taken_up)
     }
 
     /// Units whose output is in several texts are known by all of them together.
