@@ -265,7 +265,13 @@ pub(super) fn add_goal(page: &mut Page, story: &Story<'_>, width: usize) {
         .iter()
         .position(|turn| words(turn).as_ref().is_some_and(is_goal))
         .or_else(|| story.turns.iter().position(|turn| words(turn).is_some()));
-    let last = story.turns.iter().rposition(|turn| words(turn).is_some());
+    let newest = |is_it: &dyn Fn(&String) -> bool| {
+        story
+            .turns
+            .iter()
+            .rposition(|turn| words(turn).as_ref().is_some_and(is_it))
+    };
+    let last = newest(&is_goal).or_else(|| newest(&|_| true));
     for (at, (label, turn)) in [(labels::GOAL, first), (labels::LATEST, last.filter(|_| last != first))]
         .into_iter()
         .enumerate()

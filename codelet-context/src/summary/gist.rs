@@ -2,6 +2,7 @@
 
 use super::PROMPT;
 use crate::message::{Message, Origin, Part, Role};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,7 +24,29 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
     let in_words = texts.iter().find_map(|text| gist(users_words(text)?));
     let besides = in_words.or_else(|| texts.iter().find_map(|text| gist(behind_frame(text))));
     let said = besides.or_else(|| texts.iter().find_map(|text| gist(text)));
+    let said = said.or_else(|| texts.iter().find_map(|text| command(text)));
     said.or_else(|| file(&messages[range.start..]))
+}
+
+/// A command that stands in tags of a harness with what it was given: `/review 325`.
+fn command(text: &str) -> Option<String> {
+    let (mut rest, mut name, mut given) = (text.trim_start(), "", "");
+    for _ in 0..BLOCKS {
+        let Some((tag, inside, behind)) = block(rest) else {
+            break;
+        };
+        rest = behind;
+        let inside = inside.trim();
+        if !tag.contains("command") {
+            continue;
+        } else if tag.contains("arg") {
+            given = inside;
+        } else if tag.ends_with("name") && inside.starts_with('/') {
+            name = inside;
+        }
+    }
+    let given = given[..given.floor_char_boundary(4 * PROMPT)].trim();
+    (!name.is_empty()).then(|| format!("{name} {given}").trim_end().to_owned())
 }
 
 /// The file that a prompt without words consists of.
@@ -133,6 +156,7 @@ fn gist(text: &str) -> Option<String> {
             break;
         }
         let Some(line) = meaning(line) else { continue };
+        let line = plain(line);
         if !gist.is_empty() {
             gist.push(' ');
         }
@@ -143,6 +167,29 @@ fn gist(text: &str) -> Option<String> {
         }
     }
     (!gist.is_empty()).then_some(gist)
+}
+
+/// A line without marks of emphasis, which say nothing where the line is cut: `**Done:**`. In code, `a**b` stays.
+fn plain(line: &str) -> Cow<'_, str> {
+    let line = match line.trim_end_matches(['*', '_']) {
+        rest if rest.ends_with(':') => rest,
+        _ => line,
+    };
+    if !line.contains("**") {
+        return Cow::Borrowed(line);
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("**") {
+        out.push_str(before);
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        if is_word(out.chars().next_back()) && is_word(behind.chars().next()) {
+            out.push_str("**");
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// A line without the signs before it, if it has words besides them. A line that begins with a tag, or stands in
@@ -190,6 +237,10 @@ mod tests {
             said(&["# User State\n\nThe table is wrong"]).as_deref(),
             Some("The table is wrong")
         );
+        let command = "<command-message>review is running…</command-message>\n<command-name>/review</command-name>\n\
+                       <command-args>325</command-args>";
+        assert_eq!(said(&[command]).as_deref(), Some("/review 325"));
+        assert_eq!(said(&[command, "mind the tests"]).as_deref(), Some("mind the tests"));
         assert_eq!(said(&["# My request\nbelow"]).as_deref(), Some("My request below"));
         assert_eq!(said(&["<b>only this</b>"]), None);
         assert_eq!(behind_heading("mend the parser\n# My request\nis above"), None);
@@ -218,6 +269,14 @@ mod tests {
             ("Done!\nThe flag is documented.", Some("Done! The flag is documented.")),
             ("---\n```\n", None),
             ("yes", Some("yes")),
+            (
+                "Done. We're at:\n\n**Completed:**\n- the parser\n- the printer",
+                Some("Done. We're at: Completed: the parser"),
+            ),
+            (
+                "All **three** tests pass, and 2**8 is 256.",
+                Some("All three tests pass, and 2**8 is 256."),
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(gist(text).as_deref(), expected, "{text}");
