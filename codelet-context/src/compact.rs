@@ -40,7 +40,7 @@ use crate::select::{self, Kept};
 use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
 use crate::summary::{self, Story};
 use crate::tokens::{self, Tokens};
-use crate::turn::Turn;
+use crate::turn::{self, Turn};
 use crate::view::View;
 use mended::Mended;
 use std::borrow::Cow;
@@ -165,7 +165,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     work.archive = mended.archive.clone();
     let whole = mended.history.course().size();
     let (budget, fits) = match options.target {
-        Target::Select => (None, select::by_anchor(work.turns, &work.anchors).start == 0),
+        Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
         Target::Budget(budget) => (Some(budget), whole.tokens <= budget),
         Target::Window(window) => (
             Some(room_in(window, options.overhead)),
@@ -272,7 +272,7 @@ struct Work<'a> {
     options: &'a Options<'a>,
     /// The lines to look at.
     candidates: Option<&'a Candidates>,
-    turns: &'a [Turn],
+    turns: Cow<'a, [Turn]>,
     anchors: Vec<Anchor>,
     /// What the user pinned, with the calls or results that belong to it.
     pinned: Vec<Range<usize>>,
@@ -288,8 +288,12 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(history: &'a History, options: &'a Options<'a>, candidates: Option<&'a Candidates>) -> Self {
-        let turns = history.course().turns();
-        let anchors = history.anchors(turns, options.pins);
+        let noted = history.course();
+        let turns = match noted.repeats() {
+            true => Cow::Owned(turn::without_repeats(noted.turns().to_vec(), history.messages())),
+            false => Cow::Borrowed(noted.turns()),
+        };
+        let anchors = history.anchors(&turns, options.pins);
         Work {
             history,
             options,
@@ -307,7 +311,7 @@ impl<'a> Work<'a> {
 
     fn run(mut self, budget: Option<Tokens>) -> Compaction {
         let Some(budget) = budget else {
-            let kept = select::by_anchor(self.turns, &self.anchors);
+            let kept = select::by_anchor(&self.turns, &self.anchors);
             let mut drafts = self.select(kept.start, kept.start);
             self.apply_strategies(&mut drafts, kept.start);
             return self.finish(kept, drafts, None);
@@ -323,7 +327,7 @@ impl<'a> Work<'a> {
         let kept = select::within(
             room::share(budget, room::KEPT_SHARE),
             messages,
-            self.turns,
+            &self.turns,
             steps,
             &self.anchors,
             weight,
@@ -414,6 +418,7 @@ impl<'a> Work<'a> {
         }
         draft::drop_foreign_results(&mut drafts);
         self.settle_reminders(&mut drafts);
+        draft::point_repeats(&mut drafts, &mut self.archive);
         drafts
     }
 
@@ -591,7 +596,7 @@ impl<'a> Work<'a> {
         let story = Story {
             messages: self.history.messages(),
             summarising: self.history.course().summarising(),
-            turns: self.turns,
+            turns: &self.turns,
             until: start,
             ledger: self.history.ledger(),
             facts,

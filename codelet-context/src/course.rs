@@ -2,10 +2,11 @@
 //! is in order. A compaction asks for these of all that was ever said, and would else walk over all of it each time.
 
 use crate::compact::{self, Size};
+use crate::hash::{self, ByHash};
 use crate::message::{Message, Origin, Part, Role};
 use crate::strategy::{self, Order};
 use crate::tokens::Tokens;
-use crate::turn::{Step, Turn};
+use crate::turn::{REPEATED, Step, Turn};
 use std::sync::Arc;
 
 /// See the module. Takes a few words for each message.
@@ -23,6 +24,9 @@ pub(crate) struct Course {
     reminding: Vec<usize>,
     summarising: Vec<usize>,
     was_compacted: bool,
+    /// The long texts of prompts, by their hashes; and whether one was said twice.
+    said: ByHash<()>,
+    repeats: bool,
     /// The last turn has no reply yet.
     is_unanswered: bool,
     last: Option<(Role, bool)>,
@@ -64,6 +68,17 @@ impl Course {
             |step| &mut step.0.end,
             || Step(at..at + 1),
         );
+        let texts = message
+            .parts
+            .iter()
+            .filter(|_| is_prompt)
+            .filter_map(|part| match part {
+                Part::Text(text) if text.body.len() >= REPEATED => Some(text.body.as_str()),
+                _ => None,
+            });
+        for text in texts {
+            self.repeats |= self.said.insert(hash::bytes(text.as_bytes()), ()).is_some();
+        }
         let has = |is_it: &dyn Fn(&Part) -> bool| message.parts.iter().any(is_it);
         let is_of = |part: &Part, is_it: fn(Origin) -> bool| matches!(part, Part::Text(text) if is_it(text.origin));
         if has(&|part| compact::stands(message.role, part, true)) {
@@ -92,6 +107,11 @@ impl Course {
     /// between two prompts, each prompt begins a turn.
     pub fn turns(&self) -> &[Turn] {
         if self.was_compacted { &self.apart } else { &self.turns }
+    }
+
+    /// Whether a long prompt may have been said twice, so that not each may begin a turn; see [`crate::turn::without_repeats`].
+    pub fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// The steps, see [`crate::turn::steps`].

@@ -7,7 +7,7 @@ use crate::recall::Archive;
 use crate::strategy::thinking_prune;
 use crate::tokens::{self, PART_TOKENS, Tokens};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The name under which a compaction archives what it removes.
@@ -385,6 +385,33 @@ pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive)
     }
     drafts.retain(|draft| !draft.message.parts.is_empty());
     (hits, bytes)
+}
+
+/// Of prompts that are alike byte for byte, the newest stays whole, and the older become pointers to it.
+pub(crate) fn point_repeats(drafts: &mut [Draft], archive: &mut Archive) {
+    let mut newer: HashMap<u64, Body> = HashMap::new();
+    for draft in drafts.iter_mut().rev().filter(|draft| draft.message.role == Role::User) {
+        for part in draft.message.parts.iter_mut().rev() {
+            let Part::Text(text) = part else { continue };
+            if text.origin != Origin::Own || text.cut.is_some() {
+                continue;
+            }
+            let is_again = newer.get(&text.body.hash()).is_some_and(|newer| *newer == text.body);
+            if !is_again {
+                newer.insert(text.body.hash(), text.body.clone());
+            }
+            if !is_again || draft.pinned || draft.spared {
+                continue;
+            }
+            let length = text.body.len();
+            if let Some((body, handle)) =
+                cut::pointer(&text.body, length, "prompt", "said again below", REASON, archive)
+            {
+                text.body = body;
+                text.cut = Some(handle);
+            }
+        }
+    }
 }
 
 /// Takes out results whose call is not among the drafts: they go with their call.

@@ -1,6 +1,7 @@
 //! Turns and steps: ranges of the history, never copies of it.
 
-use crate::message::{Message, Role};
+use crate::message::{Message, Origin, Part, Role, Text};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -67,6 +68,36 @@ pub fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
     steps
 }
 
+/// Bytes from which on a prompt that is the same as an earlier one is what a harness says again, and sets no new task.
+pub(crate) const REPEATED: usize = 160;
+
+/// The turns of a conversation without those whose prompts were all said before, byte for byte: they go on with the turn
+/// before them. What users say again is short (`go on`), and begins a turn each time.
+pub(crate) fn without_repeats(turns: Vec<Turn>, messages: &[Arc<Message>]) -> Vec<Turn> {
+    let mut said: HashSet<&str> = HashSet::new();
+    let mut kept: Vec<Turn> = Vec::with_capacity(turns.len());
+    for turn in turns {
+        let head = messages[turn.0.clone()].iter();
+        let prompts = head.take_while(|message| message.role != Role::Assistant);
+        let prompts = prompts.filter(|message| message.is_prompt());
+        let parts: Vec<&Part> = prompts.flat_map(|message| &message.parts).collect();
+        let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
+        let is_foreign = |text: &Text| text.origin != Origin::Own;
+        // Each part is looked at, so that what is new is known again.
+        let again = parts.iter().filter(|part| !is_result(part)).map(|part| match part {
+            Part::Text(text) if is_foreign(text) => true,
+            Part::Text(text) => !said.insert(text.body.as_str()) && text.body.len() >= REPEATED,
+            _ => false,
+        });
+        let is_again = again.fold(!parts.is_empty(), |all, again| all & again);
+        match kept.last_mut().filter(|_| is_again) {
+            Some(last) => last.0.end = turn.0.end,
+            None => kept.push(turn),
+        }
+    }
+    kept
+}
+
 /// Where what no request has held begins: the last reply, and what came after it.
 pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
     let reply = messages.iter().rposition(|message| message.role == Role::Assistant);
@@ -76,7 +107,7 @@ pub(crate) fn unsent_from(messages: &[Arc<Message>]) -> usize {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::message::{Image, Origin, Part, ReminderKind, ToolCall, ToolResult};
+    use crate::message::{Image, ReminderKind, ToolCall, ToolResult};
     use proptest::prelude::*;
     use serde_json::Map;
 
@@ -187,6 +218,32 @@ pub(crate) mod tests {
         assert_eq!(steps(&messages, 1..99), [Step(1..3), Step(3..4)]);
         assert_eq!(steps(&messages, 50..99), []);
         assert!(!Turn(9..10).begins_with_results(&messages));
+    }
+
+    #[test]
+    fn what_a_harness_says_again_begins_no_turn_and_what_a_user_does_begins_one() {
+        let complaint = "Please always provide exactly one action. ".repeat(6);
+        let said = |words: &str| Arc::new(Message::user(words));
+        let reply = || Arc::new(Message::assistant("done"));
+        let messages = [
+            said("mend it"),
+            reply(),
+            said(&complaint),
+            reply(),
+            said(&complaint),
+            reply(),
+            said("go on"),
+            reply(),
+            said("go on"),
+            reply(),
+            said(&complaint),
+            reply(),
+        ];
+        let starts: Vec<usize> = without_repeats(turns(&messages), &messages)
+            .iter()
+            .map(|turn| turn.0.start)
+            .collect();
+        assert_eq!(starts, [0, 2, 6, 8]);
     }
 
     proptest! {

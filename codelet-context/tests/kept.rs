@@ -428,3 +428,53 @@ fn a_file_that_was_changed_is_listed_whatever_else_says_its_name() {
         assert!(told.contains("[edited]\n/w/app/db.py"), "at {budget}:\n{told}");
     }
 }
+
+#[test]
+fn of_what_a_harness_says_again_the_newest_stays_whole_and_the_older_can_be_read_back() {
+    let complaint = "Please always provide exactly one action in your answer. ".repeat(12);
+    let mut messages = vec![Message::user("Make the parser keep comments.")];
+    for number in 0..3 {
+        messages.extend(step(number, 200));
+        messages.push(Message::user(complaint.clone()));
+    }
+    messages.extend(step(3, 200));
+    messages.push(Message::assistant("Comments are kept."));
+    let done = compact(&messages.into_iter().collect(), Target::Budget(3_000));
+    let words = own_words(&done);
+    assert_eq!(
+        words.iter().filter(|words| **words == complaint).count(),
+        1,
+        "{words:#?}"
+    );
+    let pointers: Vec<&&str> = words.iter().filter(|words| words.starts_with("[prompt, ")).collect();
+    assert_eq!(pointers.len(), 2, "{words:#?}");
+    for pointer in pointers {
+        let handle = pointer.rsplit_once("recall ").unwrap().1.trim_end_matches(']');
+        assert_eq!(done.view.archive.get(handle).unwrap().body.as_str(), complaint);
+    }
+    let told = summary(&done);
+    let outcomes = told.lines().filter(|line| line.starts_with("- \"Please")).count();
+    assert!(outcomes <= 1 && told.contains("Goal: \"Make the parser"), "{told}");
+}
+
+#[test]
+fn files_that_only_commands_have_changed_are_listed() {
+    let mut messages = vec![Message::user("Let the server start without a check.")];
+    for (id, line) in [
+        ("a", "sed -i 's/check=True/check=False/' src/runserver.py"),
+        ("b", "cat > src/flags.py <<'EOF'\nCHECK = False\nEOF"),
+    ] {
+        messages.push(says(vec![run(id, line)]));
+        messages.push(answers(vec![result(id, "")]));
+    }
+    (0..8).for_each(|number| messages.extend(step(number, 200)));
+    let history: History = messages.into_iter().collect();
+    for budget in [2_000, 4_000] {
+        let done = compact(&history, Target::Budget(budget));
+        assert!(done.after.tokens <= budget);
+        let told = summary(&done);
+        for line in ["[edited]", "src/runserver.py", "src/flags.py"] {
+            assert!(told.lines().any(|other| other == line), "{line} in {told}");
+        }
+    }
+}
