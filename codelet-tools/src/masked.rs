@@ -33,13 +33,13 @@ impl<'a> Masked<'a> {
         for value in secrets.values() {
             let found = memmem::find_iter(bytes, value).map(|at| at..at + value.len());
             let is_free = |range: &Range<usize>| {
-                let meets = |(other, _): &(Range<usize>, &str)| other.start < range.end && range.start < other.end;
-                !values.iter().any(meets)
+                let next = values.partition_point(|(other, _)| other.end <= range.start);
+                values.get(next).is_none_or(|(other, _)| range.end <= other.start)
             };
             let found: Vec<_> = found.filter(is_free).map(|range| (range, value)).collect();
             values.extend(found);
+            values.sort_by_key(|(range, _)| range.start);
         }
-        values.sort_by_key(|(range, _)| range.start);
         (!values.is_empty()).then_some(Masked { bytes, values })
     }
 
@@ -65,7 +65,9 @@ impl<'a> Masked<'a> {
     /// # Errors
     /// The line, from 1, with a mask that may stand for this or that: no line of the file is shown alike, or several are.
     pub(crate) fn restore(&self, new: &str) -> Result<String, usize> {
-        let sign = self.unused(1, &[new])[0];
+        let Some(sign) = self.unused(1, &[new]).pop() else {
+            return Err(1);
+        };
         let marked = self.with(sign.encode_utf8(&mut [0; 4]));
         let marked = String::from_utf8_lossy(&marked);
         let mut values = self.values.iter().map(|(_, value)| *value);
@@ -109,7 +111,10 @@ impl<'a> Masked<'a> {
         for range in done.changed.iter().filter(|_| !is_literal) {
             put.extend(renewed(old, &within(range), new).map_err(Unmade::Unknown)?);
         }
-        let is_kept = |at: &usize| !done.changed.iter().any(|range| range.contains(at));
+        let is_kept = |at: &usize| {
+            let next = done.changed.partition_point(|range| range.end <= *at);
+            done.changed.get(next).is_none_or(|range| *at < range.start)
+        };
         let kept = at.iter().zip(&self.values).filter(|(at, _)| is_kept(at));
         let mut kept = kept.map(|(_, (_, value))| Some(*value));
         let mut put = put.into_iter();
@@ -136,7 +141,8 @@ impl<'a> Masked<'a> {
 
     /// Characters that nobody uses, of one length.
     fn unused(&self, count: usize, texts: &[&str]) -> Vec<char> {
-        let private = '\u{f0000}'..='\u{ffffd}';
+        // Hardly anybody uses one of them; who uses all of these is refused.
+        let private = '\u{f0000}'..='\u{f00ff}';
         let is_unused =
             |sign: &char| !texts.iter().any(|text| text.contains(*sign)) && find(self.bytes, *sign).is_empty();
         private.filter(is_unused).take(count).collect()
