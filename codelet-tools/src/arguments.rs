@@ -93,8 +93,8 @@ pub(crate) fn flag(parameters: &Parameters, name: &str) -> Result<bool, String> 
 const TALK: [&str; 5] = ["description", "explanation", "justification", "reason", "thought"];
 
 /// What to say of parameters that the tool does not have: whoever gives one counts on it. One that says nothing needs no
-/// word.
-pub(crate) fn unknown(parameters: &Parameters, spec: &ToolSpec) -> Option<String> {
+/// word. `is_made` says that the call was made all the same.
+pub(crate) fn unknown(parameters: &Parameters, spec: &ToolSpec, is_made: bool) -> Option<String> {
     /// Names that are told.
     const NAMED: usize = 5;
     let known = spec.parameters["properties"].as_object()?;
@@ -109,13 +109,14 @@ pub(crate) fn unknown(parameters: &Parameters, spec: &ToolSpec) -> Option<String
     let unknown: Vec<String> = given.iter().filter(is_unknown).map(|(name, _)| quoted(name)).collect();
     let (is, was) = match unknown.len() {
         0 => return None,
-        1 => ("is not a parameter", "was"),
-        _ => ("are not parameters", "were"),
+        1 => ("is not a parameter", " and was ignored"),
+        _ => ("are not parameters", " and were ignored"),
     };
+    let was = if is_made { was } else { "" };
     let more = if unknown.len() > NAMED { ", …" } else { "" };
     let known: Vec<String> = known.keys().map(quoted).collect();
     Some(format!(
-        "{}{more} {is} of {} and {was} ignored; it has {}",
+        "{}{more} {is} of {}{was}; it has {}",
         unknown[..unknown.len().min(NAMED)].join(", "),
         spec.name,
         known.join(", ")
@@ -180,11 +181,11 @@ mod tests {
                 Some("`-A`, `a__b` are not parameters of Look and were ignored; it has `file_path`, `limit`"),
             ),
         ] {
-            assert_eq!(unknown(&parameters(given), &spec).as_deref(), told);
+            assert_eq!(unknown(&parameters(given), &spec, true).as_deref(), told);
         }
         let many: serde_json::Map<String, Value> = (0..9).map(|n| (format!("p{n}"), json!(1))).collect();
-        let told = unknown(&Parameters::new(many), &spec).unwrap();
-        assert!(told.contains("`p4`, … are not"), "{told}");
+        let told = unknown(&Parameters::new(many), &spec, false).unwrap();
+        assert!(told.contains("`p4`, … are not parameters of Look; it has"), "{told}");
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::text::counted;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
-use codelet_context::cut::plain_name;
 use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -279,18 +278,17 @@ fn elsewhere(parameters: &Parameters) -> Result<(), String> {
     for name in FOLDERS {
         if let Some(folder) = arguments::optional_text(parameters, name)? {
             return Err(format!(
-                "`{name}` is not a parameter of Bash, and nothing was run: begin the command with `cd {} && `; the next \
-                 command starts where that one ended",
-                quoted(&plain_name(folder))
+                "nothing was run: for another folder begin the command with `cd {} && `; the next one starts where it ended",
+                quoted(folder)
             ));
         }
     }
     for name in APART {
         if arguments::flag(parameters, name)? {
-            return Err(format!(
-                "`{name}` is not a parameter of Bash, and nothing was run: end the command with `> FILE 2>&1 &`, and look \
-                 at the file later"
-            ));
+            return Err(
+                "nothing was run: for the background end the command with `> FILE 2>&1 &`, and look at the file later"
+                    .to_owned(),
+            );
         }
     }
     Ok(())

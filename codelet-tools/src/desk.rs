@@ -149,7 +149,7 @@ impl Discreet {
     /// What else is to be said of a call: parameters that nobody reads, and if it was made, which file it has taken.
     fn notes(&self, parameters: &Parameters, is_made: bool) -> Vec<String> {
         let spec = self.spec();
-        let mut notes: Vec<String> = arguments::unknown(parameters, spec).into_iter().collect();
+        let mut notes: Vec<String> = arguments::unknown(parameters, spec, is_made).into_iter().collect();
         let named = ["file_path", "path"].map(|name| parameters.str(name));
         let takes_places = ["file_path", "path"]
             .iter()
