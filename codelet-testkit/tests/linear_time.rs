@@ -329,6 +329,84 @@ fn parameters_of_every_shape() {
     }
 }
 
+/// A check that fails, and then passes.
+fn checked(line: &str, failed: &str) -> Vec<Message> {
+    let run = |id: &str, success, output: &str| {
+        let call = call(id, "Bash", json!({ "command": line })).doing(Action::command(line));
+        let result = ToolResult::new(id, Some(success), output);
+        [calls(vec![call]), Message::results(vec![result])]
+    };
+    let mut messages = vec![Message::user("look at this")];
+    messages.extend(run("a", false, failed));
+    messages.extend(run("b", true, "4 passed in 1s"));
+    messages.push(Message::user("and now?"));
+    messages
+}
+
+#[test]
+fn checks_of_very_long_lines() {
+    let many = |count: usize, word: fn(usize) -> String| -> String { (0..count).map(word).collect() };
+    for (what, line) in [
+        (
+            "filters",
+            format!("pytest{}", many(20_000, |n| format!(" --ignore=tests/t{n}.py"))),
+        ),
+        (
+            "other filters",
+            format!("pytest{}", many(20_000, |n| format!(" --ignore-{n}=a"))),
+        ),
+        (
+            "files",
+            format!("pytest{}", many(20_000, |n| format!(" tests/t{n}.py"))),
+        ),
+        (
+            "folders",
+            format!("go test{}", many(20_000, |n| format!(" ./a{n}/..."))),
+        ),
+        (
+            "what is wider",
+            format!("cargo test{}", many(20_000, |n| format!(" --features a{n}"))),
+        ),
+        ("values", format!("make test{}", many(20_000, |n| format!(" A{n}=b")))),
+        ("places", format!("make test{}", " -C a".repeat(2_000))),
+    ] {
+        is_done_in_time(what, &checked(&line, "1 failed, 3 passed in 1s"));
+    }
+}
+
+#[test]
+fn failures_of_very_long_lines() {
+    for piece in [
+        "1:",
+        ":1",
+        "(1,",
+        "a(1",
+        "(1):",
+        "é:1 ",
+        ".a_:1",
+        "a.rs:",
+        "a.rs:1",
+        "//:a.b:1",
+        ".1:1",
+        "on line 1",
+        "error:",
+        "E ",
+        "FAILED ",
+        "left: 1 ",
+        "^",
+        "#1 ",
+    ] {
+        let line = piece.repeat(MEGABYTE / 2 / piece.len());
+        let output = format!("{line}\nmake: *** [all] Error 2");
+        is_done_in_time(piece, &checked("make test", &output));
+        let output = format!(
+            "{}\nmake: *** [all] Error 2",
+            format!("{}\n", &piece.repeat(2_000)).repeat(20)
+        );
+        is_done_in_time(piece, &checked("make test", &output));
+    }
+}
+
 #[test]
 fn files_of_one_line() {
     let forms = || Format::ALL.iter().copied().filter(|form| form.is_read());
