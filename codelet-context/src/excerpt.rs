@@ -25,8 +25,8 @@ pub(crate) type Place = (u32, u32);
 /// The chosen lines of each text of each output.
 #[derive(Debug, Default)]
 pub(crate) struct Excerpts {
-    /// By place: the hash of each text, and its lines.
-    texts: HashMap<Place, Vec<(u64, String)>>,
+    /// By place: each text, and its lines.
+    texts: HashMap<Place, Vec<(Body, String)>>,
 }
 
 impl Excerpts {
@@ -43,7 +43,7 @@ impl Excerpts {
             let text = quoted(index, block, &choice.taken);
             if !text.is_empty() {
                 let texts = excerpts.texts.entry((block.message, block.part)).or_default();
-                texts.push((block.text.hash(), text));
+                texts.push((block.text.clone(), text));
             }
         }
         excerpts
@@ -52,7 +52,7 @@ impl Excerpts {
     /// The chosen lines of a text of the output at this place, each with its line break; nothing where there are none.
     pub fn of(&self, place: Place, text: &Body) -> &str {
         let texts = self.texts.get(&place).map_or(&[][..], Vec::as_slice);
-        let found = texts.iter().find(|(hash, _)| *hash == text.hash());
+        let found = texts.iter().find(|(whole, _)| whole == text);
         found.map_or("", |(_, lines)| lines)
     }
 }
