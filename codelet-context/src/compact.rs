@@ -101,6 +101,8 @@ impl Options<'_> {
 /// The share of a budget, and the most bytes, for the facts that the summary begins with.
 const FACTS_SHARE: f64 = 0.05;
 const FACTS_BYTES: usize = 8_000;
+/// What the turns came to may take this share of the room for the summary, whatever its facts take.
+const OUTCOMES_SHARE: f64 = 0.1;
 /// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
 const DIGEST_SHARE: f64 = 0.1;
 const DIGEST_BYTES: usize = 24_000;
@@ -603,7 +605,9 @@ impl<'a> Work<'a> {
             anchors: &self.anchors,
             pins: &notes,
         };
-        summary::tell(&story, most)
+        // A line for each turn that came to something, however many there are, and half of the room for the rest.
+        let outcomes = summary::outcome_bytes(&story, (bytes as f64 * OUTCOMES_SHARE) as usize);
+        summary::tell(&story, most.max(outcomes + most / 2).min(bytes))
     }
 
     /// The pinned texts: those that are shown as they stand, and those that are a sentence among the facts.

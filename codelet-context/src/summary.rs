@@ -26,7 +26,8 @@ use context::{
     lengthen_pins, lengthen_refusals, urgent,
 };
 use earlier::Earlier;
-use outcomes::{NOT_TOLD_BYTES, add_outcomes, lengthen_outcomes};
+pub(crate) use outcomes::shortest_bytes as outcome_bytes;
+use outcomes::{NOT_TOLD_BYTES, add_outcomes, lengthen_outcomes, shortest_bytes};
 use page::Page;
 use std::sync::Arc;
 
@@ -62,7 +63,12 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     let mut page = Page::new(bytes);
     let width = |most: usize| most.min(bytes / 5).max(40);
     // However little room there is: that turns are not told of is told.
-    let reserve = if bytes >= 8 * NOT_TOLD_BYTES { NOT_TOLD_BYTES } else { 0 };
+    let reserve = if bytes >= 8 * NOT_TOLD_BYTES {
+        // What turns came to is told of in half of the room before what is broken is told in full.
+        NOT_TOLD_BYTES + shortest_bytes(story, bytes / 2 - NOT_TOLD_BYTES)
+    } else {
+        0
+    };
     page.room -= reserve;
     let mut earlier = Earlier::of(story.messages, story.summarising, story.facts);
     add_pins(&mut page, story.pins, bytes);

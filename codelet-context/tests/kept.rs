@@ -478,3 +478,32 @@ fn files_that_only_commands_have_changed_are_listed() {
         }
     }
 }
+
+#[test]
+fn what_many_turns_came_to_is_told_before_long_quotations_of_what_is_broken() {
+    let mut messages = Vec::new();
+    for number in 0..30 {
+        messages.push(Message::user(format!("Give field {number} a name of its own.")));
+        let (edit, test) = (format!("e{number}"), format!("t{number}"));
+        let mut call = ToolCall::new(edit.as_str(), "Edit", Map::new());
+        call.action = Action::on(ActionKind::Change, [format!("src/field_{number}.rs").as_str()]);
+        messages.push(says(vec![Part::ToolCall(call)]));
+        messages.push(answers(vec![result(&edit, "done")]));
+        messages.push(says(vec![run(&test, &format!("cargo test field_{number}"))]));
+        let failed = format!(
+            "test field_{number}::is_named ... FAILED\n{}",
+            "left: \"a name\", right: none\n".repeat(9)
+        );
+        messages.push(Message::results(vec![ToolResult::new(
+            test.as_str(),
+            Some(false),
+            failed,
+        )]));
+        messages.extend(step(number, 60));
+    }
+    let done = compact(&messages.into_iter().collect(), Target::Budget(9_000));
+    let told = summary(&done);
+    let outcomes = told.lines().filter(|line| line.starts_with("- \"Give field")).count();
+    assert!(outcomes >= 12, "{outcomes}: {told}");
+    assert!(told.contains("\nFailing: `cargo test field_29`\n"), "{told}");
+}

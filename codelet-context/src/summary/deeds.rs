@@ -2,7 +2,7 @@
 
 use super::ITEM;
 use super::gist::said;
-use super::quotation::harmless;
+use super::quotation::{harmless, quoted};
 use crate::anchor;
 use crate::deed::Deed;
 use crate::message::{Message, Role};
@@ -151,6 +151,36 @@ impl Deeds {
         }
     }
 
+    /// Whether something came of the turn that whoever goes on should know of: a change, a commit, a check that failed.
+    pub(super) fn has_come_to_something(&self) -> bool {
+        let has_failed = [self.tests, self.build, self.lint].contains(&Some(Verdict::Failed));
+        has_failed || !self.commits.is_empty() || self.changed.iter().any(|left| left.done().is_some())
+    }
+
+    /// What was done in as few words as there are, what failed first.
+    pub(super) fn in_short(&self) -> String {
+        let mut done = self.checks();
+        done.extend(self.files());
+        if let Some((_, words)) = self.commits.back().filter(|_| done.is_empty()) {
+            done.push(format!("committed {}", quoted(words, ITEM)));
+        }
+        done.join("; ")
+    }
+
+    fn checks(&self) -> Vec<String> {
+        // Tests that ran say more than a build or a lint beside them.
+        let untested = |verdict: Option<Verdict>| verdict.filter(|_| self.tests.is_none());
+        let checks = [
+            ("tests", self.tests),
+            ("build", untested(self.build)),
+            ("lint", untested(self.lint)),
+        ];
+        let told = checks
+            .into_iter()
+            .filter_map(|(name, verdict)| Some((name, outcome(verdict?)?)));
+        told.map(|(name, outcome)| format!("{name} {outcome}")).collect()
+    }
+
     pub(super) fn what(&self, goes_on: bool) -> String {
         let mut what = self.files();
         if what.is_empty() && !self.read.is_empty() {
@@ -159,18 +189,7 @@ impl Deeds {
             let s = if self.commands == 1 { "" } else { "s" };
             what.push(format!("ran {} command{s}", self.commands));
         }
-        // Tests that ran say more than a build or a lint beside them.
-        let untested = |verdict: Option<Verdict>| verdict.filter(|_| self.tests.is_none());
-        let checks = [
-            ("tests", self.tests),
-            ("build", untested(self.build)),
-            ("lint", untested(self.lint)),
-        ];
-        for (name, verdict) in checks {
-            if let Some(outcome) = verdict.and_then(outcome) {
-                what.push(format!("{name} {outcome}"));
-            }
-        }
+        what.extend(self.checks());
         if goes_on {
             what.push("goes on below".to_owned());
         }

@@ -199,6 +199,11 @@ impl<'a> Earlier<'a> {
         }
     }
 
+    /// Whether no summary tells of any turn.
+    pub(super) fn has_no_outcomes(&self) -> bool {
+        self.outcomes.is_empty()
+    }
+
     /// The lines on the newest turn that begins with one of these quotations. Each is given once, as prompts may be alike.
     pub(super) fn take(&mut self, abouts: &[String]) -> Option<Lines<'a>> {
         let is_about = |lines: &Lines| {

@@ -13,6 +13,11 @@ use std::ops::Range;
 const SAID: usize = 160;
 /// Bytes of a prompt in the line of its turn, where there is little room and where there is more.
 const SHORT: usize = 48;
+/// … and in the shortest form of that line, with the bytes of what was done.
+const SHORTEST: usize = 28;
+const SHORTEST_DONE: usize = 52;
+/// The most bytes of that form, with its line break.
+const SHORTEST_LINE: usize = SHORTEST + SHORTEST_DONE + 14;
 const LONGER: usize = PROMPT * 2 / 3;
 /// How the line of a turn ends of which something is still shown.
 const GOES_ON: &str = "; goes on below";
@@ -26,6 +31,45 @@ const LONG: usize = 40;
 pub(super) struct Longer {
     place: Place,
     line: String,
+}
+
+/// What the summarised turns that came to something take in their shortest form, in bytes, or `most` where it is more.
+pub(crate) fn shortest_bytes(story: &Story<'_>, most: usize) -> usize {
+    let summarised = story.turns.partition_point(|turn| turn.0.start < story.until);
+    let turns = (0..summarised).rev();
+    let turns = turns.filter(|&number| deeds(story, number).has_come_to_something());
+    let counted = turns.take(most / SHORTEST_LINE + 1).count();
+    (counted * SHORTEST_LINE).min(most)
+}
+
+/// What of a turn is summarised, and what was done in it.
+fn range(story: &Story<'_>, number: usize) -> Range<usize> {
+    let turn = &story.turns[number].0;
+    turn.start.min(story.messages.len())..turn.end.min(story.until).min(story.messages.len())
+}
+
+fn deeds(story: &Story<'_>, number: usize) -> Deeds {
+    let range = range(story, number);
+    let done = story.ledger.deeds(&range);
+    Deeds::of(&story.messages[range.clone()], range.start, done)
+}
+
+/// The turns that came to something in their shortest form, newest first as long as there is room.
+fn add_shortest(page: &mut Page, story: &Story<'_>, summarised: usize) {
+    for number in (0..summarised).rev() {
+        let (range, deeds) = (range(story, number), deeds(story, number));
+        if !deeds.has_come_to_something() {
+            continue;
+        }
+        let line = format!(
+            "- {}: {}",
+            about(story, &range, SHORTEST),
+            harmless(&deeds.in_short(), SHORTEST_DONE)
+        );
+        if !page.add((Topic::Outcome, number, 0), line) {
+            break;
+        }
+    }
 }
 
 /// The outcomes of the summarised turns in their short form, newest first as long as there is room.
@@ -47,29 +91,28 @@ pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>, earlier: &mut Ear
         0
     };
     page.room -= reserve;
-    let mut missing = summarised;
+    let is_first = earlier.has_no_outcomes();
+    if is_first {
+        add_shortest(page, story, summarised);
+    }
     for number in (0..summarised).rev() {
         if number == 0 {
             page.room += std::mem::take(&mut reserve);
         }
-        let turn = &story.turns[number].0;
-        let range = turn.start.min(story.messages.len())..turn.end.min(story.until).min(story.messages.len());
-        let done = story.ledger.deeds(&range);
-        let deeds = Deeds::of(&story.messages[range.clone()], range.start, done);
+        let (range, deeds) = (range(story, number), deeds(story, number));
         let place = (Topic::Outcome, number, 0);
         let abouts = [SHORT, LONGER].map(|width| about(story, &range, width));
         if let Some(told) = earlier.take(&abouts) {
             if !page.add(place, told[0].trim_end_matches(GOES_ON).to_owned()) {
                 break;
             }
-            missing = number;
             add_to_earlier(page, story, number, range, &deeds, &told[1..]);
             continue;
         }
-        if !page.add(place, outcome_line(story, number, &range, &deeds, SHORT, None)) {
+        let line = outcome_line(story, number, &range, &deeds, SHORT, None);
+        if !page.put(place, line) {
             break;
         }
-        missing = number;
         if let Some(said) = &deeds.said {
             let line = outcome_line(story, number, &range, &deeds, LONGER, Some(said));
             longer.push(Longer { place, line });
@@ -77,6 +120,8 @@ pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>, earlier: &mut Ear
         add_steps(page, story, number, range, &deeds, 0);
     }
     page.room += reserve;
+    let is_told = |number: &usize| page.lines.contains_key(&(Topic::Outcome, *number, 0));
+    let missing = summarised - (0..summarised).filter(is_told).count();
     // What became of a single turn stands in its goal and the state of things.
     if missing > 0 && summarised > 1 {
         page.add((Topic::Outcome, 0, usize::MAX), format!("- ({NOT_TOLD}{missing})"));

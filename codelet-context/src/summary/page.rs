@@ -67,6 +67,19 @@ impl Page {
         }
     }
 
+    /// Puts a line, in place of another one if one stands there; says whether it stands there now.
+    pub(super) fn put(&mut self, place: Place, line: String) -> bool {
+        let Some(before) = self.lines.get(&place).map(String::len) else {
+            return self.add(place, line);
+        };
+        let fits = line.len() <= before + self.room;
+        if fits {
+            self.room = self.room + before - line.len();
+            self.lines.insert(place, line);
+        }
+        fits
+    }
+
     /// Takes a line back, with its room.
     pub(super) fn remove(&mut self, place: Place) {
         if let Some(line) = self.lines.remove(&place) {
