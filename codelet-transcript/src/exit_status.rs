@@ -5,6 +5,8 @@
 //! that stands for itself (`Exit code 1`) only as the very first or last one. Which of these the harness writes, the other
 //! results of the file show (`manner`).
 
+mod loose;
+
 use serde_json::{Map, Value};
 
 /// Lines that are looked at from each end at most, blank ones not counted.
@@ -23,6 +25,9 @@ const NAMES: [&str; 8] = [
     "exit_status",
     "exitStatus",
 ];
+/// Other names of it that are clear beside what a program has printed, and that are so beside its two streams.
+const BESIDE: [&str; 3] = ["exit", "rc", "retcode"];
+const BESIDE_STREAMS: [&str; 5] = ["status", "code", "return", "ret", "returned"];
 /// Names of fields that hold what a program has printed.
 const PRINTED: [&str; 7] = ["output", "stdout", "stderr", "result", "content", "text", "error"];
 /// How other lines begin that harnesses put above an output, beside those of [`RUN`], and that may have a status among them.
@@ -71,6 +76,16 @@ pub(crate) enum Form {
     AngleBelow,
     /// `Exit Code: 1` at the end of a block of fields, one a line.
     Field,
+    /// `[FAILED exit=1]`, or anything else of one line that says so.
+    LooseAbove,
+    LooseBelow,
+}
+
+impl Form {
+    /// Whether any program may print it, so that it counts only where all answers have it.
+    pub(crate) fn is_loose(self) -> bool {
+        matches!(self, Form::LooseAbove | Form::LooseBelow)
+    }
 }
 
 /// A status that was found.
@@ -92,7 +107,19 @@ pub(crate) fn stated(text: &str, command: &str) -> Vec<Stated> {
     let above = above(&first);
     let is_open = above.is_none() && tells_of_the_run(&first);
     let below = below(&last, top).filter(|below| !(is_open && below.form == Form::LineBelow));
-    let found = above.into_iter().chain(below);
+    let loose = |known: Option<Stated>, line: Option<&&str>, form| {
+        let status = line.filter(|_| known.is_none()).and_then(|line| loose::status(line))?;
+        Some(Stated {
+            status,
+            form,
+            is_framed: false,
+        })
+    };
+    let loosely_above = loose(above, first.first(), Form::LooseAbove);
+    // A single line would be both.
+    let bottom = last.first().filter(|line| loosely_above.is_none() || *line != top);
+    let loosely_below = loose(below, bottom, Form::LooseBelow);
+    let found = [above, below, loosely_above, loosely_below].into_iter().flatten();
     found
         .filter(|stated| stated.is_framed || !prints_one(command))
         .collect()
@@ -112,8 +139,16 @@ fn tells_of_the_run(lines: &[&str]) -> bool {
     frame.iter().any(|line| line.starts_with("Process running ")) || ends && frame.iter().any(|line| begins(line, &RUN))
 }
 
-/// The exit status beside what was printed, in an object that is a whole result.
+/// The exit status beside what was printed, in an object that is a whole result, or in the one object within it.
 pub(crate) fn of_object(object: &Map<String, Value>) -> Option<i64> {
+    beside_printed(object).or_else(|| {
+        let mut inner = object.values().filter_map(Value::as_object);
+        let only = inner.next().filter(|_| inner.next().is_none())?;
+        beside_printed(only)
+    })
+}
+
+fn beside_printed(object: &Map<String, Value>) -> Option<i64> {
     let has = |names: &[&str]| {
         names
             .iter()
@@ -122,11 +157,16 @@ pub(crate) fn of_object(object: &Map<String, Value>) -> Option<i64> {
     if !has(&PRINTED) {
         return None;
     }
+    let field = |name: &&str| object.get(*name)?.as_i64();
     // What an interface of the web calls so is no exit status.
-    let status = || object.get("status")?.as_i64().filter(|_| has(&["stdout", "stderr"]));
+    let beside_streams = || {
+        let has_streams = has(&["stdout", "stderr"]);
+        BESIDE_STREAMS.iter().filter(|_| has_streams).find_map(field)
+    };
     of_fields(object)
         .or_else(|| of_fields(object.get("metadata")?.as_object()?))
-        .or_else(status)
+        .or_else(|| BESIDE.iter().find_map(field))
+        .or_else(beside_streams)
 }
 
 /// The exit status among the fields of an object.

@@ -22,7 +22,7 @@ pub(crate) struct Manner {
     pub(crate) in_objects: bool,
     /// The forms that nearly all answers have which state a status in any.
     forms: Vec<Form>,
-    /// Nearly all answers state one.
+    /// Nearly all answers to commands state one.
     is_constant: bool,
 }
 
@@ -40,7 +40,9 @@ impl Manner {
         }
         let stated = stated(result, command);
         let mut known = stated.iter().filter(|stated| self.forms.contains(&stated.form));
-        let mut failed = stated.iter().filter(|stated| stated.status != 0);
+        let mut failed = stated
+            .iter()
+            .filter(|stated| stated.status != 0 && !stated.form.is_loose());
         let one = match self.forms.is_empty() {
             true => failed.next(),
             false => known.clone().find(|stated| stated.status != 0).or_else(|| known.next()),
@@ -77,8 +79,9 @@ pub(crate) fn manners(messages: &[Message]) -> HashMap<Arc<str>, Manner> {
 #[derive(Default)]
 struct Count {
     all: usize,
+    commands: usize,
     objects: usize,
-    /// Answers that state a status in any form, and in each.
+    /// Answers that state a status in any form that hardly any program prints, and in each form.
     stating: usize,
     forms: HashMap<Form, usize>,
 }
@@ -86,11 +89,12 @@ struct Count {
 impl Count {
     fn add(&mut self, result: &ToolResult, call: &ToolCall) {
         self.all += 1;
+        self.commands += usize::from(call.action.kind == ActionKind::Command);
         if object(result).is_some() {
             self.objects += 1;
         } else if call.action.kind == ActionKind::Command {
             let stated = stated(result, call.action.command.as_deref().unwrap_or_default());
-            self.stating += usize::from(!stated.is_empty());
+            self.stating += usize::from(stated.iter().any(|stated| !stated.form.is_loose()));
             for stated in stated {
                 *self.forms.entry(stated.form).or_default() += 1;
             }
@@ -99,11 +103,18 @@ impl Count {
 
     fn manner(self) -> Manner {
         let nearly = |count: usize, all: usize| count as f64 >= NEARLY_ALL * all as f64;
-        let forms = || self.forms.iter().filter(|(_, count)| nearly(**count, self.stating));
+        let in_all = |count: usize| self.commands >= MANY && nearly(count, self.commands);
+        let forms = || {
+            let forms = self.forms.iter();
+            forms.filter(|(form, count)| match form.is_loose() {
+                true => in_all(**count),
+                false => nearly(**count, self.stating),
+            })
+        };
         Manner {
             in_objects: self.objects * 2 > self.all,
             forms: forms().map(|(form, _)| *form).collect(),
-            is_constant: self.all >= MANY && forms().any(|(_, count)| nearly(*count, self.all)),
+            is_constant: forms().any(|(_, count)| in_all(*count)),
         }
     }
 }

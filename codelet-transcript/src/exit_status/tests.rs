@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 /// What is stated in a text of which nothing is known: of two that disagree, the failure.
 fn exit_status(text: &str, command: &str) -> Option<i64> {
-    let found = stated(text, command);
+    let mut found = stated(text, command);
+    found.retain(|stated| !stated.form.is_loose());
     let failed = found.iter().find(|stated| stated.status != 0);
     failed.or(found.first()).map(|stated| stated.status)
 }
@@ -122,6 +123,54 @@ fn a_form_is_the_place_and_the_shape_and_not_the_words() {
     assert_eq!(forms("x\n<exited with exit code 0>"), [AngleBelow]);
     assert_eq!(forms("Output: x\nExit Code: 1\nSignal: 9"), [Field]);
     assert_eq!(forms("Output: x\nExit Code: 1"), [Field]);
+}
+
+#[test]
+fn a_line_that_says_it_in_any_other_way_is_a_loose_form() {
+    use Form::{LooseAbove, LooseBelow};
+    for (line, status) in [
+        ("--- process ended with status 0 after 0.41s ---", 0),
+        ("*** exit status 2 ***", 2),
+        ("exited with status 1 after 0.41s", 1),
+        ("[FAILED exit=101]", 101),
+        ("[OK exit=0]", 0),
+        ("> exit: -1 (took 3 ms)", -1),
+        ("✗ Exit-Code 3", 3),
+        ("[rc=1, 0.2s]", 1),
+        ("# returned with return code 4", 4),
+        ("Command finished with non-zero exit status: 2", 2),
+        ("=== done | exitCode=7 | duration=410ms ===", 7),
+        ("Process exited with code 3221225477.", 3_221_225_477),
+    ] {
+        for (text, form) in [
+            (format!("{line}\nmade\nit"), LooseAbove),
+            (format!("made\nit\n{line}\n"), LooseBelow),
+        ] {
+            let found = stated(&text, "make");
+            let found: Vec<_> = found.iter().map(|found| (found.status, found.form)).collect();
+            // Some of them are of a form that is known at that end.
+            assert!(
+                found.contains(&(status, form))
+                    || found.iter().any(|(known, form)| *known == status && !form.is_loose()),
+                "{text}: {found:?}"
+            );
+        }
+    }
+    for line in [
+        "exit",
+        "exit early",
+        "exit=soon",
+        "status 200",
+        "HTTP status: 404",
+        "error code 7",
+        "exit 1 or exit 2",
+        "3 passed in 0.41s",
+        "code 1",
+        "process.exit(main())",
+    ] {
+        assert_eq!(stated(&format!("{line}\nx"), "make"), [], "{line}");
+    }
+    assert_eq!(stated("x\n[exit=1]", "make; echo \"[exit=$?]\""), []);
 }
 
 #[test]

@@ -140,7 +140,9 @@ pub(crate) fn success(object: &Map<String, Value>) -> Option<bool> {
     if has_error(object) || flag == Some(false) {
         return Some(false);
     }
-    let status = exit_status::of_fields(object).map(|status| status == 0);
+    let status = exit_status::of_fields(object)
+        .or_else(|| exit_status::of_object(object))
+        .map(|status| status == 0);
     status.or_else(|| word(object)).or(flag)
 }
 

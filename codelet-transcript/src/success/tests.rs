@@ -278,3 +278,43 @@ proptest! {
         }
     }
 }
+
+/// What is known of commands that were answered so.
+fn known_of(answers: &[&str]) -> Vec<Option<bool>> {
+    let answers: Vec<_> = answers.iter().map(|answer| (json!(answer), None)).collect();
+    known(&anthropic(&answers), Format::Anthropic)
+}
+
+#[test]
+fn a_status_in_any_words_counts_where_every_answer_has_it() {
+    let (good, bad) = (Some(true), Some(false));
+    for (passed, failed) in [
+        (
+            "3 passed\n--- process ended with status 0 after 0.41s ---",
+            "1 failed\n--- process ended with status 1 after 12.00s ---",
+        ),
+        ("[OK exit=0]\n3 passed", "[FAILED exit=1]\n1 failed"),
+        (
+            "3 passed\nexited with status 0 after 0.41s",
+            "1 failed\nexited with status 1 after 1m",
+        ),
+        ("3 passed\n*** exit status 0 ***", "1 failed\n*** exit status 2 ***"),
+        ("$ pytest -> exit 0\n3 passed", "$ pytest -> exit 1\n1 failed"),
+    ] {
+        assert_eq!(known_of(&[passed, failed, passed]), [good, bad, good], "{passed}");
+    }
+}
+
+#[test]
+fn a_program_that_speaks_so_does_not_pose() {
+    // In one of many, or where there are too few answers to tell.
+    for line in ["--- exited with status 1 after 3s ---", "[worker rc=1]", "exit=1"] {
+        let one = format!("done\n{line}");
+        assert_eq!(known_of(&["a", "b", &one, "c"]), [None; 4], "{line}");
+        assert_eq!(known_of(&[&one, &one]), [None; 2], "{line}");
+    }
+    // The harness's own form stands in all others.
+    let own = "a\n[exit code: 0]";
+    let both = "[worker rc=1]\na\n[exit code: 0]";
+    assert_eq!(known_of(&[own, own, both, own]), [Some(true); 4]);
+}
