@@ -1,6 +1,6 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
-use crate::answer::{is_done, was_refused};
+use crate::answer::{self, is_done, was_refused};
 use crate::command::CommandLine;
 use crate::cut;
 use crate::effects::{self, Effect};
@@ -15,7 +15,7 @@ use crate::testrun::{CheckKind, Line, Scripts, WHOLE};
 use crate::todo::TodoList;
 use errors::{About, Errors, Since};
 use kept::Kept;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -360,7 +360,11 @@ impl Gatherer {
                 texts.take(DECISIONS).collect::<Vec<_>>().join(" / ")
             }
             (_, Some(Value::String(text)), _) | (.., Some(Value::String(text))) => text.clone(),
-            _ => return,
+            // Under another name it is the longest of the sentences.
+            _ => {
+                let sentences = texts(map).filter(|text| text.trim().contains(' '));
+                sentences.max_by_key(|text| text.len()).unwrap_or_default().to_owned()
+            }
         };
         let answer = result
             .texts()
@@ -369,6 +373,12 @@ impl Gatherer {
         let (false, Some(answer)) = (questions.trim().is_empty(), answer) else {
             return;
         };
+        let object = answer::object(answer);
+        let only = object.as_ref().and_then(|object| {
+            let mut said = texts(object);
+            said.next().filter(|_| said.next().is_none())
+        });
+        let answer = only.unwrap_or(answer);
         self.note_decision(&questions, answer, false);
     }
 
@@ -447,6 +457,12 @@ fn what_ran(line: &str) -> Cow<'_, str> {
     }
     shown.push_str(rest);
     shown.into()
+}
+
+/// The texts of an object and of the objects in it.
+fn texts(map: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let inner = map.values().filter_map(Value::as_object).flat_map(Map::values);
+    map.values().chain(inner).filter_map(Value::as_str)
 }
 
 /// What a patch among the parameters says of its files: which are new, and which go.
@@ -852,6 +868,13 @@ mod tests {
             )
             .call(ask(), json!({"plan": "2. not that"}), Some(false), "rejected")
             .call(ask(), json!({"url": "x"}), Some(true), "page")
+            // In words of its own.
+            .call(
+                ask(),
+                json!({"payload": {"query": "Round twice or once?"}}),
+                Some(true),
+                r#"{"reply":"Once"}"#,
+            )
             .call(
                 Action::default(),
                 json!({"question": "May I push?"}),
@@ -867,7 +890,8 @@ mod tests {
             shown,
             [
                 ("Which database?", "Which database? = sqlite"),
-                ("1. do it", "The user has approved the plan")
+                ("1. do it", "The user has approved the plan"),
+                ("Round twice or once?", "Once")
             ]
         );
     }
