@@ -11,6 +11,25 @@ use codelet_context::usage::Usage;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What an interruption makes of a call that has not ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// It had begun: how far it came, nobody knows.
+    Interrupted,
+    /// It was never begun.
+    NotRun,
+}
+
+impl Stopped {
+    /// In words, for a person or a program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stopped::Interrupted => "interrupted",
+            Stopped::NotRun => "not run",
+        }
+    }
+}
+
 /// Something that happened. Texts of the model and of tools are as they came: whoever shows them makes them harmless.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
@@ -82,6 +101,8 @@ pub enum Event {
         printed: Body,
         /// What it changed, a unified diff; empty where it changed nothing or too much to compare.
         diff: Arc<str>,
+        /// What the user's interruption made of it; none if it ended by itself.
+        stopped: Option<Stopped>,
     },
     /// The conversation was compacted, or there was nothing to compact.
     Compacted {

@@ -1,6 +1,6 @@
 //! The tools of one step: permitted, run, bounded and answered in the order of the calls.
 
-use crate::event::{Event, Listen};
+use crate::event::{Event, Listen, Stopped};
 use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
 use crate::permission::{Asked, Verdict};
@@ -80,18 +80,28 @@ pub(crate) async fn call_tools(
     listener: &mut dyn Listen,
 ) -> bool {
     let mut outputs: Vec<Option<Output>> = vec![None; calls.len()];
+    let mut unbegun = HashSet::new();
     let mut at = 0;
     while at < calls.len() && !interrupt.is_thrown() {
         let batch = batch(session, &calls[at..]);
-        run_batch(session, &calls[at..at + batch], &mut outputs[at..], interrupt, listener).await;
-        at += batch;
+        let batch = &calls[at..at + batch];
+        unbegun.extend(run_batch(session, batch, &mut outputs[at..], interrupt, listener).await);
+        at += batch.len();
+    }
+    for call in &calls[at..] {
+        listener.on(started(session, call));
+        listener.on(not_run(call));
+        unbegun.insert(call.id.clone());
     }
     let bound = bound(session.conversation.config().window() as usize, &outputs);
     let mut results = Vec::with_capacity(calls.len());
     let mut failed = HashSet::new();
     for (call, output) in calls.iter().zip(outputs) {
         let was_run = output.is_some();
-        let output = output.unwrap_or_else(|| Output::failure(interrupt::MARK));
+        let output = output.unwrap_or_else(|| match unbegun.contains(&call.id) {
+            true => Output::failure(refusal::NOT_RUN),
+            false => Output::failure(interrupt::MARK),
+        });
         let changes = !find(&session.parts, &call.tool).is_some_and(|tool| tool.is_read_only());
         // The same call twice in one reply is one try: the model has not seen yet that it fails.
         let mut is_first = || failed.insert((call.tool.clone(), call.parameters.canonical_hash()));
@@ -113,24 +123,46 @@ fn batch(session: &Session, calls: &[ToolCall]) -> usize {
     calls.iter().take_while(|call| only_looks(call)).count().max(1)
 }
 
+/// Tells that a call is taken up.
+fn started(session: &Session, call: &ToolCall) -> Event {
+    let tool = find(&session.parts, &call.tool);
+    Event::ToolStarted {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+    }
+}
+
+/// Tells that an interruption came before a call was begun.
+fn not_run(call: &ToolCall) -> Event {
+    Event::ToolFinished {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        success: false,
+        bytes: 0,
+        elapsed: Duration::ZERO,
+        printed: Body::new(""),
+        diff: Arc::from(""),
+        stopped: Some(Stopped::NotRun),
+    }
+}
+
+/// Runs calls at once, and puts each output in its place. Says which of them an interruption has kept from being begun; any
+/// other without an output was still under way.
 async fn run_batch(
     session: &Session,
     calls: &[ToolCall],
     outputs: &mut [Option<Output>],
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
-) {
+) -> Vec<Arc<str>> {
+    let mut unbegun = Vec::new();
     let (glimpses, mut shown) = mpsc::channel(GLIMPSES);
     let mut running: FuturesUnordered<_> = calls
         .iter()
         .enumerate()
         .map(|(at, call)| {
-            let tool = find(&session.parts, &call.tool);
-            listener.on(Event::ToolStarted {
-                id: call.id.clone(),
-                tool: call.tool.clone(),
-                description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
-            });
+            listener.on(started(session, call));
             let live = Live::new(call.id.clone(), glimpses.clone());
             let is_broken = session.broken.contains(&call.id);
             let began = Instant::now();
@@ -155,11 +187,15 @@ async fn run_batch(
             biased;
             Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
             finished = running.next() => {
-                let Some((at, began, came)) = finished else { return };
+                let Some((at, began, came)) = finished else { return unbegun };
                 // A call that was interrupted before it was permitted was not made.
-                let Some(made) = came else { continue };
+                let Some(made) = came else {
+                    listener.on(not_run(&calls[at]));
+                    unbegun.push(calls[at].id.clone());
+                    continue;
+                };
                 let elapsed = began.elapsed().saturating_sub(made.waited);
-                let Made { mut output, diff, .. } = made;
+                let Made { mut output, diff, was_made, .. } = made;
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));
                 }
@@ -171,10 +207,11 @@ async fn run_batch(
                     elapsed,
                     printed: output.text.clone(),
                     diff,
+                    stopped: (!output.success && was_made && interrupt.is_thrown()).then_some(Stopped::Interrupted),
                 });
                 outputs[at] = Some(output);
             }
-            () = &mut grace => return,
+            () = &mut grace => return unbegun,
             never = session.glances.given(session) => match never {},
         }
     }
@@ -187,6 +224,8 @@ struct Made {
     diff: Arc<str>,
     /// How long it waited to be permitted: that is a person's time, not the tool's.
     waited: Duration,
+    /// The tool itself has answered.
+    was_made: bool,
 }
 
 impl Made {
@@ -195,6 +234,7 @@ impl Made {
             output: Output::failure(why),
             diff: Arc::from(""),
             waited,
+            was_made: false,
         }
     }
 }
@@ -257,7 +297,12 @@ async fn call_one(
                 output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
             }
             let diff = if output.success { diff_of(&needs) } else { Arc::from("") };
-            Some(Made { output, diff, waited })
+            Some(Made {
+                output,
+                diff,
+                waited,
+                was_made: true,
+            })
         }
         Err(panic) => Some(Made::refused(
             format!("The tool broke down: {}.", panic_words(&*panic)),

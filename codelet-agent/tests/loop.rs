@@ -4,7 +4,7 @@
 mod common;
 
 use codelet_agent::bill::Spent;
-use codelet_agent::event::Event;
+use codelet_agent::event::{Event, Stopped};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Reply, Stop};
 use codelet_agent::permission::{Asked, Gate, Verdict};
@@ -195,12 +195,39 @@ async fn a_tool_that_does_not_heed_an_interruption_is_left_behind() {
         .tool_results()
         .map(|r| r.texts().next().unwrap().body.clone())
         .collect();
-    assert!(
-        answers
-            .iter()
-            .all(|answer| answer.as_str() == "[interrupted by the user]")
+    let answers: Vec<&str> = answers.iter().map(|answer| answer.as_str()).collect();
+    assert_eq!(
+        answers,
+        ["[interrupted by the user]", "[not run: interrupted by the user]"]
     );
-    assert_eq!(answers.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_never_permitted_and_those_behind_it_are_answered_as_not_run() {
+    let model = Scripted::new(profile(200_000), [calls("Do", &["first", "second", "third"])]);
+    let mut stage = Stage::behind(model, Settings::default(), Arc::new(Slow));
+    let (interrupt, mut told) = (stage.interrupt.clone(), Vec::new());
+    let mut hear = |event: Event| match event {
+        Event::ToolStarted { .. } => interrupt.throw(),
+        Event::ToolFinished { id, stopped, .. } => told.push((id, stopped)),
+        _ => {}
+    };
+    let ending = stage.session.prompt("Go.".into(), &stage.interrupt, &mut hear).await;
+    assert_eq!(ending, Ending::Interrupted);
+    let messages = &stage.session.conversation().view().messages;
+    let answers: Vec<_> = messages.last().unwrap().tool_results().collect();
+    assert_eq!(answers.len(), 3);
+    for answer in answers {
+        assert_eq!(
+            answer.texts().next().unwrap().body.as_str(),
+            "[not run: interrupted by the user]"
+        );
+    }
+    assert_eq!(told.len(), 3);
+    assert!(
+        told.iter().all(|(_, stopped)| *stopped == Some(Stopped::NotRun)),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]

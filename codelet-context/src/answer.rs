@@ -10,6 +10,7 @@ mod table;
 mod words;
 
 use crate::message::{ActionKind, ToolResult};
+use crate::refusal::NOT_RUN;
 use crate::verdict;
 use serde_json::{Map, Value};
 use table::{FAILURE, REFUSED};
@@ -48,8 +49,9 @@ pub(crate) fn told(text: &str) -> Told {
         Some(map) => (object_tells(&map, 0), object_refuses(&map, 0) == Some(true)),
         None => (lines_tell(text), line_refuses(text)),
     };
-    let stopped = says_it_has_stopped(text.trim()) || refuses && names_a_stop(text);
-    let refused = refuses || stopped || begins(text.trim_start(), REFUSAL);
+    let is_unbegun = text.trim() == NOT_RUN;
+    let stopped = !is_unbegun && (says_it_has_stopped(text.trim()) || refuses && names_a_stop(text));
+    let refused = refuses || stopped || is_unbegun || begins(text.trim_start(), REFUSAL);
     Told { done, refused, stopped }
 }
 

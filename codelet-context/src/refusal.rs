@@ -7,6 +7,8 @@ use crate::answer::{self, HEAD};
 use crate::message::ToolResult;
 use serde_json::Value;
 
+/// How our own agent answers a call that it had not begun when the user interrupted.
+pub const NOT_RUN: &str = "[not run: interrupted by the user]";
 /// How our own agent begins to answer a call that was not permitted.
 const PREFACE: &str = "Refused: ";
 const BY_USER: &str = "the user said no";
@@ -40,7 +42,9 @@ pub(crate) fn words(result: &ToolResult) -> Option<String> {
     if !answer::was_refused(result) || answer::was_stopped(result) {
         return None;
     }
-    words_in(result.texts().next()?.body.as_str())
+    let text = result.texts().next()?.body.as_str();
+    // Who interrupts something else has not said no to what would have come next.
+    (text.trim() != NOT_RUN).then(|| words_in(text)).flatten()
 }
 
 fn words_in(text: &str) -> Option<String> {
@@ -117,6 +121,18 @@ mod tests {
 
     fn said(success: Option<bool>, text: &str) -> Option<String> {
         words(&ToolResult::new("1", success, text))
+    }
+
+    #[test]
+    fn what_an_interruption_left_unbegun_was_not_run_and_not_refused_by_the_user() {
+        for success in [Some(false), None] {
+            let result = ToolResult::new("1", success, NOT_RUN);
+            assert!(answer::was_refused(&result) && !answer::was_stopped(&result));
+            assert_eq!(words(&result), None);
+        }
+        let killed = ToolResult::new("1", Some(false), "[interrupted by the user]");
+        assert!(answer::was_stopped(&killed));
+        assert!(is_posed(NOT_RUN), "a program cannot say so of itself");
     }
 
     #[test]

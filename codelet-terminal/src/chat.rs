@@ -7,7 +7,7 @@ use crate::render::figures::{count, dollars, number};
 use crate::render::look::{Look, Role};
 use crate::render::tool::OWN_ID;
 use codelet_agent::asking::{Asking, Question};
-use codelet_agent::event::{Event, Listen};
+use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::glance::Glances;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::mention;
@@ -333,6 +333,7 @@ impl<F: Front> Chat<F> {
                 elapsed: began.elapsed(),
                 printed: output.text,
                 diff: "".into(),
+                stopped: (!output.success && interrupt.is_thrown()).then_some(Stopped::Interrupted),
             });
         });
         let was_interrupted = ran.await.was_interrupted;
@@ -628,6 +629,7 @@ impl<F: Front> Meanwhile<'_, F> {
 
     fn leave(&mut self, left: Left, interrupt: &Interrupt) {
         *self.left = Some(left);
+        self.front.leaving();
         interrupt.throw();
     }
 }

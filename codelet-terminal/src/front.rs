@@ -72,6 +72,9 @@ pub(crate) trait Front {
     /// Something begins, or nothing goes on any more.
     fn doing(&mut self, doing: Doing);
 
+    /// What goes on is the last of the session: nothing can be said behind it.
+    fn leaving(&mut self);
+
     /// How the session stands.
     fn stands(&mut self, standing: Standing);
 

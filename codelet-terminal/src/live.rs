@@ -394,6 +394,7 @@ impl Live {
                     // What was read is not to go with the rows below: how it ends is finished above them.
                     Some(Told::Event(event)) => self.on(event),
                     Some(Told::Lines(lines)) => self.print(lines),
+                    Some(Told::Leaving) => self.renderer.leave(),
                     Some(_) => {}
                 }
                 continue;
@@ -500,6 +501,7 @@ impl Live {
             Told::Lines(lines) => self.print(lines),
             Told::Said(said) => self.echo(&said),
             Told::Doing(doing) => self.doing(doing),
+            Told::Leaving => self.renderer.leave(),
             Told::Standing(standing) => self.stands(standing),
             Told::Queued(said) => {
                 self.repl.queue(said);

@@ -365,6 +365,10 @@ impl Front for Plain {
         }
     }
 
+    fn leaving(&mut self) {
+        self.renderer.leave();
+    }
+
     fn stands(&mut self, standing: Standing) {
         self.renderer.set_model(&standing.model);
         self.renderer.set_tokens(&standing.tokens, standing.is_estimate);

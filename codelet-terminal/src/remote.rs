@@ -25,6 +25,8 @@ pub(crate) enum Told {
     Said(String),
     /// What goes on.
     Doing(Doing),
+    /// What goes on is the last of the session.
+    Leaving,
     /// How the session stands.
     Standing(Standing),
     /// This waits for its turn.
@@ -154,6 +156,10 @@ impl Front for Remote {
 
     fn doing(&mut self, doing: Doing) {
         self.tell(Told::Doing(doing));
+    }
+
+    fn leaving(&mut self) {
+        self.tell(Told::Leaving);
     }
 
     fn stands(&mut self, standing: Standing) {

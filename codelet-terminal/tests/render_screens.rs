@@ -160,6 +160,7 @@ fn finished(id: &str, tool: &str, success: bool, millis: u64, printed: &str, dif
         elapsed: Duration::from_millis(millis),
         printed: Body::new(printed),
         diff: Arc::from(diff),
+        stopped: None,
     }
 }
 

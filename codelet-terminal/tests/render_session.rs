@@ -1,7 +1,7 @@
 //! How a session's lines behave: nothing finished changes, the spinner moves only with what happens, and nothing is too wide.
 #![allow(clippy::unwrap_used)]
 
-use codelet_agent::event::Event;
+use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
 use codelet_context::body::Body;
 use codelet_terminal::render::wrap::{line_columns, line_text};
@@ -32,6 +32,7 @@ fn finished(id: &str, success: bool, printed: &str) -> Event {
         elapsed: Duration::from_millis(4),
         printed: Body::new(printed),
         diff: Arc::from(""),
+        stopped: None,
     }
 }
 
@@ -212,12 +213,53 @@ fn an_interruption_says_what_was_kept() {
         "Bash sleep 60 · interrupted",
         "after 8.0 s",
         "your prompt, 1 tool call with its result",
-        "1 open call",
+        "1 call answered \"interrupted\"",
         "`continue`",
     ] {
         assert!(told.replace("\n  ", " ").contains(part), "{part}: {told}");
     }
     assert!(!renderer.is_busy());
+}
+
+/// The same call, stopped by the user.
+fn stopped(id: &str, how: Stopped) -> Event {
+    let mut event = finished(id, false, "");
+    if let Event::ToolFinished { stopped, .. } = &mut event {
+        *stopped = Some(how);
+    }
+    event
+}
+
+#[test]
+fn an_interruption_counts_every_call_and_says_which_of_them_were_begun() {
+    let mut renderer = Renderer::new(look());
+    renderer.prompt("go", at(1));
+    renderer.on(&started("a", "sleep 60"), at(2));
+    let killed = text(&renderer.on(&stopped("a", Stopped::Interrupted), at(3)));
+    assert!(killed.contains("Bash sleep 60 · interrupted · 4 ms"), "{killed}");
+    assert!(!killed.contains("failed"), "{killed}");
+    for id in ["b", "c"] {
+        renderer.on(&started(id, "make"), at(3));
+        let shown = text(&renderer.on(&stopped(id, Stopped::NotRun), at(9)));
+        assert_eq!(shown, "✗ Bash make · not run\n");
+    }
+    let told = text(&renderer.on(&Event::Over(Ending::Interrupted), at(9))).replace("\n  ", " ");
+    assert!(
+        told.contains("kept: your prompt; 1 call answered \"interrupted\"; 2 calls answered \"not run\""),
+        "{told}"
+    );
+}
+
+#[test]
+fn who_leaves_is_not_told_what_could_be_said_next() {
+    let mut renderer = Renderer::new(look());
+    renderer.prompt("go", at(1));
+    renderer.leave();
+    let told = text(&renderer.on(&Event::Over(Ending::Interrupted), at(9)));
+    assert!(
+        told.contains("interrupted after 8.0 s") && !told.contains("continue"),
+        "{told}"
+    );
 }
 
 #[test]

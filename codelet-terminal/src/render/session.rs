@@ -10,7 +10,7 @@ use super::status::{Status, spinner};
 use super::tool::{Answered, Running, Unfolding};
 use super::wrap::{Breaking, Wrap, clip, clip_line};
 use codelet_agent::bill::Bill;
-use codelet_agent::event::Event;
+use codelet_agent::event::{Event, Stopped};
 use codelet_context::body::Body;
 use codelet_context::tracker::TokenState;
 use ratatui::text::{Line, Span};
@@ -60,6 +60,9 @@ enum Topic {
 struct Done {
     began: Duration,
     calls: u64,
+    /// Calls that the user's interruption has stopped, and those that it has kept from being begun.
+    interrupted: u64,
+    not_run: u64,
     /// Words of the answer under way, in bytes.
     said: usize,
     words: u64,
@@ -78,6 +81,8 @@ pub struct Renderer {
     doing: Doing,
     since: Duration,
     is_asked: bool,
+    /// The session ends with what goes on.
+    is_leaving: bool,
     last: Option<Topic>,
     /// Something of the answer under way was shown.
     has_said: bool,
@@ -104,6 +109,7 @@ impl Renderer {
             doing: Doing::Nothing,
             since: Duration::ZERO,
             is_asked: false,
+            is_leaving: false,
             last: None,
             has_said: false,
             done: Done::default(),
@@ -164,6 +170,11 @@ impl Renderer {
         }
         self.is_asked = is_asked;
         self.since = now;
+    }
+
+    /// The session ends with what goes on now: nothing can be said behind it.
+    pub fn leave(&mut self) {
+        self.is_leaving = true;
     }
 
     /// The session ends here, whatever is open: the rows of it that were not finished yet.
@@ -359,13 +370,18 @@ impl Renderer {
                 elapsed,
                 printed,
                 diff,
+                stopped,
             } => {
                 let at = self.running.iter().position(|running| running.id == *id);
                 let running = match at {
                     Some(at) => self.running.remove(at),
                     None => Running::new(id.clone(), tool.clone(), "", now),
                 };
-                self.done.calls += 1;
+                match stopped {
+                    None => self.done.calls += 1,
+                    Some(Stopped::Interrupted) => self.done.interrupted += 1,
+                    Some(Stopped::NotRun) => self.done.not_run += 1,
+                }
                 if self.running.is_empty() {
                     self.set_doing(Doing::Asking, now);
                 }
@@ -376,6 +392,7 @@ impl Renderer {
                     elapsed: *elapsed,
                     printed,
                     diff,
+                    stopped: *stopped,
                 };
                 out.extend(running.answered(answer, &self.look));
                 if !printed.is_blank() {

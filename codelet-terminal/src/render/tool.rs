@@ -5,6 +5,7 @@ use super::diff::Diff;
 use super::figures::{bytes, count, took};
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, clip_line, columns};
+use codelet_agent::event::Stopped;
 use codelet_context::body::Body;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -65,6 +66,8 @@ pub struct Answered<'a> {
     pub printed: &'a Body,
     /// What it changed, as a unified diff, or empty.
     pub diff: &'a str,
+    /// What an interruption made of it.
+    pub stopped: Option<Stopped>,
 }
 
 impl Running {
@@ -146,6 +149,9 @@ impl Running {
 
     /// How it looks when it has answered.
     pub fn answered(&self, answer: Answered<'_>, look: &Look) -> Vec<Line<'static>> {
+        if answer.stopped == Some(Stopped::NotRun) {
+            return vec![self.stopped(Stopped::NotRun, None, look)];
+        }
         let dim = look.style(Role::Dim);
         let dot = look.pick(" · ", " - ");
         let diff = Diff::parse(answer.diff);
@@ -156,7 +162,8 @@ impl Running {
         let mut tail = Vec::new();
         if !answer.success {
             tail.push(Span::styled(dot, dim));
-            tail.push(Span::styled("failed", look.style(Role::Error)));
+            let how = answer.stopped.map_or("failed", Stopped::name);
+            tail.push(Span::styled(how, look.style(Role::Error)));
         }
         if !diff.is_empty() {
             tail.push(Span::raw(" "));
@@ -186,6 +193,8 @@ impl Running {
         }
         if &*self.id == OWN_ID {
             own(answer.printed, look, &mut out);
+        } else if answer.stopped.is_some() {
+            self.last(answer.printed, look, &mut out);
         } else if !answer.success {
             self.failure(answer.printed, look, &mut out);
         } else if !diff.is_empty() {
@@ -200,15 +209,17 @@ impl Running {
         out
     }
 
-    /// How it looks when it was interrupted after so long.
-    pub fn interrupted(&self, elapsed: Duration, look: &Look) -> Line<'static> {
+    /// How it looks when it was interrupted, after so long if it had begun.
+    pub fn stopped(&self, how: Stopped, elapsed: Option<Duration>, look: &Look) -> Line<'static> {
         let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Error));
         let dot = look.pick(" · ", " - ");
-        let tail = vec![
+        let mut tail = vec![
             Span::styled(dot, look.style(Role::Dim)),
-            Span::styled("interrupted", look.style(Role::Error)),
-            Span::styled(format!("{dot}{}", took(elapsed)), look.style(Role::Dim)),
+            Span::styled(how.name(), look.style(Role::Error)),
         ];
+        if let Some(elapsed) = elapsed {
+            tail.push(Span::styled(format!("{dot}{}", took(elapsed)), look.style(Role::Dim)));
+        }
         self.line(mark, tail, look)
     }
 

@@ -1,7 +1,7 @@
 //! One JSON object at the end of a run, for programs that want what came of it.
 
 use super::{Done, Front};
-use codelet_agent::event::{Event, Listen};
+use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::model::Billed;
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
@@ -67,6 +67,11 @@ impl<W: Write + Send> Json<W> {
 impl<W: Write + Send> Listen for Json<W> {
     fn on(&mut self, event: Event) {
         match event {
+            // What an interruption has kept from being begun was no call of the tool.
+            Event::ToolFinished {
+                stopped: Some(Stopped::NotRun),
+                ..
+            } => {}
             Event::ToolFinished { tool, success, .. } => {
                 let failed = u64::from(!success);
                 match self.tools.iter_mut().find(|(name, ..)| **name == *tool) {

@@ -2,7 +2,7 @@
 
 use super::{Done, Front};
 use crate::paint::{Ink, Look, bytes, clean, clip, clip_path};
-use codelet_agent::event::{Event, Listen};
+use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::run::Ending;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -136,6 +136,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 success,
                 bytes: printed,
                 elapsed,
+                stopped,
                 ..
             } if self.follows => {
                 let (ink, mark) = if success {
@@ -144,7 +145,12 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                     (Ink::Red, "✗")
                 };
                 let took = codelet_context::notice::took(elapsed);
-                let line = format!("{} · {} · {took}", clean(&tool), bytes(printed));
+                let tool = clean(&tool);
+                let line = match stopped {
+                    Some(Stopped::NotRun) => format!("{tool} · {}", Stopped::NotRun.name()),
+                    Some(stopped) => format!("{tool} · {} · {took}", stopped.name()),
+                    None => format!("{tool} · {} · {took}", bytes(printed)),
+                };
                 self.tell(ink, mark, &line);
             }
             Event::ToolStarted { tool, description, .. } if self.follows => {

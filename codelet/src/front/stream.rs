@@ -3,7 +3,7 @@
 use super::json::{billed_json, notice_json};
 use super::{Done, Front, Json};
 use crate::exit::words;
-use codelet_agent::event::{Event, Listen};
+use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::interrupt::Interrupt;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
@@ -95,9 +95,11 @@ fn event_json(event: &Event) -> Value {
             elapsed,
             printed,
             diff,
+            stopped,
         } => json!({
             "type": "tool_finished", "id": &**id, "tool": &**tool, "success": success, "bytes": bytes,
             "ms": elapsed.as_millis() as u64, "output": printed.as_str(), "diff": &**diff,
+            "stopped": stopped.map(Stopped::name),
         }),
         Event::Compacted { reason, notice } => {
             let mut line = json!({"type": "compacted"});

@@ -5,7 +5,7 @@ use super::super::figures::{clock, count, took};
 use super::super::look::Role;
 use super::super::wrap::{Breaking, Wrap, clip, columns};
 use super::{Doing, Renderer, Topic, countdown};
-use codelet_agent::event::Event;
+use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
 use ratatui::text::{Line, Span};
@@ -121,7 +121,8 @@ impl Renderer {
         let open = std::mem::take(&mut self.running);
         for running in &open {
             out.extend(self.topic(Topic::Tools));
-            out.push(running.interrupted(now.saturating_sub(running.began), &self.look));
+            let time = now.saturating_sub(running.began);
+            out.push(running.stopped(Stopped::Interrupted, Some(time), &self.look));
         }
         self.set_doing(Doing::Nothing, now);
         self.told_cause.clear();
@@ -160,15 +161,24 @@ impl Renderer {
         if self.done.said > 0 {
             kept.push("what was said so far".to_owned());
         }
-        let open = match open {
-            0 => String::new(),
-            some => format!("; {} answered \"interrupted\"", count(some, "open call")),
+        let answered = |calls: u64, how: Stopped| {
+            (calls > 0).then(|| format!("{} answered \"{}\"", count(calls, "call"), how.name()))
         };
+        let open = [
+            answered(open + self.done.interrupted, Stopped::Interrupted),
+            answered(self.done.not_run, Stopped::NotRun),
+        ];
+        let open: String = open.into_iter().flatten().map(|some| format!("; {some}")).collect();
         let dot = self.look.pick(" · ", " - ");
-        format!(
-            "after {}{dot}kept: {}{open}{dot}`continue` takes it back and sends the prompt again, anything else goes on from here",
+        let words = format!(
+            "after {}{dot}kept: {}{open}",
             took(now.saturating_sub(self.done.began)),
             kept.join(", ")
-        )
+        );
+        // Whoever has left can say nothing more.
+        if self.is_leaving {
+            return words;
+        }
+        format!("{words}{dot}`continue` takes it back and sends the prompt again, anything else goes on from here")
     }
 }
