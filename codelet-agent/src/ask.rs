@@ -42,6 +42,11 @@ pub(crate) async fn ask(
     listener: &mut dyn Listen,
 ) -> Asked {
     let messages = messages(session);
+    let name = &session.parts.model.profile().name;
+    if session.answerer.as_ref().is_some_and(|last| last != name) {
+        session.conversation.goes_elsewhere();
+    }
+    session.answerer = Some(name.clone());
     let edges = session.conversation.sending(session.is_cold());
     session.sent = Some(messages.len());
     session.asked = Some(Instant::now());

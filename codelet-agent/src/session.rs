@@ -110,6 +110,8 @@ pub struct Session {
     pub(crate) sent: Option<usize>,
     /// When it began.
     pub(crate) asked: Option<Instant>,
+    /// The model that it went to.
+    pub(crate) answerer: Option<String>,
     /// Idle requests since the last one that was asked for an answer.
     pub(crate) kept_alive: u32,
     /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
@@ -151,6 +153,7 @@ impl Session {
             replies: 0,
             sent: None,
             asked: None,
+            answerer: None,
             kept_alive: 0,
             call_ids: HashSet::new(),
             broken: Vec::new(),
@@ -292,13 +295,15 @@ impl Session {
         tried.compact(Due::whole(Reason::Asked))
     }
 
-    /// Begins anew: nothing was said. What was billed stays billed, and what a provider has taught of its limit stays learned.
+    /// Begins anew: nothing was said. What was billed stays billed, the breaks of the cache stay on record beside it, and what
+    /// a provider has taught of its limit stays learned.
     pub fn clear(&mut self) {
         let economics = self.conversation.economics().clone();
         let mut conversation = Conversation::new(*self.conversation.config(), weight(&self.specs)).under(economics);
         if let Some(system) = self.conversation.history().messages().first() {
             conversation.append(system.clone());
         }
+        conversation.begin_behind(&self.conversation);
         self.conversation = conversation;
         self.sent = None;
         self.asked = None;

@@ -1101,3 +1101,21 @@ async fn a_summary_is_waited_for_no_longer_than_an_answer() {
         assert_eq!(tries.contains(&Some(2)), limit == 60, "{tries:?}");
     }
 }
+
+#[tokio::test]
+async fn what_broke_the_cache_stays_beside_the_bill_when_the_user_begins_anew() {
+    let billed = |words: &str| costing(says(words), 20_000, 50);
+    let mut stage = Stage::scripted([billed("One."), billed("Two.")]);
+    stage.prompt("Go.").await;
+    let mut other = profile(200_000);
+    other.name = "another/model".to_owned();
+    let model = Scripted::new(other, [billed("Three."), billed("Four.")]);
+    stage.session.change_model(Box::new(model));
+    stage.prompt("Go on.").await;
+    stage.session.clear();
+    stage.prompt("Anew.").await;
+    let breaks = stage.session.conversation().breaks();
+    let told: Vec<_> = breaks.iter().map(|it| (it.cause.name(), it.request)).collect();
+    assert_eq!(told, [("model", 2), ("cleared", 3)]);
+    assert_eq!(stage.session.bill().requests, 3);
+}

@@ -10,6 +10,10 @@ pub enum Cause {
     Edit(Reason),
     /// The user took an edit back that had been sent.
     Undone,
+    /// The user began anew: what was said is not sent again.
+    Cleared,
+    /// Another model is asked, which has a cache of its own.
+    Model,
     /// The cache had expired, and nothing was edited.
     Expired,
     /// Nobody knows: the cache was warm, and what was sent extended what it held.
@@ -22,6 +26,8 @@ impl Cause {
         match self {
             Cause::Edit(reason) => reason.name(),
             Cause::Undone => "undone",
+            Cause::Cleared => "cleared",
+            Cause::Model => "model",
             Cause::Expired => "expired",
             Cause::Unplanned => "unplanned",
         }
@@ -52,6 +58,8 @@ pub struct Break {
 pub struct BreakTotals {
     /// Edits, and those that were taken back.
     pub edits: u64,
+    /// Conversations that were cleared, and changes of the model.
+    pub anew: u64,
     /// Expired caches that no edit made use of.
     pub expired: u64,
     /// Breaks that nobody planned.
@@ -70,6 +78,7 @@ pub fn totals(breaks: &[Break]) -> BreakTotals {
     for it in breaks {
         match it.cause {
             Cause::Edit(_) | Cause::Undone => totals.edits += 1,
+            Cause::Cleared | Cause::Model => totals.anew += 1,
             Cause::Expired => totals.expired += 1,
             Cause::Unplanned => totals.unplanned += 1,
         }

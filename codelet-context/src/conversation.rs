@@ -299,7 +299,18 @@ impl Conversation {
         self.economy.edges()
     }
 
-    /// Every break of the prefix so far, oldest first: edits, expired caches, and those that nobody planned.
+    /// This is the next conversation of a session: the breaks of the one before stay on record, which ends with one of its own.
+    pub fn begin_behind(&mut self, earlier: &Conversation) {
+        self.economy.begin_behind(&earlier.economy);
+    }
+
+    /// The next request goes to another model than the last one, which has nothing of it in its cache.
+    pub fn goes_elsewhere(&mut self) {
+        self.economy.goes_elsewhere();
+    }
+
+    /// Every break of the prefix so far, oldest first: edits, other models and conversations, expired caches, and those that
+    /// nobody planned.
     pub fn breaks(&self) -> &[Break] {
         self.economy.breaks()
     }

@@ -268,6 +268,55 @@ impl Economy {
         self.open = None;
     }
 
+    /// This is a session's next conversation: what was recorded of the one before stays on record, and that its messages are
+    /// not sent again.
+    pub fn begin_behind(&mut self, earlier: &Economy) {
+        self.breaks.clone_from(&earlier.breaks);
+        (self.requests, self.has_read) = (earlier.requests, earlier.has_read);
+        if earlier.sent == 0 {
+            return;
+        }
+        // The system prompt and the definitions can still be read; of the rest, nothing is missed.
+        let removed = earlier.prefix() - earlier.overhead - self.weights.iter().sum::<f64>();
+        self.breaks.push(Break {
+            request: self.requests + 1,
+            cause: Cause::Cleared,
+            removed: removed.max(0.0) as Tokens,
+            rewritten: 0,
+            predicted: 0.0,
+            saving: self.read() * removed.max(0.0) / 1e6,
+            actual: None,
+        });
+    }
+
+    /// The next request goes to another model than the last one: nothing of it can be read there.
+    pub fn goes_elsewhere(&mut self) {
+        if self.sent == 0 {
+            return;
+        }
+        // Of two changes with no answer between them, the first has cost nothing.
+        let is_pending = |it: &Break| it.request > self.requests && it.cause == Cause::Model;
+        if self.breaks.last().is_some_and(is_pending) {
+            self.breaks.pop();
+        }
+        let tail = self.prefix();
+        let factor = self.economics.card.factor(self.prompt as Tokens);
+        let (read, write) = (self.read() * factor, self.write() * factor);
+        self.open = Some(Open {
+            number: self.breaks.len(),
+            readable: 0.0,
+        });
+        self.breaks.push(Break {
+            request: self.requests + 1,
+            cause: Cause::Model,
+            removed: 0,
+            rewritten: tail as Tokens,
+            predicted: economics::break_cost(read, write, tail) / 1e6,
+            saving: 0.0,
+            actual: None,
+        });
+    }
+
     /// The removal of what answers a call was taken back: it stays.
     pub fn exempt(&mut self, call: &str) {
         self.bulk.exempt(call);

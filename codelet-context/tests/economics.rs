@@ -543,6 +543,53 @@ fn a_break_that_nobody_planned_is_on_record() {
 }
 
 #[test]
+fn breaks_stay_on_record_when_the_user_begins_anew_or_asks_another_model() {
+    let report = |fresh: Tokens, read: Tokens| Report {
+        usage: Usage::from_exclusive(fresh, 0, read, 50),
+        reasoning: 0,
+        is_whole: true,
+    };
+    let causes =
+        |conversation: &Conversation| -> Vec<Cause> { conversation.breaks().iter().map(|it| it.cause).collect() };
+    let mut first = stale(30);
+    first.sending(false);
+    first.replied(says(vec![run("again", "ls")]), report(1_000, 31_000));
+    first.append(answers(vec![result("again", "a b c")]));
+    // Two changes of the model before an answer are one.
+    first.goes_elsewhere();
+    first.goes_elsewhere();
+    assert_eq!(causes(&first), [Cause::Model]);
+    assert!(first.breaks()[0].predicted > 0.0 && first.breaks()[0].actual.is_none());
+    first.sending(false);
+    first.replied(says(vec![run("other", "ls")]), report(32_100, 0));
+    first.append(answers(vec![result("other", "a b c")]));
+    // What the other model had to be sent whole is that break, and no other that nobody planned.
+    assert_eq!(causes(&first), [Cause::Model]);
+    assert!(first.breaks()[0].actual.unwrap() > 0.0);
+
+    let anew = || Conversation::new(*first.config(), 0).under(Economics::default());
+    let mut second = anew();
+    second.begin_behind(&first);
+    assert_eq!(causes(&second), [Cause::Model, Cause::Cleared]);
+    let cleared = second.breaks()[1];
+    assert!(
+        cleared.request > first.breaks()[0].request && cleared.removed > 10_000,
+        "{cleared:?}"
+    );
+    second.append(Message::user("Something else."));
+    second.sending(false);
+    second.replied(says(vec![run("anew", "ls")]), report(9_000, 0));
+    // The first request of a conversation reads nothing of its own.
+    assert_eq!(causes(&second), [Cause::Model, Cause::Cleared]);
+    // Of a conversation in which nothing was asked, nothing is lost.
+    let (mut third, mut fourth) = (anew(), anew());
+    third.begin_behind(&second);
+    fourth.begin_behind(&third);
+    assert_eq!(causes(&fourth), causes(&third));
+    assert_eq!(totals(fourth.breaks()).anew, 3);
+}
+
+#[test]
 fn an_edit_that_was_taken_back_before_it_was_sent_is_no_break() {
     let mut conversation = stale(30);
     let causes =

@@ -427,7 +427,10 @@ fn the_answers_to_commands() {
         let broken = |request: u64, cause: Cause, actual: Option<f64>| Break {
             request,
             cause,
-            removed: if matches!(cause, Cause::Edit(_)) { 41_900 } else { 0 },
+            removed: match cause {
+                Cause::Edit(_) | Cause::Cleared => 41_900,
+                _ => 0,
+            },
             rewritten: 12_000,
             predicted: 0.12,
             saving: 0.01,
@@ -437,6 +440,8 @@ fn the_answers_to_commands() {
             broken(7, Cause::Edit(Reason::Asked), Some(0.131)),
             broken(12, Cause::Expired, Some(0.2)),
             broken(40, Cause::Unplanned, None),
+            broken(41, Cause::Cleared, None),
+            broken(44, Cause::Model, Some(0.02)),
         ];
         let handle = conversation
             .archive()

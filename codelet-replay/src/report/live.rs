@@ -186,7 +186,9 @@ fn edits(run: &mut Run, ledger: &[breaks::Break]) -> Vec<Edit> {
         };
         let (cause, reason) = match it.cause {
             breaks::Cause::Edit(reason) => (Cause::Planned, Some(reason.name())),
-            breaks::Cause::Undone => (Cause::Planned, Some(it.cause.name())),
+            breaks::Cause::Undone | breaks::Cause::Cleared | breaks::Cause::Model => {
+                (Cause::Planned, Some(it.cause.name()))
+            }
             breaks::Cause::Expired => (Cause::Cold, None),
             breaks::Cause::Unplanned => (Cause::Unplanned, None),
         };

@@ -165,12 +165,16 @@ fn list_breaks(breaks: &[Break], has_price: bool, look: &Look, out: &mut Vec<Lin
         let mut pieces = vec![match one.cause {
             Cause::Edit(reason) => format!("edited: {}", reason.name()),
             Cause::Undone => "undone: what was removed is sent again".to_owned(),
+            Cause::Cleared => "cleared: nothing of it is sent again".to_owned(),
+            Cause::Model => "another model, with a cache of its own".to_owned(),
             Cause::Expired => "the cache had expired".to_owned(),
             Cause::Unplanned => "nobody knows why".to_owned(),
         }];
         // Without a price, what was expected is a guess at the prices of another model.
         match one.actual.filter(|_| has_price) {
             Some(actual) => pieces.push(format!("{}, {} expected", dollars(actual), dollars(one.predicted))),
+            // What is not sent again costs nothing, and no report will tell.
+            None if one.cause == Cause::Cleared => {}
             None if has_price => pieces.push(format!("{} expected", dollars(one.predicted))),
             None => {}
         }
