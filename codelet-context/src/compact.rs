@@ -218,10 +218,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
 
 /// The whole history as a view, of this size; `over` is the budget that nothing could keep it to.
 fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Compaction {
-    let kept = Fate {
-        kind: FateKind::Kept,
-        why: Cow::Borrowed("as it was"),
-    };
+    let kept = Fate::new(FateKind::Kept, "as it was");
     let warnings = over.map(|budget| Warning::OverBudget {
         budget,
         smallest: whole.tokens,

@@ -3,7 +3,7 @@
 
 mod common;
 
-use codelet_context::compact::{Compaction, Options, Target, compact, compact_with};
+use codelet_context::compact::{Compaction, FateKind, Options, Target, compact, compact_with};
 use codelet_context::conversation::Conversation;
 use codelet_context::history::History;
 use codelet_context::message::{
@@ -506,4 +506,20 @@ fn what_many_turns_came_to_is_told_before_long_quotations_of_what_is_broken() {
     let outcomes = told.lines().filter(|line| line.starts_with("- \"Give field")).count();
     assert!(outcomes >= 12, "{outcomes}: {told}");
     assert!(told.contains("\nFailing: `cargo test field_29`\n"), "{told}");
+}
+
+#[test]
+fn of_a_message_that_is_cut_the_parts_that_stand_are_told_apart() {
+    let mut history = History::new();
+    history.append(Message::user("Look at both."));
+    history.append(says(vec![run("long", "./look long"), run("short", "./look short")]));
+    let (long, short) = (result("long", output(1, 4_000)), result("short", "one line of it"));
+    history.append(answers(vec![long, short]));
+    let fates = compact(&history, Target::Budget(4_000)).fates;
+    assert_eq!(fates[2].kind, FateKind::Shortened);
+    assert_eq!(
+        [fates[2].of_part(0), fates[2].of_part(1)],
+        [FateKind::Shortened, FateKind::Kept]
+    );
+    assert_eq!(fates[0].of_part(0), FateKind::Kept);
 }

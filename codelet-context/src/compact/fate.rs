@@ -33,23 +33,19 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {
                         Role::User if message.is_prompt() => "the user's words",
                         _ => "recent",
                     };
+                    Fate::new(FateKind::Kept, why)
+                }
+                Some(draft) => {
+                    let why = if lines[at] > 0 { quoted } else { Cow::Borrowed("cut") };
+                    // What was cut is not equal to what it was, and what was left out is not there.
+                    let stands = |part: &usize| draft.message.parts.contains(&message.parts[*part]);
                     Fate {
-                        kind: FateKind::Kept,
-                        why: Cow::Borrowed(why),
+                        whole: (0..message.parts.len()).filter(stands).collect(),
+                        ..Fate::new(FateKind::Shortened, why)
                     }
                 }
-                Some(_) => Fate {
-                    kind: FateKind::Shortened,
-                    why: if lines[at] > 0 { quoted } else { Cow::Borrowed("cut") },
-                },
-                None if lines[at] > 0 => Fate {
-                    kind: FateKind::Excerpted,
-                    why: quoted,
-                },
-                None => Fate {
-                    kind: FateKind::Summarised,
-                    why: quoted,
-                },
+                None if lines[at] > 0 => Fate::new(FateKind::Excerpted, quoted),
+                None => Fate::new(FateKind::Summarised, quoted),
             }
         })
         .collect()

@@ -89,10 +89,7 @@ impl<'a> Mended<'a> {
     /// The fates of the messages as they were, of those as they are.
     pub fn fates(&self, history: &History, fates: Vec<Fate>) -> Vec<Fate> {
         let Cow::Owned(valid) = &self.history else { return fates };
-        let mended = || Fate {
-            kind: FateKind::Shortened,
-            why: Cow::Borrowed("mended: it was not valid"),
-        };
+        let mended = || Fate::new(FateKind::Shortened, "mended: it was not valid");
         let fate = |(old, went): (&Arc<Message>, &Option<usize>)| {
             let fate = went.and_then(|at| Some((at, fates.get(at)?)));
             match fate {
@@ -220,7 +217,7 @@ mod tests {
                         prop_assert!(new.parts.iter().any(stands), "{text:?} in {new:?}");
                     }
                 }
-                let fate = Fate { kind: FateKind::Kept, why: "".into() };
+                let fate = Fate::new(FateKind::Kept, "");
                 let fates = vec![fate; again.history.messages().len()];
                 prop_assert_eq!(again.fates(&history, fates).len(), history.messages().len());
                 valid = again.valid();

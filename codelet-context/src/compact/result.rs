@@ -49,6 +49,27 @@ pub struct Fate {
     pub kind: FateKind,
     /// Why, in a few words for a person.
     pub why: Cow<'static, str>,
+    /// Which of its parts stand as they were where others do not, ascending.
+    pub whole: Vec<usize>,
+}
+
+impl Fate {
+    /// Of all of a message alike.
+    pub(super) fn new(kind: FateKind, why: impl Into<Cow<'static, str>>) -> Self {
+        Fate {
+            kind,
+            why: why.into(),
+            whole: Vec::new(),
+        }
+    }
+
+    /// What becomes of one part of the message.
+    pub fn of_part(&self, part: usize) -> FateKind {
+        match self.whole.contains(&part) {
+            true => FateKind::Kept,
+            false => self.kind,
+        }
+    }
 }
 
 /// The things that can become of a message.

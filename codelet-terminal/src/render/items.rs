@@ -9,7 +9,7 @@ use codelet_context::compact::{Fate, FateKind};
 use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{Inspection, Item};
 use codelet_context::message::{Message, Part, Role as Speaker};
-use codelet_context::tokens::{Tokens, estimate_message};
+use codelet_context::tokens::{Tokens, estimate_message, estimate_part};
 use ratatui::text::{Line, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub(super) fn largest(
         };
         let fate = place
             .and_then(|at| fates.get(at))
-            .map_or("stays", |fate| match fate.kind {
+            .map_or("stays", |fate| match fate.of_part(item.part) {
                 FateKind::Kept => "stays",
                 FateKind::Shortened => "is cut",
                 FateKind::Excerpted => "is quoted",
@@ -190,9 +190,17 @@ pub(super) fn first_to_go(
             sums[0] += tokens;
             continue;
         };
-        sums[fate.kind as usize] += tokens;
+        let stays: Tokens = fate
+            .whole
+            .iter()
+            .filter_map(|&part| message.parts.get(part))
+            .map(estimate_part)
+            .sum();
+        let goes = tokens.saturating_sub(stays);
+        sums[0] += tokens - goes;
+        sums[fate.kind as usize] += goes;
         if fate.kind != FateKind::Kept {
-            going.push((at, tokens, fate));
+            going.push((at, goes, fate));
         }
     }
     if going.is_empty() {
