@@ -1,5 +1,6 @@
 //! What is on the terminal: finished lines, which belong to its own scrollback, and below them a few rows that are drawn
-//! again. It only ever moves up to the first of these rows, so what is finished is never touched.
+//! again. It only ever moves up to the first of these rows, so what is finished is never touched; nor is it ever counted, so
+//! a finished line may take as many rows as the terminal needs for it.
 
 use crate::render::clean::is_plain;
 use crate::render::wrap::simple;
@@ -351,6 +352,32 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_wider_than_the_window_is_one_line_for_whoever_copies_it() {
+        let command = "curl -fsSL https://example.org/install.sh | sh -s -- --prefix ~/.local --yes";
+        let mut bytes = Vec::new();
+        let mut screen = Screen::new(&mut bytes, (20, 12));
+        screen
+            .draw("", frame(&["writing", "> ", "status"], Some((1, 2))))
+            .unwrap();
+        screen
+            .draw(
+                &sent([command.into(), "next".into()]),
+                frame(&["> ", "status"], Some((0, 2))),
+            )
+            .unwrap();
+        screen.draw("", frame(&["> a", "status"], Some((0, 3)))).unwrap();
+        screen.resize((30, 12));
+        screen.draw("", frame(&["> ab", "status"], Some((0, 4)))).unwrap();
+        let mut emulator = vt100::Parser::new(12, 20, 100);
+        emulator.process(&bytes);
+        // Rows that the terminal has wrapped are joined, as in a selection.
+        assert_eq!(
+            emulator.screen().contents().trim_end(),
+            format!("{command}\nnext\n> ab\nstatus")
+        );
+    }
+
+    #[test]
     fn wiped_rows_leave_nothing() {
         let mut bytes = Vec::new();
         let mut screen = Screen::new(&mut bytes, (20, 8));
@@ -426,14 +453,18 @@ mod tests {
     proptest! {
         /// Whatever rows come and go, each finished line is there once and in order.
         #[test]
-        fn rows_never_touch_what_is_finished(steps in proptest::collection::vec((0usize..3, 1usize..6, 0u16..6), 1..12)) {
+        fn rows_never_touch_what_is_finished(steps in proptest::collection::vec((0usize..3, 1usize..6, 0u16..6, 0usize..100), 1..12)) {
             let mut bytes = Vec::new();
             let mut screen = Screen::new(&mut bytes, (30, 10));
             let mut expected = Vec::new();
             let mut last = Vec::new();
-            for (number, (finished, rows, cursor)) in steps.iter().enumerate() {
-                let lines: Vec<Line> = (0..*finished).map(|line| Line::from(format!("done {number}.{line}"))).collect();
-                expected.extend(lines.iter().map(words));
+            for (number, (finished, rows, cursor, more)) in steps.iter().enumerate() {
+                // Some are just as wide as the window, or wider: the terminal breaks them.
+                let line = |line: usize| Line::from(format!("done {number}.{line}") + &"x".repeat(*more));
+                let lines: Vec<Line> = (0..*finished).map(line).collect();
+                for line in lines.iter().map(words) {
+                    expected.extend(line.as_bytes().chunks(30).map(|row| String::from_utf8(row.to_vec()).unwrap()));
+                }
                 last = (0..*rows).map(|row| format!("row {number}.{row}")).collect();
                 let rows: Vec<&str> = last.iter().map(String::as_str).collect();
                 let cursor = (*cursor).min(u16::try_from(rows.len()).unwrap() - 1);

@@ -1,7 +1,7 @@
 //! Properties of streamed Markdown: pieces give the lines of the whole, nothing is lost, and no text takes too long.
 #![allow(clippy::unwrap_used)]
 
-use codelet_terminal::render::wrap::{line_columns, line_text};
+use codelet_terminal::render::wrap::{columns, line_columns, line_text, rows};
 use codelet_terminal::render::{Background, Look, Markdown, Styles};
 use proptest::prelude::*;
 use ratatui::text::Line;
@@ -16,6 +16,17 @@ fn whole(text: &str, look: Look) -> Vec<Line<'static>> {
 
 fn said(lines: &[Line<'_>]) -> String {
     lines.iter().map(|line| line_text(line) + "\n").collect()
+}
+
+/// Whether a line fits: all of it that may be broken does. A line of code and a word that is longer than a row are left to
+/// the terminal.
+fn fits(line: &Line<'_>, width: usize, text: &str) -> bool {
+    let shown = line_text(line);
+    let is_exact = ["```", "~~~", "    ", "\t", "<"]
+        .iter()
+        .any(|mark| text.contains(mark));
+    let before = shown.trim_end().rfind(' ').map_or("", |space| &shown[..space]);
+    line_columns(line) <= width || is_exact || columns(before) <= width
 }
 
 /// Words stay, whatever stands around them: each letter as often as it was written, and in the same order wherever no
@@ -157,9 +168,12 @@ proptest! {
     }
 
     #[test]
-    fn no_line_is_wider_than_the_terminal(text in markdown(), look in looks()) {
+    fn no_line_is_wider_than_the_terminal_but_what_must_not_be_torn(text in markdown(), look in looks()) {
         for line in whole(&text, look) {
-            prop_assert!(line_columns(&line) <= look.width, "{:?}", line_text(&line));
+            prop_assert!(fits(&line, look.width, &text), "{:?}", line_text(&line));
+            for row in rows(line, look.width) {
+                prop_assert!(line_columns(&row) <= look.width, "{:?}", line_text(&row));
+            }
         }
     }
 
@@ -195,7 +209,7 @@ proptest! {
         lines.extend(markdown.push(&text[cut..]));
         lines.extend(markdown.finish());
         for line in &lines[before..] {
-            prop_assert!(line_columns(line) <= width, "{:?}", line_text(line));
+            prop_assert!(fits(line, width, &text), "{:?}", line_text(line));
         }
         let words = |lines: &[Line<'_>]| -> String { said(lines).chars().filter(|c| c.is_alphabetic()).collect() };
         // A table that becomes records says its header again with each.
@@ -219,6 +233,27 @@ fn a_paragraph_that_is_open_is_laid_out_anew_when_the_window_changes() {
     assert!(rows(&rest).iter().all(|row| row.len() <= 12), "{rest:?}");
     let all: Vec<String> = [begun, narrowed, rest].concat().iter().map(line_text).collect();
     assert_eq!(all.join(" "), words.repeat(30).trim_end());
+}
+
+#[test]
+fn a_command_is_one_line_however_narrow_the_window_is() {
+    let command =
+        "curl -fsSL https://example.org/a/very/long/path/install.sh | sh -s -- --prefix ~/.local --yes --quiet";
+    let url = "https://example.org/a/very/long/path/to/some/page?with=many&parameters=of&all=kinds#and-a-fragment";
+    for (text, line) in [
+        (format!("Run:\n\n```sh\n{command}\n```\n"), format!("  {command}")),
+        (format!("Run:\n\n    {command}\n"), format!("  {command}")),
+        (format!("- Run:\n  ```\n  {command}\n  ```\n"), format!("    {command}")),
+        (format!("It stands at {url} for all.\n"), url.to_owned()),
+        (format!("It stands at [a page]({url}) for all.\n"), format!("({url})")),
+        (format!("- {url}\n"), format!("• {url}")),
+    ] {
+        for width in [20, 40, 80] {
+            let look = Look::new(width, Styles::Colour, Background::Dark);
+            let shown: Vec<String> = whole(&text, look).iter().map(line_text).collect();
+            assert!(shown.contains(&line), "{width}: {shown:?}");
+        }
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ use codelet_terminal::render::answers::{pins, todo, why};
 use codelet_terminal::render::context::context;
 use codelet_terminal::render::cost::cost;
 use codelet_terminal::render::permission::{choices, question};
-use codelet_terminal::render::wrap::line_columns;
+use codelet_terminal::render::wrap::{line_columns, rows};
 use codelet_terminal::render::{Background, Diff, Look, Markdown, Renderer, Styles};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
@@ -132,7 +132,8 @@ fn a_markdown_text_that_tries_everything() {
         let mut markdown = Markdown::new(look);
         let mut lines = markdown.push(text);
         lines.extend(markdown.finish());
-        lines
+        // What is left to the terminal to wrap is kept as it shows it.
+        lines.into_iter().flat_map(|line| rows(line, look.width)).collect()
     });
 }
 

@@ -4,7 +4,7 @@
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
 use codelet_context::body::Body;
-use codelet_terminal::render::wrap::{line_columns, line_text};
+use codelet_terminal::render::wrap::{line_columns, line_text, rows};
 use codelet_terminal::render::{Background, Look, Renderer, Styles};
 use proptest::prelude::*;
 use ratatui::text::Line;
@@ -315,7 +315,8 @@ proptest! {
         let mut renderer = Renderer::new(look);
         for (second, event) in events.iter().enumerate() {
             let now = at(second as u64);
-            let mut lines = renderer.on(event, now);
+            // What the answer leaves to the terminal to wrap is seen with the answer's own properties.
+            let mut lines: Vec<_> = renderer.on(event, now).into_iter().flat_map(|line| rows(line, width)).collect();
             let live = renderer.live(height, now);
             prop_assert!(live.len() <= height);
             lines.extend(live);

@@ -11,6 +11,7 @@ mod items;
 mod language;
 pub mod look;
 pub mod markdown;
+mod measure;
 pub mod permission;
 pub mod session;
 pub mod status;

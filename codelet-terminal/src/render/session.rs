@@ -8,7 +8,7 @@ use super::look::{Look, Role};
 use super::markdown::Markdown;
 use super::status::{Status, spinner};
 use super::tool::{Answered, Running, Unfolding};
-use super::wrap::{Breaking, Wrap, clip, clip_line};
+use super::wrap::{Breaking, Wrap, clip, clip_line, rows};
 use codelet_agent::bill::Bill;
 use codelet_agent::event::{Event, Stopped};
 use codelet_context::body::Body;
@@ -441,7 +441,7 @@ impl Renderer {
             if self.last.is_some_and(|last| last != Topic::Answer) {
                 out.push(Line::default());
             }
-            out.extend(pending);
+            out.extend(pending.into_iter().flat_map(|line| rows(line, look.width)));
         }
         if !self.running.is_empty() && self.last.is_some_and(|last| last != Topic::Tools) {
             out.push(Line::default());

@@ -1,147 +1,14 @@
-//! Text broken into rows of a given width, as it comes: words stay whole where they can, and nothing is ever wider.
+//! Text broken into rows of a given width, as it comes: words stay whole where they can, and nothing is ever wider but what is
+//! left for the terminal to wrap.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// The columns that a text takes.
-pub fn columns(text: &str) -> usize {
-    if text.is_ascii() {
-        return text.len();
-    }
-    if let Some(columns) = text.chars().map(simple).sum() {
-        return columns;
-    }
-    text.graphemes(true).map(UnicodeWidthStr::width).sum()
-}
-
-/// The columns of a character that never joins with the one before it, of those that are written most; `None` for any
-/// other. It saves looking up each of them in the tables of Unicode.
-pub(crate) fn simple(c: char) -> Option<usize> {
-    match c {
-        ' '..='~'
-        | '\u{a1}'..='\u{ac}'
-        | '\u{ae}'..='\u{2ff}'
-        | '\u{391}'..='\u{3a1}'
-        | '\u{3b1}'..='\u{3c9}'
-        | '\u{410}'..='\u{44f}'
-        | '\u{5d0}'..='\u{5ea}'
-        | '\u{2013}'
-        | '\u{2014}'
-        | '\u{2018}'..='\u{201e}'
-        | '\u{2022}'
-        | '\u{2026}'
-        | '\u{2500}'..='\u{257f}' => Some(1),
-        '\u{3001}' | '\u{3002}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{4e00}'..='\u{9fff}' => {
-            Some(2)
-        }
-        _ => None,
-    }
-}
-
-/// The text cut to this many columns, with `…` at the end if something is missing.
-pub fn clip(text: &str, width: usize) -> String {
-    let kept = prefix(text, width);
-    if kept == text.len() {
-        return text.to_owned();
-    }
-    match width {
-        0 => String::new(),
-        _ => format!("{}…", text[..prefix(text, width - 1)].trim_end()),
-    }
-}
-
-/// The text cut to this many columns from the left, for what tells most by its end, such as a path.
-pub fn clip_left(text: &str, width: usize) -> String {
-    if prefix(text, width) == text.len() {
-        return text.to_owned();
-    }
-    let mut room = width.saturating_sub(1);
-    let mut start = text.len();
-    for (at, grapheme) in text.grapheme_indices(true).rev() {
-        let wide = grapheme.width();
-        if wide > room {
-            break;
-        }
-        room -= wide;
-        start = at;
-    }
-    match width {
-        0 => String::new(),
-        _ => format!("…{}", text[start..].trim_start()),
-    }
-}
-
-/// The text cut or filled up to exactly this many columns.
-pub fn fit(text: &str, width: usize) -> String {
-    let mut text = clip(text, width);
-    let missing = width.saturating_sub(columns(&text));
-    text.extend(std::iter::repeat_n(' ', missing));
-    text
-}
-
-/// How many bytes of the text fit into this many columns. It looks no further than that.
-pub fn prefix(text: &str, width: usize) -> usize {
-    let bytes = text.as_bytes();
-    let plain = bytes.iter().take(width + 1).take_while(|byte| byte.is_ascii()).count();
-    if plain == bytes.len() && plain <= width {
-        return plain;
-    }
-    let (mut room, mut end) = (width, 0);
-    for grapheme in text.graphemes(true) {
-        let wide = grapheme.width();
-        if wide > room {
-            break;
-        }
-        room -= wide;
-        end += grapheme.len();
-    }
-    end
-}
-
-/// So many spaces, without a copy where they are few.
-pub(super) fn spaces(count: usize) -> Span<'static> {
-    const FEW: &str =
-        "                                                                                                    ";
-    match FEW.get(..count) {
-        Some(few) => Span::raw(few),
-        None => Span::raw(" ".repeat(count)),
-    }
-}
-
-/// The columns that a line takes.
-pub fn line_columns(line: &Line<'_>) -> usize {
-    line.spans.iter().map(|span| columns(&span.content)).sum()
-}
-
-/// What a line says, without its styles.
-pub fn line_text(line: &Line<'_>) -> String {
-    line.spans.iter().map(|span| &*span.content).collect()
-}
-
-/// A line cut to this many columns, with `…` at the end if something is missing.
-pub fn clip_line(line: Line<'static>, width: usize) -> Line<'static> {
-    if line_columns(&line) <= width {
-        return line;
-    }
-    let mut room = width.saturating_sub(1);
-    let mut spans = Vec::new();
-    for span in line.spans {
-        let wide = columns(&span.content);
-        if wide < room {
-            room -= wide;
-            spans.push(span);
-            continue;
-        }
-        let kept = &span.content[..prefix(&span.content, room)];
-        if width > 0 {
-            spans.push(Span::styled(format!("{kept}…"), span.style));
-        }
-        break;
-    }
-    Line::from(spans)
-}
+pub(crate) use super::measure::simple;
+pub use super::measure::{clip, clip_left, clip_line, columns, fit, line_columns, line_text, prefix, rows};
+pub(super) use super::measure::{spaces, wide};
 
 /// How a text is broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,12 +19,16 @@ pub enum Breaking {
     Exact,
 }
 
+/// Columns that a line may take where it is [left whole](Wrap::unbroken): what has no end must come out all the same.
+const LONGEST: usize = 4_096;
+
 /// Breaks a text into rows as it comes. What does not fit on a row goes on in the next one; a word is broken only if it
 /// is longer than a whole row. Holds one row and one word at most.
 #[derive(Clone, Debug)]
 pub struct Wrap {
     width: usize,
     breaking: Breaking,
+    is_unbroken: bool,
     /// What the first row begins with, and each after it.
     first: Vec<Span<'static>>,
     rest: Vec<Span<'static>>,
@@ -187,6 +58,7 @@ impl Wrap {
         Wrap {
             width: width.max(2),
             breaking,
+            is_unbroken: false,
             first_wide: wide(&first),
             rest_wide: wide(&rest),
             first,
@@ -203,6 +75,13 @@ impl Wrap {
             space: None,
             is_begun: false,
         }
+    }
+
+    /// Leaves whole what would be torn: a line of exact text, a word of prose that is longer than a row. Such a line is wider
+    /// than the terminal, which wraps it by itself and gives it back as one line to whoever copies it.
+    pub fn unbroken(mut self) -> Self {
+        self.is_unbroken = true;
+        self
     }
 
     /// Takes more text, which holds nothing but what can be shown; rows that are full go to `out`.
@@ -266,7 +145,7 @@ impl Wrap {
 
     fn push_exact(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
         self.begin_row();
-        if text.is_ascii() && self.column + self.word_width + text.len() <= self.width {
+        if text.is_ascii() && self.column + self.word_width + text.len() <= self.room() {
             self.place_word(out);
             self.append(style, text, text.len());
             return;
@@ -285,7 +164,7 @@ impl Wrap {
                 let spaces = rest.len() - rest.trim_start_matches(' ').len();
                 self.begin_row();
                 // Spaces at the end of a row are seen by nobody.
-                let fitting = spaces.min(self.width.saturating_sub(self.column));
+                let fitting = spaces.min(self.room().saturating_sub(self.column));
                 self.append(style, &rest[..fitting], fitting);
                 rest = &rest[spaces..];
             } else {
@@ -432,7 +311,7 @@ impl Wrap {
         }
         self.begin_row();
         let gap = usize::from(self.space.is_some());
-        if self.column > self.margin && self.column + gap + self.word_width > self.width {
+        if self.column > self.margin && self.column + gap + self.word_width > self.room() {
             self.end_row(out);
             self.begin_row();
             self.space = None;
@@ -475,8 +354,19 @@ impl Wrap {
         self.column += wide;
     }
 
-    /// Columns of a row that no beginning takes.
+    /// Columns after which a row is broken.
+    fn room(&self) -> usize {
+        match self.is_unbroken && self.breaking == Breaking::Exact {
+            true => self.width.max(LONGEST),
+            false => self.width,
+        }
+    }
+
+    /// The most columns of a word in one piece: those of a row that no beginning takes.
     fn body(&self) -> usize {
+        if self.is_unbroken {
+            return LONGEST;
+        }
         let margin = if self.has_row { self.margin } else { self.next_margin() };
         // The widest character takes two.
         self.width.saturating_sub(margin.max(self.rest_wide)).max(2)
@@ -509,11 +399,6 @@ impl Wrap {
         self.has_row = false;
         self.column = 0;
     }
-}
-
-/// The columns that these take together.
-pub(super) fn wide(spans: &[Span<'_>]) -> usize {
-    spans.iter().map(|span| columns(&span.content)).sum()
 }
 
 fn is_closing(grapheme: &str) -> bool {
@@ -559,6 +444,31 @@ mod tests {
     }
 
     #[test]
+    fn what_must_not_be_torn_is_left_to_the_terminal() {
+        let unbroken = |text: &str, width: usize, breaking: Breaking| -> Vec<String> {
+            let mut wrap = Wrap::new(width, breaking, vec![Span::raw("• ")], vec![Span::raw("  ")]).unbroken();
+            let mut out = Vec::new();
+            wrap.push(Style::new(), text, &mut out);
+            wrap.finish(&mut out);
+            out.iter().map(line_text).collect()
+        };
+        assert_eq!(
+            unbroken("see https://example.org/long and more", 12, Breaking::Prose),
+            ["• see", "  https://example.org/long", "  and more"]
+        );
+        assert_eq!(
+            unbroken("curl -L https://x.y | sh -s -- --yes", 12, Breaking::Exact),
+            ["• curl -L https://x.y | sh -s -- --yes"]
+        );
+        // A text without an end comes out all the same, and no byte of it is lost.
+        for breaking in [Breaking::Prose, Breaking::Exact] {
+            let rows = unbroken(&"x".repeat(3 * LONGEST), 12, breaking);
+            assert!(rows.len() >= 3 && rows.iter().all(|row| columns(row) <= LONGEST + 2));
+            assert_eq!(rows.concat().matches('x').count(), 3 * LONGEST);
+        }
+    }
+
+    #[test]
     fn code_is_broken_between_its_words_and_keeps_its_spaces() {
         assert_eq!(
             wrapped("  let answer = compute(all);", 14, Breaking::Exact),
@@ -574,24 +484,6 @@ mod tests {
         wrap.push(Style::new(), "one two", &mut out);
         wrap.finish(&mut out);
         assert_eq!(out.iter().map(line_text).collect::<Vec<_>>(), ["• one", "  two"]);
-    }
-
-    #[test]
-    fn the_simple_characters_are_as_wide_as_the_tables_say_and_join_with_nothing() {
-        for c in ('\u{20}'..='\u{ffff}').filter(|&c| simple(c).is_some()) {
-            assert_eq!(simple(c), Some(c.to_string().width()), "{c:?}");
-            assert_eq!(format!("a{c}日{c}").graphemes(true).count(), 4, "{c:?}");
-        }
-    }
-
-    #[test]
-    fn cutting_respects_wide_characters() {
-        assert_eq!(
-            [clip("hello", 5), clip("hello!", 5), clip("日本語", 4), clip("ab", 0)],
-            ["hello", "hell…", "日…", ""]
-        );
-        assert_eq!(fit("日本語", 4), "日… ");
-        assert_eq!(clip_left("src/deep/日本.rs", 7), "…本.rs");
     }
 
     proptest! {

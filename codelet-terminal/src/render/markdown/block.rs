@@ -305,7 +305,7 @@ impl Blocks {
             Definition::Link(label, target) => {
                 self.references.define(label, target);
                 begin.rest.push(Span::raw("  "));
-                let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, begin.first, begin.rest);
+                let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, begin.first, begin.rest).unbroken();
                 wrap.push(self.look.style(Role::Dim), &clean(line, 4), out);
                 wrap.finish(out);
             }

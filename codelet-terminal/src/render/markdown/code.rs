@@ -55,7 +55,7 @@ impl Code {
             look,
             highlight: None,
             has_marker: begin.first.iter().any(|span| !span.content.trim().is_empty()),
-            wrap: Wrap::new(look.width, Breaking::Exact, row(begin.first), row(begin.rest)),
+            wrap: Wrap::new(look.width, Breaking::Exact, row(begin.first), row(begin.rest)).unbroken(),
             in_line: false,
             blanks: 0,
             is_begun: false,

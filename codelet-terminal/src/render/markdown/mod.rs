@@ -20,7 +20,10 @@ const PLAIN_SOON: usize = 96;
 /// No piece of a line is longer than this, in bytes: what is held back stays small whatever comes.
 pub(super) const MOST: usize = 4096;
 
-/// Turns Markdown into lines while it comes. Whatever pieces a text is pushed in, the lines are the same; and what is held
+/// Turns Markdown into lines while it comes. A line of code, and a word that is longer than a row, are never torn: such lines
+/// are wider than the look says, for the terminal to wrap.
+///
+/// Whatever pieces a text is pushed in, the lines are the same; and what is held
 /// back of it is bounded, so that a text without an end takes time in proportion to its bytes.
 #[derive(Clone, Debug)]
 pub struct Markdown {

@@ -45,7 +45,7 @@ impl Words {
             is_begun: false,
             is_heading,
             style,
-            wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest),
+            wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest).unbroken(),
             room: soon(look),
             references: references.clone(),
         }
@@ -125,7 +125,7 @@ impl Verbatim {
         let begin = &mut self.begin;
         let wrap = self.wrap.get_or_insert_with(|| {
             let first = std::mem::replace(&mut begin.first, begin.rest.clone());
-            Wrap::new(look.width, Breaking::Exact, first, begin.rest.clone())
+            Wrap::new(look.width, Breaking::Exact, first, begin.rest.clone()).unbroken()
         });
         wrap.push(self.style, &clean(text, 4), out);
         if is_end && let Some(mut wrap) = self.wrap.take() {
