@@ -22,9 +22,7 @@ fn said(lines: &[Line<'_>]) -> String {
 /// the terminal.
 fn fits(line: &Line<'_>, width: usize, text: &str) -> bool {
     let shown = line_text(line);
-    let is_exact = ["```", "~~~", "    ", "\t", "<"]
-        .iter()
-        .any(|mark| text.contains(mark));
+    let is_exact = ["```", "~~~", "    ", "\t", "<"].iter().any(|mark| text.contains(mark));
     let before = shown.trim_end().rfind(' ').map_or("", |space| &shown[..space]);
     line_columns(line) <= width || is_exact || columns(before) <= width
 }
@@ -254,6 +252,37 @@ fn a_command_is_one_line_however_narrow_the_window_is() {
             assert!(shown.contains(&line), "{width}: {shown:?}");
         }
     }
+}
+
+/// What is open is drawn again and again; a window that is made narrower meanwhile leaves a copy of it.
+#[test]
+fn of_a_long_paragraph_that_streams_only_a_few_rows_are_open() {
+    let words = "words of **some** weight and `code` that go on for a [while](https://example.org) and a bit, ";
+    for (width, styles) in [(40, Styles::Colour), (80, Styles::Colour), (120, Styles::Monochrome)] {
+        for begins in ["", "- ", "> ", "# "] {
+            let look = Look::new(width, styles, Background::Dark);
+            let mut markdown = Markdown::new(look);
+            let (mut worst, text) = (0, begins.to_owned() + &words.repeat(30));
+            for piece in text.as_bytes().chunks(7) {
+                markdown.push(std::str::from_utf8(piece).unwrap());
+                worst = worst.max(markdown.pending().len());
+            }
+            assert!(
+                worst <= 1 + 3 * 96_usize.div_ceil(width.min(96)),
+                "{worst} rows at {width} of {begins:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_long_line_that_is_known_by_its_end_is_waited_for() {
+    let look = Look::new(80, Styles::Colour, Background::Dark);
+    let url = "https://example.org/".to_owned() + &"a/".repeat(150);
+    let rows = whole(&format!("[ref]: {url}\n\nsee [it][ref]\n\n{}\n", "-".repeat(300)), look);
+    let shown: Vec<String> = rows.iter().map(line_text).collect();
+    assert!(shown.iter().any(|row| row.contains(&format!("({url})"))), "{shown:?}");
+    assert!(shown.last().unwrap().chars().all(|c| c == '─'), "{shown:?}");
 }
 
 #[test]

@@ -67,7 +67,11 @@ impl Blocks {
     pub(super) fn may_split(&self, line: &str) -> bool {
         match self.leaf {
             Leaf::Table(_) | Leaf::Code(_) => false,
-            _ => !line.contains('|'),
+            // A rule is one only to its end, and so is what a reference leads to.
+            _ => {
+                let is_ruled = |byte| matches!(byte, b'-' | b'=' | b'*' | b'_' | b' ' | b'>');
+                !line.contains('|') && !line.contains("]:") && !line.bytes().all(is_ruled)
+            }
         }
     }
 

@@ -13,10 +13,9 @@ use block::Blocks;
 use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// A line of prose is looked at in pieces of this many bytes, so that a long paragraph is finished row by row.
-const SOON: usize = 512;
-/// The same where nothing shows what is still open: whoever reads there waits for each row.
-const PLAIN_SOON: usize = 96;
+/// A line of prose is looked at in pieces of a row's bytes, and of so many at least, so that a long paragraph is finished
+/// row by row: what is finished is never drawn again, and a window that changes its size cannot copy it.
+const SOON: usize = 96;
 /// No piece of a line is longer than this, in bytes: what is held back stays small whatever comes.
 pub(super) const MOST: usize = 4096;
 
@@ -138,5 +137,5 @@ impl Markdown {
 
 /// How long a line or a paragraph may be before it is looked at, in bytes.
 pub(super) fn soon(look: &Look) -> usize {
-    if look.is_plain() { PLAIN_SOON } else { SOON }
+    look.prose().max(SOON)
 }

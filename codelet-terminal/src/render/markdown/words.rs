@@ -46,7 +46,7 @@ impl Words {
             is_heading,
             style,
             wrap: Wrap::new(look.prose(), Breaking::Prose, begin.first, begin.rest).unbroken(),
-            room: soon(look),
+            room: soon(look) / 2,
             references: references.clone(),
         }
     }
@@ -86,7 +86,7 @@ impl Words {
         self.lay(&runs, out);
         self.text.drain(..cut);
         self.is_begun = true;
-        self.room = soon(look);
+        self.room = soon(look) / 2;
     }
 
     fn runs(&self, text: &str, look: &Look, runs: &mut Vec<Option<(Style, String)>>) -> bool {
