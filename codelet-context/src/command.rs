@@ -45,6 +45,11 @@ impl CommandLine {
         &self.0.text
     }
 
+    /// Whether it runs tests, a build or a lint.
+    pub fn runs_checks(&self) -> bool {
+        !self.0.said.checks.is_empty()
+    }
+
     /// The checks in it, and what its end says.
     pub(crate) fn said(&self) -> &Arc<Line> {
         &self.0.said

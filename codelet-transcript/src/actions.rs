@@ -4,10 +4,12 @@
 //! server or namespace puts before it. What no row knows is judged by its parameters, and then by the words of its name.
 
 mod names;
+mod words;
 
 use codelet_context::message::{Action, ActionKind};
 use names::{Does, by_words, ends, is_same, row, short};
 use serde_json::{Map, Value};
+pub(crate) use words::*;
 
 /// Names of the parameter that holds a file's path, the likeliest first. Names are the same however their words are joined.
 const PATHS: &[&str] = &[
@@ -98,6 +100,32 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
             .or_else(|| by_name(tool, parameters))
             .unwrap_or_default(),
     }
+}
+
+/// Whether it is known of a tool what it does, if only that the engine has no notion of it.
+pub(crate) fn is_known(tool: &str) -> bool {
+    row(tool).is_some() || row(short(tool)) == Some(Does::Other)
+}
+
+/// What a call does that is named by a word among its parameters, or whose parameters were wrapped: only where name and
+/// parameters go together, since the word may be anything.
+pub(crate) fn named(name: &str, parameters: &Map<String, Value>) -> Option<Action> {
+    let file = format!("{name}_file");
+    let is_of = |does: &Does| !matches!(does, Does::Ask | Does::Other) && fits(*does, parameters);
+    if !is_here(parameters.keys().map(String::as_str)) {
+        return None;
+    }
+    match row(name).or_else(|| row(short(name))).filter(is_of) {
+        Some(_) => Some(action(short(name), parameters)),
+        None => by_shape(parameters)
+            .filter(|action| action.kind != ActionKind::Change || changes(name, parameters))
+            .or_else(|| by_name(name, parameters).or_else(|| by_name(&file, parameters))),
+    }
+}
+
+/// Names of the parameters that hold what a change takes away.
+pub(crate) fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
+    names::replaced(parameters)
 }
 
 /// Whether a tool whose parameters read like those of a change makes one, of a file that is here.
@@ -247,18 +275,20 @@ fn path(fields: &Map<String, Value>) -> Option<&str> {
 
 /// The patch that a call brings.
 fn patch(parameters: &Map<String, Value>) -> Option<&str> {
-    let is_patch = |text: &&str| {
-        let text = text.trim_start();
-        text.starts_with(PATCH_HEAD)
-            || text.starts_with("diff --git ")
-            || (text.starts_with("--- ") && text.contains("\n+++ "))
-    };
     PATCHES.iter().find_map(|name| match parameter(parameters, name)? {
-        Value::String(text) => Some(text.as_str()).filter(is_patch),
+        Value::String(text) => Some(text.as_str()).filter(|text| is_patch(text)),
         // The command and its argument, as a list of words.
-        Value::Array(words) if words.len() == 2 => words[1].as_str().filter(is_patch),
+        Value::Array(words) if words.len() == 2 => words[1].as_str().filter(|text| is_patch(text)),
         _ => None,
     })
+}
+
+/// Whether a text is a patch.
+pub(crate) fn is_patch(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with(PATCH_HEAD)
+        || text.starts_with("diff --git ")
+        || (text.starts_with("--- ") && text.contains("\n+++ "))
 }
 
 /// The command line that a call runs.
@@ -271,7 +301,7 @@ fn command(parameters: &Map<String, Value>) -> Option<String> {
 }
 
 /// A list of words as one line; `bash -lc LINE` is that line.
-fn line_of(words: &[Value]) -> Option<String> {
+pub(crate) fn line_of(words: &[Value]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
     let shell = words.first()?.rsplit('/').next().unwrap_or_default();
     if let [_, flag, line] = words.as_slice()

@@ -29,6 +29,7 @@ mod convert;
 mod copilot;
 mod corpus;
 mod detect;
+mod dialect;
 pub mod document;
 mod envelope;
 mod error;
@@ -105,6 +106,7 @@ fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
 
 fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let mut recording = read_form(bytes, format)?;
+    dialect::learn(&mut recording.document.messages);
     success::tell(&mut recording.document.messages, format);
     Ok(recording)
 }

@@ -334,11 +334,11 @@ pub(super) fn only_looks(name: &str) -> bool {
 /// Objects in objects are looked at this deep.
 const DEEPEST: usize = 8;
 /// What an edit calls the text that it takes away, and …
-const OLD: &[&str] = &["old", "original"];
+pub(super) const OLD: &[&str] = &["old", "original"];
 /// … if it calls another text so …
-const NEW: &[&str] = &["new", "replace", "replacement", "repl", "after", "updated"];
+pub(super) const NEW: &[&str] = &["new", "replace", "replacement", "repl", "after", "updated"];
 /// … also so.
-const SOUGHT: &[&str] = &["find", "search", "target", "before", "match", "existing", "current"];
+pub(super) const SOUGHT: &[&str] = &["find", "search", "target", "before", "match", "existing", "current"];
 /// What may stand behind these words: with any other (`old_path`, `target_line`) it is no text of a file.
 const TEXT: &[&str] = &[
     "string", "str", "text", "content", "contents", "code", "snippet", "block", "lines", "body", "value", "with",
@@ -374,14 +374,14 @@ fn add_replaced<'a>(fields: &'a Map<String, Value>, depth: usize, found: &mut Ve
 }
 
 /// Whether a parameter's name says that it is a text, and which: `old_string`, `TargetContent`, `find`.
-fn is_text(name: &str, which: &[&str]) -> bool {
+pub(super) fn is_text(name: &str, which: &[&str]) -> bool {
     let words = words(name);
     let mut words = words.iter().map(String::as_str);
     words.next().is_some_and(|first| which.contains(&first)) && words.all(|word| TEXT.contains(&word))
 }
 
 /// The words of a name in small letters: `getFileContents`, `get_file_contents`, `get-file-contents`.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut was_small = false;
     let mut is_open = false;
