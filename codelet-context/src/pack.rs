@@ -122,7 +122,7 @@ pub(crate) fn files_header(state: FileState) -> &'static str {
 pub(crate) fn list_header(came: Came) -> &'static str {
     match came {
         Came::Done => "[ran]\n",
-        Came::Failed => "[ran, failed]\n",
+        Came::Failed => "[failed]\n",
         Came::Refused => "[refused]\n",
         Came::Stopped => "[stopped]\n",
     }

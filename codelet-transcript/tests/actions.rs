@@ -117,7 +117,7 @@ fn patches_name_the_files_that_they_change() {
         "shell",
         json!({"command": ["bash", "-lc", line]}),
         ActionKind::Command,
-        &paths,
+        &["src/new.rs", "src/src/old.rs", "src/src/moved.rs", "src/gone.rs"],
     );
     let diff = "git apply <<EOF\ndiff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@\nEOF";
     check("bash", json!({"command": diff}), ActionKind::Command, &["x.rs"]);
@@ -146,7 +146,7 @@ fn a_command_names_the_files_that_it_visibly_writes() {
     check("sed -i '' -e 's/a/b/' a.rs", &["a.rs"]);
     check("sed -i.bak -E 's/a/b/' a.rs; sed -n 1p c.rs", &["a.rs"]);
     check("perl -pi -e 's/a/b/' a.rs", &["a.rs"]);
-    check("cd x && FOO=1 echo hi 1> a 2> err", &["a"]);
+    check("cd x && FOO=1 echo hi 1> a 2> err", &["x/a"]);
     check("> empty", &["empty"]);
     check("echo \"a > b\" 'c > d' \\> e # > f", &[]);
     check("cat <(ls) < in", &[]);
