@@ -76,12 +76,6 @@ impl PartialEq for Body {
 
 impl Eq for Body {}
 
-impl std::hash::Hash for Body {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        state.write_u64(Body::hash(self));
-    }
-}
-
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.text.fmt(f)

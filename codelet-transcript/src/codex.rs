@@ -11,7 +11,7 @@ use codelet_context::body::Body;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::usage::Usage;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Reads a rollout, with what each request was billed.
@@ -46,8 +46,8 @@ struct Rollout {
     tools: HashMap<String, String>,
     /// How calls ended, where an event says so, by call id.
     ended: HashMap<String, bool>,
-    /// Hashes of the texts before a compaction, and how many messages they cover.
-    said: HashSet<Body>,
+    /// The texts before a compaction by their hashes, and how many messages they cover.
+    said: HashMap<u64, Vec<Body>>,
     covered: usize,
     /// The messages before this one hold no prompt: nothing to roll back to.
     promptless: usize,
@@ -305,7 +305,12 @@ impl Rollout {
     /// A compaction replaces the history: of what takes its place, only the summary was not said before.
     fn compacted(&mut self, mut payload: Fields) {
         for message in &self.gather.messages()[self.covered..] {
-            self.said.extend(texts(message).map(|text| text.body.clone()));
+            for text in texts(message) {
+                let alike = self.said.entry(text.body.hash()).or_default();
+                if !alike.contains(&text.body) {
+                    alike.push(text.body.clone());
+                }
+            }
         }
         self.covered = self.gather.len();
         self.gather.close();
@@ -329,10 +334,11 @@ impl Rollout {
     }
 
     fn summary(&self, item: &mut Fields) -> Vec<Part> {
+        let was_said = |body: &Body| self.said.get(&body.hash()).is_some_and(|alike| alike.contains(body));
         let mut parts = content(take::value(item, "content"));
         parts.retain_mut(|part| match part {
             Part::Text(text) => {
-                let is_new = !self.said.contains(&text.body) && !is_contextual(text.body.as_str());
+                let is_new = !was_said(&text.body) && !is_contextual(text.body.as_str());
                 text.origin = Origin::Summary;
                 is_new
             }

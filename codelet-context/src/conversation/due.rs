@@ -4,11 +4,11 @@ use super::{Conversation, Signals};
 use crate::body::Body;
 use crate::compact::{Target, UNSEEN_SHARE};
 use crate::economy::Way;
+use crate::hash::ByHash;
 use crate::message::{Message, Part, Role};
 use crate::policy::{AIM, CLEARLY_BELOW, Pressure, Reason};
 use crate::tokens::Tokens;
 use crate::turn;
-use std::collections::HashSet;
 
 /// An edit that is due: why, and which kind of edit it is.
 ///
@@ -124,10 +124,14 @@ impl Conversation {
         let messages = self.history.messages();
         let unsent = turn::unsent_from(messages);
         let shown = self.view.messages.iter().filter(|message| message.role == Role::User);
-        let shown: HashSet<&Body> = shown.flat_map(|message| &message.parts).filter_map(words).collect();
+        let mut known: ByHash<Vec<&Body>> = ByHash::default();
+        for words in shown.flat_map(|message| &message.parts).filter_map(words) {
+            known.entry(words.hash()).or_default().push(words);
+        }
+        let is_shown = |words: &Body| known.get(&words.hash()).is_some_and(|alike| alike.contains(&words));
         let is_whole = |message: &Message| {
             let own = message.parts.iter().filter(|part| part.is_own_words());
-            message.is_prompt() && own.filter_map(words).all(|words| shown.contains(words))
+            message.is_prompt() && own.filter_map(words).all(is_shown)
         };
         (0..messages.len())
             .filter(|&at| at >= unsent || is_whole(&messages[at]))
