@@ -128,8 +128,7 @@ impl Size {
         }
         for text in texts {
             size.bytes += text.len();
-            let breaks = text.as_str().bytes().filter(|&byte| byte == b'\n').count();
-            size.lines += breaks + usize::from(!text.as_str().ends_with('\n'));
+            size.lines += line_breaks(text.as_str()) + usize::from(!text.as_str().ends_with('\n'));
         }
         size
     }
@@ -142,6 +141,13 @@ impl Size {
         let is_enough = |newer: usize, older: usize| newer.saturating_mul(COMPARABLE) >= older;
         is_enough(self.bytes, older.bytes) && is_enough(self.lines, older.lines)
     }
+}
+
+/// How many line breaks there are. Pieces whose count fits a byte are counted many bytes at a time.
+fn line_breaks(text: &str) -> usize {
+    let in_piece = |piece: &[u8]| piece.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
+    let pieces = text.as_bytes().chunks(usize::from(u8::MAX));
+    pieces.map(|piece| usize::from(in_piece(piece))).sum()
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use super::{Answer, Edit, Limits, StrategyCount, answers, make, shown, whole};
 use crate::body::Body;
 use crate::cut;
 use crate::files::Files;
+use crate::hash::ByHash;
 use crate::message::{Part, Text};
 use crate::recall::Archive;
 use crate::showing::{Looked, Question, Showing, asks};
@@ -18,24 +19,30 @@ pub const NAME: &str = "tool_call_dedup";
 pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
     let answers = answers(messages);
+    // Only answers to the same question are compared, and most questions are asked once.
+    let questions: Vec<Option<u64>> = answers.iter().map(question).collect();
+    let mut times: ByHash<u32> = ByHash::default();
+    for question in questions.iter().flatten() {
+        *times.entry(*question).or_default() += 1;
+    }
     let mut files = Files::default();
     let mut showing = Showing::default();
     let mut superseded = Vec::new();
-    for (number, answer) in answers.iter().enumerate() {
+    for (number, (answer, question)) in answers.iter().zip(questions).enumerate() {
         let Some(call) = answer.call.filter(|_| answer.result.success != Some(false)) else {
             continue;
         };
         for path in call.action.changed() {
             showing.change(files.file(path));
         }
-        if !call.action.is_read_only() || call.cut.is_some() {
+        let Some(of) = question.filter(|question| times.get(question).is_some_and(|&times| times > 1)) else {
             continue;
-        }
+        };
         let Some(texts) = originals(answer, archive) else {
             continue;
         };
         let looked = Looked {
-            of: asks(&call.tool, &call.parameters),
+            of,
             file: match call.action.paths.as_slice() {
                 [path] => files.file(path),
                 _ => 0,
@@ -49,6 +56,12 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
         point(&answers[number as usize], archive, &mut edits);
     }
     make(view, edits)
+}
+
+/// What the call of an answer asks, if it only looks and is there whole.
+fn question(answer: &Answer<'_>) -> Option<u64> {
+    let call = answer.call.filter(|_| answer.result.success != Some(false))?;
+    (call.action.is_read_only() && call.cut.is_none()).then(|| asks(&call.tool, &call.parameters))
 }
 
 /// The texts of an answer as they were, if it has any output and all of its texts are there whole.
