@@ -38,6 +38,9 @@ pub fn interrupt(what: &str, told: &str, session: &mut dyn Session, mut begun: i
             session.wait_for(told, round + 1);
             took.push(began.elapsed());
             session.rest();
+            // Words that one interruption tells twice would end the next one's wait before it has begun.
+            let told_so_far = session.text().matches(told).count();
+            assert_eq!(told_so_far, round + 1, "{told:?} is not told once each time");
             slow.push(idle(session, round));
         }
         took.sort_unstable();
