@@ -114,10 +114,15 @@ fn a_command_of_the_users_ends_at_once() {
         let server = provider([]);
         let mut session = kind.start(&bench, &server, &[]);
         let marks = bench.work.join("marks");
-        interrupt("a command", "[interrupted by the user]", &mut *session, |session, round| {
-            session.say("!echo x >> marks; sleep 600");
-            wait_for_lines(&marks, round + 1);
-        });
+        interrupt(
+            "a command",
+            "[interrupted by the user]",
+            &mut *session,
+            |session, round| {
+                session.say("!echo x >> marks; sleep 600");
+                wait_for_lines(&marks, round + 1);
+            },
+        );
     }
 }
 
