@@ -2,6 +2,7 @@
 
 use crate::answer::{self, Told};
 use crate::hash;
+use crate::showing::{self, Lines};
 use crate::strategy::lingua;
 use std::sync::{Arc, OnceLock};
 
@@ -15,6 +16,7 @@ struct Inner {
     hash: OnceLock<u64>,
     squeezed: OnceLock<Option<Body>>,
     told: OnceLock<Told>,
+    lines: OnceLock<Lines>,
 }
 
 impl Body {
@@ -25,6 +27,7 @@ impl Body {
             hash: OnceLock::new(),
             squeezed: OnceLock::new(),
             told: OnceLock::new(),
+            lines: OnceLock::new(),
         }))
     }
 
@@ -64,6 +67,11 @@ impl Body {
     /// What it says of the call that it answers, if it answers one.
     pub(crate) fn told(&self) -> Told {
         *self.0.told.get_or_init(|| answer::told(&self.0.text))
+    }
+
+    /// How many lines it has.
+    pub(crate) fn lines(&self) -> Lines {
+        *self.0.lines.get_or_init(|| showing::lines(&self.0.text))
     }
 }
 

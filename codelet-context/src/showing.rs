@@ -13,7 +13,6 @@ use crate::body::Body;
 use crate::hash::{self, ByHash};
 use crate::message::{ActionKind, Parameters, Part, ToolCall, ToolResult};
 use serde_json::Value;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// The share of an output's lines that newer outputs must show …
@@ -89,16 +88,29 @@ pub(crate) fn asks(tool: &str, parameters: &Parameters) -> u64 {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Showing {
     outputs: Vec<Output>,
-    /// By what is shown: the only output of it so far with its texts, whose lines nobody has asked for; most stay so.
-    only: ByHash<Option<(u32, Vec<Body>)>>,
-    /// By line and what it was shown of: the newest output that shows it.
-    newest: ByHash<u32>,
+    /// By what is shown: its place among those.
+    places: ByHash<u32>,
+    shown: Vec<Shown>,
     /// By file: the outputs that came before it was changed last.
     changed: ByHash<u32>,
     /// The outputs that came before any file was changed last.
     any_changed: u32,
     /// By question: the answers that no newer one stands for. Each is clearly smaller than those before it, so they are few.
     answers: ByHash<Vec<Answered>>,
+}
+
+/// What the outputs of one thing show.
+#[derive(Clone, Debug, Default)]
+struct Shown {
+    /// So many of these outputs nothing has superseded. Where there is none, no line is kept: nobody asks for it.
+    standing: u32,
+    /// Outputs with their texts, whose lines nobody has asked for, since newer ones have too few to show them again; most
+    /// stay so.
+    unread: Vec<(u32, Vec<Body>)>,
+    /// As long as newer outputs have no more lines than this, they supersede none by lines.
+    slack: u32,
+    /// By line: the newest output that shows it.
+    newest: ByHash<u32>,
 }
 
 /// An answer to a question.
@@ -128,7 +140,7 @@ impl Size {
         }
         for text in texts {
             size.bytes += text.len();
-            size.lines += line_breaks(text.as_str()) + usize::from(!text.as_str().ends_with('\n'));
+            size.lines += text.lines().all as usize;
         }
         size
     }
@@ -154,6 +166,8 @@ fn line_breaks(text: &str) -> usize {
 struct Output {
     /// What the caller knows it by.
     name: u32,
+    /// What it shows.
+    place: u32,
     /// Different lines, and those of them that newer outputs do not show.
     lines: u32,
     left: u32,
@@ -170,8 +184,14 @@ impl Showing {
     /// The same for an output that is not shown as it was, with the texts that it had.
     pub fn show_texts(&mut self, name: u32, looked: &Looked, result: &ToolResult, texts: Vec<Body>) -> Vec<u32> {
         let number = self.outputs.len() as u32;
+        let next = self.shown.len() as u32;
+        let place = *self.places.entry(looked.of).or_insert(next);
+        if place == next {
+            self.shown.push(Shown::default());
+        }
         self.outputs.push(Output {
             name,
+            place,
             lines: 0,
             left: 0,
             is_superseded: false,
@@ -182,33 +202,27 @@ impl Showing {
             let changed = if question.is_search { self.any_changed } else { changed };
             self.answer(number, question, changed, Size::of(result, &texts), &mut superseded);
         }
+        let Showing { outputs, shown, .. } = self;
+        let shown = &mut shown[place as usize];
+        shown.standing += 1;
+        if shown.standing == 1 {
+            *shown = Shown::of(number, texts);
+            return superseded;
+        }
         let mut met = Vec::new();
-        let of = looked.of;
-        match self.only.entry(of) {
-            Entry::Vacant(place) => {
-                place.insert(Some((number, texts)));
-                return superseded;
+        if shown.reads(number, texts) {
+            for (number, texts) in std::mem::take(&mut shown.unread) {
+                shown.take(number, &texts, outputs, &mut met);
             }
-            Entry::Occupied(mut only) => match only.get_mut().take() {
-                // Nobody will ask for the lines of one that another stands for already.
-                Some((first, _)) if self.outputs[first as usize].is_superseded => {
-                    only.insert(Some((number, texts)));
-                    return superseded;
-                }
-                Some((first, older)) => {
-                    self.take(first, of, &older, &mut met);
-                    self.take(number, of, &texts, &mut met);
-                }
-                None => self.take(number, of, &texts, &mut met),
-            },
         }
         met.sort_unstable();
         for again in met.chunk_by(|a, b| a == b) {
-            let older = &mut self.outputs[again[0] as usize];
+            let older = &mut outputs[again[0] as usize];
             older.left -= again.len() as u32;
             let share = if again[0] < changed { HALF } else { MOST };
             if !older.is_superseded && f64::from(older.lines - older.left) >= share * f64::from(older.lines) {
                 older.is_superseded = true;
+                shown.standing -= 1;
                 superseded.push(older.name);
             }
         }
@@ -218,7 +232,12 @@ impl Showing {
     /// Takes in the answer to a question; appends the older ones that it stands for, whatever lines it has: those of
     /// comparable size, and those that came before what they show was changed.
     fn answer(&mut self, number: u32, question: &Question, changed: u32, size: Size, superseded: &mut Vec<u32>) {
-        let Showing { outputs, answers, .. } = self;
+        let Showing {
+            outputs,
+            shown,
+            answers,
+            ..
+        } = self;
         let answers = answers.entry(question.hash()).or_default();
         if size.is_note() {
             return;
@@ -230,6 +249,7 @@ impl Showing {
             }
             output.is_superseded = size.is_comparable_to(older.size) || older.number < changed;
             if output.is_superseded {
+                shown[output.place as usize].standing -= 1;
                 superseded.push(output.name);
             }
             !output.is_superseded
@@ -241,21 +261,6 @@ impl Showing {
         });
     }
 
-    /// Takes in the lines of an output; appends, for each that older ones show, the newest of these.
-    fn take(&mut self, number: u32, of: u64, texts: &[Body], met: &mut Vec<u32>) {
-        let mut lines = 0;
-        for line in lines_of(texts.iter()) {
-            match self.newest.insert(hash::pair(of, line), number) {
-                Some(older) if older == number => continue,
-                Some(older) => met.push(older),
-                None => {}
-            }
-            lines += 1;
-        }
-        let output = &mut self.outputs[number as usize];
-        (output.lines, output.left) = (lines, lines);
-    }
-
     /// A file was changed, if it is known which; 0 is none.
     pub fn change(&mut self, file: u64) {
         self.any_changed = self.outputs.len() as u32;
@@ -265,11 +270,83 @@ impl Showing {
     }
 }
 
-/// The lines of an output that say something, as hashes: without white space around them, and without the number that a
+impl Shown {
+    /// Of one output alone.
+    fn of(number: u32, texts: Vec<Body>) -> Shown {
+        Shown {
+            standing: 1,
+            slack: lines_to_supersede(&texts),
+            unread: vec![(number, texts)],
+            newest: ByHash::default(),
+        }
+    }
+
+    /// Appends an output to those whose lines are not read; returns whether they have to be.
+    fn reads(&mut self, number: u32, texts: Vec<Body>) -> bool {
+        let lines = texts.iter().map(|text| text.lines().different);
+        let lines = lines.fold(0, u32::saturating_add);
+        let is_enough = lines >= self.slack;
+        // Once some are read, all are.
+        self.slack = match is_enough {
+            true => 0,
+            false => (self.slack - lines).min(lines_to_supersede(&texts)),
+        };
+        self.unread.push((number, texts));
+        is_enough
+    }
+
+    /// Takes in the lines of an output; appends, for each that older ones show, the newest of these.
+    fn take(&mut self, number: u32, texts: &[Body], outputs: &mut [Output], met: &mut Vec<u32>) {
+        let all: Vec<u64> = texts.iter().flat_map(|text| lines_of(text.as_str())).collect();
+        // At once: a map that grows as it is filled is filled several times.
+        self.newest.reserve(all.len());
+        let mut lines = 0;
+        for line in all {
+            match self.newest.insert(line, number) {
+                Some(older) if older == number => continue,
+                Some(older) => met.push(older),
+                None => {}
+            }
+            lines += 1;
+        }
+        let output = &mut outputs[number as usize];
+        (output.lines, output.left) = (lines, lines);
+    }
+}
+
+/// No output with fewer lines, nor several of them, can supersede the one of these texts by lines.
+fn lines_to_supersede(texts: &[Body]) -> u32 {
+    let different = texts.iter().map(|text| text.lines().different).max().unwrap_or(0);
+    match different {
+        // What shows no line is not shown again.
+        0 => u32::MAX,
+        _ => (f64::from(different) * HALF).ceil() as u32,
+    }
+}
+
+/// How many lines a text has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lines {
+    pub all: u32,
+    /// Those that say something, each counted once.
+    pub different: u32,
+}
+
+/// Counts the lines of a text.
+pub(crate) fn lines(text: &str) -> Lines {
+    let all = line_breaks(text) + usize::from(!text.ends_with('\n'));
+    let mut said: ByHash<()> = ByHash::with_capacity_and_hasher(all, Default::default());
+    said.extend(lines_of(text).map(|line| (line, ())));
+    Lines {
+        all: u32::try_from(all).unwrap_or(u32::MAX),
+        different: u32::try_from(said.len()).unwrap_or(u32::MAX),
+    }
+}
+
+/// The lines of a text that say something, as hashes: without white space around them, and without the number that a
 /// reading tool has put before them, which differs when something above was changed.
-fn lines_of<'a>(texts: impl Iterator<Item = &'a Body>) -> impl Iterator<Item = u64> {
-    let lines = texts.flat_map(|text| text.as_str().lines());
-    lines
+fn lines_of(text: &str) -> impl Iterator<Item = u64> {
+    text.split('\n')
         .map(without_number)
         .filter(|line| {
             line.bytes()
@@ -499,6 +576,39 @@ mod tests {
                     let again = (start..start + older_length).filter(|line| lines.contains(line)).count();
                     prop_assert!(length * 2 >= older_length || again as f64 >= MOST * older_length as f64);
                 }
+            }
+        }
+
+        #[test]
+        fn lines_are_judged_alike_whenever_they_are_read(
+            pages in proptest::collection::vec((0usize..30, 0usize..20, any::<bool>()), 0..25),
+        ) {
+            let mut showing = Showing::default();
+            let (mut standing, mut changed) = (Vec::<usize>::new(), 0);
+            let shows = |number: usize| {
+                let (start, length, _) = pages[number];
+                (start..start + length).collect::<HashSet<usize>>()
+            };
+            for (number, &(start, length, is_changed)) in pages.iter().enumerate() {
+                if is_changed {
+                    showing.change(FILE);
+                    changed = number;
+                }
+                // Each page against all that came since, with nothing put off.
+                let is_superseded = |older: &usize| {
+                    let own = shows(*older);
+                    let again = |until: usize| {
+                        let since = (older + 1..until).flat_map(shows).collect::<HashSet<usize>>();
+                        own.intersection(&since).count()
+                    };
+                    let share = if *older < changed { HALF } else { MOST };
+                    again(number + 1) > again(number) && again(number + 1) as f64 >= share * own.len() as f64
+                };
+                let (superseded, left): (Vec<usize>, Vec<usize>) = standing.iter().partition(|older| is_superseded(older));
+                let told = showing.show(number as u32, &file(FILE), &page(start..start + length));
+                prop_assert_eq!(told, superseded.iter().map(|&older| older as u32).collect::<Vec<u32>>());
+                standing = left;
+                standing.push(number);
             }
         }
 

@@ -196,6 +196,7 @@ pub fn prepare(message: &Message) {
                         Part::Text(text) => {
                             text.body.hash();
                             text.body.squeezed();
+                            text.body.lines();
                         }
                         Part::Image(image) => {
                             image.data.hash();
