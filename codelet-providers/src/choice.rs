@@ -231,7 +231,8 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
             .clone()
             .or_else(|| match known {
                 Some(known) => known.price.clone(),
-                None => vendor.is_local.then(|| free(vendor.name)),
+                None if vendor.is_local => Some(free(vendor.name)),
+                None => catalogue::price(family(vendor), name),
             })
             .map(|card| match choice.lifetime {
                 // A card may say itself that an hour is wanted.

@@ -46,7 +46,8 @@ pub struct Codelet {
 
 #[derive(Args, Debug)]
 pub struct Chat {
-    /// Work on this prompt until it is done, print the answer, and exit; what comes by standard input is put behind it
+    /// Work on this prompt until it is done, print the answer, and exit; what comes by standard input is put behind it,
+    /// and is the prompt where none or `-` is given
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1)]
     pub prompt: Option<Option<String>>,
 

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::string::FromUtf8Error;
 use std::time::{Duration, Instant};
 
 /// No conversation is larger; a device that never ends is not read until the memory is full.
@@ -118,7 +119,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Piped {
     /// As text; empty where nothing came.
     pub text: String,
-    /// What the user should know: it was not waited for any longer.
+    /// What the user should know: it was not waited for any longer, or is not as it came.
     pub notice: Option<String>,
 }
 
@@ -184,14 +185,30 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
             format!("holds more than {limit}, which no window takes; name the file in the prompt"),
         ));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::at(
-            NAME,
-            format!("is no UTF-8 text (byte {at}); name the file in the prompt"),
-        )
-    })?;
-    Ok(Piped { text, notice: None })
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Piped { text, notice: None }),
+        Err(error) => mended(NAME, &error),
+    }
+}
+
+/// Text in which some bytes are no UTF-8, with these replaced: one file in another encoding should not end the review of a
+/// whole change. What holds a zero byte too is no text at all.
+fn mended(name: &str, error: &FromUtf8Error) -> Result<Piped, Failure> {
+    let bytes = error.as_bytes();
+    let at = error.utf8_error().valid_up_to();
+    if bytes.contains(&0) {
+        return Err(Failure::at(
+            name,
+            format!("is no text (byte {at} is no UTF-8, and a byte is zero); name the file in the prompt"),
+        ));
+    }
+    let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
+    let notice =
+        format!("some bytes of {name} are no UTF-8 text (the first in line {line}); each is shown to the model as �");
+    Ok(Piped {
+        text: String::from_utf8_lossy(bytes).into_owned(),
+        notice: Some(notice),
+    })
 }
 
 /// How long the first byte of an input is waited for where it may be left out.

@@ -18,7 +18,7 @@ pub use written::{LONGEST_WAIT, ModelFile};
 use written::{MOST, Written};
 
 /// The model that is asked where nobody says which.
-pub const MODEL: &str = "anthropic/claude-sonnet-4-5";
+pub const MODEL: &str = "anthropic/claude-sonnet-5-5";
 
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]

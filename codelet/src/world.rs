@@ -100,7 +100,7 @@ fn price(settings: &Settings, name: &str) -> Option<PriceCard> {
     let file = file?;
     let known = own.cloned().or_else(|| {
         let (vendor, model) = name.split_once('/')?;
-        catalogue::find(vendor, model)?.price
+        catalogue::price(vendor, model)
     });
     if known.is_none() && file.input.is_none() && file.output.is_none() {
         return None;

@@ -27,7 +27,7 @@ fn a_vendor_that_nobody_knows_is_told_with_those_that_are_known() {
 fn a_missing_key_is_told_with_where_to_put_it() {
     let bench = Bench::new();
     let output = bench
-        .command(&["-p", "x", "--model", "anthropic/claude-sonnet-4-5"])
+        .command(&["-p", "x", "--model", "anthropic/claude-sonnet-5-5"])
         .output()
         .unwrap();
     refused(&output, &["ANTHROPIC_API_KEY"]);
@@ -178,12 +178,12 @@ fn a_session_with_a_cost_limit_takes_no_model_of_unknown_price() {
         &["--max-cost", "anthropic/unheard-of"],
     );
     let changed = session(
-        "anthropic/claude-sonnet-4-5",
+        "anthropic/claude-sonnet-5-5",
         "/model anthropic/unheard-of\n/model\n/model anthropic/claude-haiku-4-5\n/model\nexit\n",
     );
     let text = format!("{}{}", stdout(&changed), stderr(&changed));
     assert!(text.contains("nobody knows what anthropic/unheard-of costs"), "{text}");
-    assert!(text.contains("anthropic/claude-sonnet-4-5 is asked"), "{text}");
+    assert!(text.contains("anthropic/claude-sonnet-5-5 is asked"), "{text}");
     assert!(text.contains("anthropic/claude-haiku-4-5 is asked"), "{text}");
 }
 

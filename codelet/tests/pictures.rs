@@ -320,7 +320,7 @@ fn the_settings_stand_over_what_is_known_of_a_model() {
     put(&bench, "shot.png", PNG);
     for (settings, expected) in [
         ("", 1),
-        ("[models.\"anthropic/claude-sonnet-4-5\"]\nsees_images = false\n", 0),
+        ("[models.\"anthropic/claude-sonnet-5-5\"]\nsees_images = false\n", 0),
     ] {
         bench.settings(settings);
         let replies = [
@@ -328,7 +328,7 @@ fn the_settings_stand_over_what_is_known_of_a_model() {
             Reply::text("Seen."),
         ];
         let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
-        let model = ["--model", "anthropic/claude-sonnet-4-5", "--base-url", &server.base()];
+        let model = ["--model", "anthropic/claude-sonnet-5-5", "--base-url", &server.base()];
         let mut command = bench.command(&[&model[..], &["-p", "Read it."]].concat());
         ended(&command.env("ANTHROPIC_API_KEY", KEY).output().unwrap(), 0);
         assert_eq!(pictures(&server, 1, Wire::Anthropic), expected, "{settings}");

@@ -250,19 +250,42 @@ fn a_test_that_fails_while_the_files_are_worked_on_is_no_loop() {
 
 #[test]
 fn a_prompt_may_come_by_standard_input() {
+    // What stands on the command line, what comes behind it, and what is asked.
+    let cases: &[(&[&str], &[u8], &str)] = &[
+        (&["-p", "What is this?"], b"Dear Sir,\n", "What is this?\n\nDear Sir,\n"),
+        (&["-p"], b"Dear Sir,\n", "Dear Sir,\n"),
+        (&["-p", "-"], b"Dear Sir,\n", "Dear Sir,\n"),
+        // A change that touches a file in another encoding.
+        (
+            &["-p", "Review:"],
+            b"-caf\xe9\n+caf\xc3\xa9\n",
+            "Review:\n\n-caf\u{fffd}\n+café\n",
+        ),
+    ];
+    for (args, piped, expected) in cases {
+        let bench = Bench::new();
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("A letter.")]));
+        let mut command = bench.asking(&server, Wire::Anthropic, args);
+        let letter = bench.work.join("letter");
+        std::fs::write(&letter, piped).unwrap();
+        let output = command.stdin(std::fs::File::open(letter).unwrap()).output().unwrap();
+        ended(&output, 0);
+        let asked = &server.record().exchanges[0].request;
+        assert!(asked.user_texts().contains(expected), "{:?}", asked.user_texts());
+        let is_told = stderr(&output).contains("no UTF-8 text (the first in line 1)");
+        assert_eq!(is_told, expected.contains('\u{fffd}'), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn what_is_piped_in_and_is_no_text_is_refused() {
     let bench = Bench::new();
-    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("A letter.")]));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
     let mut command = bench.asking(&server, Wire::Anthropic, &["-p", "What is this?"]);
-    let letter = bench.work.join("letter");
-    std::fs::write(&letter, "Dear Sir,\n").unwrap();
-    let output = command.stdin(std::fs::File::open(letter).unwrap()).output().unwrap();
-    ended(&output, 0);
-    let asked = &server.record().exchanges[0].request;
-    assert!(
-        asked.user_texts().contains(&"What is this?\n\nDear Sir,\n"),
-        "{:?}",
-        asked.user_texts()
-    );
+    let program = bench.work.join("program");
+    std::fs::write(&program, b"\x7fELF\0\xff\xfe").unwrap();
+    let output = command.stdin(std::fs::File::open(program).unwrap()).output().unwrap();
+    common::refused(&output, &["standard input", "is no text"]);
 }
 
 #[test]
@@ -997,7 +1020,7 @@ fn a_project_makes_the_window_smaller_and_never_larger() {
         bench.file(".codelet/settings.toml", project);
         let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Hello.")]));
         let base = server.base();
-        let model = "anthropic/claude-sonnet-4-5";
+        let model = "anthropic/claude-sonnet-5-5";
         let mut command = bench.command(&["-p", "hi", "--model", model, "--base-url", &base]);
         ended(&command.env("ANTHROPIC_API_KEY", KEY).output().unwrap(), 0);
         let asked = server.record().exchanges[0].request.json().to_string();

@@ -34,7 +34,7 @@ const LAST_MOMENT: Duration = Duration::from_millis(150);
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let place = Place::find(chat.directory.as_deref())?;
     let settings = settings(chat, &place)?;
-    let (text, mut pictures, unread) = prompt(chat, &place)?;
+    let (text, mut pictures, of_input) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
     let mut front = front(chat.output, &interrupt);
@@ -64,7 +64,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     }
     let mut notices = notices(&settings, &*model);
-    notices.extend(unread);
+    notices.extend(of_input);
     notices.extend(pictures.unseen_by(model.profile()));
     let rules = Rules {
         permission: settings.permission.value,
@@ -248,10 +248,12 @@ fn started() -> u128 {
 
 /// What is said on the command line, and what comes by standard input. Pictures are those that the command line mentions:
 /// what is piped in is data. One that cannot be had is an error, since nobody is there to notice that the answer was given
-/// without it. What was not waited for any longer is to be told.
+/// without it. What the user should know of it is to be told.
 fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String>), Failure> {
-    let mut unread = None;
-    let mut text = chat.prompt.clone().flatten().unwrap_or_default();
+    let mut of_input = None;
+    // As for other commands, `-` is standard input.
+    let said = chat.prompt.clone().flatten().filter(|said| said.trim() != "-");
+    let mut text = said.unwrap_or_default();
     let pictures = pictures::of(&text, place);
     if let Some(why) = pictures.troubles.first() {
         return Err(Failure::Told(format!(
@@ -266,7 +268,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String
             // The other forms tell of it in their own place only.
             crate::tell("note", Ink::Yellow, notice);
         }
-        unread = piped.notice;
+        of_input = piped.notice;
         let piped = piped.text;
         if !piped.trim().is_empty() {
             if !text.trim().is_empty() {
@@ -280,7 +282,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String
             "there is no prompt: give it after -p, or by standard input".to_owned(),
         ));
     }
-    Ok((text, pictures, unread))
+    Ok((text, pictures, of_input))
 }
 
 /// What shows the run, and interrupts it where nobody follows any more.

@@ -863,14 +863,14 @@ fn told(session: &mut dyn Session, times: usize) -> String {
 #[test]
 fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant() {
     everywhere(Vec::new, &[], |_, _, session| {
-        session.say("/model anthropic/claude-sonet-4-5");
-        session.wait("From here on anthropic/claude-sonet-4-5 is asked at");
+        session.say("/model anthropic/claude-sonet-5-5");
+        session.wait("From here on anthropic/claude-sonet-5-5 is asked at");
         let text = told(session, 1);
         assert!(
-            text.contains("claude-sonet-4-5 is in no catalogue: a window of"),
+            text.contains("claude-sonet-5-5 is in no catalogue: a window of"),
             "{text}"
         );
-        assert!(text.contains("; did you mean anthropic/claude-sonnet-4-5?"), "{text}");
+        assert!(text.contains("; did you mean anthropic/claude-sonnet-5-5?"), "{text}");
         session.say("/model anthropic/nothing-of-the-kind");
         session.wait("From here on anthropic/nothing-of-the-kind is asked at");
         let text = told(session, 2);
