@@ -1,19 +1,22 @@
 //! A command line, read once: its commands with the folder that each runs in, and what follows from them.
 
+use crate::attempt::Attempt;
 use crate::deed;
 use crate::effects::{self, Effect};
 use crate::look;
 use crate::path::Folder;
 use crate::shell::{self, Next, Simple};
-use crate::testrun::Line;
+use crate::testrun::{self, Line};
 use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
 use flow::{Flow, Outer};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use told::Told;
 
 mod flow;
+mod told;
 
 /// A command line. Clones share what was read in it.
 #[derive(Clone)]
@@ -25,18 +28,26 @@ struct Read {
     effects: Vec<Effect>,
     look: Option<String>,
     commit: Option<String>,
+    /// Where it is not the whole line.
+    told: Option<Box<str>>,
+    attempt: Attempt,
+    scripts: Vec<(String, bool)>,
 }
 
 impl CommandLine {
     /// Reads a line, in time proportional to its length.
     pub fn new(line: &str) -> Self {
         let script = Script::read(line);
+        let Told { text: told, first } = Told::of(line, &script);
         CommandLine(Arc::new(Read {
             text: line.into(),
-            said: Arc::new(Line::of(&script)),
+            said: Arc::new(Line::of(&script.commands)),
             effects: effects::effects(&script),
             look: look::file(&script),
             commit: deed::commit(&script),
+            told,
+            attempt: Attempt::at(&script.commands[first..]),
+            scripts: testrun::scripts(&script),
         }))
     }
 
@@ -68,6 +79,21 @@ impl CommandLine {
     /// The first line of the message that it commits with.
     pub(crate) fn commit(&self) -> Option<&str> {
         self.0.commit.as_deref()
+    }
+
+    /// The line without the files that it writes before it runs something.
+    pub(crate) fn told(&self) -> &str {
+        self.0.told.as_ref().unwrap_or(&self.0.text)
+    }
+
+    /// What [that](Self::told) was an attempt at.
+    pub(crate) fn attempt(&self) -> &Attempt {
+        &self.0.attempt
+    }
+
+    /// The scripts that it writes whose names say that they run tests, with whether they test anything.
+    pub(crate) fn scripts(&self) -> &[(String, bool)] {
+        &self.0.scripts
     }
 }
 

@@ -2,10 +2,12 @@
 //! a file, and a name that the shell has to work out is none yet.
 
 use crate::command::{Command, Script};
+use crate::message::Parameters;
 use crate::outcome::FileState;
 use crate::path::Folder;
 use crate::shell::Simple;
 use crate::wrapped::is_in;
+use serde_json::Value;
 
 /// Files taken from one line or patch at most.
 const MOST: usize = 200;
@@ -103,6 +105,13 @@ pub fn patched(patch: &str) -> Vec<(&str, FileState)> {
         }
     }
     found
+}
+
+/// The same of the patches among the parameters of a call.
+pub(crate) fn patched_by(parameters: &Parameters) -> impl Iterator<Item = (&str, FileState)> {
+    let texts = parameters.as_map().values().filter_map(Value::as_str);
+    let patches = texts.filter(|text| text.trim_start().starts_with("*** "));
+    patches.flat_map(patched)
 }
 
 fn is_file(path: &str) -> bool {
@@ -243,7 +252,7 @@ impl Given<'_> {
     }
 
     fn patch(&self, found: &mut Vec<Effect>) {
-        let given = self.simple.documents.iter().map(String::as_str);
+        let given = self.simple.documents.iter().map(|document| &*document.text);
         let words = self.words.iter().map(String::as_str).filter(|word| word.contains('\n'));
         let patches = given.chain(words).flat_map(patched);
         found.extend(patches.take(MOST).map(|(path, state)| self.write(path, state)));

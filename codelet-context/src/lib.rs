@@ -86,6 +86,7 @@
 mod account;
 pub mod anchor;
 mod answer;
+mod attempt;
 pub mod body;
 pub mod breaks;
 mod bulk;

@@ -21,9 +21,22 @@ pub(crate) struct Simple {
     /// The files that its output is written to, where the shell has nothing to work out.
     pub outputs: Vec<String>,
     /// The texts that it is fed with.
-    pub documents: Vec<String>,
+    pub documents: Vec<Document>,
     /// What joins it to the next.
     pub then: Next,
+}
+
+/// A text in the lines below a command, which is fed with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Document {
+    /// What it says.
+    pub text: String,
+    /// Where it begins in the line, in bytes.
+    pub start: usize,
+    /// Where the line goes on, behind what ends the text.
+    pub end: usize,
+    /// The number of the first command there.
+    pub next: usize,
 }
 
 /// What joins a command to the next one.
@@ -63,8 +76,10 @@ pub(crate) struct Commands {
 
 /// The commands of a line.
 pub(crate) fn commands(line: &str) -> Commands {
+    let line = &line[..line.floor_char_boundary(LONGEST.min(line.len()))];
     let mut reader = Reader {
-        chars: Letters(line[..line.floor_char_boundary(LONGEST.min(line.len()))].chars()),
+        chars: Letters(line.chars()),
+        length: line.len(),
         commands: Vec::new(),
         command: Simple::default(),
         word: None,
@@ -124,6 +139,8 @@ impl Letters<'_> {
 
 struct Reader<'a> {
     chars: Letters<'a>,
+    /// Bytes of the whole line.
+    length: usize,
     commands: Vec<Simple>,
     /// The one that is read.
     command: Simple,
@@ -419,19 +436,26 @@ impl<'a> Reader<'a> {
     fn here_documents(&mut self) {
         for (end, strips, command) in std::mem::take(&mut self.here_documents) {
             let text = self.chars.0.as_str();
+            let start = self.length - text.len();
             let (mut at, mut body) = (0, text.len());
             while at < text.len() {
                 let line = text[at..].split('\n').next().unwrap_or_default();
-                let start = at;
+                let before = at;
                 at = (at + line.len() + 1).min(text.len());
                 let line = if strips { line.trim_start_matches('\t') } else { line };
                 if line.trim_end() == end {
-                    body = start;
+                    body = before;
                     break;
                 }
             }
+            let next = self.commands.len();
             if let Some(command) = self.commands.get_mut(command) {
-                command.documents.push(text[..body].to_owned());
+                command.documents.push(Document {
+                    text: text[..body].to_owned(),
+                    start,
+                    end: start + at,
+                    next,
+                });
             }
             self.chars = Letters(text[at..].chars());
         }

@@ -5,7 +5,7 @@ use crate::shell::Next;
 use crate::wrapped::{Unwrapped, base, first_word, is_in, unwrap};
 use recognise::recognise;
 pub use scope::Scope;
-pub(crate) use written::{Scripts, WHOLE};
+pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod recognise;
 mod scope;
@@ -66,7 +66,7 @@ pub fn checks(line: &str) -> Vec<Check> {
 }
 
 /// What a command line says of itself, from reading it once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     /// See [`checks`].
     pub checks: Vec<Check>,
@@ -77,18 +77,19 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// Reads a line that is no call's own, such as one that a summary quotes.
     pub fn read(line: &str) -> Line {
-        Line::of(&Script::read(line))
+        Line::of(&Script::read(line).commands)
     }
 
     /// The same of a line whose commands are known.
-    pub fn of(script: &Script) -> Line {
+    pub fn of(commands: &[Command]) -> Line {
         let mut checks = Vec::new();
-        collect(script, true, &mut checks);
+        collect(commands, true, &mut checks);
         Line {
             checks,
-            program: program_name(&script.commands),
-            is_question: ends_with_question(&script.commands),
+            program: program_name(commands),
+            is_question: ends_with_question(commands),
         }
     }
 
@@ -151,8 +152,8 @@ fn is_verb(word: &str) -> bool {
 }
 
 /// Finds the checks of a script, which decides what its line comes to or does not.
-fn collect(script: &Script, is_outermost: bool, found: &mut Vec<Check>) {
-    for (command, decides) in script.commands.iter().zip(deciding(&script.commands)) {
+fn collect(commands: &[Command], is_outermost: bool, found: &mut Vec<Check>) {
+    for (command, decides) in commands.iter().zip(deciding(commands)) {
         if found.len() >= MOST {
             return;
         }
@@ -166,7 +167,7 @@ fn collect(script: &Script, is_outermost: bool, found: &mut Vec<Check>) {
         } = unwrap(&command.simple.words);
         let decides = is_outermost && decides && !is_inverted;
         match &command.script {
-            Some(script) => collect(script, decides, found),
+            Some(script) => collect(&script.commands, decides, found),
             // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
             None => found.extend(
                 recognise(words, 0)

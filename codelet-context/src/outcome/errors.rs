@@ -5,8 +5,9 @@
 //! one, if the turn has ended with it; and for longer only if it was to change something outside, such as a release. What
 //! failed long ago, and is likely to be over for what succeeded since, is past: it is told of in few words.
 
-use super::attempt::Attempt;
-use super::{COMMAND, OpenError};
+use super::COMMAND;
+use crate::attempt::Attempt;
+use crate::command::CommandLine;
 use crate::failing::{Named, failing, shorten};
 use crate::message::{Message, Role, ToolResult};
 use crate::path::{is_in_folder, is_within_end};
@@ -18,9 +19,24 @@ pub(super) const ERRORS: usize = 8;
 const TURNS: usize = 2;
 const CALLS: usize = 100;
 
+/// Something that failed and was not seen to succeed since.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenError {
+    /// The command line, shortened if it is long.
+    pub command: String,
+    /// The lines of its output that say what failed.
+    pub lines: Vec<String>,
+    /// The same was run again since, and nothing says what came of it.
+    pub is_rerun: bool,
+    /// It failed long ago, and what succeeded since may well have been about the same.
+    pub is_past: bool,
+    about: About,
+    since: Since,
+}
+
 /// What an error is about, so that a later success is known to be over it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum About {
+enum About {
     /// A check, and what it has named as failed.
     Check(Check, Named),
     /// Any other program, by its name and what it is asked to do.
@@ -29,7 +45,7 @@ pub(super) enum About {
 
 /// Since when an error is open, and what has happened to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Since {
+struct Since {
     turn: usize,
     call: usize,
     /// A file that it names was changed, or any if it names none.
@@ -92,14 +108,14 @@ impl Errors {
 
     /// A check succeeded.
     pub fn pass(&mut self, check: &Check) {
-        for error in &mut self.open {
+        self.open.retain_mut(|error| {
             error.since.is_followed = true;
             let About::Check(failed, named) = &mut error.about else {
-                continue;
+                return true;
             };
             let had = named.entries.len();
             check.clears(failed, named);
-            error.is_over = check.covers(failed) || named.is_all_told(failed) && named.entries.is_empty();
+            let is_over = check.covers(failed) || named.is_all_told(failed) && named.entries.is_empty();
             // What is run of the same check, and is not what failed, says nothing of that.
             let is_like = check.kind == failed.kind
                 && check.covers_place(failed)
@@ -107,8 +123,8 @@ impl Errors {
                 && check.scope.words.is_empty()
                 && check.scope.filters.is_empty();
             error.since.is_passed |= is_like && error.since.is_touched;
-        }
-        self.open.retain(|error| !error.is_over);
+            !is_over
+        });
     }
 
     /// A check ran, and nothing says what came of it.
@@ -117,11 +133,11 @@ impl Errors {
     }
 
     /// A check failed.
-    pub fn fail(&mut self, line: &str, check: &Check, result: &ToolResult) {
+    pub fn fail(&mut self, line: &CommandLine, check: &Check, result: &ToolResult) {
         let (lines, named) = failing(result);
         let is_same = |error: &OpenError| matches!(&error.about, About::Check(failed, _) if failed.is_same(check));
         let is_passed = |error: &OpenError| match &error.about {
-            About::Check(failed, before) => passes_within(check, line, &named, failed, before),
+            About::Check(failed, before) => passes_within(check, line.told(), &named, failed, before),
             About::Program(..) => false,
         };
         self.open.retain(|error| !is_same(error) && !is_passed(error));
@@ -129,24 +145,20 @@ impl Errors {
     }
 
     /// A command that is no check has failed.
-    pub fn fail_command(&mut self, line: &str, name: &str, result: &ToolResult) {
+    pub fn fail_command(&mut self, line: &CommandLine, name: &str, result: &ToolResult) {
         self.open.retain(|error| !error.is_of(name));
-        let about = About::Program(name.to_owned(), Attempt::read(line));
+        let about = About::Program(name.to_owned(), line.attempt().clone());
         self.push(line, failing(result).0, about);
     }
 
     /// A command that is no check has succeeded, or nothing says what came of it.
-    pub fn run_command(&mut self, line: &str, name: &str, success: Option<bool>) {
+    pub fn run_command(&mut self, line: &CommandLine, name: &str, success: Option<bool>) {
         if success.is_none() {
             self.mark_rerun(|about| matches!(about, About::Program(other, _) if other == name));
             return;
         }
         self.open.retain(|error| !error.is_of(name));
-        // Most of the time nothing is open that this could be over.
-        if self.open.iter().all(OpenError::is_check) {
-            return;
-        }
-        let done = Attempt::read(line);
+        let done = line.attempt();
         self.open
             .retain(|error| !matches!(&error.about, About::Program(_, failed) if done.settles(failed)));
         for error in &mut self.open {
@@ -165,18 +177,17 @@ impl Errors {
         }
     }
 
-    fn push(&mut self, command: &str, lines: Vec<String>, about: About) {
+    fn push(&mut self, line: &CommandLine, lines: Vec<String>, about: About) {
         if self.open.len() == ERRORS {
             // A check that is broken matters more than a command that was given up.
             let oldest = self.open.iter().position(|error| !error.is_check());
             self.open.remove(oldest.unwrap_or(0));
         }
         self.open.push(OpenError {
-            command: shorten(command, COMMAND),
+            command: shorten(line.told(), COMMAND),
             lines,
             is_rerun: false,
             is_past: false,
-            is_over: false,
             about,
             since: Since {
                 turn: self.turn,
@@ -188,6 +199,11 @@ impl Errors {
 }
 
 impl OpenError {
+    /// Whether it is a check that failed, which somebody will want to succeed; other commands are often given up.
+    pub fn is_check(&self) -> bool {
+        matches!(self.about, About::Check(..))
+    }
+
     fn is_of(&self, name: &str) -> bool {
         matches!(&self.about, About::Program(other, _) if other == name)
     }

@@ -231,7 +231,8 @@ fn is_shared(folder: &str, has_drive: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Talk, files};
-    use crate::message::ActionKind;
+    use crate::message::{Action, ActionKind};
+    use serde_json::json;
 
     const BEFORE: &str = "/w/app/a.py:Edited /w/b.py:Edited";
 
@@ -241,6 +242,95 @@ mod tests {
                 .on(ActionKind::Change, "/w/app/a.py", Some(true))
                 .on(ActionKind::Change, "/w/b.py", Some(true));
         files(&lines.iter().fold(talk, |talk, (line, said)| talk.run(line, true, said)))
+    }
+
+    #[test]
+    fn a_command_says_what_becomes_of_files_that_are_known() {
+        let talk = |lines: &[&str]| {
+            let made = Talk::new()
+                .call(
+                    Action::on(ActionKind::Change, ["/s/app/new.py"]),
+                    json!({"content": "x"}),
+                    Some(true),
+                    "ok",
+                )
+                .on(ActionKind::Change, "/s/app/db.py", Some(true))
+                .on(ActionKind::Read, "/s/top.py", Some(true));
+            files(&lines.iter().fold(made, |talk, line| talk.run(line, true, "")))
+        };
+        let before = "/s/app/new.py:Created /s/app/db.py:Edited /s/top.py:Read";
+        assert_eq!(talk(&[]), before);
+        for line in [
+            "rm app/new.py",
+            "cd /s && rm app/new.py",
+            "cd app && rm new.py",
+            "rm -f /s/app/new.py",
+            "git rm -f app/new.py",
+            "Remove-Item app\\new.py",
+            "del app\\new.py",
+        ] {
+            assert_eq!(
+                talk(&[line]),
+                "/s/app/db.py:Edited /s/top.py:Read /s/app/new.py:Deleted",
+                "{line}"
+            );
+        }
+        for line in [
+            "git checkout app/db.py",
+            "git checkout -- app/db.py",
+            "git restore app",
+            "git reset --hard",
+            "git stash",
+            "cd app && git checkout .",
+        ] {
+            assert_eq!(
+                talk(&[line]),
+                "/s/app/new.py:Created /s/app/db.py:Read /s/top.py:Read",
+                "{line}"
+            );
+        }
+        assert_eq!(
+            talk(&["mv app/new.py app/store.py"]),
+            "/s/app/db.py:Edited /s/top.py:Read /s/app/new.py:Deleted /s/app/store.py:Created"
+        );
+        assert_eq!(
+            talk(&["mv top.py app"]),
+            "/s/app/new.py:Created /s/app/db.py:Edited /s/top.py:Deleted /s/app/top.py:Created"
+        );
+        assert_eq!(talk(&["cp top.py /s/two.py"]), format!("{before} /s/two.py:Created"));
+        assert_eq!(
+            talk(&["rm -r app"]),
+            "/s/top.py:Read /s/app/db.py:Deleted /s/app/new.py:Deleted"
+        );
+        assert_eq!(talk(&["git stash", "git stash pop"]), before);
+        assert_eq!(
+            talk(&["git stash -u"]),
+            "/s/app/new.py:Deleted /s/app/db.py:Read /s/top.py:Read"
+        );
+        assert_eq!(
+            talk(&["rm app/db.py", "git checkout -- app/db.py"]),
+            "/s/app/new.py:Created /s/top.py:Read /s/app/db.py:Read"
+        );
+        // What was committed is not undone, and what is not known is not told of.
+        for line in [
+            "git commit -am x && git reset --hard",
+            "rm other.py new.py",
+            "git checkout main",
+            "rm -rf pp",
+            "ls app",
+        ] {
+            assert_eq!(talk(&[line]), before, "{line}");
+        }
+        let failed = Talk::new()
+            .on(ActionKind::Change, "a", Some(true))
+            .run("rm a", false, "rm: no");
+        assert_eq!(files(&failed), "a:Edited");
+        let unknown = |output| {
+            let talk = Talk::new().on(ActionKind::Change, "a", Some(true));
+            files(&talk.call(Action::command("rm a"), json!({}), None, output))
+        };
+        assert_eq!(unknown("rm: cannot remove 'a'"), "a:Edited");
+        assert_eq!(unknown(""), "a:Deleted");
     }
 
     #[test]

@@ -9,11 +9,12 @@ use super::context::add_lines;
 use super::page::{Page, Topic};
 use super::quotation::shown_command;
 use crate::answer::{is_done, was_refused};
+use crate::attempt::Attempt;
 use crate::exchange::Exchanges;
 use crate::labels;
 use crate::ledger::Ran;
 use crate::message::{Message, Origin, Part};
-use crate::outcome::{Facts, is_wanted};
+use crate::outcome::Facts;
 use crate::testrun::{Check, Line, Scripts};
 use crate::verdict::Verdict;
 use std::sync::Arc;
@@ -165,9 +166,10 @@ impl<'a> Earlier<'a> {
                 }
             });
         }
-        // Other commands are often given up, at the latest with the turn.
+        // Other commands are often given up, at the latest with the turn, but somebody will want done what was to change
+        // something outside of the files that are worked on, however long ago that was.
         if newer.iter().any(|message| message.is_prompt()) {
-            self.commands.retain(|lines| is_wanted(command(lines)));
+            self.commands.retain(|lines| Attempt::read(command(lines)).acts);
         }
         for error in &facts.errors {
             let is_other = |lines: &Lines| !is_same(command(lines), &error.command);

@@ -5,9 +5,11 @@
 
 use super::recognise::{is_named_for_tests, stem};
 use super::{Check, CheckKind, checks};
+use crate::command::Script;
+use crate::effects::patched_by;
 use crate::message::{ActionKind, Parameters, ToolCall};
 use crate::outcome::FileState;
-use crate::shell;
+use crate::shell::Simple;
 use crate::wrapped::base;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -22,21 +24,10 @@ pub(crate) const WHOLE: [&str; 4] = ["content", "contents", "file_text", "file_c
 impl Scripts {
     /// Takes what a call writes.
     pub fn note(&mut self, call: &ToolCall) {
-        match (call.action.kind, call.action.command.as_deref()) {
-            (ActionKind::Command, Some(line)) if line.contains("<<") => self.note_line(line),
+        match (call.action.kind, &call.action.command) {
+            (ActionKind::Command, Some(line)) => self.0.extend(line.scripts().iter().cloned()),
             (ActionKind::Change, _) => self.note_change(call),
             _ => {}
-        }
-    }
-
-    fn note_line(&mut self, line: &str) {
-        for command in shell::commands(line).list {
-            let Some(text) = command.documents.last() else { continue };
-            let is_tee = command.words.first().is_some_and(|word| base(word) == "tee");
-            let to = command.words.iter().skip(1).filter(|_| is_tee);
-            for path in command.outputs.iter().chain(to) {
-                self.write(path, text);
-            }
         }
     }
 
@@ -50,10 +41,10 @@ impl Scripts {
         let made = made(&call.parameters);
         for path in paths {
             match whole {
-                Some(text) => self.write(path, text),
+                Some(text) => self.0.extend(written(path, text)),
                 None if made.contains(&&**path) => {
                     let texts: Vec<&str> = map.values().filter_map(Value::as_str).collect();
-                    self.write(path, &texts.join("\n"));
+                    self.0.extend(written(path, &texts.join("\n")));
                 }
                 // What was written here may be made a test later.
                 None => {
@@ -65,16 +56,39 @@ impl Scripts {
         }
     }
 
-    fn write(&mut self, path: &str, text: &str) {
-        if let Some(name) = name(path) {
-            self.0.insert(name, tests(text));
-        }
-    }
-
     /// Whether a check is nothing but a script that was written here and tests nothing.
     pub fn is_idle(&self, check: &Check) -> bool {
         check.kind == CheckKind::Test && self.0.get(&check.name) == Some(&false)
     }
+}
+
+/// The scripts that a line writes and that would be taken for ones that run tests, with whether they test anything; the
+/// newest of a name last.
+pub(crate) fn scripts(script: &Script) -> Vec<(String, bool)> {
+    let mut scripts = Vec::new();
+    for command in &script.commands {
+        let Simple {
+            words,
+            outputs,
+            documents,
+            ..
+        } = &command.simple;
+        let Some(document) = documents.last() else { continue };
+        let is_tee = words.first().is_some_and(|word| base(word) == "tee");
+        let to = words.iter().skip(1).filter(|_| is_tee);
+        scripts.extend(
+            outputs
+                .iter()
+                .chain(to)
+                .filter_map(|path| written(path, &document.text)),
+        );
+    }
+    scripts
+}
+
+/// A script by its name, with whether it tests anything, if it would be taken for one that runs tests.
+fn written(path: &str, text: &str) -> Option<(String, bool)> {
+    name(path).map(|name| (name, tests(text)))
 }
 
 /// The name of a script that would be taken for one that runs tests.
@@ -85,10 +99,7 @@ fn name(path: &str) -> Option<String> {
 
 /// The files that a patch among the parameters makes.
 fn made(parameters: &Parameters) -> Vec<&str> {
-    let texts = parameters.as_map().values().filter_map(Value::as_str);
-    let patches = texts.filter(|text| text.trim_start().starts_with("*** "));
-    let files = patches.flat_map(crate::effects::patched);
-    files
+    patched_by(parameters)
         .filter(|(_, state)| *state == FileState::Created)
         .map(|(path, _)| path)
         .collect()

@@ -5,12 +5,12 @@ use crate::wrapped::{base, is_in};
 
 /// What a command that is no check was an attempt at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Attempt {
+pub(crate) struct Attempt {
     /// It only asked: it shows something, or tries out a few lines of code. Nobody waits for it to succeed.
     pub is_probe: bool,
     /// It changes something outside of the files that are worked on: a release, a deployment, a database.
     pub acts: bool,
-    /// What it is done to, by names that mean one thing: branches, files, hosts.
+    /// What it is done to, by names that mean one thing: branches, files, hosts. Each once, in order.
     operands: Vec<String>,
 }
 
@@ -52,21 +52,27 @@ const COMMON: &str = "HEAD main master develop origin upstream origin/main origi
 const KEEPING: &str = "add commit rm mv";
 
 impl Attempt {
+    /// Reads a line that is no call's own, such as one that a summary quotes.
     pub fn read(line: &str) -> Attempt {
+        Attempt::at(&Script::read(line).commands)
+    }
+
+    /// What these commands were an attempt at.
+    pub fn at(commands: &[Command]) -> Attempt {
         let mut attempt = Attempt {
             is_probe: true,
             ..Attempt::default()
         };
-        attempt.take(&Script::read(line));
+        attempt.take(commands);
         attempt.operands.sort_unstable();
         attempt.operands.dedup();
         attempt
     }
 
-    fn take(&mut self, script: &Script) {
-        for command in &script.commands {
+    fn take(&mut self, commands: &[Command]) {
+        for command in commands {
             if let Some(script) = &command.script {
-                self.take(script);
+                self.take(&script.commands);
                 continue;
             }
             let Some((program, rest)) = command.words().split_first() else {
@@ -89,7 +95,11 @@ impl Attempt {
     /// Whether the success of this one is a sign that what the other failed at is done, or no longer wanted.
     pub fn settles(&self, other: &Attempt) -> bool {
         let is_as_much = (!self.is_probe || other.is_probe) && (self.acts || !other.acts);
-        is_as_much && self.operands.iter().any(|operand| other.operands.contains(operand))
+        is_as_much
+            && self
+                .operands
+                .iter()
+                .any(|operand| other.operands.binary_search(operand).is_ok())
     }
 }
 

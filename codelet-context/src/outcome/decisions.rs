@@ -1,0 +1,161 @@
+//! What the user has decided: the answers to questions and plans, and the calls that were not to be made.
+
+use super::COMMAND;
+use crate::failing::shorten;
+use crate::message::{ActionKind, Parameters, ToolCall, ToolResult, values_within};
+use crate::{answer, cut};
+use serde_json::{Map, Value};
+
+/// Decisions that are kept, and bytes of a question or an answer.
+const DECISIONS: usize = 20;
+const ANSWER: usize = 600;
+
+/// What the user decided when asked, or of a call that was to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// What was asked, the plan that was laid before the user, or the call.
+    pub question: String,
+    /// What the user answered; may be empty where a call was refused.
+    pub answer: String,
+    /// The user has not let the call be made.
+    pub is_refusal: bool,
+}
+
+impl Decision {
+    /// A question to the user with its answer, or a plan that the user approved.
+    pub(super) fn of_answer(parameters: &Parameters, result: &ToolResult) -> Option<Decision> {
+        let question = asked(parameters.as_map());
+        let mut answers = result.texts().map(|text| text.body.as_str());
+        let answer = answers.find(|text| !text.trim().is_empty())?;
+        if question.trim().is_empty() {
+            return None;
+        }
+        let object = answer::object(answer);
+        let only = object.as_ref().and_then(|object| {
+            let mut said = texts(object);
+            said.next().filter(|_| said.next().is_none())
+        });
+        Some(Decision {
+            question: shorten(&question, ANSWER),
+            answer: shorten(only.unwrap_or(answer), ANSWER),
+            is_refusal: false,
+        })
+    }
+
+    /// A call that the user has not let be made, with the words of the refusal.
+    pub(super) fn of_refusal(call: &ToolCall, words: &str) -> Decision {
+        Decision {
+            question: shorten(&described(call), ANSWER),
+            answer: shorten(words, ANSWER),
+            is_refusal: true,
+        }
+    }
+
+    /// Adds it to those before it, of which the one goes that says least if they are too many.
+    pub(super) fn note_in(self, decisions: &mut Vec<Decision>) {
+        if decisions.len() == DECISIONS {
+            // A no without a word says least.
+            let wordless = decisions.iter().position(|decision| decision.answer.is_empty());
+            decisions.remove(wordless.unwrap_or(0));
+        }
+        decisions.push(self);
+    }
+}
+
+/// What the user is asked by parameters; may be empty.
+fn asked(map: &Map<String, Value>) -> String {
+    match (map.get("questions"), map.get("question"), map.get("plan")) {
+        (Some(Value::Array(questions)), ..) => {
+            let texts = questions
+                .iter()
+                .filter_map(|question| question.get("question")?.as_str());
+            texts.take(DECISIONS).collect::<Vec<_>>().join(" / ")
+        }
+        (_, Some(Value::String(text)), _) | (.., Some(Value::String(text))) => text.clone(),
+        // Under another name it is the longest of the sentences.
+        _ => {
+            let sentences = texts(map).filter(|text| text.trim().contains(' '));
+            sentences.max_by_key(|text| text.len()).unwrap_or_default().to_owned()
+        }
+    }
+}
+
+/// The texts of an object and of the objects in it.
+fn texts(map: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    values_within(map).filter_map(Value::as_str)
+}
+
+/// A call in a line: the tool with what it was to run, to change or to ask.
+fn described(call: &ToolCall) -> String {
+    let action = &call.action;
+    let map = call.parameters.as_map();
+    let asked = || {
+        ["question", "plan"]
+            .iter()
+            .find_map(|name| map.get(*name).and_then(Value::as_str))
+    };
+    let about = action
+        .command
+        .as_deref()
+        .or_else(|| action.paths.first().map(|path| &**path));
+    let about = about.or_else(asked).or_else(|| map.values().find_map(Value::as_str));
+    let tool = cut::plain_name(&call.tool);
+    match (about, action.kind) {
+        (Some(line), ActionKind::Command) => format!("`{}`", shorten(line.trim(), COMMAND)),
+        (Some(about), _) => format!("{tool} {}", shorten(about.trim(), COMMAND)),
+        (None, _) => tool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Talk;
+    use crate::message::{Action, ActionKind};
+    use serde_json::json;
+
+    #[test]
+    fn what_the_user_decided_when_asked_is_kept() {
+        let ask = || Action::on(ActionKind::Ask, []);
+        let talk = Talk::new()
+            .call(
+                ask(),
+                json!({"questions": [{"question": "Which database?", "options": []}]}),
+                Some(true),
+                "Which database? = sqlite",
+            )
+            .call(
+                ask(),
+                json!({"plan": "1. do it"}),
+                Some(true),
+                "The user has approved the plan",
+            )
+            .call(ask(), json!({"plan": "2. not that"}), Some(false), "rejected")
+            .call(ask(), json!({"url": "x"}), Some(true), "page")
+            // In words of its own.
+            .call(
+                ask(),
+                json!({"payload": {"query": "Round twice or once?"}}),
+                Some(true),
+                r#"{"reply":"Once"}"#,
+            )
+            .call(
+                Action::default(),
+                json!({"question": "May I push?"}),
+                Some(true),
+                "Yes. The user has approved it.",
+            );
+        let decisions = talk.facts().decisions;
+        let shown: Vec<_> = decisions
+            .iter()
+            .map(|d| (d.question.as_str(), d.answer.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("Which database?", "Which database? = sqlite"),
+                ("1. do it", "The user has approved the plan"),
+                ("Round twice or once?", "Once")
+            ]
+        );
+    }
+}

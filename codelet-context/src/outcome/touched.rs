@@ -1,0 +1,166 @@
+//! The files that calls touch, and in which state they are left.
+
+use super::Gatherer;
+use crate::effects;
+use crate::message::ToolCall;
+use crate::testrun::WHOLE;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A file, as it was left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileFact {
+    /// The path, as the first call names it.
+    pub path: Arc<str>,
+    /// What was done to it.
+    pub state: FileState,
+}
+
+/// What has become of a file by a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct FileChange {
+    /// The path, as the first call names it.
+    pub path: Arc<str>,
+    /// How it was, if that is known.
+    pub before: Option<FileState>,
+    /// How it is now.
+    pub after: FileState,
+    /// The call has written it, and not only put it back or away.
+    pub is_written: bool,
+}
+
+/// What was done to a file. A file that was changed and read again is still changed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum FileState {
+    /// Read only.
+    Read,
+    /// Changed.
+    Edited,
+    /// New.
+    Created,
+    /// Removed.
+    Deleted,
+}
+
+impl FileState {
+    /// The state of a file to which this is done next.
+    pub(crate) fn then(self, next: FileState) -> FileState {
+        match (self, next) {
+            (before, FileState::Read) => before,
+            // What was created here and edited then is still new.
+            (FileState::Created, FileState::Edited) => FileState::Created,
+            (_, next) => next,
+        }
+    }
+}
+
+impl Gatherer {
+    /// Takes what a call has changed that was carried out.
+    pub(super) fn change(&mut self, call: &ToolCall) {
+        let patched: HashMap<&str, FileState> = effects::patched_by(&call.parameters).collect();
+        for path in call.action.changed() {
+            let state = patched.get(path.as_ref()).copied();
+            let state = state.unwrap_or_else(|| self.written(path, call));
+            self.touch(path, state);
+        }
+    }
+
+    pub(super) fn touch(&mut self, path: &str, state: FileState) {
+        let known = self.files.file(path);
+        self.touched.entry(known).or_insert_with(|| {
+            let path = Arc::from(path);
+            (FileFact { path, state }, 0)
+        });
+        self.touch_file(known, state);
+    }
+
+    pub(super) fn touch_file(&mut self, known: u64, state: FileState) {
+        self.touches += 1;
+        if state != FileState::Read {
+            self.outdate_checks();
+        }
+        if let Some((file, touch)) = self.touched.get_mut(&known) {
+            let before = (*touch > 0).then_some(file.state);
+            file.state = file.state.then(state);
+            *touch = self.touches;
+            if state != FileState::Read {
+                self.errors.change(&file.path);
+                self.changes.push(FileChange {
+                    path: file.path.clone(),
+                    before,
+                    after: file.state,
+                    is_written: state != FileState::Deleted,
+                });
+            }
+        }
+    }
+
+    fn written(&self, path: &Arc<str>, call: &ToolCall) -> FileState {
+        let is_whole = WHOLE.iter().any(|name| call.parameters.as_map().contains_key(*name));
+        let known = self.files.find(path).and_then(|file| self.touched.get(&file));
+        let is_unseen = known.is_none_or(|(file, _)| file.state == FileState::Deleted);
+        // The whole of a file that nobody has read: agents read before they overwrite.
+        if is_whole && call.action.replaced.is_empty() && is_unseen {
+            FileState::Created
+        } else {
+            FileState::Edited
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Talk, files};
+    use crate::message::{Action, ActionKind};
+    use serde_json::json;
+
+    #[test]
+    fn files_stand_in_the_order_of_their_last_touch_with_their_last_state() {
+        let talk = Talk::new()
+            .on(ActionKind::Read, "a", Some(true))
+            .on(ActionKind::Read, "b", Some(true))
+            .on(ActionKind::Change, "b", Some(true))
+            .on(ActionKind::Read, "missing", Some(false))
+            .on(ActionKind::Change, "a", Some(false))
+            .on(ActionKind::Read, "c", None)
+            .on(ActionKind::Read, "b", Some(true));
+        assert_eq!(files(&talk), "a:Read c:Read b:Edited");
+    }
+
+    #[test]
+    fn a_file_is_one_however_its_path_is_written() {
+        let talk = Talk::new()
+            .on(ActionKind::Read, "/work/app/src/main.rs", Some(true))
+            .on(ActionKind::Change, "src/main.rs", Some(true))
+            .on(ActionKind::Read, "./src/main.rs", Some(true))
+            .on(ActionKind::Read, "/work/other/src/main.rs", Some(true));
+        assert_eq!(
+            files(&talk),
+            "/work/app/src/main.rs:Edited /work/other/src/main.rs:Read"
+        );
+        let talk =
+            Talk::new()
+                .on(ActionKind::Read, "src/x.rs", Some(true))
+                .run("cd sub && sed -i s/a/b/ src/x.rs", true, "");
+        assert_eq!(files(&talk), "src/x.rs:Read sub/src/x.rs:Edited");
+    }
+
+    #[test]
+    fn a_file_is_new_if_it_was_written_whole_and_never_seen() {
+        let write = |talk: Talk, path: &str| {
+            talk.call(
+                Action::on(ActionKind::Change, [path]),
+                json!({"content": "x"}),
+                Some(true),
+                "ok",
+            )
+        };
+        let talk = write(Talk::new().on(ActionKind::Read, "old", Some(true)), "old");
+        let talk = write(talk, "new").on(ActionKind::Change, "new", Some(true));
+        assert_eq!(files(&talk), "old:Edited new:Created");
+        let patch = "*** Begin Patch\n*** Add File: n\n+x\n*** Delete File: d\n*** Update File: u\n*** End Patch";
+        let action = Action::on(ActionKind::Change, ["n", "d", "u"]);
+        let talk = Talk::new().call(action, json!({"input": patch}), Some(true), "ok");
+        assert_eq!(files(&talk), "n:Created d:Deleted u:Edited");
+    }
+}
