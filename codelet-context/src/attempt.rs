@@ -1,6 +1,7 @@
 //! What a command that is no check was an attempt at: whether it only asked, whether somebody will want it done, and on what.
 
 use crate::command::{Command, Script};
+use crate::path::plain;
 use crate::wrapped::{base, is_in};
 
 /// What a command that is no check was an attempt at.
@@ -177,7 +178,7 @@ fn operand(word: &str) -> Option<String> {
         && is_one_thing
         && !is_number
         && !is_in(word, COMMON);
-    is_operand.then(|| word.trim_start_matches("./").trim_end_matches('/').to_owned())
+    is_operand.then(|| plain(word))
 }
 
 #[cfg(test)]

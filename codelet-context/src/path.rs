@@ -122,6 +122,21 @@ pub(crate) fn is_within_end(whole: &str, end: &str) -> bool {
     whole.strip_suffix(end).is_some_and(|front| front.ends_with('/'))
 }
 
+/// A word of a command line that may be a path, in one spelling: `./a/` and `a\` are `a`. It is no [`Path`], because it may as
+/// well be a pattern (`./...`), a label (`//app:test`), a branch or the name of a test (`a::b`), which is no drive.
+pub(crate) fn plain(word: &str) -> String {
+    let word = word.replace('\\', "/");
+    let mut rest = word.as_str();
+    while let Some(shorter) = rest.strip_prefix("./") {
+        rest = shorter.trim_start_matches('/');
+    }
+    match rest.trim_end_matches('/') {
+        "" if word.starts_with('/') => "/".to_owned(),
+        "" if !word.is_empty() => ".".to_owned(),
+        rest => rest.to_owned(),
+    }
+}
+
 /// How a path begins, with the same of the form that is compared, and what follows: `C:/a`, or `/mnt/c/a` as Linux has it,
 /// is `/c/a`.
 fn lead(path: &str) -> (Lead, &str, &str) {
@@ -242,6 +257,22 @@ mod tests {
                 let path = Path::of(path);
                 assert_eq!((path.as_str(), &*path.spelled()), (normal, spelled), "{paths} {path:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_word_that_may_be_no_path_is_left_as_it_is() {
+        for (word, expected) in [
+            ("./a/", "a"),
+            (".//.\\a\\b", "a/b"),
+            ("./", "."),
+            ("//", "/"),
+            ("", ""),
+            ("./...", "..."),
+            ("//app:test", "//app:test"),
+            ("a::b", "a::b"),
+        ] {
+            assert_eq!(plain(word), expected, "{word}");
         }
     }
 

@@ -10,7 +10,7 @@ use crate::attempt::Attempt;
 use crate::command::CommandLine;
 use crate::failing::{Named, failing, shorten};
 use crate::message::{Message, Role, ToolResult};
-use crate::path::{is_in_folder, is_within_end};
+use crate::path::{Path, is_in_folder, is_within_end};
 use crate::testrun::{Check, CheckKind};
 
 /// Open errors that are kept, newest last.
@@ -99,9 +99,10 @@ impl Errors {
 
     /// A file was changed.
     pub fn change(&mut self, path: &str) {
+        let path = Path::of(path);
         for error in &mut self.open {
             if let About::Check(_, named) = &error.about {
-                error.since.is_touched |= named.files.is_empty() || named.files.iter().any(|file| is_one(path, file));
+                error.since.is_touched |= named.files.is_empty() || named.files.iter().any(|file| is_one(&path, file));
             }
         }
     }
@@ -268,10 +269,11 @@ fn passes_within(check: &Check, line: &str, named: &Named, failed: &Check, befor
 }
 
 /// Whether a path that was changed is one that a failure names, each as seen from somewhere.
-fn is_one(changed: &str, named: &str) -> bool {
-    let (changed, named) = (changed.replace('\\', "/"), named.replace('\\', "/"));
-    let bare = named.trim_start_matches("../").trim_start_matches("./");
-    changed == bare || is_within_end(&changed, bare) || is_within_end(bare, &changed) || is_in_folder(bare, &changed)
+fn is_one(changed: &Path, named: &str) -> bool {
+    let named = Path::of(named);
+    // Where the folder lies that it was named in, nobody says.
+    let (changed, named) = (changed.as_str(), named.as_str().trim_start_matches("../"));
+    changed == named || is_within_end(changed, named) || is_within_end(named, changed) || is_in_folder(named, changed)
 }
 
 #[cfg(test)]

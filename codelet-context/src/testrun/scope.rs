@@ -1,6 +1,6 @@
 //! What a check is narrowed to, and whether the success of one is that of another, too.
 
-use crate::path::{Folder, is_absolute, is_in_folder, is_within_end};
+use crate::path::{Folder, is_absolute, is_in_folder, is_within_end, plain};
 use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in};
 use std::collections::HashSet;
@@ -199,18 +199,4 @@ fn spelled_covers(wide: &str, narrow: &str, is_flat: bool) -> bool {
     }
     let inside = |rest: &str| rest.starts_with(['/', ':', '#', '[', '.']);
     wide == "." && !is_absolute(narrow) && !narrow.starts_with("..") || narrow.strip_prefix(wide).is_some_and(inside)
-}
-
-/// A path in one spelling.
-pub(super) fn plain(path: &str) -> String {
-    let path = path.replace('\\', "/");
-    let mut rest = path.as_str();
-    while let Some(shorter) = rest.strip_prefix("./") {
-        rest = shorter.trim_start_matches('/');
-    }
-    match rest.trim_end_matches('/') {
-        "" if path.starts_with('/') => "/".to_owned(),
-        "" if !path.is_empty() => ".".to_owned(),
-        rest => rest.to_owned(),
-    }
 }

@@ -1,9 +1,9 @@
 //! Whether a check runs the very tests that another one has named as failed, however little else it runs.
 
-use super::scope::{plain, word_covers};
+use super::scope::word_covers;
 use super::{Check, CheckKind};
 use crate::failing::{Entry, Named};
-use crate::path::is_within_end;
+use crate::path::{is_within_end, plain};
 use crate::wrapped::is_in;
 
 /// Options whose value is a piece of the names of the tests that are run.

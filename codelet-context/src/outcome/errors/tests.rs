@@ -152,6 +152,36 @@ fn what_failed_turns_ago_is_past_where_the_like_has_passed_since_it_was_mended()
 }
 
 #[test]
+fn a_file_that_a_failure_names_is_known_however_its_path_is_written() {
+    let is_past = |named: &str, changed: &str| {
+        let talk = Talk::new()
+            .user("go")
+            .run("npx tsc", false, &format!("{named}(3,1): error TS1: no"))
+            .on(ActionKind::Change, changed, Some(true))
+            .run("npm run build", true, "");
+        let later = (0..3).fold(talk, |talk, _| talk.say("Done.").user("go on"));
+        !past(&later).is_empty()
+    };
+    for (named, changed) in [
+        ("src/a.ts", "/w/src/a.ts"),
+        ("/w/src/a.ts", "src/a.ts"),
+        ("../../lib/a.ts", "lib/a.ts"),
+        ("./src/../lib/a.ts", "lib//a.ts"),
+        ("C:\\w\\a.ts", "/c/w/a.ts"),
+        ("lib/a.ts", "lib"),
+    ] {
+        assert!(is_past(named, changed), "{named} {changed}");
+    }
+    for (named, changed) in [
+        ("src/a.ts", "src/aa.ts"),
+        ("src/a.ts", "xsrc/a.ts"),
+        ("lib2/a.ts", "lib"),
+    ] {
+        assert!(!is_past(named, changed), "{named} {changed}");
+    }
+}
+
+#[test]
 fn a_command_that_was_given_up_is_open_no_longer_than_its_turn() {
     for line in [
         "git rev-parse x && git switch -c y-1",
