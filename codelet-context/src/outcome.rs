@@ -222,7 +222,8 @@ impl Gatherer {
     }
 }
 
-/// Whether a program says that it could not do what it was asked to.
+/// Whether a program says that it could not do what it was asked to. No table of signs tells that, for what was printed may be
+/// of anything: it is how those begin their lines that change files, and the shells that run them.
 fn complains(result: &ToolResult) -> bool {
     const COMPLAINTS: [&str; 7] = ["fatal: ", "error: ", "rm: ", "mv: ", "cp: ", "bash: ", "sh: "];
     let begins = |line: &str| COMPLAINTS.iter().any(|complaint| line.starts_with(complaint));

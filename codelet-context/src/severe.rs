@@ -15,6 +15,9 @@ const ONE_IN: usize = 100;
 const TIME_DIGITS: usize = 4;
 const TIME_WITHIN: usize = 24;
 
+// None of these tables is that of the signs of `verdict`: there whoever looks knows that something has failed, and any hint
+// is welcome. Here nobody knows it, most of what is printed is about other things, and only whole words tell.
+
 /// Words that programs write in capitals where a line says that something went wrong, as a level or by themselves.
 const LEVELS: &[&str] = &[
     "ALERT",

@@ -13,7 +13,7 @@ use closing::{closes_well, has_made, is_cut};
 use fixed::{left, says_what_is_left};
 pub(crate) use quiet::is_error;
 use quiet::{is_open, is_silent, says_it_is_well, shows_error, shows_fault};
-pub(crate) use signs::{Means, that_mean};
+pub(crate) use signs::{CAUSES, CLOSINGS, ENDS};
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
 /// faults of compilers at the beginning.

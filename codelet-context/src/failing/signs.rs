@@ -1,6 +1,6 @@
 //! What one line of an output says of a failure: by the words that programs use, and by forms that no language changes.
 
-use crate::verdict::{Means, counts_failures, is_error, that_mean};
+use crate::verdict::{CAUSES, CLOSINGS, ENDS, counts_failures, is_error};
 
 /// What a line says of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,14 +46,12 @@ pub(super) struct Signs {
 impl Signs {
     pub(super) fn of(texts: [&str; 2]) -> Signs {
         let is_there = |sign: &&str| texts.iter().any(|text| text.contains(sign));
-        let [causes, closings, ends] = [Means::Cause, Means::Closing, Means::End].map(that_mean);
-        let [causes, closings, ends, names] =
-            [causes, closings, ends, NAMES].map(|signs| signs.iter().copied().filter(is_there).collect());
+        let those = |signs: &[&'static str]| signs.iter().copied().filter(is_there).collect();
         Signs {
-            causes,
-            closings,
-            ends,
-            names,
+            causes: those(CAUSES.texts()),
+            closings: those(CLOSINGS.texts()),
+            ends: those(ENDS.texts()),
+            names: those(NAMES),
         }
     }
 

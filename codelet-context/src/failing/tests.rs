@@ -1,5 +1,5 @@
 use super::*;
-use crate::verdict::{Means, breaks_off, is_error, that_mean};
+use crate::verdict::{CAUSES, CLOSINGS, ENDS, breaks_off, is_error};
 use proptest::prelude::*;
 
 fn lines(output: &str) -> Vec<String> {
@@ -364,8 +364,8 @@ fn that_a_program_crashed_is_told_before_what_was_cleaned_up_behind_it() {
 /// What ends a run for whoever judges it must be worth telling to whoever reads on.
 #[test]
 fn whatever_is_an_error_or_breaks_off_a_run_says_what_failed() {
-    let signs = [Means::Cause, Means::Closing, Means::End].map(that_mean).concat();
-    let lines = signs.iter().map(|sign| format!("a {sign} b")).chain(
+    let signs = [&CAUSES, &CLOSINGS, &ENDS].into_iter().flat_map(|group| group.texts());
+    let lines = signs.map(|sign| format!("a {sign} b")).chain(
         [
             "error: x",
             "Errors: some",

@@ -220,7 +220,8 @@ const COUNTING: &[&str] = &[
     "Loading",
 ];
 
-/// Words of a failure; a line that has one is never folded by likeness.
+/// Words of a failure; a line that has one is never folded by likeness. More of them than the signs of `verdict`, and in any
+/// letters: whoever finds one too many only shows a line more.
 const FAILURES: &[&str] = &[
     "fail",
     "error",

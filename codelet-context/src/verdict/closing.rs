@@ -2,7 +2,7 @@
 //! that only runners say; and by standing at the end, because what a test prints stands before them.
 
 use super::quiet::is_error;
-use super::signs::{Means, that_break_off, that_mean};
+use super::signs::{BREAKING_OFF, CUT};
 use super::{Word, count, counts_failures, is_of_one_that_passed, split};
 use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
@@ -31,7 +31,7 @@ pub(super) fn closes_well(result: &ToolResult) -> Option<bool> {
             } else if counts.are_well() && !is_counting {
                 // What stands before the counts was printed by what was run.
                 break;
-            } else if is_cut_or_ended(line) || is_error(line) || breaks_off(line) {
+            } else if CUT.is_in(line) || is_error(line) || breaks_off(line) {
                 return Some(false);
             } else if is_counting {
                 if !counts.take(&words) {
@@ -50,7 +50,7 @@ pub(super) fn closes_well(result: &ToolResult) -> Option<bool> {
 
 /// Whether an output ends with the word that it does not end there, or that what was run did not.
 pub(super) fn is_cut(result: &ToolResult) -> bool {
-    last_text(result, |lines| lines.next().is_some_and(is_cut_or_ended)) == Some(true)
+    last_text(result, |lines| lines.next().is_some_and(|line| CUT.is_in(line))) == Some(true)
 }
 
 /// Whether make has echoed as its last command that something was compiled or linked, and said of no error behind it: it never
@@ -91,27 +91,7 @@ pub(crate) fn breaks_off(line: &str) -> bool {
         let nones = ["code 0", "status 0", "code: 0", "status: 0", "with 0"];
         nones.iter().any(|none| line.contains(none))
     };
-    that_break_off().iter().any(|sign| line.contains(sign)) && !is_well()
-}
-
-/// What is said of an output that goes on, and of a program that did not come to its end.
-fn is_cut_or_ended(line: &str) -> bool {
-    const SIGNS: &[&str] = &[
-        "truncated",
-        "omitted",
-        "more lines",
-        "lines skipped",
-        "output exceed",
-        "output limit",
-        "cut off",
-        "timed out",
-        "time limit",
-        "still running",
-        "in the background",
-        "nterrupted",
-    ];
-    let ends = that_mean(Means::End).iter();
-    SIGNS.iter().chain(ends).any(|sign| line.contains(sign))
+    BREAKING_OFF.is_in(line) && !is_well()
 }
 
 /// The sentences of runners that close with none but counts of their own.

@@ -1,7 +1,7 @@
 //! What builds and lints say, which are silent when all is well: what is wrong, or in few words that nothing is.
 
 use super::fixed::{is_fixed, leaves_none};
-use super::signs::of_errors;
+use super::signs::{ERRORS, OPEN};
 use super::{ends, lines, outermost};
 use crate::message::ToolResult;
 
@@ -16,7 +16,8 @@ pub(super) fn shows_error(result: &ToolResult) -> bool {
 
 /// Whether a line reports an error, in the way that compilers, linters, make and shells do.
 pub(crate) fn is_error(line: &str) -> bool {
-    // What the system says of a program that it has ended.
+    // What the system says of a program that it has ended. Neither this nor the words below are signs of the table, for they
+    // tell of an error only at the beginning of a line.
     const ENDED: &[&str] = &["Killed", "Terminated"];
     const BEGINS: &[&str] = &[
         "error",
@@ -50,24 +51,14 @@ pub(crate) fn is_error(line: &str) -> bool {
         let behind = line.trim().strip_prefix(with);
         behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
     };
-    let shows =
-        BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || of_errors().iter().any(|sign| line.contains(sign));
+    let shows = BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || ERRORS.is_in(line);
     shows && !is_none && !is_denied && !leaves_none(line)
 }
 
 /// Whether what was run may not have come to its end.
 pub(super) fn is_open(result: &ToolResult) -> bool {
-    const SIGNS: &[&str] = &[
-        "timed out",
-        "in the background",
-        "in background",
-        "background process",
-        "still running",
-        "rocess running",
-        "running with session",
-        "time limit",
-    ];
-    holds(result, SIGNS)
+    let texts = result.texts().map(|text| &text.body).chain(&result.error);
+    texts.flat_map(|text| ends(text.as_str())).any(|text| OPEN.is_in(text))
 }
 
 /// Whether nothing was printed, or a harness says so.
@@ -124,12 +115,6 @@ pub(super) fn says_it_is_well(result: &ToolResult) -> bool {
     let texts = result.texts().map(|text| &text.body).chain(&result.error);
     let mut ends = texts.flat_map(|text| outermost(text.as_str(), FIRST, LAST));
     ends.any(|text| SIGNS.iter().any(|sign| says(text, sign)))
-}
-
-fn holds(result: &ToolResult, signs: &[&str]) -> bool {
-    let texts = result.texts().map(|text| &text.body).chain(&result.error);
-    let mut ends = texts.flat_map(|text| ends(text.as_str()));
-    ends.any(|text| signs.iter().any(|sign| text.contains(sign)))
 }
 
 /// Whether a line names a place in a file, or a file that is not as it should be, as linters do that call nothing an error.

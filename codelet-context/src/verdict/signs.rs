@@ -1,21 +1,25 @@
 //! The signs by which programs say that something went wrong, in one table. What a sign means is told once; those who judge an
 //! output ask for the signs that concern them, so that no line ends a run for one of them and is nothing to another.
 
-use Means::{Cause, Closing, End};
+use Means::{Cause, Closing, Cut, End, Open};
 use std::sync::OnceLock;
 
 /// What a line with a sign says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Means {
+enum Means {
     /// What is wrong.
     Cause,
     /// That a tool gives up, for what was said before.
     Closing,
     /// That a program was ended, or crashed.
     End,
+    /// That a program may still run, or was not waited for.
+    Open,
+    /// That not all that was printed is there.
+    Cut,
 }
 
-/// A sign, what it means, and of whom it is one: of those who look at the output of a check that failed it always is.
+/// A sign, what it means, and for whom else it is one.
 struct Sign {
     text: &'static str,
     means: Means,
@@ -23,6 +27,8 @@ struct Sign {
     breaks_off: bool,
     /// Of a build or a lint it is an error, wherever it stands.
     is_error: bool,
+    /// In the last line of an output it says that what was run has not ended there.
+    cuts: bool,
 }
 
 const fn sign(text: &'static str, means: Means) -> Sign {
@@ -31,6 +37,7 @@ const fn sign(text: &'static str, means: Means) -> Sign {
         means,
         breaks_off: false,
         is_error: false,
+        cuts: false,
     }
 }
 
@@ -44,6 +51,10 @@ impl Sign {
 
     const fn that_is_error(self) -> Sign {
         Sign { is_error: true, ..self }
+    }
+
+    const fn that_cuts(self) -> Sign {
+        Sign { cuts: true, ..self }
     }
 }
 
@@ -136,27 +147,59 @@ const SIGNS: &[Sign] = &[
     sign("KeyboardInterrupt", End),
     sign("Killed", End),
     sign("Terminated", End),
+    sign("timed out", Open).that_cuts(),
+    sign("time limit", Open).that_cuts(),
+    sign("still running", Open).that_cuts(),
+    sign("in the background", Open).that_cuts(),
+    sign("in background", Open),
+    sign("background process", Open),
+    sign("rocess running", Open),
+    sign("running with session", Open),
+    sign("truncated", Cut),
+    sign("omitted", Cut),
+    sign("more lines", Cut),
+    sign("lines skipped", Cut),
+    sign("output exceed", Cut),
+    sign("output limit", Cut),
+    sign("cut off", Cut),
+    sign("nterrupted", Cut),
 ];
 
-fn texts(is_wanted: impl Fn(&Sign) -> bool) -> Vec<&'static str> {
-    let wanted = SIGNS.iter().filter(|sign| is_wanted(sign));
-    wanted.map(|sign| sign.text).collect()
+/// The signs that somebody looks for, in the order of the table.
+pub(crate) struct Group {
+    has: fn(&Sign) -> bool,
+    texts: OnceLock<Vec<&'static str>>,
 }
 
-/// The signs that mean this, for whoever looks at the output of what has failed.
-pub(crate) fn that_mean(means: Means) -> &'static [&'static str] {
-    static BY: [OnceLock<Vec<&str>>; 3] = [const { OnceLock::new() }; 3];
-    BY[means as usize].get_or_init(|| texts(|sign| sign.means == means))
-}
-
+/// The signs of each meaning, for whoever looks at the output of what has failed.
+pub(crate) static CAUSES: Group = Group::of(|sign| sign.means == Cause);
+pub(crate) static CLOSINGS: Group = Group::of(|sign| sign.means == Closing);
+pub(crate) static ENDS: Group = Group::of(|sign| sign.means == End);
+/// The signs that what was run may not have come to its end, wherever they stand.
+pub(super) static OPEN: Group = Group::of(|sign| sign.means == Open);
+/// The signs in the last line of an output that it does not end there, or that what was run did not.
+pub(super) static CUT: Group = Group::of(|sign| matches!(sign.means, Cut | End) || sign.cuts);
 /// The signs that break off a run of tests.
-pub(super) fn that_break_off() -> &'static [&'static str] {
-    static SIGNS: OnceLock<Vec<&str>> = OnceLock::new();
-    SIGNS.get_or_init(|| texts(|sign| sign.breaks_off))
-}
-
+pub(super) static BREAKING_OFF: Group = Group::of(|sign| sign.breaks_off);
 /// The signs that are an error of a build or a lint wherever they stand.
-pub(super) fn of_errors() -> &'static [&'static str] {
-    static SIGNS: OnceLock<Vec<&str>> = OnceLock::new();
-    SIGNS.get_or_init(|| texts(|sign| sign.is_error))
+pub(super) static ERRORS: Group = Group::of(|sign| sign.is_error);
+
+impl Group {
+    const fn of(has: fn(&Sign) -> bool) -> Group {
+        Group {
+            has,
+            texts: OnceLock::new(),
+        }
+    }
+
+    /// The signs as they are written.
+    pub fn texts(&self) -> &[&'static str] {
+        let wanted = || SIGNS.iter().filter(|sign| (self.has)(sign));
+        self.texts.get_or_init(|| wanted().map(|sign| sign.text).collect())
+    }
+
+    /// Whether one of them stands in a text.
+    pub fn is_in(&self, text: &str) -> bool {
+        self.texts().iter().any(|sign| text.contains(sign))
+    }
 }
