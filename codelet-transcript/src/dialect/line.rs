@@ -3,7 +3,7 @@
 //! People write sentences that begin with the name of a program (`make sure that …`, `git rebase conflict`), so the name
 //! alone proves nothing: what follows it has to be what follows a program.
 
-use super::values::{self, has_file_name};
+use super::values::{self, has_file_name, is_in};
 use codelet_context::command::CommandLine;
 
 /// How much a text looks like a command line.
@@ -17,7 +17,8 @@ pub(super) enum Likeness {
 
 /// Bytes of a text that are looked at.
 const HEAD: usize = 400;
-/// Programs that are no words of a language.
+/// Programs that are no words of a language. Which of them check something, or run another one, the engine knows; here a name
+/// is enough, and most are of neither kind.
 const PROGRAMS: &str = "ls cd pwd echo printf mkdir rmdir rm cp mv ln chmod chown chgrp stat du df grep egrep fgrep rg ag fd awk sed \
     xargs tr uniq wc tee diff cmp tar gzip gunzip zip unzip xz curl wget ssh scp rsync nc dig ping netstat lsof ps pgrep pkill \
     sudo doas env nohup xvfb-run timeout printenv uname whoami id hostname git gh glab hg svn jj python python2 python3 python3.10 \
@@ -61,8 +62,8 @@ pub(super) fn likeness(text: &str) -> Likeness {
             Likeness::Some
         };
     }
-    let is_program = is_path || has(PROGRAMS, program) || is_cmdlet(program);
-    if !is_program && !has(WORDS, program) {
+    let is_program = is_path || is_in(program, PROGRAMS) || is_cmdlet(program);
+    if !is_program && !is_in(program, WORDS) {
         return Likeness::None;
     }
     let is_compound = matches!(program, "for" | "while" | "until" | "if" | "[" | "[[" | "case");
@@ -91,7 +92,7 @@ pub(super) fn likeness(text: &str) -> Likeness {
         rest.iter()
             .any(|word| word.contains('/') && !word.contains("://") || has_file_name(word))
     };
-    let fillers = rest.iter().filter(|word| has(FILLERS, &word.to_lowercase())).count();
+    let fillers = rest.iter().filter(|word| is_in(&word.to_lowercase(), FILLERS)).count();
     let ends_sentence = outside.ends_with(['?', '!', ':']) || outside.ends_with('.') && rest.last() != Some(&".");
     let most_fillers = if is_program { 2 } else { 0 };
     if has_signs && fillers <= most_fillers || has_file() && fillers == 0 && !ends_sentence {
@@ -162,16 +163,12 @@ fn is_cmdlet(word: &str) -> bool {
     const VERBS: &str = "Get Set New Remove Copy Move Test Invoke Select Write Start Stop Out ConvertTo ConvertFrom Rename Add Import Export";
     let is_noun = |noun: &str| noun.len() > 2 && noun.starts_with(|c: char| c.is_ascii_uppercase());
     word.split_once('-')
-        .is_some_and(|(verb, noun)| has(VERBS, verb) && is_noun(noun))
+        .is_some_and(|(verb, noun)| is_in(verb, VERBS) && is_noun(noun))
 }
 
 /// Whether a word is the name of a program that is no word of a language.
 pub(super) fn is_program(word: &str) -> bool {
-    has(PROGRAMS, word) || is_program_path(word)
-}
-
-fn has(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|other| other == word)
+    is_in(word, PROGRAMS) || is_program_path(word)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::fields::Call;
 use super::line::{self, Likeness, likeness};
 use super::values::{Shown, are_versions, holds, holds_prose, is_path, is_prose, longest_line, shown};
 use crate::actions;
-use codelet_context::message::{Action, ActionKind, Message};
+use codelet_context::message::{Action, ActionKind, Message, values_within};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -278,9 +278,8 @@ impl<'a> Earlier<'a> {
         let mut asked: HashMap<&str, &str> = HashMap::new();
         for (index, message) in messages.iter().enumerate() {
             for call in message.calls() {
-                let own = call.parameters.as_map().values();
-                let inner = own.clone().filter_map(Value::as_object).flat_map(|map| map.values());
-                let strings: Vec<&str> = own.chain(inner).filter_map(Value::as_str).collect();
+                let values = values_within(call.parameters.as_map());
+                let strings: Vec<&str> = values.filter_map(Value::as_str).collect();
                 let named = strings
                     .iter()
                     .copied()

@@ -1,5 +1,6 @@
 //! What a single value says of itself: the path of a file, prose, two versions of one text, what a file holds.
 
+use codelet_context::message::values_within;
 use serde_json::Value;
 
 /// Endings of names of files.
@@ -12,6 +13,11 @@ const PROSE: &str = "md mdx rst txt adoc tex html htm csv log";
 /// Names of files that have no ending.
 const NAMES: &str = "Makefile Dockerfile Gemfile Rakefile Procfile Justfile CMakeLists.txt LICENSE README CHANGELOG BUILD .gitignore \
     .dockerignore .env .editorconfig";
+
+/// Whether a word is one of a list of words.
+pub(super) fn is_in(word: &str, list: &str) -> bool {
+    list.split(' ').any(|other| other == word)
+}
 
 /// Whether a text can be nothing but the path of a file.
 pub(super) fn is_path(text: &str) -> bool {
@@ -27,18 +33,17 @@ pub(super) fn is_path(text: &str) -> bool {
 /// Whether a word ends with the name of a file.
 pub(super) fn has_file_name(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
-    let is_in = |list: &str, word: &str| list.split_ascii_whitespace().any(|other| other == word);
     let ending = || {
         let (stem, ending) = name.rsplit_once('.')?;
         (!stem.is_empty() || word.len() > name.len()).then(|| ending.to_ascii_lowercase())
     };
-    is_in(NAMES, name) || ending().is_some_and(|ending| is_in(ENDINGS, &ending))
+    is_in(name, NAMES) || ending().is_some_and(|ending| is_in(&ending, ENDINGS))
 }
 
 /// Whether a file of this path may well hold sentences.
 pub(super) fn holds_prose(path: &str) -> bool {
     let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    PROSE.split_ascii_whitespace().any(|other| other == ending) || !path.contains('.')
+    is_in(&ending, PROSE) || !path.contains('.')
 }
 
 /// Whether a text is made of sentences, and not of code or data.
@@ -122,13 +127,7 @@ pub(super) fn shown(text: &str) -> Shown {
     let mut lines: Vec<&str> = Vec::new();
     match object.as_ref().and_then(Value::as_object) {
         Some(object) => {
-            let fields = object.values().chain(
-                object
-                    .values()
-                    .filter_map(Value::as_object)
-                    .flat_map(|inner| inner.values()),
-            );
-            for value in fields {
+            for value in values_within(object) {
                 match value {
                     Value::String(text) if text.contains('\n') => lines.extend(text.lines()),
                     Value::Array(items) => lines.extend(items.iter().filter_map(Value::as_str)),
