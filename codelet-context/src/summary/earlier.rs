@@ -31,16 +31,52 @@ const BEHIND: usize = usize::MAX / 2;
 pub(super) struct Earlier<'a> {
     pins: Vec<&'a str>,
     status: Vec<String>,
-    checks: Vec<Lines<'a>>,
-    commands: Vec<Lines<'a>>,
+    checks: Vec<Failed<'a>>,
+    commands: Vec<Failed<'a>>,
     /// What failed long ago.
-    past: Vec<&'a str>,
+    past: Vec<Failed<'a>>,
     decisions: Vec<&'a str>,
     todo: Vec<&'a str>,
     /// Open items that the summary has not listed.
     unlisted: usize,
     done: Option<&'a str>,
     outcomes: Vec<Lines<'a>>,
+}
+
+/// A command that failed.
+struct Failed<'a> {
+    lines: Lines<'a>,
+    /// What its command line says.
+    said: Line,
+}
+
+impl<'a> Failed<'a> {
+    fn of(line: &'a str) -> Self {
+        Failed {
+            lines: vec![line],
+            said: Line::read(command(line)),
+        }
+    }
+
+    /// Its command line.
+    fn command(&self) -> &'a str {
+        command(self.lines[0])
+    }
+
+    /// Whether the success of a check shows that it is over.
+    fn is_over(&self, check: &Check) -> bool {
+        let said = &self.said;
+        said.last_check().is_some_and(|at| check.covers(&said.checks[at]))
+    }
+
+    /// Whether another command line is about the same: the same checks, or else the same program.
+    fn is_same(&self, other: &Line) -> bool {
+        match (self.said.checks.last(), other.checks.last()) {
+            (None, None) => self.said.program == other.program,
+            (Some(one), Some(another)) => one.is_same(another),
+            _ => false,
+        }
+    }
 }
 
 impl<'a> Earlier<'a> {
@@ -82,8 +118,8 @@ impl<'a> Earlier<'a> {
                 _ if line.starts_with("  ") => {
                     let last = match (in_outcomes, is_check) {
                         (true, _) => self.outcomes.last_mut(),
-                        (_, Some(true)) => self.checks.last_mut(),
-                        (_, Some(false)) => self.commands.last_mut(),
+                        (_, Some(true)) => self.checks.last_mut().map(|failed| &mut failed.lines),
+                        (_, Some(false)) => self.commands.last_mut().map(|failed| &mut failed.lines),
                         _ => None,
                     };
                     if let Some(lines) = last {
@@ -105,17 +141,18 @@ impl<'a> Earlier<'a> {
         };
         let is_rerun = line.starts_with(labels::RERUN);
         if is_rerun || line.starts_with(labels::FAILING) || line.starts_with(labels::FAILED) {
-            let lines = vec![line];
-            let is_other =
-                line.starts_with(labels::FAILED) || is_rerun && Line::read(command(&lines)).checks.is_empty();
+            let failed = Failed::of(line);
+            let is_other = line.starts_with(labels::FAILED) || is_rerun && failed.said.checks.is_empty();
             if is_other {
-                self.commands.push(lines);
+                self.commands.push(failed);
             } else {
-                self.checks.push(lines);
+                self.checks.push(failed);
             }
             return Some(!is_other);
         } else if line.starts_with(labels::PAST) {
-            note(&mut self.past);
+            if !self.past.iter().any(|failed| failed.lines[0] == line) {
+                self.past.push(Failed::of(line));
+            }
         } else if line.starts_with(labels::PINNED) {
             note(&mut self.pins);
         } else if line.starts_with(labels::DECIDED) || line.starts_with(labels::REFUSED) {
@@ -148,18 +185,18 @@ impl<'a> Earlier<'a> {
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
                     match verdict {
                         Verdict::Passed => {
-                            self.checks.retain(|lines| !is_over(command(lines), check));
-                            self.past.retain(|line| !is_over(command(&vec![*line]), check));
+                            self.checks.retain(|failed| !failed.is_over(check));
+                            self.past.retain(|failed| !failed.is_over(check));
                         }
-                        Verdict::Unknown => self.mark_rerun(|line| is_over(line, check)),
+                        Verdict::Unknown => self.mark_rerun(|failed| failed.is_over(check)),
                         Verdict::Failed => {}
                     }
                 }
-                let is_it = |line: &str| Line::read(line).program == ran.line.program;
+                let is_it = |failed: &Failed| failed.said.program == ran.line.program;
                 match result.success {
                     Some(true) => {
-                        self.commands.retain(|lines| !is_it(command(lines)));
-                        self.past.retain(|line| !is_it(command(&vec![*line])));
+                        self.commands.retain(|failed| !is_it(failed));
+                        self.past.retain(|failed| !is_it(failed));
                     }
                     None if ran.line.checks.is_empty() => self.mark_rerun(is_it),
                     _ => {}
@@ -169,13 +206,14 @@ impl<'a> Earlier<'a> {
         // Other commands are often given up, at the latest with the turn, but somebody will want done what was to change
         // something outside of the files that are worked on, however long ago that was.
         if newer.iter().any(|message| message.is_prompt()) {
-            self.commands.retain(|lines| Attempt::read(command(lines)).acts);
+            self.commands.retain(|failed| Attempt::read(failed.command()).acts);
         }
         for error in &facts.errors {
-            let is_other = |lines: &Lines| !is_same(command(lines), &error.command);
+            let said = Line::read(&error.command);
+            let is_other = |failed: &Failed| !failed.is_same(&said);
             self.checks.retain(is_other);
             self.commands.retain(is_other);
-            self.past.retain(|line| is_other(&vec![*line]));
+            self.past.retain(is_other);
         }
         let known = labels::CHECKS
             .into_iter()
@@ -190,13 +228,14 @@ impl<'a> Earlier<'a> {
     }
 
     /// Notes that what failed ran again since, and nothing says what came of it.
-    fn mark_rerun(&mut self, is_it: impl Fn(&str) -> bool) {
-        for lines in self.checks.iter_mut().chain(&mut self.commands) {
-            if is_it(command(lines)) {
-                lines[0] = lines[0]
+    fn mark_rerun(&mut self, is_it: impl Fn(&Failed) -> bool) {
+        for failed in self.checks.iter_mut().chain(&mut self.commands) {
+            if is_it(failed) {
+                let line = &mut failed.lines[0];
+                let bare = line
                     .strip_prefix(labels::FAILING)
-                    .or_else(|| lines[0].strip_prefix(labels::FAILED))
-                    .unwrap_or(lines[0]);
+                    .or_else(|| line.strip_prefix(labels::FAILED));
+                *line = bare.unwrap_or(line);
             }
         }
     }
@@ -271,14 +310,16 @@ impl<'a> Earlier<'a> {
         };
         for (number, error) in errors.iter().enumerate().take(most) {
             let (topic, number) = (if checks { Topic::Error } else { Topic::Failed }, BEHIND + number);
-            let head = if error[0].starts_with(head) {
+            let head = if error.lines[0].starts_with(head) {
                 head
             } else {
                 labels::RERUN
             };
-            let command = shown_command(command(error), width);
+            let command = shown_command(error.command(), width);
             if page.add((topic, number, 0), format!("{head}{command}")) {
-                let said = error[1..].iter().map(|line| line.strip_prefix("  | ").unwrap_or(line));
+                let said = error.lines[1..]
+                    .iter()
+                    .map(|line| line.strip_prefix("  | ").unwrap_or(line));
                 add_lines(page, (topic, number), &said.collect::<Vec<_>>(), lines, width);
             }
         }
@@ -286,8 +327,8 @@ impl<'a> Earlier<'a> {
 
     /// What failed long ago.
     pub(super) fn add_past(&self, page: &mut Page) {
-        for (number, line) in self.past.iter().enumerate() {
-            page.add((Topic::Past, BEHIND + number, 0), (*line).to_owned());
+        for (number, failed) in self.past.iter().enumerate() {
+            page.add((Topic::Past, BEHIND + number, 0), failed.lines[0].to_owned());
         }
     }
 
@@ -302,8 +343,7 @@ impl<'a> Earlier<'a> {
 }
 
 /// The command line of an error; of one that ran again since, the line that tells of it may be all of it.
-fn command<'a>(lines: &Lines<'a>) -> &'a str {
-    let line = lines[0];
+fn command(line: &str) -> &str {
     let heads = [labels::FAILING, labels::FAILED, labels::RERUN, labels::PAST];
     let line = heads
         .iter()
@@ -312,22 +352,6 @@ fn command<'a>(lines: &Lines<'a>) -> &'a str {
         .trim();
     let line = line.strip_prefix('`').unwrap_or(line);
     line.strip_suffix('`').unwrap_or(line)
-}
-
-/// Whether the success of a check shows that what had failed is over.
-fn is_over(failed: &str, check: &Check) -> bool {
-    let failed = Line::read(failed);
-    failed.last_check().is_some_and(|at| check.covers(&failed.checks[at]))
-}
-
-/// Whether two command lines are about the same: the same checks, or else the same program.
-fn is_same(line: &str, other: &str) -> bool {
-    let (line, other) = (Line::read(line), Line::read(other));
-    match (line.checks.last(), other.checks.last()) {
-        (None, None) => line.program == other.program,
-        (Some(one), Some(another)) => one.is_same(another),
-        _ => false,
-    }
 }
 
 /// Whether a line on checks tells that nobody knows what came of them.
