@@ -7,7 +7,7 @@ use crate::look;
 use crate::path::Folder;
 use crate::shell::{self, Next, Simple};
 use crate::testrun::{self, Line};
-use crate::wrapped::{DEEPEST, base, inner_script, is_in, unwrap};
+use crate::wrapped::{DEEPEST, Unwrapped, base, inner_script, is_in, unwrap};
 use flow::{Flow, Outer};
 use std::borrow::Cow;
 use std::fmt;
@@ -139,6 +139,10 @@ pub(crate) struct Command {
     pub simple: Simple,
     /// So many words are what it is wrapped in.
     front: usize,
+    /// So many of these stand before the innermost wrapper; all of its words if it is wrapped in nothing.
+    before_wrapper: usize,
+    /// Its status is turned round.
+    pub is_inverted: bool,
     /// The folder that it runs in.
     pub folder: Folder,
     /// It is run if the line succeeds.
@@ -166,13 +170,18 @@ impl Script {
         let mut commands: Vec<Command> = Vec::with_capacity(parsed.list.len());
         let mut before = Next::Then;
         for (index, simple) in parsed.list.into_iter().enumerate() {
-            let unwrapped = unwrap(&simple.words);
-            let words = unwrapped.words;
+            let Unwrapped {
+                words,
+                outer,
+                is_inverted,
+            } = unwrap(&simple.words);
             let front = simple.words.len() - words.len();
-            let is_sure = flow.enter(index, &simple.words, unwrapped.is_inverted);
+            let is_sure = flow.enter(index, &simple.words, is_inverted);
             let inner = inner_script(words).filter(|_| depth < DEEPEST);
             let command = Command {
                 front,
+                before_wrapper: simple.words.len() - outer.len(),
+                is_inverted,
                 folder: flow.at().clone(),
                 is_sure,
                 is_elsewhere: simple.words[..front].iter().any(|word| is_in(&base(word), ELSEWHERE)),
@@ -197,6 +206,11 @@ impl Command {
     /// Its words without what it is wrapped in.
     pub fn words(&self) -> &[String] {
         &self.simple.words[self.front..]
+    }
+
+    /// The same with the innermost of what it is wrapped in; nothing if it is wrapped in nothing.
+    pub fn words_with_wrapper(&self) -> &[String] {
+        &self.simple.words[self.before_wrapper..]
     }
 
     /// What it is wrapped in.
@@ -263,6 +277,8 @@ mod tests {
             Action::command(&piece.repeat(200_000));
         }
         Action::command(&format!("make {}", "-C a ".repeat(200_000)));
+        let (names, text) = ("test_a.py ".repeat(50_000), "x = 1\n".repeat(80_000));
+        Action::command(&format!("tee {names} <<E\n{text}E\npython test_a.py"));
         let paths: String = (0..199).map(|number| format!("echo a > {number}.txt && ")).collect();
         Action::command(&format!("cd d && {paths} echo {}", "x".repeat(1_000_000)));
     }

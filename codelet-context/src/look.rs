@@ -2,7 +2,7 @@
 
 use crate::command::Script;
 use crate::effects::sed_writes;
-use crate::wrapped::{inner_script, is_in};
+use crate::wrapped::is_in;
 
 /// What prints the lines of the files that it is given.
 const READERS: &str = "cat nl head tail sed awk gawk bat batcat less more type get-content gc";
@@ -17,9 +17,9 @@ const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --su
 /// none (`git diff`).
 pub(crate) fn file(script: &Script) -> Option<String> {
     if let [only] = &script.commands[..]
-        && inner_script(only.words()).is_some()
+        && let Some(script) = &only.script
     {
-        return only.script.as_ref().and_then(file);
+        return file(script);
     }
     let mut found = None;
     for command in &script.commands {

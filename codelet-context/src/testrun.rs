@@ -2,7 +2,7 @@
 
 use crate::command::{Command, Script};
 use crate::shell::Next;
-use crate::wrapped::{Unwrapped, base, first_word, is_in, unwrap};
+use crate::wrapped::{base, first_word, is_in};
 use recognise::recognise;
 pub use scope::Scope;
 pub(crate) use written::{Scripts, WHOLE, scripts};
@@ -160,18 +160,13 @@ fn collect(commands: &[Command], is_outermost: bool, found: &mut Vec<Check>) {
         if command.goes() {
             continue;
         }
-        let Unwrapped {
-            words,
-            outer,
-            is_inverted,
-        } = unwrap(&command.simple.words);
-        let decides = is_outermost && decides && !is_inverted;
+        let decides = is_outermost && decides && !command.is_inverted;
         match &command.script {
             Some(script) => collect(&script.commands, decides, found),
             // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
             None => found.extend(
-                recognise(words, 0)
-                    .or_else(|| recognise(outer, 0))
+                recognise(command.words(), 0)
+                    .or_else(|| recognise(command.words_with_wrapper(), 0))
                     .map(|(kind, name, mut scope)| {
                         let folder = scope.place.take();
                         scope.place = command.folder.told().map(str::to_owned);

@@ -12,6 +12,7 @@ use crate::outcome::FileState;
 use crate::shell::Simple;
 use crate::wrapped::base;
 use serde_json::Value;
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 /// The scripts that were written so far, by the name of their file: whether they test anything.
@@ -39,19 +40,21 @@ impl Scripts {
         let map = call.parameters.as_map();
         let whole = WHOLE.iter().find_map(|name| map.get(*name)?.as_str());
         let made = made(&call.parameters);
+        let is_test = LazyCell::new(|| match whole {
+            Some(text) => tests(text),
+            None => {
+                let texts: Vec<&str> = map.values().filter_map(Value::as_str).collect();
+                tests(&texts.join("\n"))
+            }
+        });
+        let brings_tests = LazyCell::new(|| map.values().any(any_tests));
         for path in paths {
-            match whole {
-                Some(text) => self.0.extend(written(path, text)),
-                None if made.contains(&&**path) => {
-                    let texts: Vec<&str> = map.values().filter_map(Value::as_str).collect();
-                    self.0.extend(written(path, &texts.join("\n")));
-                }
+            let Some(name) = name(path) else { continue };
+            if whole.is_some() || made.contains(&&**path) {
+                self.0.insert(name, *is_test);
+            } else if let Some(is_test) = self.0.get_mut(&name) {
                 // What was written here may be made a test later.
-                None => {
-                    if let Some(tests) = name(path).and_then(|name| self.0.get_mut(&name)) {
-                        *tests |= map.values().any(any_tests);
-                    }
-                }
+                *is_test |= *brings_tests;
             }
         }
     }
@@ -76,19 +79,11 @@ pub(crate) fn scripts(script: &Script) -> Vec<(String, bool)> {
         let Some(document) = documents.last() else { continue };
         let is_tee = words.first().is_some_and(|word| base(word) == "tee");
         let to = words.iter().skip(1).filter(|_| is_tee);
-        scripts.extend(
-            outputs
-                .iter()
-                .chain(to)
-                .filter_map(|path| written(path, &document.text)),
-        );
+        let is_test = LazyCell::new(|| tests(&document.text));
+        let names = outputs.iter().chain(to).filter_map(|path| name(path));
+        scripts.extend(names.map(|name| (name, *is_test)));
     }
     scripts
-}
-
-/// A script by its name, with whether it tests anything, if it would be taken for one that runs tests.
-fn written(path: &str, text: &str) -> Option<(String, bool)> {
-    name(path).map(|name| (name, tests(text)))
 }
 
 /// The name of a script that would be taken for one that runs tests.

@@ -1,5 +1,5 @@
-//! The signs by which programs say that something went wrong, in one table. What a sign means is told once; those who judge an
-//! output ask for the signs that concern them, so that no line ends a run for one of them and is nothing to another.
+//! The signs by which programs say that something went wrong or is not over, in one table. What a sign means is told once; those
+//! who judge an output ask for the signs that concern them, so that no line ends a run for one of them and is nothing to another.
 
 use Means::{Cause, Closing, Cut, End, Open};
 use std::sync::OnceLock;
