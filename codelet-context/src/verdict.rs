@@ -91,8 +91,7 @@ pub(crate) fn closes_as_tests_do(result: &ToolResult) -> bool {
             .any(|word| line.contains(word));
         is_told && failed_count(line).is_some()
     };
-    let texts = || result.texts().map(|text| &text.body).chain(&result.error);
-    closes_well(result) == Some(true) || texts().any(|text| text.as_str().lines().rev().take(LAST).any(counts))
+    closes_well(result) == Some(true) || texts(result).any(|text| text.lines().rev().take(LAST).any(counts))
 }
 
 /// How many have failed by what a line counts, if it counts any.
@@ -111,6 +110,7 @@ fn is_of_one_that_passed(line: &str) -> bool {
 
 /// Whether a failed check never came to run what it was to check, because that could not be built.
 pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
+    // Not those of the table: what is run may print most of these, but hardly what only compilers say, as they say it.
     const SIGNS: &[&str] = &[
         "could not compile",
         "error[E",
@@ -123,15 +123,18 @@ pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
         "undefined reference",
         "fatal error:",
     ];
+    let mut ends = texts(result).flat_map(ends);
+    ends.any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
+}
+
+/// What an answer holds that was printed.
+fn texts(result: &ToolResult) -> impl Iterator<Item = &str> {
     let texts = result.texts().map(|text| &text.body).chain(&result.error);
-    texts
-        .flat_map(|text| ends(text.as_str()))
-        .any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
+    texts.map(|text| text.as_str())
 }
 
 fn lines(result: &ToolResult) -> impl Iterator<Item = &str> {
-    let texts = result.texts().map(|text| &text.body).chain(&result.error);
-    texts.flat_map(|text| ends(text.as_str())).flat_map(str::lines)
+    texts(result).flat_map(ends).flat_map(str::lines)
 }
 
 /// The beginning and the end of an output. A number cut in two would be another number, so the end begins at a blank.
@@ -166,8 +169,8 @@ struct Signs {
 impl Signs {
     fn of_result(result: &ToolResult) -> Signs {
         let mut signs = Signs::default();
-        for text in result.texts().map(|text| &text.body).chain(&result.error) {
-            for end in ends(text.as_str()) {
+        for text in texts(result) {
+            for end in ends(text) {
                 signs.read(end, result.success.is_none());
             }
             // A failure decides, whatever else is said.

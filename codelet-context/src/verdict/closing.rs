@@ -3,7 +3,7 @@
 
 use super::quiet::is_error;
 use super::signs::{BREAKING_OFF, CUT};
-use super::{Word, count, counts_failures, is_of_one_that_passed, split};
+use super::{Word, count, counts_failures, is_of_one_that_passed, split, texts};
 use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
 use crate::testrun::Check;
@@ -76,9 +76,7 @@ pub(super) fn has_made(check: &Check, result: &ToolResult) -> bool {
 
 /// Asks for the lines of the last text that says anything, from the last one on, without the frame around them.
 fn last_text<T>(result: &ToolResult, ask: impl Fn(&mut dyn Iterator<Item = &str>) -> T) -> Option<T> {
-    let texts = result.texts().map(|text| &text.body).chain(&result.error);
-    let texts = texts.map(|text| text.as_str());
-    let text = printed(texts.filter(|text| !text.trim().is_empty()).last()?);
+    let text = printed(texts(result).filter(|text| !text.trim().is_empty()).last()?);
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(LAST))..];
     Some(ask(&mut tail.lines().rev().filter_map(within_frame)))
 }

@@ -2,7 +2,7 @@
 
 use super::fixed::{is_fixed, leaves_none};
 use super::signs::{ERRORS, OPEN};
-use super::{ends, lines, outermost};
+use super::{ends, lines, outermost, texts};
 use crate::message::ToolResult;
 
 /// Where an output says that all is well, in bytes from its beginning, where a frame may stand, and to its end.
@@ -57,8 +57,7 @@ pub(crate) fn is_error(line: &str) -> bool {
 
 /// Whether what was run may not have come to its end.
 pub(super) fn is_open(result: &ToolResult) -> bool {
-    let texts = result.texts().map(|text| &text.body).chain(&result.error);
-    texts.flat_map(|text| ends(text.as_str())).any(|text| OPEN.is_in(text))
+    texts(result).flat_map(ends).any(|text| OPEN.is_in(text))
 }
 
 /// Whether nothing was printed, or a harness says so.
@@ -112,8 +111,7 @@ pub(super) fn says_it_is_well(result: &ToolResult) -> bool {
         let mut places = text.match_indices(sign);
         places.any(|(at, _)| !sign.starts_with(|c: char| c.is_ascii_digit()) || !is_count(text, at))
     };
-    let texts = result.texts().map(|text| &text.body).chain(&result.error);
-    let mut ends = texts.flat_map(|text| outermost(text.as_str(), FIRST, LAST));
+    let mut ends = texts(result).flat_map(|text| outermost(text, FIRST, LAST));
     ends.any(|text| SIGNS.iter().any(|sign| says(text, sign)))
 }
 
