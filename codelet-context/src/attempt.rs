@@ -55,11 +55,11 @@ const KEEPING: &str = "add commit rm mv";
 impl Attempt {
     /// Reads a line that is no call's own, such as one that a summary quotes.
     pub fn read(line: &str) -> Attempt {
-        Attempt::at(&Script::read(line).commands)
+        Attempt::of(&Script::read(line).commands)
     }
 
     /// What these commands were an attempt at.
-    pub fn at(commands: &[Command]) -> Attempt {
+    pub fn of(commands: &[Command]) -> Attempt {
         let mut attempt = Attempt {
             is_probe: true,
             ..Attempt::default()

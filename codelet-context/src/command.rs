@@ -46,7 +46,7 @@ impl CommandLine {
             look: look::file(&script),
             commit: deed::commit(&script),
             told,
-            attempt: Attempt::at(&script.commands[first..]),
+            attempt: Attempt::of(&script.commands[first..]),
             scripts: testrun::scripts(&script),
         }))
     }
