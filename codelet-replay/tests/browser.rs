@@ -22,6 +22,18 @@ use std::time::Duration;
 /// browser's and never the page's, and every other one counts, to whomever it goes.
 const ITS_OWN: &str = "http://browser.invalid";
 
+/// Whom it asks nevertheless, each version for something else. What the page itself has asked for, also of these, is known to
+/// the frame that it stands in.
+const ITS_MAKERS: &[&str] = &[".google.com", ".googleapis.com", ".gstatic.com", ".gvt1.com"];
+
+/// What the browser would ask its maker by itself as it starts: the time, and whether and how to search.
+const ITS_QUESTIONS: &[&str] = &[
+    "NetworkTimeServiceQuerying",
+    "PreconnectToSearch",
+    "AimEnabled",
+    "AimServerEligibilityEnabled",
+];
+
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser").join(test);
     let _ = std::fs::remove_dir_all(&folder);
@@ -79,6 +91,7 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
         .args([
             "--headless=new",
             "--no-sandbox",
+            "--disable-dev-shm-usage",
             "--disable-gpu",
             "--hide-scrollbars",
             "--enable-logging=stderr",
@@ -95,9 +108,11 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
             "--virtual-time-budget=10000",
         ])
         .args([
-            "--disable-features=NetworkTimeServiceQuerying".to_owned(),
+            format!("--disable-features={}", ITS_QUESTIONS.join(",")),
             format!("--component-updater=url-source={ITS_OWN}/update"),
             format!("--gaia-url={ITS_OWN}"),
+            format!("--gcm-checkin-url={ITS_OWN}/checkin"),
+            format!("--gcm-registration-url={ITS_OWN}/register"),
         ])
         .args([&profile, &via])
         .args(arguments)
@@ -121,8 +136,11 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     };
     assert!(output.status.success(), "chromium ended with {}", output.status);
     let is_own = |line: &str| {
-        let address = line.split(' ').nth(1).unwrap_or("");
+        let mut words = line.split(' ');
+        let (way, address) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+        let host = address.strip_suffix(":443").filter(|_| way == "CONNECT");
         address.starts_with(&format!("{ITS_OWN}/"))
+            || host.is_some_and(|host| ITS_MAKERS.iter().any(|domain| host.ends_with(domain)))
     };
     let asked = asked.lock().unwrap().drain(..).filter(|line| !is_own(line)).collect();
     let told = String::from_utf8_lossy(&output.stderr);
@@ -137,14 +155,19 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     })
 }
 
-/// The page in a frame of 360 pixels, as the harness sees it. Scheme 0 is dark, 1 is light.
-fn seen(folder: &Path, scheme: u8, sandbox: &str) -> Option<Value> {
+/// Shows the page in a frame of 360 pixels, with the harness around it. Scheme 0 is dark, 1 is light.
+fn framed(folder: &Path, scheme: u8, sandbox: &str) -> Option<Shown> {
     let harness = include_str!("browser/harness.html")
         .replace("PAGE", "page.html")
         .replace("SANDBOX", sandbox);
     std::fs::write(folder.join("harness.html"), harness).unwrap();
     let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
-    let shown = show(folder, "harness.html", &["--dump-dom", &scheme])?;
+    show(folder, "harness.html", &["--dump-dom", &scheme])
+}
+
+/// The page as the harness sees it, which asks for nothing and has no fault.
+fn seen(folder: &Path, scheme: u8, sandbox: &str) -> Option<Value> {
+    let shown = framed(folder, scheme, sandbox)?;
     // A frame whose scripts are forbidden says so; that is no fault of the page.
     let faults: Vec<_> = shown
         .console
@@ -156,7 +179,9 @@ fn seen(folder: &Path, scheme: u8, sandbox: &str) -> Option<Value> {
     let (_, rest) = shown.dom.split_once("<pre id=\"seen\">").unwrap();
     let json = rest.split_once("</pre>").unwrap().0;
     let json = json.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-    Some(serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}")))
+    let seen: Value = serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
+    assert_eq!(seen["asked"], serde_json::json!([]), "by the page");
+    Some(seen)
 }
 
 fn write_page(folder: &Path, name: &str) {
@@ -215,7 +240,7 @@ fn the_page_of_a_session_under_way_fits_a_phone_and_answers_too() {
         .collect();
     let played = Policy::USUAL.iter().map(|policy| policy.name());
     assert_eq!(policies, std::iter::once("as billed").chain(played).collect::<Vec<_>>());
-    assert_eq!(dark["files"].as_array().unwrap().len(), 5);
+    holds_all_figures_as_files(&dark);
 }
 
 /// What every page must be in a frame of 360 pixels, in a dark browser and in a light one.
@@ -254,6 +279,24 @@ fn fits_a_phone(dark: &Value, light: &Value) {
     assert_ne!(dark["theme"], light["theme"]);
 }
 
+/// What is on the page is also there as files: the charts, each policy's requests, the policies, the edits, what was said.
+fn holds_all_figures_as_files(seen: &Value) {
+    let mut requests = 0;
+    let mut others = Vec::new();
+    for file in seen["files"].as_array().unwrap() {
+        let (name, columns) = (file[0].as_str().unwrap(), file[1].as_str().unwrap());
+        match name.strip_prefix("requests-") {
+            Some(_) => {
+                requests += 1;
+                assert!(columns.starts_with("request,began_ms,"), "{name}: {columns}");
+            }
+            None => others.push(name),
+        }
+    }
+    assert_eq!(requests, seen["policies"].as_array().unwrap().len());
+    assert_eq!(others, ["columns.csv", "policies.csv", "edits.csv", "contents.csv"]);
+}
+
 #[test]
 fn with_scripts_the_page_answers_and_nothing_of_the_recording_runs() {
     let folder = folder("scripts");
@@ -278,9 +321,7 @@ fn with_scripts_the_page_answers_and_nothing_of_the_recording_runs() {
     assert!(values("down").is_sorted_by(|a, b| a >= b) && values("up").is_sorted() && values("up").len() == 30);
     assert_eq!(seen["courses"], serde_json::json!(["3"]));
     assert_eq!(seen["chosen"], serde_json::json!(["0"]));
-    let files = seen["files"].as_array().unwrap();
-    assert_eq!(files.len(), 5);
-    assert!(files[0][1].as_str().unwrap().starts_with("request,began_ms,"));
+    holds_all_figures_as_files(&seen);
 }
 
 #[test]
@@ -295,41 +336,35 @@ fn without_scripts_all_figures_are_there_and_policies_can_be_chosen() {
     assert!(seen["plots"][0]["shapes"].as_u64() >= Some(2));
     assert_eq!(seen["courses"], serde_json::json!(["3"]));
     assert_eq!(seen["chosen"], serde_json::json!(["0"]));
-    assert_eq!(seen["files"].as_array().unwrap().len(), 5);
+    holds_all_figures_as_files(&seen);
     assert_eq!(seen["wide"].as_u64(), Some(360));
 }
 
 #[test]
 fn the_watch_for_requests_and_faults_sees_them() {
     let folder = folder("watch");
-    // Also where the browser itself would ask, were it not told otherwise.
-    let outside = [
+    // One whom nobody else asks, and some whom the browser may ask itself.
+    let (nobodys, makers) = (
         "outside.example",
-        "www.google.com",
-        "fonts.gstatic.com",
-        "update.googleapis.com",
-    ];
-    let pictures = outside.map(|host| format!("<img src=\"http://{host}/x.png\"><img src=\"https://{host}/y.png\">"));
+        ["www.google.com", "fonts.gstatic.com", "update.googleapis.com"],
+    );
+    let pictures = |host| format!("<img src=\"http://{host}/x.png\"><img src=\"https://{host}/y.png\">");
     let bad = format!(
-        "<!DOCTYPE html>{}<script>console.error('a fault')</script>",
-        pictures.concat()
+        "<!DOCTYPE html><h1>Bad</h1>{}{}<script>console.error('a fault')</script>",
+        pictures(nobodys),
+        makers.map(pictures).concat()
     );
     std::fs::write(folder.join("page.html"), bad).unwrap();
-    let Some(shown) = show(&folder, "page.html", &["--dump-dom"]) else {
+    let Some(shown) = framed(&folder, 1, "") else {
         return;
     };
-    for host in outside {
-        let is_asked = |begin: &str| {
-            shown
-                .asked
-                .iter()
-                .any(|line| line.starts_with(&format!("{begin}{host}")))
-        };
-        assert!(
-            is_asked("GET http://") && is_asked("CONNECT "),
-            "{host}: {:?}",
-            shown.asked
-        );
+    let asked = |line: &str| shown.asked.iter().any(|asked| asked.starts_with(line));
+    assert!(asked(&format!("CONNECT {nobodys}")), "{:?}", shown.asked);
+    for host in makers.iter().chain([&nobodys]) {
+        assert!(asked(&format!("GET http://{host}/x.png")), "{host}: {:?}", shown.asked);
+        for address in [format!("\"http://{host}/x.png\""), format!("\"https://{host}/y.png\"")] {
+            assert!(shown.dom.contains(&address), "{address}: {}", shown.dom);
+        }
     }
     assert!(
         shown.console.iter().any(|line| line.contains("a fault")),
