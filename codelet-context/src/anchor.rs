@@ -8,10 +8,10 @@
 use crate::answer::{is_done, was_refused};
 use crate::exchange::Exchanges;
 use crate::ledger::Ran;
-use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
+use crate::message::{ActionKind, Message, Part, Role, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind, Scripts};
 use crate::tokens::{self, Tokens};
-use crate::turn::{self, Turn};
+use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
 use std::ops::Range;
 use std::sync::Arc;
@@ -99,6 +99,16 @@ pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tok
     outcomes.find(messages, turns, pins, long)
 }
 
+impl Settled {
+    /// Nothing is read yet.
+    fn new(long: Tokens) -> Self {
+        Settled {
+            long,
+            ..Settled::default()
+        }
+    }
+}
+
 /// What the calls of a conversation came to, as far as anchors need it. Commands and outputs are read once, when their
 /// message is appended; finding anchors then costs little.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +119,24 @@ pub(crate) struct Outcomes {
     events: Vec<(usize, Event)>,
     /// What the messages up to each one weigh together.
     weights: Vec<Tokens>,
+    /// Where each step begins, and whether the message taken in last is of a reply.
+    steps: Vec<usize>,
+    is_reply: bool,
+    /// What is found of turns and steps that will not change any more.
+    settled: Settled,
+}
+
+/// How far a conversation is read for anchors.
+#[derive(Clone, Debug, Default)]
+struct Settled {
+    /// What a turn weighs that is long.
+    long: Tokens,
+    /// The turns that are read.
+    turns: Vec<Turn>,
+    /// Of a long turn behind them that is read in part: where it begins, and up to where.
+    under_way: Option<Range<usize>>,
+    search: Search,
+    anchors: Vec<Anchor>,
 }
 
 /// What a call came to.
@@ -153,7 +181,43 @@ impl Outcomes {
     /// The message that was being read is at its end.
     pub(crate) fn end_message(&mut self, message: &Message) {
         let before = self.weights.last().copied().unwrap_or_default();
+        let was_reply = std::mem::replace(&mut self.is_reply, message.role == Role::Assistant);
+        if self.is_reply && !was_reply {
+            self.steps.push(self.weights.len());
+        }
         self.weights.push(before + tokens::estimate_message(message));
+    }
+
+    /// The turns are these now. Reads those that have come to their end, and the finished steps of one that is long.
+    pub fn settle(&mut self, turns: &[Turn], long: Tokens) {
+        let mut settled = std::mem::take(&mut self.settled);
+        let last = settled.turns.len().checked_sub(1);
+        let is_other = last.is_some_and(|last| turns.get(last) != settled.turns.last());
+        if is_other || settled.long != long || !self.goes_on(&settled, turns) {
+            settled = Settled::new(long);
+        }
+        self.read(&mut settled, &[], turns, &[], false);
+        self.settled = settled;
+    }
+
+    /// Whether what was read in part is a long turn among these, as far as it was read.
+    fn goes_on(&self, settled: &Settled, turns: &[Turn]) -> bool {
+        let Some(under_way) = &settled.under_way else {
+            return true;
+        };
+        let turn = turns.get(settled.turns.len()).map(|turn| self.within(turn));
+        turn.is_some_and(|turn| {
+            turn.start == under_way.start && turn.end >= under_way.end && self.weight(&turn) > settled.long
+        })
+    }
+
+    /// The messages of a turn, of those that there are.
+    fn within(&self, turn: &Turn) -> Range<usize> {
+        turn.0.start.min(self.weights.len())..turn.0.end.min(self.weights.len())
+    }
+
+    fn weight(&self, range: &Range<usize>) -> Tokens {
+        self.weight_before(range.end) - self.weight_before(range.start)
     }
 
     /// What the first messages weigh together.
@@ -164,31 +228,67 @@ impl Outcomes {
 
     /// The anchors of the conversation that was appended, see [`find`].
     pub fn find(&self, messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
-        let mut search = Search::new(&self.events);
-        let mut anchors = Vec::new();
-        for (number, turn) in turns.iter().enumerate() {
-            let range = turn.0.start.min(messages.len())..turn.0.end.min(messages.len());
-            search.read_to(range.start);
-            search.begin_turn();
-            let weight = self.weight_before(range.end) - self.weight_before(range.start);
-            let spans = if weight > long {
-                spans(messages, range.clone())
-            } else {
-                vec![range.clone()]
-            };
-            for span in spans {
-                search.read_to(span.end);
+        let is_known = pins.is_empty()
+            && long == self.settled.long
+            && turns.starts_with(&self.settled.turns)
+            && self.goes_on(&self.settled, turns);
+        let mut settled = match is_known {
+            true => self.settled.clone(),
+            false => Settled::new(long),
+        };
+        self.read(&mut settled, messages, turns, pins, true);
+        let mut anchors = settled.anchors;
+        anchors.retain(|anchor| anchor.confidence >= LEAST_CONFIDENCE);
+        anchors
+    }
+
+    /// Reads on; to the end if nothing follows, else as far as nothing changes any more by what follows.
+    fn read(&self, settled: &mut Settled, messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], is_over: bool) {
+        for number in settled.turns.len()..turns.len() {
+            let range = self.within(&turns[number]);
+            let is_long = self.weight(&range) > settled.long;
+            let is_open = !is_over && number + 1 == turns.len();
+            if is_open && !is_long {
+                return;
+            }
+            let Settled {
+                under_way,
+                search,
+                anchors,
+                ..
+            } = &mut *settled;
+            let read = under_way.get_or_insert_with(|| {
+                search.read_to(&self.events, range.start);
+                search.begin_turn();
+                range.start..range.start
+            });
+            while let Some(span) = self.span(&range, read.end, is_long) {
+                if is_open && span.end == range.end {
+                    return;
+                }
+                search.read_to(&self.events, span.end);
                 if let Some((kind, description)) = search.finished() {
                     anchors.push(Anchor::new(kind, number, span.clone(), description));
                 }
+                read.end = span.end;
                 if pins.iter().any(|pin| span.contains(pin)) {
                     let description = checkpoint(&messages[range.clone()]);
                     anchors.push(Anchor::new(AnchorKind::UserCheckpoint, number, span, description));
                 }
             }
+            settled.under_way = None;
+            settled.turns.push(turns[number].clone());
         }
-        anchors.retain(|anchor| anchor.confidence >= LEAST_CONFIDENCE);
-        anchors
+    }
+
+    /// What is read at once of a turn, from this message of it on: all, or of a long one its prompt or the next step.
+    fn span(&self, turn: &Range<usize>, from: usize, is_long: bool) -> Option<Range<usize>> {
+        if from >= turn.end {
+            return None;
+        }
+        let next = self.steps[self.steps.partition_point(|&step| step <= from)..].first();
+        let end = next.filter(|_| is_long).map_or(turn.end, |&next| next.min(turn.end));
+        Some(from..end)
     }
 }
 
@@ -248,14 +348,6 @@ impl Anchor {
     }
 }
 
-/// The prompt of a turn and each of its steps.
-fn spans(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Range<usize>> {
-    let steps = turn::steps(messages, range.clone());
-    let first = steps.first().map_or(range.end, |step| step.0.start);
-    let prompt = (first > range.start).then_some(range.start..first);
-    prompt.into_iter().chain(steps.into_iter().map(|step| step.0)).collect()
-}
-
 /// What had failed before files were changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Failure {
@@ -266,9 +358,10 @@ enum Failure {
 }
 
 /// What is known while a conversation is read.
-struct Search<'a> {
-    /// What is still to be read.
-    events: &'a [(usize, Event)],
+#[derive(Clone, Debug, Default)]
+struct Search {
+    /// How many events were read.
+    events: usize,
     /// How the last step or turn that says so has ended, unless well. A check is broken until one succeeds; any other
     /// failure is over with the next success.
     broken: Option<Failure>,
@@ -284,19 +377,7 @@ struct Search<'a> {
     success: Option<(AnchorKind, String)>,
 }
 
-impl<'a> Search<'a> {
-    fn new(events: &'a [(usize, Event)]) -> Self {
-        Search {
-            events,
-            broken: None,
-            changed: Vec::new(),
-            repaired: None,
-            is_tested: false,
-            waiting: (Vec::new(), None),
-            success: None,
-        }
-    }
-
+impl Search {
     /// What was changed in the turn before is finished by now, or waits for the next test run.
     fn begin_turn(&mut self) {
         let changed = std::mem::take(&mut self.changed);
@@ -308,12 +389,12 @@ impl<'a> Search<'a> {
         self.success = None;
     }
 
-    fn read_to(&mut self, end: usize) {
-        while let Some(((index, event), rest)) = self.events.split_first()
+    fn read_to(&mut self, events: &[(usize, Event)], end: usize) {
+        while let Some((index, event)) = events.get(self.events)
             && *index < end
         {
             self.read(event);
-            self.events = rest;
+            self.events += 1;
         }
     }
 

@@ -5,7 +5,7 @@
 //! as many again as there was room for. Without that each compaction of a session would take longer than the one before. What
 //! the user names is looked at again. Nothing is lost by it: the lines that are no longer looked at are in the archive as before.
 
-use crate::index::{BlockKind, Index, NONE};
+use crate::index::{Block, BlockKind, Index, NONE};
 use crate::items::KINDS;
 use crate::relevance::{self, REACH};
 use crate::value;
@@ -116,9 +116,10 @@ impl Candidates {
         let mut named = Vec::new();
         let frequent = value::frequent(index);
         let is_rare = |name: u32| index.items[name as usize].messages <= frequent;
+        let files = index.files_named(|name| said.has(name));
         for (number, block) in index.blocks[..new].iter().enumerate() {
             let before = named.len();
-            if index.shows_file_named(number, |name| said.has(name)) {
+            if files.contains(&block.path) {
                 named.extend(block.lines.clone());
             } else {
                 let mut done = block.lines.start;
@@ -160,6 +161,40 @@ impl Candidates {
     /// Whether every line is looked at.
     pub fn is_all(&self) -> bool {
         self.until == 0
+    }
+
+    /// The blocks that have a line that is looked at, ascending.
+    pub fn blocks(&self, index: &Index) -> Vec<u32> {
+        let is_before = |block: &Block, line: u32| block.lines.end <= line;
+        // The next one is near, mostly.
+        let behind = |mut from: usize, line: u32| {
+            let mut reach = 1;
+            while index
+                .blocks
+                .get(from + reach)
+                .is_some_and(|block| is_before(block, line))
+            {
+                from += reach;
+                reach *= 2;
+            }
+            let near = &index.blocks[from..(from + reach).min(index.blocks.len())];
+            from + near.partition_point(|block| is_before(block, line))
+        };
+        let mut found = Vec::new();
+        let (mut block, mut at) = (0, 0);
+        while let Some(&line) = self.lines.get(at) {
+            block = behind(block, line);
+            let Some(end) = index.blocks.get(block).map(|block| block.lines.end) else {
+                break;
+            };
+            found.push(block as u32);
+            at += self.lines[at..].partition_point(|&line| line < end);
+        }
+        let new = behind(block, self.until)..index.blocks.len();
+        let new = new.filter(|&block| !index.blocks[block].lines.is_empty());
+        let last = found.last().copied();
+        found.extend(new.map(|block| block as u32).filter(|&block| Some(block) > last));
+        found
     }
 
     /// Those of these lines that are looked at, ascending.
@@ -205,6 +240,7 @@ mod tests {
     use crate::history::History;
     use crate::message::Message;
     use crate::pack::{self, Choice, Task};
+    use crate::scope::Scope;
     use proptest::prelude::*;
 
     fn chosen(history: &History, bytes: usize, candidates: Option<&Candidates>) -> Choice {
@@ -261,20 +297,19 @@ mod tests {
             prop_assert!(told.candidates.is_none());
             let candidates = first.candidates.unwrap_or_default();
             let kept: Vec<u32> = candidates.within(0..history.index().lines.len() as u32).collect();
-            for (line, _) in first.taken.iter().enumerate().filter(|(_, taken)| **taken) {
-                prop_assert!(kept.contains(&(line as u32)), "what was quoted may be quoted again");
+            for line in &first.taken {
+                prop_assert!(kept.contains(line), "what was quoted may be quoted again");
             }
             for (number, lines) in outputs[half..].iter().enumerate() {
                 run(&mut history, &format!("./look again {number}"), &lines.join("\n"));
             }
             let second = chosen(&history, later, Some(&candidates));
             let all = later as f64 > room as f64 * WIDER;
-            for (line, _) in second.taken.iter().enumerate().filter(|(_, taken)| **taken) {
-                let line = line as u32;
+            for &line in &second.taken {
                 prop_assert!(all || candidates.within(line..line + 1).next() == Some(line));
             }
             let index = history.index();
-            let units = digest::units(index, history.messages(), |_| true, |_| None, |_| None);
+            let units = digest::units(index, history.messages(), Scope::all(index), || None, |_| None);
             prop_assert!(digest::render(index, &units, &second.taken).len() <= later);
         }
     }
@@ -411,13 +446,10 @@ mod tests {
         assert!(count(&history, &ahead) * 3 < count(&history, &Candidates::default()));
         assert_eq!(ahead.new_tokens(history.index()), 0);
         let told = chosen(&history, 6_000, None);
-        let quoted = told
+        let lost = told
             .taken
             .iter()
-            .enumerate()
-            .filter(|(_, taken)| **taken)
-            .map(|(line, _)| line as u32);
-        let lost = quoted.filter(|&line| ahead.within(line..line + 1).next().is_none());
+            .filter(|&&line| ahead.within(line..line + 1).next().is_none());
         assert_eq!(lost.count(), 0);
         run(&mut history, "make", "error: the walnut_press is stuck\n");
         assert!(ahead.new_tokens(history.index()) > 0);

@@ -493,7 +493,7 @@ impl<'a> Work<'a> {
     fn finish(mut self, kept: Kept, drafts: Vec<Draft>, budget: Option<Tokens>) -> Compaction {
         let messages = self.history.messages();
         let used = room::whole(&drafts) + room::overhead(&drafts);
-        let uses = self.uses(&drafts);
+        let shown = self.shown_blocks(&drafts);
         let archived = self.archive_rest(&drafts);
         let bytes = match budget {
             Some(budget) => (budget.saturating_sub(used) as usize).saturating_mul(4),
@@ -512,7 +512,7 @@ impl<'a> Work<'a> {
         told.push_str(&pinned);
         let room = bytes.saturating_sub(told.len() + labels::DIGEST.len());
         let left = self.left_of_cuts(&drafts);
-        let (digest, Choice { taken, candidates }) = self.digest(&facts, &uses, &left, room);
+        let (digest, Choice { taken, candidates }) = self.digest(&facts, &shown, &left, room);
         let mut summary = String::from(labels::SUMMARY);
         summary.push_str(&told);
         if !digest.is_empty() {

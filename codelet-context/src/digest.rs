@@ -14,6 +14,7 @@ use crate::outcome::FileState;
 use crate::pack::{self, Unit};
 use crate::posing;
 use crate::recall::Handle;
+use crate::scope::Scope;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,8 +22,8 @@ use std::sync::Arc;
 
 /// The units of a history: a call with its results, or a text.
 pub(crate) struct Units {
-    /// For each block: its unit.
-    pub of_block: Vec<u32>,
+    /// Which they are.
+    pub scope: Scope,
     /// What the choice needs to know of each.
     pub units: Vec<Unit>,
     headers: Vec<String>,
@@ -37,49 +38,51 @@ pub(crate) const GAP: &str = "…\n";
 /// Longest name of a file in a header, in bytes.
 const LONGEST_NAME: usize = 80;
 
-/// Groups the blocks of a history into units. One of which something may be quoted gets a header, and `handle` gives the name
-/// under which it can be read back; both are asked with the number of its first block. `state` tells how a file was left.
+/// The units of this scope. One of which something may be quoted gets a header, and `handle` gives the name under which each unit
+/// in turn can be read back. `state` tells how a file was left.
 pub(crate) fn units(
     index: &Index,
     messages: &[Arc<Message>],
-    may_be_quoted: impl Fn(usize) -> bool,
-    mut handle: impl FnMut(usize) -> Option<Handle>,
+    scope: Scope,
+    mut handle: impl FnMut() -> Option<Handle>,
     state: impl Fn(u64) -> Option<FileState>,
 ) -> Units {
-    let mut units = Units {
-        of_block: Vec::with_capacity(index.blocks.len()),
-        units: Vec::new(),
-        headers: Vec::new(),
-        unlisted: Vec::new(),
-        states: HashMap::new(),
-    };
-    for (number, block) in index.blocks.iter().enumerate() {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut headers = Vec::new();
+    let mut states = HashMap::new();
+    for &number in &scope.blocks {
+        let block = &index.blocks[number as usize];
         if block.subject {
             let line = block.lines.start;
             let state = state(block.path);
             if let Some(state) = state.filter(|&state| state != FileState::Read) {
-                units.states.insert(line, state);
+                states.insert(line, state);
             }
         }
-        if let Some(call) = block.call {
-            units.of_block.push(units.of_block[call as usize]);
+        if block.call.is_some() {
             continue;
         }
-        let header = match may_be_quoted(number) {
-            true => header(block, messages, handle(number)),
+        let handle = handle();
+        let header = match scope.may_be_quoted[units.len()] {
+            true => header(block, messages, handle),
             false => String::new(),
         };
         let Range { start: first, end } = block.lead.clone();
-        units.of_block.push(units.units.len() as u32);
-        units.units.push(Unit {
+        units.push(Unit {
             header: header.len() as u32,
             first,
             end,
             came: block.came,
         });
-        units.headers.push(header);
+        headers.push(header);
     }
-    units
+    Units {
+        scope,
+        units,
+        headers,
+        unlisted: Vec::new(),
+        states,
+    }
 }
 
 fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>) -> String {
@@ -127,22 +130,32 @@ fn short(path: &str) -> String {
         .collect()
 }
 
-/// The taken lines as text; at most as long as the choice of the lines has counted.
-pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
+/// The taken lines, which ascend, as text; at most as long as the choice of the lines has counted.
+pub(crate) fn render(index: &Index, units: &Units, taken: &[u32]) -> String {
     let mut text = String::new();
-    let mut shown: Vec<(u32, u32)> = Vec::new();
+    // By unit and block: those of its lines that are taken and stand in its body.
+    let mut shown: Vec<(u32, u32, &[u32])> = Vec::new();
     let mut files: Vec<(FileState, Cow<'_, str>)> = Vec::new();
-    for (number, block) in index.blocks.iter().enumerate() {
-        let first = block.lines.start;
-        if block.subject
-            && taken[first as usize]
-            && let Some(path) = posing::quotable(index.text_of(block, first as usize))
+    let mut rest = taken;
+    let mut at = 0;
+    while let [line, ..] = *rest {
+        let blocks = &units.scope.blocks[at..];
+        at += blocks.partition_point(|&block| index.blocks[block as usize].lines.end <= line);
+        let Some(&number) = units.scope.blocks.get(at) else {
+            break;
+        };
+        let block = &index.blocks[number as usize];
+        let (here, behind) = rest.split_at(rest.partition_point(|&line| line < block.lines.end));
+        rest = behind;
+        let in_body = &here[usize::from(block.subject && line == block.lines.start)..];
+        if in_body.len() < here.len()
+            && let Some(path) = posing::quotable(index.text_of(block, line as usize))
         {
-            let state = units.states.get(&first).copied().unwrap_or(FileState::Read);
+            let state = units.states.get(&line).copied().unwrap_or(FileState::Read);
             files.push((state, path));
         }
-        if body(block).any(|line| taken[line as usize]) {
-            shown.push((units.of_block[number], number as u32));
+        if !in_body.is_empty() {
+            shown.push((units.scope.unit_of[at], number, in_body));
         }
     }
     let unlisted = units.unlisted.iter();
@@ -157,17 +170,17 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
         push_line(&mut text, &path);
     }
     // The results of a unit follow its call, wherever they stood.
-    shown.sort_unstable();
+    shown.sort_unstable_by_key(|&(owner, number, _)| (owner, number));
     let mut unit = NONE;
     // What came of the commands that are being listed.
     let mut listing = None;
-    for (at, &(owner, number)) in shown.iter().enumerate() {
+    for (at, &(owner, number, taken)) in shown.iter().enumerate() {
         let block = &index.blocks[number as usize];
         if owner != unit {
             unit = owner;
             let has_output = shown.get(at + 1).is_some_and(|next| next.0 == owner);
-            let is_command = |line: u32| !taken[line as usize] || units.units[owner as usize].is_command(line);
-            let is_listed = !has_output && body(block).all(is_command);
+            let is_command = |line: &u32| units.units[owner as usize].is_command(*line);
+            let is_listed = !has_output && taken.iter().all(is_command);
             let came = is_listed.then_some(units.units[owner as usize].came);
             match came {
                 None => text.push_str(&units.headers[owner as usize]),
@@ -178,8 +191,10 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[bool]) -> String {
         }
         let mut gap = false;
         let is_said = |line: &u32| listing.is_none() || units.units[owner as usize].is_command(*line);
+        let mut taken = taken.iter().peekable();
         for line in body(block).filter(is_said) {
-            let quoted = taken[line as usize].then(|| index.text_of(block, line as usize));
+            let is_taken = taken.next_if(|&&taken| taken == line).is_some();
+            let quoted = is_taken.then(|| index.text_of(block, line as usize));
             let Some(quoted) = quoted.and_then(posing::quotable) else {
                 gap = true;
                 continue;
@@ -215,7 +230,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::history::History;
     use crate::message::{Action, ActionKind, Parameters, Role, ToolCall, ToolResult};
-    use crate::pack::{Task, Use};
+    use crate::pack::Task;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -264,14 +279,23 @@ pub(crate) mod tests {
         state: impl Fn(u64) -> Option<FileState>,
         then: impl FnOnce(Task<'_>, &Units) -> T,
     ) -> T {
+        with_scope(history, Scope::all(history.index()), bytes, state, then)
+    }
+
+    /// The same, of a part of the history.
+    pub(crate) fn with_scope<T>(
+        history: &History,
+        scope: Scope,
+        bytes: usize,
+        state: impl Fn(u64) -> Option<FileState>,
+        then: impl FnOnce(Task<'_>, &Units) -> T,
+    ) -> T {
         let index = history.index();
-        let units = units(index, history.messages(), |_| true, |_| None, state);
-        let uses = vec![Use::Choose; index.blocks.len()];
+        let units = units(index, history.messages(), scope, || None, state);
         let task = Task {
             index,
-            uses: &uses,
+            scope: &units.scope,
             shown: &[],
-            unit_of: &units.of_block,
             units: &units.units,
             states: &units.states,
             bytes,
@@ -284,14 +308,12 @@ pub(crate) mod tests {
     /// What is written where exactly the lines are taken that `is_taken` says.
     fn written(history: &History, is_taken: impl Fn(&str) -> bool) -> String {
         let index = history.index();
-        let units = units(index, history.messages(), |_| true, |_| None, |_| None);
+        let units = units(index, history.messages(), Scope::all(index), || None, |_| None);
         let blocks = index.blocks.iter();
-        let taken: Vec<bool> = blocks
+        let taken: Vec<u32> = blocks
             .flat_map(|block| {
-                block
-                    .lines
-                    .clone()
-                    .map(|line| is_taken(index.text_of(block, line as usize)))
+                let lines = block.lines.clone();
+                lines.filter(|&line| is_taken(index.text_of(block, line as usize)))
             })
             .collect();
         render(index, &units, &taken)
@@ -411,6 +433,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_command_that_looks_like_line_numbers_has_no_line_of_its_own() {
+        let mut history = History::new();
+        let parameters = json!({"about": "1: one", "command": "12:"});
+        call(
+            &mut history,
+            "Bash",
+            Action::command("12:"),
+            parameters,
+            (Some(true), ""),
+        );
+        assert_eq!(quoted(&history, &[], 300), "[Bash]\n one\n");
+    }
+
+    #[test]
     fn files_stand_under_what_was_done_to_them() {
         let mut history = History::new();
         for (kind, path) in [
@@ -488,7 +524,8 @@ pub(crate) mod tests {
             call(&mut history, "Bash", Action::command(&line), parameters, (Some(true), &after));
             let text = quoted(&history, &[], bytes);
             prop_assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
-            for unit in units(history.index(), history.messages(), |_| true, |_| None, |_| None).units {
+            let scope = Scope::all(history.index());
+            for unit in units(history.index(), history.messages(), scope, || None, |_| None).units {
                 prop_assert!(unit.first <= unit.end);
             }
         }

@@ -9,6 +9,7 @@ use crate::candidates::Candidates;
 use crate::digest::GAP;
 use crate::index::{Block, BlockKind, Index};
 use crate::items::{ANSWERED, ItemKind, PROMPTED};
+use crate::scope::Lines;
 use crate::{relevance, value};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -40,7 +41,7 @@ impl Excerpts {
         let mut choice = Choice::new(index, gone, is_shown);
         choice.take(bytes);
         for block in choice.blocks {
-            let text = quoted(index, block, &choice.taken);
+            let text = quoted(index, block, &choice.taken[choice.lines.places(block.lines.clone())]);
             if !text.is_empty() {
                 let texts = excerpts.texts.entry((block.message, block.part)).or_default();
                 texts.push((block.text.clone(), text));
@@ -60,7 +61,8 @@ impl Excerpts {
 /// A line that waits to be chosen; the greatest is the one that is worth most per byte, and the first of equals.
 struct Waiting {
     density: f32,
-    line: u32,
+    /// Its place among the lines.
+    place: usize,
     /// Its text, counted among those that go.
     block: u32,
 }
@@ -68,7 +70,7 @@ struct Waiting {
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_density = self.density.total_cmp(&other.density);
-        by_density.then_with(|| other.line.cmp(&self.line))
+        by_density.then_with(|| other.place.cmp(&self.place))
     }
 }
 
@@ -90,10 +92,11 @@ struct Choice<'a> {
     index: &'a Index,
     /// What each item is worth; nothing once something in the view or a chosen line says it.
     values: Vec<f32>,
-    /// For each line: how many times what its items say.
-    factors: Vec<f32>,
-    /// The texts of the outputs that go.
+    /// The texts of the outputs that go, and their lines.
     blocks: Vec<&'a Block>,
+    lines: Lines,
+    /// For each line: how many times what its items say, and whether it is chosen.
+    factors: Vec<f32>,
     taken: Vec<bool>,
 }
 
@@ -118,14 +121,15 @@ impl<'a> Choice<'a> {
                 BlockKind::Thinking | BlockKind::Call | BlockKind::Prompt | BlockKind::Answer => {}
             }
         }
-        let lines = blocks.iter().flat_map(|block| block.lines.clone()).collect();
-        let candidates = Candidates::only(lines, index.lines.len() as u32);
+        let lines: Vec<u32> = blocks.iter().flat_map(|block| block.lines.clone()).collect();
+        let candidates = Candidates::only(lines.clone(), index.lines.len() as u32);
         let mut choice = Choice {
             index,
             values: value::values(index, &candidates).of,
-            factors: vec![0.0; index.lines.len()],
+            factors: vec![1.0; lines.len()],
+            taken: vec![false; lines.len()],
+            lines: Lines::new(lines),
             blocks,
-            taken: vec![false; index.lines.len()],
         };
         for (number, value) in choice.values.iter_mut().enumerate().filter(|(_, value)| **value > 0.0) {
             let item = &index.items[number];
@@ -136,10 +140,8 @@ impl<'a> Choice<'a> {
         for block in staying {
             block.lines.clone().for_each(|line| choice.cover(line));
         }
-        for line in candidates.within(0..index.lines.len() as u32) {
-            choice.factors[line as usize] = 1.0;
-        }
-        relevance::weigh(index, &candidates, &mut choice.factors);
+        let blocks = candidates.blocks(index);
+        relevance::weigh(index, &candidates, &blocks, &choice.lines, &mut choice.factors);
         choice
     }
 
@@ -149,19 +151,18 @@ impl<'a> Choice<'a> {
         }
     }
 
-    fn density(&self, line: u32) -> f32 {
-        let at = line as usize;
+    fn density(&self, place: usize) -> f32 {
         let gain: f32 = self
             .index
-            .items_of(at)
+            .items_of(self.lines.at(place))
             .iter()
             .map(|&item| self.values[item as usize])
             .sum();
-        gain * self.factors[at] / (self.bytes(line) as f32 + LONELY_BYTES)
+        gain * self.factors[place] / (self.bytes(place) as f32 + LONELY_BYTES)
     }
 
-    fn bytes(&self, line: u32) -> usize {
-        let line = &self.index.lines[line as usize];
+    fn bytes(&self, place: usize) -> usize {
+        let line = &self.index.lines[self.lines.at(place)];
         usize::from(line.bytes).saturating_sub(usize::from(line.prefix()))
     }
 
@@ -171,9 +172,9 @@ impl<'a> Choice<'a> {
         // What may still be left of each text.
         let mut rooms = Vec::with_capacity(self.blocks.len());
         for block in &self.blocks {
-            let lines = block.lines.clone().map(|line| Waiting {
-                density: self.density(line),
-                line,
+            let lines = self.lines.places(block.lines.clone()).map(|place| Waiting {
+                density: self.density(place),
+                place,
                 block: rooms.len() as u32,
             });
             waiting.extend(lines);
@@ -181,7 +182,7 @@ impl<'a> Choice<'a> {
         }
         let mut left = bytes;
         while let Some(next) = waiting.pop() {
-            let density = self.density(next.line);
+            let density = self.density(next.place);
             if density <= 0.0 {
                 continue;
             }
@@ -189,7 +190,7 @@ impl<'a> Choice<'a> {
                 waiting.push(Waiting { density, ..next });
                 continue;
             }
-            let cost = self.bytes(next.line) + 1 + GAP.len();
+            let cost = self.bytes(next.place) + 1 + GAP.len();
             if cost > left {
                 break;
             }
@@ -199,8 +200,8 @@ impl<'a> Choice<'a> {
             }
             *room -= cost;
             left -= cost;
-            self.taken[next.line as usize] = true;
-            self.cover(next.line);
+            self.taken[next.place] = true;
+            self.cover(self.lines.at(next.place) as u32);
         }
     }
 }
@@ -209,8 +210,8 @@ impl<'a> Choice<'a> {
 fn quoted(index: &Index, block: &Block, taken: &[bool]) -> String {
     let mut text = String::new();
     let mut is_gap = false;
-    for line in block.lines.clone() {
-        if !taken[line as usize] {
+    for (line, taken) in block.lines.clone().zip(taken) {
+        if !taken {
             is_gap = true;
             continue;
         }

@@ -2,6 +2,7 @@
 
 use crate::exact;
 use crate::index::Index;
+use crate::scope::Lines;
 use std::collections::HashSet;
 
 /// A line with one of the words; with several, their sum …
@@ -66,7 +67,7 @@ const PLURAL: usize = 5;
 
 /// Multiplies the factors of the lines that these words ask for. Takes time in proportion to the bytes of the history and
 /// to the number of words.
-pub(crate) fn weigh(index: &Index, words: &str, factors: &mut [f32]) {
+pub(crate) fn weigh(index: &Index, words: &str, of: &Lines, factors: &mut [f32]) {
     let words = wanted(words);
     if words.is_empty() {
         return;
@@ -100,8 +101,8 @@ pub(crate) fn weigh(index: &Index, words: &str, factors: &mut [f32]) {
             }
         }
     }
-    let mut gains = vec![1.0_f32; factors.len()];
-    let mut said = vec![0.0_f32; factors.len()];
+    let mut gains = vec![1.0_f32; index.lines.len()];
+    let mut said = vec![0.0_f32; index.lines.len()];
     for (lines, files) in lines.iter().zip(&files) {
         let part = rarity(lines.len(), index.lines.len());
         let (around, file) = (1.0 + (BESIDE - 1.0) * part, 1.0 + (FILE - 1.0) * part);
@@ -115,8 +116,8 @@ pub(crate) fn weigh(index: &Index, words: &str, factors: &mut [f32]) {
         }
         lines.iter().for_each(|&line| said[line as usize] += SAID * part);
     }
-    for ((factor, gain), said) in factors.iter_mut().zip(gains).zip(said) {
-        *factor *= gain.max(said);
+    for (factor, line) in factors.iter_mut().zip(of.iter()) {
+        *factor *= gains[line as usize].max(said[line as usize]);
     }
 }
 
@@ -220,8 +221,9 @@ mod tests {
                 &format!("walnut {number} is counted here once more"),
             );
         }
+        let lines = Lines::new((0..history.index().lines.len() as u32).collect());
         let mut factors = vec![1.0; history.index().lines.len()];
-        weigh(history.index(), "walnut", &mut factors);
+        weigh(history.index(), "walnut", &lines, &mut factors);
         assert!(factors.iter().all(|factor| *factor < 1.5), "{factors:?}");
         assert_eq!((rarity(20, 40), rarity(40, 40), rarity(50, 1_000)), (1.0, 0.0, 1.0));
     }
@@ -261,8 +263,9 @@ mod tests {
             for output in &outputs {
                 run(&mut history, "./look", output);
             }
-            let mut factors = vec![1.0; history.index().lines.len()];
-            weigh(history.index(), &words, &mut factors);
+            let lines = Lines::new((0..history.index().lines.len() as u32).collect());
+            let mut factors = vec![1.0; lines.len()];
+            weigh(history.index(), &words, &lines, &mut factors);
             prop_assert!(factors.iter().all(|factor| (1.0..=SAID * MOST as f32 + 1.0).contains(factor)));
         }
     }

@@ -35,6 +35,7 @@ impl History {
         self.ledger.append(&message);
         let estimate = tokens::estimate_message(&message);
         self.course.append(&message, estimate);
+        self.ledger.settle(self.course.turns(), LONG_TURN);
         self.estimates.push(estimate);
         self.messages.push(message);
     }

@@ -20,10 +20,14 @@ use crate::severe;
 use crate::todo;
 use crate::tokens;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 pub use crate::items::NONE;
+use noted::Noted;
+
+mod noted;
 
 /// Where a block of text comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +99,9 @@ pub enum Came {
 }
 
 impl Came {
+    /// Each of them, in their order.
+    pub const ALL: [Came; 4] = [Came::Done, Came::Failed, Came::Refused, Came::Stopped];
+
     /// Of a call by its answer.
     fn of(action: &Action, result: &ToolResult) -> Came {
         if answer::was_refused(result) {
@@ -200,6 +207,8 @@ pub struct Index {
     names_of_paths: ByHash<u64>,
     /// Lines of outputs that say that something went wrong, where few of an output do; see [`severe`].
     pub severe: Vec<u32>,
+    /// What a choice of lines asks of all blocks.
+    pub noted: Noted,
     /// The newest block whose call changed a file.
     changed: ByHash<u32>,
     /// Messages indexed so far.
@@ -321,6 +330,10 @@ impl Index {
                         block.lead = lead::of(call, block, &self.lines[block.lines.start as usize..]);
                     }
                 }
+                let made = &self.blocks[block as usize];
+                let line = made.lines.clone().next();
+                let line = line.map_or("", |line| self.text_of(made, line as usize));
+                self.noted.call(block, made, line);
             }
             Part::ToolResult(result) => {
                 let (call, action, is_look) = self.open.answered(result).unwrap_or((NONE, Action::default(), false));
@@ -353,7 +366,8 @@ impl Index {
                 if !(is_change && made)
                     && let Some(block) = self.blocks.get_mut(call as usize)
                 {
-                    block.came = Came::of(&action, result);
+                    let before = std::mem::replace(&mut block.came, Came::of(&action, result));
+                    self.noted.answered(block, before);
                 }
                 let kind = match action.kind {
                     ActionKind::Read => BlockKind::Read,
@@ -386,6 +400,10 @@ impl Index {
 
     fn block(&mut self, kind: BlockKind, part: u32, call: Option<u32>, text: Body, path: u64) {
         let first = self.lines.len() as u32;
+        self.noted.begin(call);
+        if kind == BlockKind::Prompt {
+            self.noted.prompt = Some(self.blocks.len() as u32);
+        }
         self.blocks.push(Block {
             kind,
             message: self.messages,
@@ -593,20 +611,27 @@ impl Index {
 
     /// Whether the user has named the file that this block shows.
     pub fn is_named_by_user(&self, block: usize) -> bool {
-        self.shows_file_named(block, |name| self.items[name as usize].is_prompted())
+        let name = self.names_of_paths.get(&self.blocks[block].path);
+        let name = name.and_then(|&name| self.items.find(name));
+        name.is_some_and(|name| self.items[name as usize].is_prompted())
     }
 
     /// The numbers of the blocks of a message.
     pub fn blocks_of(&self, message: u32) -> Range<usize> {
         let start = self.blocks.partition_point(|block| block.message < message);
-        let count = self.blocks[start..].partition_point(|block| block.message == message);
-        start..start + count
+        // A message has few of them.
+        let blocks = self.blocks[start..].iter();
+        start..start + blocks.take_while(|block| block.message == message).count()
     }
 
-    /// Whether one of these names is that of the file that this block shows.
-    pub fn shows_file_named(&self, block: usize, is_name: impl Fn(u32) -> bool) -> bool {
-        let name = self.names_of_paths.get(&self.blocks[block].path);
-        name.and_then(|&name| self.items.find(name)).is_some_and(is_name)
+    /// The files of whose names this is true.
+    pub fn files_named(&self, is_name: impl Fn(u32) -> bool) -> HashSet<u64> {
+        let is_named = |name: u64| self.items.find(name).is_some_and(&is_name);
+        let paths = self.names_of_paths.iter();
+        paths
+            .filter(|(_, name)| is_named(**name))
+            .map(|(path, _)| *path)
+            .collect()
     }
 
     /// The items of a line.

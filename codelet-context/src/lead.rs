@@ -15,6 +15,10 @@ pub(crate) fn of(call: &ToolCall, block: &Block, lines: &[Line]) -> Range<u32> {
     };
     let before = |byte: usize| lines.partition_point(|line| (line.start as usize) < byte);
     let (start, end) = (before(bytes.start), before(bytes.end));
+    // Of what looks like a line number and nothing else, there is no line.
+    if start >= lines.len() {
+        return block.lines.start..block.lines.start;
+    }
     // A remark above a command is not what was run.
     let is_remark = |line: &&Line| block.text.as_str()[line.start as usize..].trim_start().starts_with('#');
     let remarks = lines[start..end].iter().take_while(is_remark).count();

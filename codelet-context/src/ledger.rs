@@ -63,6 +63,12 @@ impl Ledger {
         self.outcomes.find(messages, turns, pins, long)
     }
 
+    /// The turns of what was appended are these now. Reads those that are over, so that who asks for anchors which take more
+    /// than `long` for a long turn need not.
+    pub(crate) fn settle(&mut self, turns: &[Turn], long: Tokens) {
+        self.outcomes.settle(turns, long);
+    }
+
     /// What was done by these messages, oldest first, each with the message that told of it.
     pub(crate) fn deeds(&self, range: &Range<usize>) -> &[(usize, Deed)] {
         let before = |end: usize| self.deeds.partition_point(|(at, _)| *at < end);
@@ -149,11 +155,23 @@ mod tests {
                 messages.push(Arc::new(Message::results(vec![ToolResult::new(number.to_string(), success, OUTPUTS[output])])));
             }
             let mut ledger = Ledger::new();
-            for message in &messages {
+            let mut asked = Vec::new();
+            for (at, message) in messages.iter().enumerate() {
                 ledger.append(message);
+                let turns = turn::turns(&messages[..=at]);
+                ledger.settle(&turns, 40);
+                asked.push((ledger.anchors(&messages[..=at], &turns, &[], 40), anchor::find(&messages[..=at], &turns, &[], 40)));
+            }
+            for (settled, anew) in asked {
+                prop_assert_eq!(settled, anew);
             }
             prop_assert_eq!(ledger.facts(), Facts::gather(&messages));
             let turns = turn::turns(&messages);
+            // Each prompt by itself, as where a conversation was compacted before.
+            let apart = messages.iter().enumerate().filter(|(_, message)| message.is_prompt()).map(|(at, _)| at);
+            let starts: Vec<usize> = apart.chain([messages.len()]).collect();
+            let apart: Vec<Turn> = starts.windows(2).map(|two| Turn(two[0]..two[1])).collect();
+            prop_assert_eq!(ledger.anchors(&messages, &apart, &[], 40), anchor::find(&messages, &apart, &[], 40));
             for long in [0, 40] {
                 prop_assert_eq!(ledger.anchors(&messages, &turns, &[3], long), anchor::find(&messages, &turns, &[3], long));
             }

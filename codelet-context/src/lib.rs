@@ -139,6 +139,7 @@ pub mod refusal;
 mod relevance;
 pub mod reminder;
 mod replaced;
+mod scope;
 mod select;
 mod severe;
 mod shell;

@@ -10,9 +10,11 @@ use crate::index::{BlockKind, Came, Index, NONE};
 use crate::items::KINDS;
 use crate::outcome::FileState;
 use crate::passes::Passes;
+use crate::scope::{Lines, Scope};
 use crate::{focus, relevance, value};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ops::Range;
 
 /// What a block may be used for.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,12 +49,11 @@ impl Unit {
 /// What may be chosen, and for how much.
 pub(crate) struct Task<'a> {
     pub index: &'a Index,
-    /// For each block.
-    pub uses: &'a [Use],
+    /// Where there is something to choose.
+    pub scope: &'a Scope,
     /// Lines of other blocks that stand in the view too, ascending: what is left of a part that was cut.
     pub shown: &'a [u32],
-    /// For each block: its unit.
-    pub unit_of: &'a [u32],
+    /// For each unit of the scope.
     pub units: &'a [Unit],
     /// By the line that a path stands in: how the file was left, if it was not only read.
     pub states: &'a HashMap<u32, FileState>,
@@ -67,8 +68,8 @@ pub(crate) struct Task<'a> {
 
 /// What was chosen.
 pub(crate) struct Choice {
-    /// A flag for each line of the index.
-    pub taken: Vec<bool>,
+    /// The lines, ascending.
+    pub taken: Vec<u32>,
     /// What the next choice should look at, if one may follow.
     pub candidates: Option<Candidates>,
 }
@@ -137,24 +138,26 @@ fn list_bytes(came: Came) -> u32 {
 ///
 /// What each line costs is counted before its neighbours are known, so what is written is a little shorter than counted. The
 /// room that is left so is filled as well.
-pub(crate) fn choose(task: &Task<'_>, render: impl Fn(&[bool]) -> String) -> (String, Choice) {
+pub(crate) fn choose(task: &Task<'_>, render: impl Fn(&[u32]) -> String) -> (String, Choice) {
     let mut packer = Packer::new(task);
     packer.fill();
-    let mut text = render(&packer.taken);
+    let mut chosen = packer.chosen();
+    let mut text = render(&chosen);
     let room = task.bytes.saturating_sub(text.len());
     if room >= WORTH_FILLING.max(task.bytes / WORTH_PART) {
         let taken = packer.taken.clone();
         packer.fill_up(room);
-        let longer = render(&packer.taken);
+        let more = packer.chosen();
+        let longer = render(&more);
         if longer.len() <= task.bytes {
-            text = longer;
+            (text, chosen) = (longer, more);
         } else {
             packer.taken = taken;
         }
     }
     let candidates = task.candidates.is_some().then(|| packer.candidates());
     let choice = Choice {
-        taken: packer.taken,
+        taken: chosen,
         candidates,
     };
     (text, choice)
@@ -174,8 +177,14 @@ struct Packer<'a> {
     candidates: Cow<'a, Candidates>,
     /// What each item is worth; nothing once a line that has it is in the view.
     values: Vec<f32>,
+    /// The lines that are looked at, and those that come with them. Each is known by its place among them.
+    lines: Lines,
+    /// For each block of the scope: the places of its lines.
+    lines_of: Vec<Range<usize>>,
+    /// For each block: a line among them that is not looked at by itself, or [`NONE`].
+    beside: Vec<u32>,
     taken: Vec<bool>,
-    /// For each line: its block.
+    /// For each line: its block, by its place in the scope.
     block_of: Vec<u32>,
     /// For each line: how many times what its items say; 0 for lines that may not be chosen.
     factors: Vec<f32>,
@@ -206,24 +215,28 @@ struct Packer<'a> {
     /// For each unit and each block: the first and the next block of the unit, or [`NONE`].
     first_block: Vec<u32>,
     next_block: Vec<u32>,
+    /// For each unit: the place of the line that stands before anything else of it, or [`NONE`].
+    first_line: Vec<u32>,
 }
 
 impl<'a> Packer<'a> {
     fn new(task: &'a Task<'a>) -> Self {
-        let index = task.index;
-        let lines = index.lines.len();
+        let (index, scope) = (task.index, task.scope);
         let candidates = task.candidates.map(Cow::Borrowed).unwrap_or_default();
         let values = value::values(index, &candidates);
+        let blocks = scope.blocks.len();
+        let (lines, lines_of, beside) = lines_in(index, scope, &candidates);
+        let count = lines.len();
         let mut packer = Packer {
             task,
             index,
             bytes: candidates.bytes,
             candidates: candidates.clone(),
             values: values.of,
-            taken: vec![false; lines],
-            block_of: vec![0; lines],
-            factors: vec![0.0; lines],
-            is_path: vec![false; lines],
+            taken: vec![false; count],
+            block_of: vec![0; count],
+            factors: vec![0.0; count],
+            is_path: vec![false; count],
             listed: Vec::new(),
             opened: vec![false; task.units.len()],
             sums: values.sums,
@@ -237,99 +250,114 @@ impl<'a> Packer<'a> {
             passes: Passes::default(),
             threshold: None,
             first_block: vec![NONE; task.units.len()],
-            next_block: vec![NONE; index.blocks.len()],
+            next_block: vec![NONE; blocks],
+            first_line: vec![NONE; task.units.len()],
+            lines,
+            lines_of,
+            beside,
         };
-        let list = index.blocks.iter().rposition(|block| block.list);
-        for (number, (block, &usage)) in index.blocks.iter().zip(task.uses).enumerate() {
-            let lines = block.lines.start as usize..block.lines.end as usize;
-            packer.block_of[lines.clone()].fill(number as u32);
+        let changes = &index.noted.changes;
+        let newest_changes = &changes[changes.len().saturating_sub(NEWEST_CHANGES)..];
+        for (at, (&number, &usage)) in scope.blocks.iter().zip(&scope.uses).enumerate() {
+            let block = &index.blocks[number as usize];
+            packer.block_of[packer.lines_of[at].clone()].fill(at as u32);
             if usage == Use::Shown {
-                lines.for_each(|line| packer.cover(line));
+                block.lines.clone().for_each(|line| packer.hide(line as usize, true));
                 continue;
             }
-            let lines = candidates.within(block.lines.clone());
+            let list = block.unit(number as usize) as u32;
             let factor = match block.kind {
                 // What the list was before would be taken for what it is.
-                _ if index.blocks[block.unit(number)].list && list != Some(block.unit(number)) => 0.0,
-                BlockKind::Call if block.change && block.came == Came::Failed && !index.is_stale(number) => {
+                _ if index.blocks[list as usize].list && index.noted.list != Some(list) => 0.0,
+                BlockKind::Call if block.change && block.came == Came::Failed && !index.is_stale(number as usize) => {
                     FAILED_FACTOR
                 }
                 BlockKind::Call => CALL_FACTOR,
-                BlockKind::Read if index.is_stale(number) => OUTPUT_FACTOR,
+                BlockKind::Read if index.is_stale(number as usize) => OUTPUT_FACTOR,
                 BlockKind::Read if block.look && index.has_reader => ASIDE_FACTOR,
                 BlockKind::Read if block.look => LOOK_FACTOR,
                 BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
                 _ => 1.0,
             };
-            for line in lines {
+            let newest = if newest_changes.contains(&number) {
+                NEWEST_FACTOR
+            } else {
+                1.0
+            };
+            for place in looked_at(&packer.lines_of, &packer.beside, at) {
+                let line = &index.lines[packer.lines.at(place)];
                 // What a change has taken away is nowhere any more, and would be taken for what stands there.
-                let is_gone = block.came == Came::Done && index.lines[line as usize].is_removed();
-                let alike = if index.lines[line as usize].is_alike() {
-                    ALIKE_FACTOR
-                } else {
-                    1.0
-                };
-                packer.factors[line as usize] = if is_gone { 0.0 } else { factor * alike };
+                let is_gone = block.came == Came::Done && line.is_removed();
+                let alike = if line.is_alike() { ALIKE_FACTOR } else { 1.0 };
+                packer.factors[place] = if is_gone { 0.0 } else { factor * alike * newest };
                 if candidates.is_all() {
-                    packer.bytes += u64::from(index.lines[line as usize].bytes);
+                    packer.bytes += u64::from(line.bytes);
                 }
             }
-            let unit = task.unit_of[number] as usize;
-            packer.next_block[number] = std::mem::replace(&mut packer.first_block[unit], number as u32);
+            let unit = scope.unit_of[at] as usize;
+            packer.next_block[at] = std::mem::replace(&mut packer.first_block[unit], at as u32);
         }
-        let changes = index.blocks.iter().rev().filter(|block| block.change);
-        for block in changes.take(NEWEST_CHANGES) {
-            let lines = block.lines.start as usize..block.lines.end as usize;
-            packer.factors[lines]
-                .iter_mut()
-                .for_each(|factor| *factor *= NEWEST_FACTOR);
+        for (first, unit) in packer.first_line.iter_mut().zip(task.units) {
+            let place = packer.lines.place(unit.first);
+            *first = place.map_or(NONE, |place| place as u32);
         }
         packer.per_byte = if packer.bytes > 0 {
             1.0 / packer.bytes as f32
         } else {
             0.0
         };
-        relevance::weigh(index, &candidates, &mut packer.factors);
-        relevance::weigh_asked(index, &candidates, &mut packer.factors);
-        relevance::weigh_severe(index, task.bytes, &mut packer.factors);
+        let Packer { lines, factors, .. } = &mut packer;
+        relevance::weigh(index, &candidates, &scope.blocks, lines, factors);
+        relevance::weigh_asked(index, &candidates, &scope.blocks, lines, factors);
+        relevance::weigh_severe(index, task.bytes, lines, factors);
         if let Some(words) = task.focus {
-            focus::weigh(index, words, &mut packer.factors);
+            focus::weigh(index, words, lines, factors);
         }
         packer.list_paths();
         packer.cover_shown();
         packer
     }
 
+    /// The lines that are taken, ascending.
+    fn chosen(&self) -> Vec<u32> {
+        let lines = self.lines.iter().zip(&self.taken);
+        lines.filter(|(_, taken)| **taken).map(|(line, _)| line).collect()
+    }
+
+    /// The places of the lines of a block that are looked at.
+    fn looked_at(&self, block: usize) -> impl Iterator<Item = usize> + use<> {
+        looked_at(&self.lines_of, &self.beside, block)
+    }
+
     /// What is left of parts that were cut need not be quoted.
     fn cover_shown(&mut self) {
         let mut above = None;
         for &line in self.task.shown {
-            let line = line as usize;
-            self.factors[line] = 0.0;
-            self.cover(line);
-            let after = self.index.lines[line].after;
-            if above == line.checked_sub(1) && after != NONE {
-                self.values[after as usize] = 0.0;
+            if let Some(place) = self.lines.place(line) {
+                self.factors[place] = 0.0;
             }
+            self.hide(line as usize, above.is_some() && above == line.checked_sub(1));
             above = Some(line);
         }
     }
 
     /// Each file can be chosen once, by its newest path.
     fn list_paths(&mut self) {
-        let mut seen = HashSet::new();
-        for (block, usage) in self.index.blocks.iter().zip(self.task.uses).rev() {
-            if block.subject {
-                let line = block.lines.start as usize;
-                self.is_path[line] = true;
-                let unknown = (block.path == 0).then(|| self.index.text_of(block, line));
-                let first = seen.insert((block.path, unknown));
-                self.factors[line] = if first && *usage == Use::Choose {
-                    PATH_FACTOR
-                } else {
-                    0.0
-                };
-            }
+        let blocks = self.task.scope.blocks.iter().zip(&self.task.scope.uses);
+        for (&number, usage) in blocks {
+            let block = &self.index.blocks[number as usize];
+            let line = block.lines.start;
+            let Some(place) = self.lines.place(line).filter(|_| block.subject) else {
+                continue;
+            };
+            self.is_path[place] = true;
+            let path = self.index.text_of(block, line as usize);
+            let is_newest = self.index.noted.is_newest(number, block, path);
+            self.factors[place] = if is_newest && *usage == Use::Choose {
+                PATH_FACTOR
+            } else {
+                0.0
+            };
         }
     }
 
@@ -349,15 +377,17 @@ impl<'a> Packer<'a> {
     /// whatever else says their names.
     fn take_changed(&mut self) {
         let mut room = (self.task.bytes as f64 * CHANGED_SHARE) as u32;
-        for block in self.index.blocks.iter().rev().filter(|block| block.subject) {
-            let line = block.lines.start as usize;
-            let state = self.task.states.get(&(line as u32)).copied();
+        for &number in self.task.scope.blocks.iter().rev() {
+            let block = &self.index.blocks[number as usize];
+            let line = block.lines.start;
+            let state = self.task.states.get(&line).filter(|_| block.subject).copied();
             let Some(state) = state.filter(|state| *state != FileState::Read) else {
                 continue;
             };
-            if self.factors[line] == 0.0 || self.taken[line] {
+            let line = self.lines.place(line);
+            let Some(line) = line.filter(|&line| self.factors[line] != 0.0 && !self.taken[line]) else {
                 continue;
-            }
+            };
             let header = if self.listed.contains(&state) {
                 0
             } else {
@@ -374,8 +404,7 @@ impl<'a> Packer<'a> {
     fn fill_up(&mut self, bytes: usize) {
         self.left = bytes as i64;
         // A list of commands may have to be begun again behind a unit that gets a header now, or that is listed otherwise.
-        let lists = self.task.units.iter().filter(|unit| unit.first < unit.end);
-        let lists: Vec<u32> = lists.map(|unit| list_bytes(unit.came)).collect();
+        let lists: Vec<u32> = self.index.noted.came().map(list_bytes).collect();
         self.reopening = lists.iter().copied().max().unwrap_or_default();
         self.relisting = if lists.windows(2).any(|two| two[0] != two[1]) {
             self.reopening
@@ -432,21 +461,25 @@ impl<'a> Packer<'a> {
             return Candidates::default();
         }
         let mut ranked: Vec<Ranked> = Vec::new();
-        for (number, block) in index.blocks.iter().enumerate() {
-            let first = self.task.units[self.task.unit_of[number] as usize].first;
-            let rank = |line: u32, always: bool| Ranked {
-                line,
-                bytes: (!always).then(|| self.shown_bytes(line as usize)),
-                worth: self.most[line as usize].max(self.bounds[line as usize] * COVERED),
-                first,
-            };
-            if self.task.uses[number] == Use::Shown {
+        for (at, &number) in self.task.scope.blocks.iter().enumerate() {
+            let first = self.task.units[self.task.scope.unit_of[at] as usize].first;
+            if self.task.scope.uses[at] == Use::Shown {
                 // What is shown now may be gone next time.
-                ranked.extend(block.lines.clone().map(|line| rank(line, true)));
-            } else {
-                let lines = self.candidates.within(block.lines.clone());
-                ranked.extend(lines.map(|line| rank(line, self.taken[line as usize])));
+                let lines = index.blocks[number as usize].lines.clone();
+                ranked.extend(lines.map(|line| Ranked {
+                    line,
+                    bytes: None,
+                    worth: 0.0,
+                    first,
+                }));
+                continue;
             }
+            ranked.extend(self.looked_at(at).map(|place| Ranked {
+                line: self.lines.at(place) as u32,
+                bytes: (!self.taken[place]).then(|| self.shown_bytes(place)),
+                worth: self.most[place].max(self.bounds[place] * COVERED),
+                first,
+            }));
         }
         Candidates::pick(&ranked, index.lines.len() as u32, room, self.sums, self.bytes)
             .unwrap_or_else(|| self.candidates.clone().into_owned())
@@ -458,13 +491,12 @@ impl<'a> Packer<'a> {
         let mut bounds = vec![0.0; self.taken.len()];
         let mut alone = vec![0.0; self.taken.len()];
         let mut most = vec![0.0; self.taken.len()];
-        for (number, block) in self.index.blocks.iter().enumerate() {
-            if self.task.uses[number] != Use::Choose {
+        for block in 0..self.lines_of.len() {
+            if self.task.scope.uses[block] != Use::Choose {
                 continue;
             }
-            let first = self.first_gain(number);
-            for line in self.candidates.within(block.lines.clone()) {
-                let line = line as usize;
+            let first = self.first_gain(block);
+            for line in self.looked_at(block) {
                 if self.factors[line] > 0.0 {
                     let gain = self.gain(line);
                     bounds[line] = self.bound(line, gain, first);
@@ -478,7 +510,7 @@ impl<'a> Packer<'a> {
 
     /// What the command says that stands before the lines of this block.
     fn first_gain(&self, block: usize) -> f32 {
-        match self.task.units[self.task.unit_of[block] as usize].first {
+        match self.first_line[self.task.scope.unit_of[block] as usize] {
             NONE => 0.0,
             first => self.gain(first as usize),
         }
@@ -496,11 +528,7 @@ impl<'a> Packer<'a> {
 
     /// A line was taken: its neighbours need no mark of what is left out, and make pairs with it.
     fn wake_beside(&mut self, line: usize) {
-        let above = line.checked_sub(1);
-        for beside in above
-            .into_iter()
-            .chain((line + 1 < self.taken.len()).then_some(line + 1))
-        {
+        for beside in self.lines.above(line).into_iter().chain(self.lines.below(line)) {
             if self.may_be_taken(beside) {
                 let (density, _) = self.density(beside, self.gain(beside));
                 self.wake(beside, density);
@@ -512,13 +540,12 @@ impl<'a> Packer<'a> {
     /// that is taken: that is accounted for already.
     fn wake_unit(&mut self, unit: usize) {
         let mut block = self.first_block[unit];
-        while let Some(range) = self.index.blocks.get(block as usize).map(|block| block.lines.clone()) {
-            for line in range.map(|line| line as usize) {
+        while let Some(lines) = self.lines_of.get(block as usize).cloned() {
+            for line in lines {
                 if !self.may_be_taken(line) {
                     continue;
                 }
-                let is_alone =
-                    !self.is_taken_beside(line, line.checked_sub(1)) && !self.is_taken_beside(line, Some(line + 1));
+                let is_alone = !self.is_taken_above(line) && !self.is_taken_below(line);
                 let most = if is_alone {
                     self.alone[line].max(self.most[line])
                 } else {
@@ -532,7 +559,7 @@ impl<'a> Packer<'a> {
 
     fn gain(&self, line: usize) -> f32 {
         let mut gain = 0.0;
-        for &item in self.index.items_of(line) {
+        for &item in self.index.items_of(self.lines.at(line)) {
             gain += self.values[item as usize];
         }
         gain
@@ -542,14 +569,20 @@ impl<'a> Packer<'a> {
         if item == NONE { 0.0 } else { self.values[item as usize] }
     }
 
+    /// The item for this line and the one before it.
+    fn pair_above(&self, line: usize) -> u32 {
+        self.index.lines[self.lines.at(line)].after
+    }
+
     /// The item for this line and the one after it.
     fn pair_below(&self, line: usize) -> u32 {
-        self.index.lines.get(line + 1).map_or(NONE, |next| next.after)
+        let below = self.index.lines.get(self.lines.at(line) + 1);
+        below.map_or(NONE, |next| next.after)
     }
 
     /// Bytes that a line takes when it is shown, with its line break.
     fn shown_bytes(&self, line: usize) -> u32 {
-        let info = &self.index.lines[line];
+        let info = &self.index.lines[self.lines.at(line)];
         // Room for the space in front of what looks like a line of the summary.
         u32::from(info.bytes) - u32::from(info.prefix()) + 1 + u32::from(info.poses())
     }
@@ -557,7 +590,7 @@ impl<'a> Packer<'a> {
     /// No later density of this line, which says so much, is higher; `first` is what the command before it says.
     fn bound(&self, line: usize, gain: f32, first: f32) -> f32 {
         let bytes = self.shown_bytes(line);
-        let pairs = self.value_of(self.index.lines[line].after) + self.value_of(self.pair_below(line));
+        let pairs = self.value_of(self.pair_above(line)) + self.value_of(self.pair_below(line));
         let gain = gain + pairs + self.per_byte * bytes as f32;
         gain.max(gain + first) * self.factors[line] / bytes.saturating_sub(GAP_BYTES).max(1) as f32
     }
@@ -566,17 +599,31 @@ impl<'a> Packer<'a> {
     fn alone(&self, line: usize, gain: f32) -> f32 {
         let bytes = self.shown_bytes(line);
         let gain = gain + self.per_byte * bytes as f32;
-        let unit = self.task.unit_of[self.block_of[line] as usize] as usize;
+        let unit = self.task.scope.unit_of[self.block_of[line] as usize] as usize;
         // A command may be listed, and is not lonely there.
-        let is_listed = self.task.units[unit].is_command(line as u32);
+        let is_listed = self.is_command(unit, line);
         let lonely = if is_listed { 0.0 } else { LONELY_BYTES };
         gain * self.factors[line] / ((bytes + GAP_BYTES) as f32 + lonely)
     }
 
-    /// Whether a neighbour in the same block is chosen.
+    /// Whether a line is the command of this unit itself.
+    fn is_command(&self, unit: usize, line: usize) -> bool {
+        self.task.units[unit].is_command(self.lines.at(line) as u32)
+    }
+
+    /// Whether the line right above is in the same block and chosen.
+    fn is_taken_above(&self, line: usize) -> bool {
+        self.is_taken_beside(line, self.lines.above(line))
+    }
+
+    /// Whether the one right below is.
+    fn is_taken_below(&self, line: usize) -> bool {
+        self.is_taken_beside(line, self.lines.below(line))
+    }
+
     fn is_taken_beside(&self, line: usize, other: Option<usize>) -> bool {
         other.is_some_and(|other| {
-            self.taken.get(other) == Some(&true) && !self.is_path[other] && self.block_of[other] == self.block_of[line]
+            self.taken[other] && !self.is_path[other] && self.block_of[other] == self.block_of[line]
         })
     }
 
@@ -586,16 +633,15 @@ impl<'a> Packer<'a> {
         let mut gain = gain + self.per_byte * bytes as f32;
         if self.is_path[line] {
             let density = gain * self.factors[line] / bytes as f32;
-            let state = self.task.states.get(&(line as u32)).copied();
+            let state = self.task.states.get(&(self.lines.at(line) as u32)).copied();
             if let Some(state) = state.filter(|state| !self.listed.contains(state)) {
                 bytes += files_header(state).len() as u32;
             }
             return (density, bytes);
         }
-        let above = self.is_taken_beside(line, line.checked_sub(1));
-        let below = self.is_taken_beside(line, Some(line + 1));
+        let (above, below) = (self.is_taken_above(line), self.is_taken_below(line));
         if above {
-            gain += self.value_of(self.index.lines[line].after);
+            gain += self.value_of(self.pair_above(line));
         }
         if below {
             gain += self.value_of(self.pair_below(line));
@@ -610,11 +656,10 @@ impl<'a> Packer<'a> {
             _ => {}
         }
         let block = self.block_of[line] as usize;
-        let unit = self.task.unit_of[block] as usize;
-        let Unit {
-            header, first, came, ..
-        } = self.task.units[unit];
-        let listed = self.task.units[unit].is_command(line as u32);
+        let unit = self.task.scope.unit_of[block] as usize;
+        let Unit { header, came, .. } = self.task.units[unit];
+        let first = self.first_line[unit];
+        let listed = self.is_command(unit, line);
         if !self.opened[unit] && !(listed && (above || below)) {
             if listed && first == line as u32 {
                 // A command is listed by itself, without a header of its own.
@@ -640,17 +685,17 @@ impl<'a> Packer<'a> {
         self.left -= i64::from(bytes);
         self.taken[line] = true;
         if self.is_path[line]
-            && let Some(&state) = self.task.states.get(&(line as u32))
+            && let Some(&state) = self.task.states.get(&(self.lines.at(line) as u32))
             && !self.listed.contains(&state)
         {
             self.listed.push(state);
         }
         self.cover(line);
         let block = self.block_of[line];
-        let unit = self.task.unit_of[block as usize] as usize;
-        let first = self.task.units[unit].first;
+        let unit = self.task.scope.unit_of[block as usize] as usize;
+        let first = self.first_line[unit];
         let mut cheaper = first == line as u32;
-        if !self.is_path[line] && !self.opened[unit] && !self.task.units[unit].is_command(line as u32) {
+        if !self.is_path[line] && !self.opened[unit] && !self.is_command(unit, line) {
             self.opened[unit] = true;
             cheaper = true;
         }
@@ -668,19 +713,60 @@ impl<'a> Packer<'a> {
 
     /// The items of a line are in the view now, and its pairs with the neighbours that are there too.
     fn cover(&mut self, line: usize) {
-        for &item in self.index.items_of(line) {
-            self.values[item as usize] = 0.0;
-        }
-        let shown = self.task.uses[self.block_of[line] as usize] == Use::Shown;
-        let after = self.index.lines[line].after;
-        if after != NONE && (shown || self.is_taken_beside(line, line.checked_sub(1))) {
-            self.values[after as usize] = 0.0;
-        }
+        let shown = self.task.scope.uses[self.block_of[line] as usize] == Use::Shown;
+        self.hide(self.lines.at(line), shown || self.is_taken_above(line));
         let below = self.pair_below(line);
-        if below != NONE && !shown && self.is_taken_beside(line, Some(line + 1)) {
+        if below != NONE && !shown && self.is_taken_below(line) {
             self.values[below as usize] = 0.0;
         }
     }
+
+    /// The items of a line of the index are in the view now, and its pair with the line above too if that is there.
+    fn hide(&mut self, line: usize, has_above: bool) {
+        for &item in self.index.items_of(line) {
+            self.values[item as usize] = 0.0;
+        }
+        let after = self.index.lines[line].after;
+        if after != NONE && has_above {
+            self.values[after as usize] = 0.0;
+        }
+    }
+}
+
+/// The lines of a scope that are looked at, and those that may be taken with them: the path that a file is listed by, and
+/// what stands before anything else of a unit. With their places by block, and which of them are not looked at.
+fn lines_in(index: &Index, scope: &Scope, candidates: &Candidates) -> (Lines, Vec<Range<usize>>, Vec<u32>) {
+    let mut lines: Vec<u32> = Vec::new();
+    let mut lines_of = Vec::with_capacity(scope.blocks.len());
+    let mut beside = vec![NONE; scope.blocks.len()];
+    for (beside, &number) in beside.iter_mut().zip(&scope.blocks) {
+        let block = &index.blocks[number as usize];
+        let start = lines.len();
+        let mut first = match block.subject {
+            true => Some(block.lines.start),
+            false => Some(block.lead.start).filter(|line| block.lines.contains(line)),
+        };
+        let mut wait = |first: &mut Option<u32>, lines: &mut Vec<u32>, line: u32| {
+            if let Some(passed) = first.take_if(|first| *first < line) {
+                *beside = lines.len() as u32;
+                lines.push(passed);
+            }
+            first.take_if(|first| *first == line);
+        };
+        for line in candidates.within(block.lines.clone()) {
+            wait(&mut first, &mut lines, line);
+            lines.push(line);
+        }
+        wait(&mut first, &mut lines, block.lines.end);
+        lines_of.push(start..lines.len());
+    }
+    (Lines::new(lines), lines_of, beside)
+}
+
+/// The places of the lines of a block that are looked at.
+fn looked_at(lines_of: &[Range<usize>], beside: &[u32], block: usize) -> impl Iterator<Item = usize> + use<> {
+    let beside = beside[block] as usize;
+    lines_of[block].clone().filter(move |&place| place != beside)
 }
 
 #[cfg(test)]

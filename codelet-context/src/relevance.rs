@@ -7,6 +7,7 @@
 use crate::candidates::Candidates;
 use crate::index::{Block, BlockKind, Index};
 use crate::marked::Marked;
+use crate::scope::Lines;
 use crate::value;
 use std::collections::HashMap;
 
@@ -49,12 +50,13 @@ pub(crate) fn names_in<'a>(index: &Index, blocks: impl Iterator<Item = &'a Block
     found
 }
 
-/// Multiplies the factors of the lines that are looked at by whether the newest prompt names what they are about.
-pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut [f32]) {
-    let Some(newest) = index.blocks.iter().rfind(|block| block.kind == BlockKind::Prompt) else {
+/// Multiplies the factors of the lines that are looked at, which are among these blocks, by whether the newest prompt names
+/// what they are about.
+pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, blocks: &[u32], of: &Lines, factors: &mut [f32]) {
+    let Some(newest) = index.noted.prompt else {
         return;
     };
-    let prompt = index.blocks_of(newest.message);
+    let prompt = index.blocks_of(index.blocks[newest as usize].message);
     let said = index.blocks[prompt.clone()].iter();
     let Some(asked) = names_in(index, said.filter(|block| block.kind == BlockKind::Prompt)) else {
         return;
@@ -64,7 +66,8 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut 
     // Lines with an asked name, what such a line is worth more, and the block that holds it.
     let mut found: Vec<(u32, u32, f32, &Block)> = Vec::new();
     let mut counts: HashMap<u32, u32> = HashMap::new();
-    for (number, block) in index.blocks.iter().enumerate() {
+    for number in blocks.iter().map(|&number| number as usize) {
+        let block = &index.blocks[number];
         let more = match block.kind {
             BlockKind::Prompt => continue,
             // What came after the prompt was printed on its behalf.
@@ -91,25 +94,33 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, factors: &mut 
         }
     }
     for (line, gain) in gains {
-        factors[line as usize] *= gain;
+        multiply(of, factors, line, gain);
     }
 }
 
 /// Puts the newest lines that say that something went wrong, where few of an output do, before all others, of which `bytes`
 /// bytes are quoted.
-pub(crate) fn weigh_severe(index: &Index, bytes: usize, factors: &mut [f32]) {
+pub(crate) fn weigh_severe(index: &Index, bytes: usize, of: &Lines, factors: &mut [f32]) {
     let mut room = (bytes as f32 * SEVERE_SHARE) as usize;
     for &line in index.severe.iter().rev().take(NEWEST_SEVERE) {
         let Some(left) = room.checked_sub(usize::from(index.lines[line as usize].bytes)) else {
             return;
         };
         room = left;
-        factors[line as usize] *= FIRST;
+        multiply(of, factors, line, FIRST);
     }
 }
 
-/// Multiplies the factors of the lines of what reading tools printed by how near they are, of those that are looked at.
-pub(crate) fn weigh(index: &Index, candidates: &Candidates, factors: &mut [f32]) {
+/// Multiplies the factor of a line, if it has one.
+fn multiply(of: &Lines, factors: &mut [f32], line: u32, by: f32) {
+    if let Some(place) = of.place(line) {
+        factors[place] *= by;
+    }
+}
+
+/// Multiplies the factors of the lines of what reading tools printed by how near they are, of those that are looked at, which
+/// are among these blocks.
+pub(crate) fn weigh(index: &Index, candidates: &Candidates, blocks: &[u32], of: &Lines, factors: &mut [f32]) {
     let frequent = value::frequent(index);
     let said_by = |line: usize| {
         let mut said = (false, false);
@@ -124,7 +135,8 @@ pub(crate) fn weigh(index: &Index, candidates: &Candidates, factors: &mut [f32])
     let mut lines: Vec<usize> = Vec::new();
     // How many of the lines before each one have such a name: of the user's, and of a call.
     let mut sums: Vec<(u32, u32)> = Vec::new();
-    for (number, block) in index.blocks.iter().enumerate() {
+    for number in blocks.iter().map(|&number| number as usize) {
+        let block = &index.blocks[number];
         if block.kind != BlockKind::Read {
             continue;
         }
@@ -159,7 +171,7 @@ pub(crate) fn weigh(index: &Index, candidates: &Candidates, factors: &mut [f32])
                 1.0
             };
             let used = 1.0 + NEAR_CALLED * called.min(MOST_CALLED) as f32;
-            factors[line] *= file * said * used;
+            multiply(of, factors, line as u32, file * said * used);
         }
     }
 }

@@ -69,20 +69,24 @@ pub(crate) struct Values {
 /// The value of each item of the lines that are looked at, each kind of items scaled to the same sum.
 pub(crate) fn values(index: &Index, candidates: &Candidates) -> Values {
     let frequent = frequent(index);
-    let classes = Classes::new(index);
+    let classes = Classes::new();
     let curves = Curves::new(index.position);
-    let distances: Vec<f32> = index
-        .blocks
-        .iter()
-        .map(|block| curves.of_distance(index.position - block.position))
-        .collect();
-    let value = |item: &Item| {
+    let distance = |block: u32| curves.of_distance(index.position - index.blocks[block as usize].position);
+    let value = |item: &Item, read: u16, distance: f32| {
         if item.kind == ItemKind::Name && item.messages > frequent {
             return 0.0;
         }
-        classes.of(item) * curves.of(item, distances[item.block as usize])
+        classes.of(item, read) * curves.of(item, distance)
     };
     if candidates.is_all() {
+        // There are many more items than blocks.
+        let blocks = 0..index.blocks.len() as u32;
+        let distances: Vec<f32> = blocks.clone().map(distance).collect();
+        let reads: Vec<u16> = blocks.map(|block| read_in(index, block)).collect();
+        let value = |item: &Item| {
+            let read = reads.get(item.read as usize).copied().unwrap_or_default();
+            value(item, read, distances[item.block as usize])
+        };
         let mut sums = candidates.sums;
         let mut add = |item: &Item| {
             let value = value(item);
@@ -104,7 +108,11 @@ pub(crate) fn values(index: &Index, candidates: &Candidates) -> Values {
         for id in items.chain((after != NONE).then_some(after)) {
             if values[id as usize] == 0.0 {
                 let item = &index.items[id as usize];
-                values[id as usize] = value(item) * scale[item.kind as usize];
+                let read = match item.read {
+                    NONE => 0,
+                    block => read_in(index, block),
+                };
+                values[id as usize] = value(item, read, distance(item.block)) * scale[item.kind as usize];
             }
         }
     }
@@ -141,31 +149,30 @@ const CLASSES: usize = ASIDE << 1;
 /// What an item of each class is worth. There are millions of items, and hundreds of classes.
 struct Classes {
     values: Vec<[f32; KINDS]>,
-    /// For each block what it says of an item that was read last there, and for no block at the end.
-    reads: Vec<u16>,
 }
 
 impl Classes {
-    fn new(index: &Index) -> Self {
-        let by_block = index.blocks.iter().enumerate().map(|(number, block)| {
-            let fresh = if index.is_stale(number) { 0 } else { FRESH };
-            let aside = if index.has_reader && block.look { ASIDE } else { 0 };
-            (READ | fresh | aside) as u16
-        });
+    fn new() -> Self {
         let of_kinds = |class| std::array::from_fn(|kind| value_of(class, kind.min(2)));
         Classes {
             values: (0..CLASSES).map(of_kinds).collect(),
-            reads: by_block.chain([0]).collect(),
         }
     }
 
-    fn of(&self, item: &Item) -> f32 {
-        let read = self.reads[(item.read as usize).min(self.reads.len() - 1)];
+    /// `read` is what the block says that it was read last in.
+    fn of(&self, item: &Item, read: u16) -> f32 {
         let called = usize::from(item.calls > 0) * CALLED;
         let printed = usize::from(item.results > 0) * PRINTED;
         let class = usize::from(item.marks()) | called | printed | usize::from(read);
         self.values[class][item.kind as usize]
     }
+}
+
+/// What a block says of an item that was read last there.
+fn read_in(index: &Index, block: u32) -> u16 {
+    let fresh = if index.is_stale(block as usize) { 0 } else { FRESH };
+    let is_aside = index.has_reader && index.blocks[block as usize].look;
+    (READ | fresh | if is_aside { ASIDE } else { 0 }) as u16
 }
 
 fn value_of(class: usize, kind: usize) -> f32 {

@@ -8,12 +8,12 @@ use crate::message::{Part, Role};
 use std::borrow::Cow;
 
 /// What becomes of each message of a history when these drafts and lines of it are shown.
-pub fn fates(history: &History, drafts: &[Draft], taken: &[bool]) -> Vec<Fate> {
+pub fn fates(history: &History, drafts: &[Draft], taken: &[u32]) -> Vec<Fate> {
     let index = history.index();
     let mut lines = vec![0_usize; history.messages().len()];
-    for block in &index.blocks {
-        let count = block.lines.clone().filter(|&line| taken[line as usize]).count();
-        lines[block.message as usize] += count;
+    for &line in taken {
+        let block = index.blocks.partition_point(|block| block.lines.end <= line);
+        lines[index.blocks[block].message as usize] += 1;
     }
     let mut shown = drafts.iter().peekable();
     let messages = history.messages().iter().enumerate();

@@ -12,41 +12,45 @@ use crate::outcome::{Facts, FileFact, FileState};
 use crate::pack::{self, Choice, Task, Use};
 use crate::posing;
 use crate::recall::Handle;
+use crate::scope::Scope;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Which lines the next compaction of this history should look at, with so many bytes for those that are quoted, if these are
 /// the ones that it would look at now.
 pub(crate) fn look_ahead(history: &History, room: usize, candidates: &Candidates) -> Candidates {
     let index = history.index();
-    let units = digest::units(index, history.messages(), |_| false, |_| None, |_| None);
+    let candidates = candidates.for_room(index, room);
+    let mut scope = Scope::of(index, Some(&candidates), &[], std::iter::empty());
+    // Nothing is, this time.
+    scope.may_be_quoted.fill(false);
+    let units = digest::units(index, history.messages(), scope, || None, |_| None);
     pack::candidates(&Task {
         index,
-        uses: &vec![Use::Choose; index.blocks.len()],
+        scope: &units.scope,
         shown: &[],
-        unit_of: &units.of_block,
         units: &units.units,
         states: &units.states,
         bytes: room,
         focus: None,
-        candidates: Some(&candidates.for_room(index, room)),
+        candidates: Some(&candidates),
     })
 }
 
 impl Work<'_> {
-    /// Which blocks are shown, and which may give lines to the digest.
-    pub(super) fn uses(&self, drafts: &[Draft]) -> Vec<Use> {
+    /// Which blocks are shown, ascending; of all others there may be lines in the digest.
+    pub(super) fn shown_blocks(&self, drafts: &[Draft]) -> Vec<u32> {
         let index = self.history.index();
-        let mut uses = vec![Use::Choose; index.blocks.len()];
+        let mut shown = Vec::new();
         for draft in drafts {
             let whole: Vec<bool> = draft.message.parts.iter().map(fate::is_whole).collect();
             for number in index.blocks_of(draft.source as u32) {
                 let place = draft.parts.binary_search(&index.blocks[number].part);
                 if place.is_ok_and(|at| whole.get(at) == Some(&true)) {
-                    uses[number] = Use::Shown;
+                    shown.push(number as u32);
                 }
             }
         }
-        uses
+        shown
     }
 
     /// The lines of the history that are left in parts of the view that were cut.
@@ -60,6 +64,9 @@ impl Work<'_> {
                 let lines = left.entry(number).or_default();
                 draft::visit_texts(part, &mut |text| lines.extend(text.lines().map(str::trim_end)));
             }
+            if left.is_empty() {
+                continue;
+            }
             for block in &index.blocks[index.blocks_of(draft.source as u32)] {
                 if let Some(left) = left.get(&block.part) {
                     let is_left = |line: &u32| left.contains(index.whole_text_of(block, *line as usize));
@@ -71,57 +78,51 @@ impl Work<'_> {
     }
 
     /// The lines that are most needed, as text of at most `bytes`, and which they are.
-    pub(super) fn digest(&mut self, facts: &Facts, uses: &[Use], shown: &[u32], bytes: usize) -> (String, Choice) {
+    pub(super) fn digest(&mut self, facts: &Facts, shown: &[u32], left: &[u32], bytes: usize) -> (String, Choice) {
         let index = self.history.index();
         let messages = self.history.messages();
         let candidates = self.candidates.map(|candidates| candidates.for_room(index, bytes));
-        let mut may_be_quoted = vec![false; index.blocks.len()];
-        for (number, block) in index.blocks.iter().enumerate() {
-            let unit = block.unit(number);
-            may_be_quoted[unit] |= match &candidates {
-                Some(candidates) => candidates.within(block.lines.clone()).next().is_some(),
-                None => true,
-            };
-        }
-        // A unit is known by the handle of its largest text: the output, or what a call wrote.
-        let mut largest: Vec<Option<Handle>> = vec![None; index.blocks.len()];
-        let mut sizes = vec![0_usize; index.blocks.len()];
-        for (number, block) in index.blocks.iter().enumerate() {
-            let unit = block.unit(number);
-            if !may_be_quoted[unit] || uses[number] != Use::Choose {
-                continue;
-            }
-            if block.text.len() >= sizes[unit] && !block.text.is_empty() {
-                let part = &messages[block.message as usize].parts[block.part as usize];
-                let (body, tool) = match part {
-                    Part::ToolCall(call) => (call.parameters.json(), &*call.tool),
-                    _ => (&block.text, "tool"),
-                };
-                sizes[unit] = block.text.len();
-                largest[unit] = Some(self.archive.keep(body, tool, draft::REASON));
-            }
-        }
-        self.join_outputs(&may_be_quoted, uses, &mut largest);
         let mut states: HashMap<u64, FileState> = HashMap::new();
-        for file in &facts.files {
+        for file in facts.files.iter().filter(|file| file.state != FileState::Read) {
             if let Some(number) = index.file(&file.path) {
                 let state = states.entry(number).or_insert(file.state);
                 *state = state.then(file.state);
             }
         }
+        let listed = states.keys().filter_map(|&file| index.noted.about_file(file));
+        let scope = Scope::of(index, candidates.as_deref(), shown, listed);
+        // A unit is known by the handle of its largest text: the output, or what a call wrote.
+        let mut known: Vec<(usize, Option<Handle>)> = vec![(0, None); scope.may_be_quoted.len()];
+        for (at, &number) in scope.blocks.iter().enumerate() {
+            let block = &index.blocks[number as usize];
+            let unit = scope.unit_of[at] as usize;
+            if !scope.may_be_quoted[unit] || scope.uses[at] != Use::Choose {
+                continue;
+            }
+            if block.text.len() >= known[unit].0 && !block.text.is_empty() {
+                let part = &messages[block.message as usize].parts[block.part as usize];
+                let (body, tool) = match part {
+                    Part::ToolCall(call) => (call.parameters.json(), &*call.tool),
+                    _ => (&block.text, "tool"),
+                };
+                let handle = self.archive.keep(body, tool, draft::REASON);
+                known[unit] = (block.text.len(), Some(handle));
+            }
+        }
+        self.join_outputs(&scope, &mut known);
+        let mut handles = known.into_iter();
         let mut units = digest::units(
             index,
             messages,
-            |block| may_be_quoted[block],
-            |block| largest[block].take(),
+            scope,
+            || handles.next().and_then(|(_, handle)| handle),
             |file| states.get(&file).copied(),
         );
         let (unlisted, taken_up) = self.unlisted(facts, (bytes as f64 * pack::CHANGED_SHARE) as usize);
         let task = Task {
             index,
-            uses,
-            shown,
-            unit_of: &units.of_block,
+            scope: &units.scope,
+            shown: left,
             units: &units.units,
             states: &units.states,
             bytes: bytes - taken_up,
@@ -140,9 +141,10 @@ impl Work<'_> {
     /// and what they take.
     fn unlisted(&self, facts: &Facts, room: usize) -> (Vec<(FileState, String)>, usize) {
         let index = self.history.index();
-        let subjects = index.blocks.iter().filter(|block| block.subject);
-        let subjects: HashSet<u64> = subjects.map(|block| block.path).collect();
-        let is_listed = |file: &FileFact| index.file(&file.path).is_some_and(|file| subjects.contains(&file));
+        let is_listed = |file: &FileFact| {
+            let file = index.file(&file.path);
+            file.is_some_and(|file| index.noted.about_file(file).is_some())
+        };
         let changed = facts
             .files
             .iter()
@@ -173,23 +175,25 @@ impl Work<'_> {
     }
 
     /// Units whose output is in several texts are known by all of them together.
-    fn join_outputs(&mut self, may_be_quoted: &[bool], uses: &[Use], handles: &mut [Option<Handle>]) {
+    fn join_outputs(&mut self, scope: &Scope, known: &mut [(usize, Option<Handle>)]) {
         let index = self.history.index();
         // In their order, since the archive gives longer handles to what comes later.
         let mut outputs: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
         let is_output = |block: &Block| block.call.is_some() && !block.text.is_empty();
-        for (number, pair) in (1..).zip(index.blocks.windows(2)) {
-            let [before, block] = pair else { continue };
-            let unit = block.unit(number);
-            let is_one_more = is_output(before) && is_output(block) && before.call == block.call;
-            if is_one_more && may_be_quoted[unit] && uses[number] == Use::Choose {
+        for (at, pair) in (1..).zip(scope.blocks.windows(2)) {
+            let (number, next) = (pair[0] as usize, pair[1] as usize);
+            let (before, block) = (&index.blocks[number], &index.blocks[next]);
+            let unit = scope.unit_of[at] as usize;
+            let is_beside = number + 1 == next && before.call == block.call;
+            let is_one_more = is_beside && is_output(before) && is_output(block);
+            if is_one_more && scope.may_be_quoted[unit] && scope.uses[at] == Use::Choose {
                 let texts = outputs.entry(unit).or_insert_with(|| vec![before.text.as_str()]);
                 texts.push(block.text.as_str());
             }
         }
         for (unit, texts) in outputs {
             let whole = Body::new(texts.join("\n"));
-            handles[unit] = Some(self.archive.keep(&whole, "tool", draft::REASON));
+            known[unit].1 = Some(self.archive.keep(&whole, "tool", draft::REASON));
         }
     }
 }

@@ -314,7 +314,8 @@ impl Conversation {
             self.removed_by.insert(handle.clone(), edit);
         }
         let is_undone = |edit: usize| self.edits.get(edit).is_some_and(|edit| edit.is_undone);
-        if !self.removed_by.values().any(|&by| is_undone(by)) {
+        // Hardly ever is anything taken back.
+        if !self.edits.iter().any(|edit| edit.is_undone) || !self.removed_by.values().any(|&by| is_undone(by)) {
             return;
         }
         let mut shown = Archive::default();
