@@ -7,6 +7,7 @@ use recognise::recognise;
 pub use scope::Scope;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
+mod formats;
 mod recognise;
 mod scope;
 mod selects;

@@ -1,6 +1,7 @@
 //! What a command without its wrappers checks, by the table of programs.
 
 use super::CheckKind::{self, Build, Lint, Test};
+use super::formats::{is_named_for_formats, writes};
 use super::scope::Scope;
 use crate::programs::{Program, Told, programs};
 use crate::wrapped::{DEEPEST, base, first_word, is_assignment, is_in, skip_options};
@@ -29,6 +30,7 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     });
     match found {
         Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
+        Some((Lint, name, _)) if writes(&name, rest) => None,
         Some(found) => Some(found),
         // A program of the project's own, named for what it does: `./run_tests.sh`.
         None if program.contains(['/', '\\']) && is_named_for_tests(stem(&name)) => {
@@ -120,8 +122,11 @@ fn told<'a>(row: &Program, words: &'a [String]) -> Option<(CheckKind, Option<&'a
             is_in(verb, verbs).then_some((row.kind, Some(verb)))
         }
         Told::Any(verbs) => {
-            let verb = plain(words, row).find(|word| is_in(last_piece(word), verbs))?;
-            Some((row.kind, Some(verb)))
+            let is_told = |word: &&str| is_in(last_piece(word), verbs);
+            let verbs = || plain(words, row).filter(is_told);
+            // `make format lint` checks.
+            let verb = verbs().find(|verb| !is_named_for_formats(verb));
+            Some((row.kind, Some(verb.or_else(|| verbs().next())?)))
         }
         // What follows `-e` is code.
         Told::Script(_) if words.iter().take(2).any(|word| is_in(word, "-e --eval --print")) => None,
@@ -152,12 +157,12 @@ fn told<'a>(row: &Program, words: &'a [String]) -> Option<(CheckKind, Option<&'a
 
 /// What a script of a project does, by the names that projects give to builds and lints.
 fn project_script(name: &str) -> Option<CheckKind> {
-    let mut pieces = pieces(name);
-    pieces.find_map(|piece| match piece {
+    let kind = pieces(name).find_map(|piece| match piece {
         "build" | "compile" | "tsc" | "bundle" => Some(Build),
-        "lint" | "eslint" | "typecheck" | "types" | "check" | "fmt" | "format" | "prettier" => Some(Lint),
+        "lint" | "eslint" | "typecheck" | "types" | "check" => Some(Lint),
         _ => None,
-    })
+    });
+    kind.or_else(|| is_named_for_formats(name).then_some(Lint))
 }
 
 fn is_test_target(word: &str) -> bool {
