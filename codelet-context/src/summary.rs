@@ -79,7 +79,7 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     earlier.add_todo(&mut page, 3);
     add_errors(&mut page, story.facts, true, 1, 2, width(COMMAND));
     earlier.add_errors(&mut page, true, 1, 2, width(COMMAND));
-    add_status(&mut page, story.facts, width(COMMAND));
+    add_status(&mut page, story.facts, |kind| earlier.fails(kind), width(COMMAND));
     earlier.add_status(&mut page, true);
     add_decisions(&mut page, story.facts, 2, width(ITEM));
     add_goal(&mut page, story, width(PROMPT));
@@ -126,7 +126,7 @@ pub(crate) fn tell_what_stands(pins: &[&str], facts: &Facts, bytes: usize) -> St
     add_todo(&mut page, facts, 0..usize::MAX, ITEM.min(bytes / 5).max(40));
     count_todo(&mut page, facts);
     add_errors(&mut page, facts, true, 3, 2, COMMAND);
-    add_status(&mut page, facts, COMMAND);
+    add_status(&mut page, facts, |_| false, COMMAND);
     lengthen_pins(&mut page, pins);
     page.write()
 }

@@ -205,6 +205,14 @@ impl OpenError {
         matches!(self.about, About::Check(..))
     }
 
+    /// What the check was about, if it is one.
+    pub(crate) fn kind(&self) -> Option<CheckKind> {
+        match &self.about {
+            About::Check(check, _) => Some(check.kind),
+            About::Program(..) => None,
+        }
+    }
+
     fn is_of(&self, name: &str) -> bool {
         matches!(&self.about, About::Program(other, _) if other == name)
     }

@@ -7,6 +7,7 @@ use super::quotation::{harmless, quoted, shown_command};
 use crate::failing::{most_telling, other_sides};
 use crate::labels;
 use crate::outcome::{CheckFact, Decision, Facts, OpenError};
+use crate::testrun::CheckKind;
 use crate::todo::TodoState;
 use crate::turn::Turn;
 use crate::verdict::Verdict;
@@ -159,28 +160,38 @@ pub(super) fn add_lines(
     }
 }
 
-/// The last test run, build and lint; one line for those that one command did.
-pub(super) fn add_status(page: &mut Page, facts: &Facts, width: usize) {
+/// The last test run, build and lint; one line for those that one command did. What has passed or is unclear is told as that
+/// only where no other check of its kind fails; `fails` tells whether one does that the facts do not know.
+pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKind) -> bool, width: usize) {
+    let kinds = [CheckKind::Test, CheckKind::Build, CheckKind::Lint];
     let checks = labels::CHECKS
         .into_iter()
+        .zip(kinds)
         .zip([&facts.tests, &facts.build, &facts.lint]);
-    let mut told: Vec<(String, &CheckFact)> = Vec::new();
-    for (name, check) in checks {
+    let mut told: Vec<(String, &str, &CheckFact)> = Vec::new();
+    for ((name, kind), check) in checks {
         let Some(check) = check else { continue };
-        match told.iter_mut().find(|(_, other)| *other == check) {
-            Some((names, _)) => {
+        let is_open = |error: &OpenError| error.kind() == Some(kind) && !error.is_past && !error.is_rerun;
+        let is_beside = || facts.errors.iter().any(is_open) || fails(kind);
+        let verdict = match check.verdict {
+            Verdict::Failed => "FAILED",
+            Verdict::Passed if is_beside() => labels::PASSED_BESIDE,
+            Verdict::Unknown if is_beside() => labels::UNCLEAR_BESIDE,
+            Verdict::Passed => "passed",
+            Verdict::Unknown => labels::UNCLEAR,
+        };
+        match told
+            .iter_mut()
+            .find(|(_, other, known)| *known == check && *other == verdict)
+        {
+            Some((names, ..)) => {
                 names.push_str(", ");
                 names.push_str(&name.to_lowercase());
             }
-            None => told.push((name.to_owned(), check)),
+            None => told.push((name.to_owned(), verdict, check)),
         }
     }
-    for (number, (names, check)) in told.into_iter().enumerate() {
-        let verdict = match check.verdict {
-            Verdict::Passed => "passed",
-            Verdict::Failed => "FAILED",
-            Verdict::Unknown => labels::UNCLEAR,
-        };
+    for (number, (names, verdict, check)) in told.into_iter().enumerate() {
         let stale = if check.is_stale { labels::STALE } else { "" };
         let is_shown = facts
             .errors

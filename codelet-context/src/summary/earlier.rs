@@ -15,7 +15,7 @@ use crate::labels;
 use crate::ledger::Ran;
 use crate::message::{Message, Origin, Part};
 use crate::outcome::Facts;
-use crate::testrun::{Check, Line, Scripts};
+use crate::testrun::{Check, CheckKind, Line, Scripts};
 use crate::verdict::Verdict;
 use std::sync::Arc;
 
@@ -290,6 +290,15 @@ impl<'a> Earlier<'a> {
         if let Some(done) = self.done {
             page.add((Topic::Todo, usize::MAX, 0), done.to_owned());
         }
+    }
+
+    /// Whether a check of this kind failed that nothing newer is known of.
+    pub(super) fn fails(&self, kind: CheckKind) -> bool {
+        self.checks.iter().any(|failed| {
+            let said = &failed.said;
+            let is_open = failed.lines[0].starts_with(labels::FAILING);
+            is_open && said.last_check().is_some_and(|at| said.checks[at].kind == kind)
+        })
     }
 
     /// How the checks stood: those that came to something, or else the others, which say little.

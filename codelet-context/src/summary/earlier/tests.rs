@@ -227,3 +227,53 @@ proptest! {
         prop_assert_eq!(&again(&once, &[], 20_000), &once);
     }
 }
+
+#[test]
+fn a_check_that_passed_beside_one_that_fails_is_told_as_that() {
+    let none = "Summary of the earlier part of this session.\n## Context\nGoal: \"mend\"";
+    let failed = "run npm test => bad 3 failed, 85 passed";
+    let narrow = "run npm test -- src/a.test.ts => ok 4 passed";
+    let beside = "Tests: FAILED, another run passed since (`npm test -- src/a.test.ts`)";
+    let told = again(none, &[failed, narrow], 10_000);
+    assert!(has(&told, beside) && has(&told, "Failing: `npm test`"), "{told}");
+    // The same where an earlier summary tells of what failed.
+    let told = again(&again(none, &[failed], 10_000), &[narrow], 10_000);
+    assert!(has(&told, beside) && has(&told, "Failing: `npm test`"), "{told}");
+    let stale = again(&told, &["edit a.ts"], 10_000);
+    let line = "Tests: FAILED, another run passed since, files changed since (`npm test -- src/a.test.ts`)";
+    assert!(has(&stale, line), "{stale}");
+    let passed = again(&told, &["run npm test => ok 88 passed"], 10_000);
+    assert!(
+        has(&passed, "Tests: passed (`npm test`)") && !passed.contains("FAILED"),
+        "{passed}"
+    );
+    let told = again(
+        none,
+        &[
+            "run npx vitest run => bad 1 failed",
+            "run npx playwright test --ui => none",
+        ],
+        10_000,
+    );
+    let line = "Tests: FAILED, another run unclear since (`npx playwright test --ui`)";
+    assert!(has(&told, line), "{told}");
+}
+
+#[test]
+fn a_check_that_fails_says_nothing_of_those_of_other_kinds_or_of_itself_run_again() {
+    let none = "Summary of the earlier part of this session.\n## Context\nGoal: \"mend\"";
+    let failed = "run cargo test => bad 1 failed";
+    let told = again(none, &[failed, "run cargo clippy => ok"], 10_000);
+    assert!(
+        has(&told, "Tests: FAILED") && has(&told, "Lint: passed (`cargo clippy`)"),
+        "{told}"
+    );
+    let told = again(none, &[failed, "run cargo test => none Compiling a"], 10_000);
+    assert!(has(&told, "Tests: ran, result unclear"), "{told}");
+    let told = again(
+        none,
+        &["run npx eslint . => bad 1 error", "run npx prettier --write . => ok"],
+        10_000,
+    );
+    assert!(has(&told, "Lint: FAILED"), "{told}");
+}
