@@ -7,9 +7,9 @@
 
 use crate::answer::{is_done, was_refused};
 use crate::exchange::Exchanges;
-use crate::ledger::Ran;
+use crate::ledger::{Before, Ran};
 use crate::message::{ActionKind, Message, Part, Role, ToolCall, ToolResult};
-use crate::testrun::{Check, CheckKind, Scripts};
+use crate::testrun::{Check, CheckKind};
 use crate::tokens::{self, Tokens};
 use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
@@ -114,7 +114,7 @@ impl Settled {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcomes {
     exchanges: Exchanges,
-    scripts: Scripts,
+    before: Before,
     /// With the index of the message that holds the result.
     events: Vec<(usize, Event)>,
     /// What the messages up to each one weigh together.
@@ -164,7 +164,7 @@ impl Outcomes {
     pub fn append(&mut self, message: &Arc<Message>) {
         let mut exchanges = std::mem::take(&mut self.exchanges);
         exchanges.next(message, |call, result| {
-            let ran = Ran::of(call, result, &mut self.scripts);
+            let ran = Ran::of(call, result, &mut self.before);
             self.take(call, result, ran.as_ref());
         });
         self.exchanges = exchanges;
@@ -313,6 +313,7 @@ fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> [Option<Eve
             let has_changed = !action.changed().is_empty() && result.success != Some(false);
             let event = match ran.last_check() {
                 Some((check, verdict)) => judge(check, verdict, result),
+                None if ran.is_aside => None,
                 None => other(ran.line.is_question),
             };
             [changed().filter(|_| has_changed), event]

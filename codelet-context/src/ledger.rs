@@ -5,7 +5,7 @@ use crate::deed::Deed;
 use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
-use crate::testrun::{Check, Line, Scripts};
+use crate::testrun::{Aside, Check, Line, Scripts, Stash};
 use crate::tokens::Tokens;
 use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     exchanges: Exchanges,
-    scripts: Scripts,
+    before: Before,
     gatherer: Gatherer,
     outcomes: Outcomes,
     /// What was done, with the message that told of it.
@@ -35,14 +35,14 @@ impl Ledger {
     pub fn append(&mut self, message: &Arc<Message>) {
         let Ledger {
             exchanges,
-            scripts,
+            before,
             gatherer,
             outcomes,
             deeds,
             messages,
         } = self;
         exchanges.next(message, |call, result| {
-            let ran = Ran::of(call, result, scripts);
+            let ran = Ran::of(call, result, before);
             gatherer.take(call, result, ran.as_ref());
             outcomes.take(call, result, ran.as_ref());
             let changes = gatherer.changes();
@@ -86,31 +86,40 @@ impl FromIterator<Arc<Message>> for Ledger {
     }
 }
 
+/// What earlier calls say of a command: which scripts they wrote, and whether the work is put aside.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Before {
+    scripts: Scripts,
+    aside: Aside,
+}
+
 /// A command that was run: what its line says, and what came of the checks in it.
 pub(crate) struct Ran {
     pub line: Arc<Line>,
     /// One for each check of the line.
     pub verdicts: Vec<Verdict>,
+    /// What it checked was not the work, which was put aside.
+    pub is_aside: bool,
 }
 
 impl Ran {
-    /// `None` for a call that runs no command. Notes the scripts that it writes.
-    pub fn of(call: &ToolCall, result: &ToolResult, scripts: &mut Scripts) -> Option<Ran> {
-        scripts.note(call);
+    /// `None` for a call that runs no command. Notes what it says of those behind it.
+    pub fn of(call: &ToolCall, result: &ToolResult, before: &mut Before) -> Option<Ran> {
+        before.scripts.note(call);
         if call.action.kind != ActionKind::Command {
+            before.aside.take(call, result, None);
             return None;
         }
         let said = match &call.action.command {
             Some(line) => line.said().clone(),
             None => Arc::default(),
         };
-        let is_idle = |check: &Check| scripts.is_idle(check) && !verdict::closes_as_tests_do(result);
-        let line = match said.checks.iter().any(is_idle) {
-            true => Arc::new(Line {
-                checks: said.checks.iter().filter(|check| !is_idle(check)).cloned().collect(),
-                ..Line::clone(&said)
-            }),
-            false => said,
+        let aside = before.aside.take(call, result, Some(&said));
+        let is_idle = |check: &Check| before.scripts.is_idle(check) && !verdict::closes_as_tests_do(result);
+        let is_dropped = |at: usize| aside.contains(&at) || is_idle(&said.checks[at]);
+        let line = match (0..said.checks.len()).any(is_dropped) {
+            true => Arc::new(said.without(is_dropped)),
+            false => said.clone(),
         };
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(line.checks.len());
         for (at, check) in line.checks.iter().enumerate() {
@@ -119,7 +128,18 @@ impl Ran {
             let known = line.checks[..at].iter().position(is_alike).map(|other| verdicts[other]);
             verdicts.push(known.unwrap_or_else(|| verdict::of(check, result)));
         }
-        Some(Ran { line, verdicts })
+        Some(Ran {
+            line,
+            verdicts,
+            is_aside: !aside.is_empty(),
+        })
+    }
+
+    /// Whether the work was put aside for it and is there again.
+    pub fn is_comparison(&self) -> bool {
+        let stashes = &self.line.stashes;
+        let is_there = matches!(stashes[..], [(_, Stash::Away), .., (_, Stash::Back)]);
+        self.is_aside && is_there
     }
 
     /// The check that tells what came of the whole line.

@@ -6,10 +6,10 @@ use crate::effects::Effect;
 use crate::exchange::Exchanges;
 use crate::failing::shorten;
 use crate::files::Files;
-use crate::ledger::Ran;
+use crate::ledger::{Before, Ran};
 use crate::message::{Action, ActionKind, Message, ToolCall, ToolResult};
 use crate::refusal;
-use crate::testrun::{CheckKind, Line, Scripts};
+use crate::testrun::{CheckKind, Line};
 use crate::todo::TodoList;
 use errors::Errors;
 use kept::Kept;
@@ -75,7 +75,7 @@ pub struct CheckFact {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gatherer {
     exchanges: Exchanges,
-    scripts: Scripts,
+    before: Before,
     files: Files,
     /// By file: what was done to it, and when it was last touched.
     touched: HashMap<u64, (FileFact, u64)>,
@@ -97,7 +97,7 @@ impl Gatherer {
     pub fn append(&mut self, message: &Arc<Message>) {
         let mut exchanges = std::mem::take(&mut self.exchanges);
         exchanges.next(message, |call, result| {
-            let ran = Ran::of(call, result, &mut self.scripts);
+            let ran = Ran::of(call, result, &mut self.before);
             self.take(call, result, ran.as_ref())
         });
         self.exchanges = exchanges;
@@ -165,7 +165,15 @@ impl Gatherer {
 
     fn command(&mut self, action: &Action, result: &ToolResult, ran: &Ran) {
         if result.success != Some(false) {
+            let Facts { tests, build, lint, .. } = &self.facts;
+            let before = ran
+                .is_comparison()
+                .then(|| (tests.clone(), build.clone(), lint.clone()));
             self.change_by_command(action, result);
+            // All is as it was.
+            if let Some((tests, build, lint)) = before {
+                (self.facts.tests, self.facts.build, self.facts.lint) = (tests, build, lint);
+            }
         }
         let Some(line) = &action.command else { return };
         for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
@@ -189,6 +197,7 @@ impl Gatherer {
         match ran.last_check() {
             Some((check, Verdict::Failed)) => self.errors.fail(line, check, result),
             Some(_) => {}
+            None if ran.is_aside => {}
             None => self.other_command(line, result, &ran.line),
         }
     }

@@ -3,10 +3,12 @@
 use crate::command::{Command, Script};
 use crate::shell::Next;
 use crate::wrapped::{base, first_word, is_in};
+pub(crate) use aside::{Aside, Stash};
 use recognise::recognise;
 pub use scope::Scope;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
+mod aside;
 mod formats;
 mod recognise;
 mod scope;
@@ -75,6 +77,8 @@ pub(crate) struct Line {
     pub program: Option<String>,
     /// A status other than 0 is an answer of it and not a failure: `grep` has found nothing, `diff` has found a difference.
     pub is_question: bool,
+    /// Where the work is put aside and fetched again, each with the number of checks before it.
+    pub stashes: Vec<(usize, Stash)>,
 }
 
 impl Line {
@@ -85,12 +89,21 @@ impl Line {
 
     /// The same of a line whose commands are known.
     pub fn of(commands: &[Command]) -> Line {
-        let mut checks = Vec::new();
-        collect(commands, true, &mut checks);
-        Line {
-            checks,
+        let mut line = Line {
             program: program_name(commands),
             is_question: ends_with_question(commands),
+            ..Line::default()
+        };
+        collect(commands, true, &mut line);
+        line
+    }
+
+    /// The same without some of its checks, by their number.
+    pub fn without(&self, dropped: impl Fn(usize) -> bool) -> Line {
+        let left: Vec<usize> = (0..self.checks.len()).filter(|at| !dropped(*at)).collect();
+        Line {
+            checks: left.iter().map(|at| self.checks[*at].clone()).collect(),
+            ..self.clone()
         }
     }
 
@@ -152,36 +165,44 @@ fn is_verb(word: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
 }
 
-/// Finds the checks of a script, which decides what its line comes to or does not.
-fn collect(commands: &[Command], is_outermost: bool, found: &mut Vec<Check>) {
+/// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
+fn collect(commands: &[Command], is_outermost: bool, line: &mut Line) {
+    let (mut before, mut is_behind_or) = (Next::Then, false);
     for (command, decides) in commands.iter().zip(deciding(commands)) {
-        if found.len() >= MOST {
+        is_behind_or = before == Next::Or || is_behind_or && matches!(before, Next::And | Next::Pipe);
+        if line.checks.len() >= MOST {
             return;
         }
+        before = command.simple.then;
         if command.goes() {
             continue;
         }
+        // Whether the work was put aside behind `||`, nobody knows.
+        if let Some(stash) = Stash::of(command.words()).filter(|_| !command.is_elsewhere)
+            && line.stashes.len() < MOST
+            && (stash == Stash::Back || !is_behind_or)
+        {
+            line.stashes.push((line.checks.len(), stash));
+        }
         let decides = is_outermost && decides && !command.is_inverted;
-        match &command.script {
-            Some(script) => collect(&script.commands, decides, found),
-            // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
-            None => found.extend(
-                recognise(command.words(), 0)
-                    .or_else(|| recognise(command.words_with_wrapper(), 0))
-                    .map(|(kind, name, mut scope)| {
-                        let folder = scope.place.take();
-                        scope.place = command.folder.told().map(str::to_owned);
-                        if let Some(folder) = folder {
-                            scope.go_to(&folder);
-                        }
-                        Check {
-                            kind,
-                            name,
-                            scope,
-                            decides,
-                        }
-                    }),
-            ),
+        if let Some(script) = &command.script {
+            collect(&script.commands, decides, line);
+            continue;
+        }
+        // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
+        let found = recognise(command.words(), 0).or_else(|| recognise(command.words_with_wrapper(), 0));
+        if let Some((kind, name, mut scope)) = found {
+            let folder = scope.place.take();
+            scope.place = command.folder.told().map(str::to_owned);
+            if let Some(folder) = folder {
+                scope.go_to(&folder);
+            }
+            line.checks.push(Check {
+                kind,
+                name,
+                scope,
+                decides,
+            });
         }
     }
 }

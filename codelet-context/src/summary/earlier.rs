@@ -12,10 +12,10 @@ use crate::answer::{is_done, was_refused};
 use crate::attempt::Attempt;
 use crate::exchange::Exchanges;
 use crate::labels;
-use crate::ledger::Ran;
+use crate::ledger::{Before, Ran};
 use crate::message::{Message, Origin, Part};
 use crate::outcome::Facts;
-use crate::testrun::{Check, CheckKind, Line, Scripts};
+use crate::testrun::{Check, CheckKind, Line};
 use crate::verdict::Verdict;
 use std::sync::Arc;
 
@@ -175,11 +175,11 @@ impl<'a> Earlier<'a> {
         if facts.todo.items().next().is_some() {
             (self.todo, self.unlisted, self.done) = (Vec::new(), 0, None);
         }
-        let (mut is_stale, mut exchanges, mut scripts) = (false, Exchanges::default(), Scripts::default());
+        let (mut is_stale, mut exchanges, mut before) = (false, Exchanges::default(), Before::default());
         for message in newer {
             exchanges.next(message, |call, result| {
                 is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
-                let Some(ran) = Ran::of(call, result, &mut scripts).filter(|_| !was_refused(result)) else {
+                let Some(ran) = Ran::of(call, result, &mut before).filter(|_| !was_refused(result)) else {
                     return;
                 };
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {

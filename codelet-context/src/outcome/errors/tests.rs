@@ -255,3 +255,37 @@ fn a_command_is_over_where_the_same_thing_was_done_otherwise() {
         NONE
     );
 }
+
+#[test]
+fn what_was_checked_with_the_work_put_aside_changes_nothing() {
+    let saved = "Saved working directory and index state WIP on main: 1 a";
+    let failed = || {
+        Talk::new().on(ActionKind::Change, "src/a.ts", Some(true)).run(
+            "npm run lint",
+            false,
+            "src/a.ts:3:1 error\n2 problems",
+        )
+    };
+    let lint = |talk: &Talk| {
+        talk.facts()
+            .lint
+            .map(|check| (check.command, check.verdict, check.is_stale))
+    };
+    let told = Some(("npm run lint".to_owned(), super::super::Verdict::Failed, false));
+    let once = failed().run(
+        "git stash && npm run lint 2>&1 | tail -5; git stash pop",
+        true,
+        &format!("{saved}\nChecked 272 files."),
+    );
+    assert_eq!((open(&once), lint(&once)), (vec!["npm run lint".to_owned()], told));
+    let twice = failed().run("git stash", true, saved);
+    let twice = twice
+        .run("npm run lint", true, "")
+        .run("git stash pop", true, "Dropped refs/stash@{0}");
+    assert_eq!(open(&twice), ["npm run lint"]);
+    assert_eq!(lint(&twice).unwrap().1, super::super::Verdict::Failed);
+    // That it fails without the work, too, is no failure of the work.
+    let before = Talk::new().run("git stash && npm test; git stash pop", false, "1 failed");
+    assert_eq!((open(&before), before.facts().tests), (vec![], None));
+    assert_eq!(open(&twice.run("npm run lint", true, "")), NONE);
+}
