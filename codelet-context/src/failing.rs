@@ -1,11 +1,13 @@
 //! The lines of an output that say what failed, without the frame that harnesses put around what a program has printed.
 
 mod named;
+mod passing;
 mod signs;
 
 use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
 pub(crate) use named::{Entry, Named};
+pub(crate) use passing::Passing;
 use signs::{Said, Signs, is_drawn, is_foreign, is_pass, said, side};
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};

@@ -128,6 +128,13 @@ impl Ran {
             let known = line.checks[..at].iter().position(is_alike).map(|other| verdicts[other]);
             verdicts.push(known.unwrap_or_else(|| verdict::of(check, result)));
         }
+        let unbegun = verdict::settle(&line, &mut verdicts, result);
+        let line = match unbegun[..] {
+            [] => line,
+            _ => Arc::new(line.without(|at| unbegun.contains(&at))),
+        };
+        let mut at = 0..verdicts.len();
+        verdicts.retain(|_| at.next().is_none_or(|at| !unbegun.contains(&at)));
         Some(Ran {
             line,
             verdicts,
@@ -142,9 +149,12 @@ impl Ran {
         self.is_aside && is_there
     }
 
-    /// The check that tells what came of the whole line.
+    /// The check that tells what came of the whole line: what has failed, or else the last one.
     pub fn last_check(&self) -> Option<(&Check, Verdict)> {
-        let at = self.line.last_check()?;
+        let last = self.line.last_check()?;
+        let is_failed = |at: &usize| self.verdicts[*at] == Verdict::Failed;
+        let failed = || (0..self.verdicts.len()).rev().find(is_failed);
+        let at = Some(last).filter(is_failed).or_else(failed).unwrap_or(last);
         Some((&self.line.checks[at], self.verdicts[at]))
     }
 }

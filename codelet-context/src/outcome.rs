@@ -4,12 +4,12 @@ use crate::answer::{is_done, was_refused};
 use crate::command::CommandLine;
 use crate::effects::Effect;
 use crate::exchange::Exchanges;
-use crate::failing::shorten;
+use crate::failing::{Passing, shorten};
 use crate::files::Files;
 use crate::ledger::{Before, Ran};
 use crate::message::{Action, ActionKind, Message, ToolCall, ToolResult};
 use crate::refusal;
-use crate::testrun::{CheckKind, Line};
+use crate::testrun::{Check, CheckKind, Line, echoed};
 use crate::todo::TodoList;
 use errors::Errors;
 use kept::Kept;
@@ -177,7 +177,6 @@ impl Gatherer {
         }
         let Some(line) = &action.command else { return };
         for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
-            // Of a chain that failed, nobody knows which part did; the last one is blamed.
             let fact = CheckFact {
                 command: shorten(line.told(), COMMAND),
                 verdict: *verdict,
@@ -189,7 +188,7 @@ impl Gatherer {
                 CheckKind::Lint => &mut self.facts.lint,
             } = Some(fact);
             match verdict {
-                Verdict::Passed => self.errors.pass(check),
+                Verdict::Passed => self.pass(check, result),
                 Verdict::Unknown => self.errors.run(check),
                 Verdict::Failed => {}
             }
@@ -199,6 +198,24 @@ impl Gatherer {
             Some(_) => {}
             None if ran.is_aside => {}
             None => self.other_command(line, result, &ran.line),
+        }
+    }
+
+    /// Takes a check that succeeded, with what its output shows to have been checked.
+    fn pass(&mut self, check: &Check, result: &ToolResult) {
+        self.errors.pass(check);
+        // Most of the time nothing is open that this could be over.
+        if !self.errors.has_checks() {
+            return;
+        }
+        let shown = echoed(check, result);
+        for check in &shown {
+            self.errors.pass(check);
+        }
+        if check.kind == CheckKind::Test {
+            let is_chosen = |check: &Check| check.kind == CheckKind::Test && !check.scope.filters.is_empty();
+            let is_chosen = is_chosen(check) || shown.iter().any(is_chosen);
+            self.errors.show(&Passing::of(result, is_chosen));
         }
     }
 

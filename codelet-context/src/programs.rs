@@ -249,10 +249,10 @@ const PROGRAMS: &[Program] = &[
     program(Test, "deno", Script("task"), ""),
     program(Build, "deno", First("check compile bundle"), ""),
     program(Lint, "deno", First("lint fmt"), ""),
-    program(Test, "go", First("test"), "-C -count -p -parallel").by("-run -skip -tags -bench -fuzz"),
+    program(Test, "go", First("test"), "-C -count -p -parallel -tags").by("-run -skip -bench -fuzz"),
     program(Build, "go", First("build install run generate"), "-C"),
     program(Lint, "go", First("vet fmt"), "-C"),
-    program(Test, "gotestsum ginkgo richgo gotest", Always, "").by("-run -skip -tags --focus"),
+    program(Test, "gotestsum ginkgo richgo gotest", Always, "-tags").by("-run -skip --focus"),
     program(Lint, "golangci-lint staticcheck gofmt revive", Always, ""),
     program(
         Test,

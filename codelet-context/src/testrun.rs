@@ -4,11 +4,13 @@ use crate::command::{Command, Script};
 use crate::shell::Next;
 use crate::wrapped::{base, first_word, is_in};
 pub(crate) use aside::{Aside, Stash};
+pub(crate) use echo::{echoed, shows_begin};
 use recognise::recognise;
 pub use scope::Scope;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod aside;
+mod echo;
 mod formats;
 mod recognise;
 mod scope;
@@ -79,6 +81,17 @@ pub(crate) struct Line {
     pub is_question: bool,
     /// Where the work is put aside and fetched again, each with the number of checks before it.
     pub stashes: Vec<(usize, Stash)>,
+    /// For each check its place among those that `&&` joins.
+    links: Vec<Link>,
+}
+
+/// Where a check stands in a line.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// The number of the list of commands that it is in.
+    list: usize,
+    /// What follows in the list runs only if this one has succeeded.
+    is_gate: bool,
 }
 
 impl Line {
@@ -94,7 +107,7 @@ impl Line {
             is_question: ends_with_question(commands),
             ..Line::default()
         };
-        collect(commands, true, &mut line);
+        collect(commands, true, &mut 0, &mut line);
         line
     }
 
@@ -103,8 +116,15 @@ impl Line {
         let left: Vec<usize> = (0..self.checks.len()).filter(|at| !dropped(*at)).collect();
         Line {
             checks: left.iter().map(|at| self.checks[*at].clone()).collect(),
+            links: left.iter().map(|at| self.links[*at]).collect(),
             ..self.clone()
         }
+    }
+
+    /// Whether that a check has begun says that another one before it has succeeded.
+    pub fn leads_to(&self, before: usize, check: usize) -> bool {
+        let (before, check) = (self.links[before], self.links[check]);
+        before.is_gate && before.list == check.list
     }
 
     /// The number of the check that tells what came of the whole line: the last test run, or else the last check.
@@ -166,14 +186,18 @@ fn is_verb(word: &str) -> bool {
 }
 
 /// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
-fn collect(commands: &[Command], is_outermost: bool, line: &mut Line) {
+fn collect(commands: &[Command], is_outermost: bool, list: &mut usize, line: &mut Line) {
     let (mut before, mut is_behind_or) = (Next::Then, false);
     for (command, decides) in commands.iter().zip(deciding(commands)) {
+        let then = command.simple.then;
+        if matches!(before, Next::Then | Next::Background | Next::End | Next::Or) {
+            *list += 1;
+        }
         is_behind_or = before == Next::Or || is_behind_or && matches!(before, Next::And | Next::Pipe);
         if line.checks.len() >= MOST {
             return;
         }
-        before = command.simple.then;
+        before = then;
         if command.goes() {
             continue;
         }
@@ -184,9 +208,14 @@ fn collect(commands: &[Command], is_outermost: bool, line: &mut Line) {
         {
             line.stashes.push((line.checks.len(), stash));
         }
+        let link = Link {
+            list: *list,
+            is_gate: then == Next::And && !is_behind_or,
+        };
         let decides = is_outermost && decides && !command.is_inverted;
         if let Some(script) = &command.script {
-            collect(&script.commands, decides, line);
+            collect(&script.commands, decides, list, line);
+            *list += 1;
             continue;
         }
         // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
@@ -197,6 +226,7 @@ fn collect(commands: &[Command], is_outermost: bool, line: &mut Line) {
             if let Some(folder) = folder {
                 scope.go_to(&folder);
             }
+            line.links.push(link);
             line.checks.push(Check {
                 kind,
                 name,

@@ -1,5 +1,6 @@
 //! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
 
+mod blame;
 mod closing;
 mod fixed;
 mod quiet;
@@ -7,6 +8,7 @@ mod signs;
 
 use crate::message::ToolResult;
 use crate::testrun::{Check, CheckKind};
+pub(crate) use blame::settle;
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
 use closing::{closes_well, has_made, is_cut};

@@ -24,6 +24,8 @@ pub(crate) struct Named {
     pub count: Option<u64>,
     /// It did not go on to its end.
     pub is_stopped: bool,
+    /// Nothing of what it printed was cut, though another program has passed it on.
+    pub is_uncut: bool,
     /// Where a runner says how the rest of its run is had again: ``to rerun pass `--test cli` ``.
     pub rerun: Option<String>,
 }

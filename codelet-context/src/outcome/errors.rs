@@ -8,7 +8,7 @@
 use super::COMMAND;
 use crate::attempt::Attempt;
 use crate::command::CommandLine;
-use crate::failing::{Named, failing, shorten};
+use crate::failing::{Named, Passing, failing, shorten};
 use crate::message::{Message, Role, ToolResult};
 use crate::path::{Path, is_in_folder, is_within_end};
 use crate::testrun::{Check, CheckKind};
@@ -107,6 +107,25 @@ impl Errors {
         }
     }
 
+    /// Whether a check is open.
+    pub fn has_checks(&self) -> bool {
+        self.open.iter().any(OpenError::is_check)
+    }
+
+    /// What a run of tests that succeeded shows to have passed, whatever program has run it.
+    pub fn show(&mut self, passing: &Passing) {
+        self.open.retain_mut(|error| {
+            let About::Check(failed, named) = &mut error.about else {
+                return true;
+            };
+            if failed.kind != CheckKind::Test {
+                return true;
+            }
+            let is_all = passing.clears(failed, named);
+            !is_all && !(named.is_all_told(failed) && named.entries.is_empty())
+        });
+    }
+
     /// A check succeeded.
     pub fn pass(&mut self, check: &Check) {
         self.open.retain_mut(|error| {
@@ -135,7 +154,8 @@ impl Errors {
 
     /// A check failed.
     pub fn fail(&mut self, line: &CommandLine, check: &Check, result: &ToolResult) {
-        let (lines, named) = failing(result);
+        let (lines, mut named) = failing(result);
+        named.is_uncut = is_uncut(line, result);
         let is_same = |error: &OpenError| matches!(&error.about, About::Check(failed, _) if failed.is_same(check));
         let is_passed = |error: &OpenError| match &error.about {
             About::Check(failed, before) => passes_within(check, line.told(), &named, failed, before),
@@ -240,8 +260,24 @@ impl OpenError {
 impl Named {
     /// Whether all that has failed was named: as many as are counted, or as are printed where none are counted.
     fn is_all_told(&self, check: &Check) -> bool {
-        self.total > 0 && self.count.map_or(check.decides, |count| self.total as u64 >= count)
+        self.total > 0
+            && self
+                .count
+                .map_or(check.decides || self.is_uncut, |count| self.total as u64 >= count)
     }
+}
+
+/// Whether `head` or `tail` had fewer lines to show than it would have shown.
+fn is_uncut(line: &str, result: &ToolResult) -> bool {
+    let Some((before, last)) = line.rsplit_once('|') else {
+        return false;
+    };
+    let mut words = last.split_whitespace();
+    let is_cutting = matches!(words.next(), Some("head" | "tail"));
+    let most: String = words.collect();
+    let most = most.trim_start_matches("-n").trim_start_matches('-').parse::<usize>();
+    let shown: usize = result.texts().map(|text| text.body.as_str().lines().count()).sum();
+    is_cutting && !before.contains('|') && most.is_ok_and(|most| shown < most)
 }
 
 /// Whether a check that failed shows all the same that what failed before is over: it has run that, too, has gone on to its

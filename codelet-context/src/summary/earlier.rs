@@ -15,7 +15,7 @@ use crate::labels;
 use crate::ledger::{Before, Ran};
 use crate::message::{Message, Origin, Part};
 use crate::outcome::Facts;
-use crate::testrun::{Check, CheckKind, Line};
+use crate::testrun::{Check, CheckKind, Line, echoed};
 use crate::verdict::Verdict;
 use std::sync::Arc;
 
@@ -185,8 +185,13 @@ impl<'a> Earlier<'a> {
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
                     match verdict {
                         Verdict::Passed => {
-                            self.checks.retain(|failed| !failed.is_over(check));
-                            self.past.retain(|failed| !failed.is_over(check));
+                            let shown = || echoed(check, result);
+                            let is_open = !self.checks.is_empty() || !self.past.is_empty();
+                            let shown = is_open.then(shown).unwrap_or_default();
+                            for check in shown.iter().chain([check]) {
+                                self.checks.retain(|failed| !failed.is_over(check));
+                                self.past.retain(|failed| !failed.is_over(check));
+                            }
                         }
                         Verdict::Unknown => self.mark_rerun(|failed| failed.is_over(check)),
                         Verdict::Failed => {}

@@ -27,7 +27,7 @@ const ALSO_CHOOSING: &str = "--lf --sw --nf --config --rootdir";
 /// Assignments that say how much is told, and not what is checked.
 const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
 /// Options that bring in what is else left out.
-const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored";
+const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored -tags";
 /// Options with a value, of whatever program, that choose nothing.
 const VALUED: &str = "--config --color --reporter --format --output --timeout -timeout --tb --report --logger --verbosity --log-level --maxfail --durations --cov --cov-report --rootdir --profile --cargo-profile --target-dir";
 /// So many pairs of words of two checks are compared at most.

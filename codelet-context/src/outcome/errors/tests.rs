@@ -257,6 +257,143 @@ fn a_command_is_over_where_the_same_thing_was_done_otherwise() {
 }
 
 #[test]
+fn a_runner_that_shows_what_it_runs_is_over_what_that_covers() {
+    let go = "--- FAIL: TestReplay (0.1s)\n    r_test.go:7: got [3 1]\nFAIL\nFAIL\tacme/journal\t2.3s\nFAIL";
+    let vitest = "Tests  1 failed | 3 passed (4)";
+    for (failed, output, line, passed) in [
+        (
+            "go test ./journal 2>&1 | tail -20",
+            go,
+            "make test",
+            "go test ./...\nok  \tacme/api\t0.2s\nok  \tacme/journal\t2.2s",
+        ),
+        (
+            "cd cmd && go test -v 2>&1 | grep -A 20 FAIL",
+            go,
+            "mise run test 2>&1 | tail -25",
+            "[test] $ go test ./...\nok  \tacme/cmd\t0.2s",
+        ),
+        (
+            "npx vitest run src/cart.test.ts",
+            vitest,
+            "npm test",
+            "> vitest run\n\n Test Files  12 passed (12)\n      Tests  88 passed (88)",
+        ),
+        (
+            "go test ./x -run TestA -v",
+            go,
+            "mise run test:ci",
+            "[test:ci] $ go test -tags=integration -race ./...\nok  \tacme/x\t0.2s",
+        ),
+        (
+            "go test ./x -tags integration",
+            go,
+            "mise run test:ci",
+            "[test:ci] $ go test -tags=integration -race ./...\nok  \tacme/x\t0.2s",
+        ),
+        (
+            "npx eslint src/a.ts",
+            "✖ 1 problem (1 error, 0 warnings)",
+            "npm run lint",
+            "> shop@1.0.0 lint\n> eslint .",
+        ),
+        (
+            "npx tsc --noEmit",
+            "src/a.ts(3,1): error TS2304: no",
+            "npm run typecheck",
+            "> tsc --noEmit",
+        ),
+        // What it runs is cut away, and what it shows to have passed is not.
+        (
+            "go test ./journal 2>&1 | tail -20",
+            go,
+            "make check",
+            "ok  \tacme/journal\t2.2s",
+        ),
+        (
+            "cd services && go test ./... 2>&1 | tail -20",
+            go,
+            "make check",
+            "ok  \tacme/journal\t2.2s",
+        ),
+        (
+            "go test ./session -run TestA 2>&1",
+            "session/a_test.go:4:2: \"context\" imported and not used\nFAIL\tacme/session [build failed]",
+            "mise run test | tail",
+            "ok  \tacme/session\t0.1s",
+        ),
+    ] {
+        let talk = Talk::new().run(failed, !failed.contains('|'), output);
+        let talk = match open(&talk)[..] {
+            [] => Talk::new().run(failed, false, output),
+            _ => talk,
+        };
+        assert_eq!(open(&talk).len(), 1, "{failed}");
+        assert_eq!(open(&talk.run(line, true, passed)), NONE, "{failed}: {line}");
+    }
+}
+
+#[test]
+fn a_runner_that_runs_less_or_something_else_is_over_nothing() {
+    let go = "--- FAIL: TestReplay (0.1s)\nFAIL\nFAIL\tacme/journal\t2.3s\nFAIL";
+    for (failed, output, line, passed) in [
+        (
+            "go test ./journal",
+            go,
+            "make test",
+            "go test ./api\nok  \tacme/api\t0.2s",
+        ),
+        (
+            "go test ./journal",
+            go,
+            "make test",
+            "go test ./... || true\nok  \tacme/api\t0.2s",
+        ),
+        ("go test ./journal", go, "make test", "ok  \tacme/api\t0.2s"),
+        (
+            "go test ./journal",
+            go,
+            "make test",
+            "go test -run TestOther ./...\nok  \tacme/journal\t0.2s",
+        ),
+        (
+            "go test -tags=e2e ./journal",
+            go,
+            "mise run test",
+            "[test] $ go test ./...\n1 passed",
+        ),
+        (
+            "npx vitest run src/cart.test.ts",
+            "1 failed",
+            "npm test",
+            "> jest\n88 passed",
+        ),
+        (
+            "npx vitest run src/cart.test.ts",
+            "1 failed",
+            "npm test",
+            "88 passed, run > vitest run for more",
+        ),
+        (
+            "cd api && pytest",
+            "1 failed",
+            "cd web && make test",
+            "pytest\n88 passed",
+        ),
+        (
+            "go test ./... 2>&1 | tail -3",
+            go,
+            "make check",
+            "ok  \tacme/journal\t2.2s",
+        ),
+        ("go test ./journal", go, "make lint", "go test ./...x\nok"),
+    ] {
+        let talk = Talk::new().run(failed, false, output).run(line, true, passed);
+        assert_eq!(open(&talk), [failed], "{line}: {passed}");
+    }
+}
+
+#[test]
 fn what_was_checked_with_the_work_put_aside_changes_nothing() {
     let saved = "Saved working directory and index state WIP on main: 1 a";
     let failed = || {
@@ -288,4 +425,19 @@ fn what_was_checked_with_the_work_put_aside_changes_nothing() {
     let before = Talk::new().run("git stash && npm test; git stash pop", false, "1 failed");
     assert_eq!((open(&before), before.facts().tests), (vec![], None));
     assert_eq!(open(&twice.run("npm run lint", true, "")), NONE);
+}
+
+#[test]
+fn of_checks_in_one_line_the_one_that_failed_is_open() {
+    let lint = "a.go:3:1: Default returns interface (ireturn)\n1 issues:";
+    let talk = Talk::new().run("go build ./... && golangci-lint run", false, lint);
+    let facts = talk.facts();
+    assert_eq!(facts.build.unwrap().verdict, super::super::Verdict::Passed);
+    assert_eq!(facts.lint.unwrap().verdict, super::super::Verdict::Failed);
+    assert_eq!(open(&talk.run("golangci-lint run", true, "")), NONE);
+    // What has not begun is not told of, and what ended the line is open until it succeeds.
+    let line = "npx tsc --noEmit && npx jest";
+    let talk = Talk::new().run(line, false, "src/a.ts(3,1): error TS2304: no");
+    assert_eq!((open(&talk), talk.facts().tests), (vec![line.to_owned()], None));
+    assert_eq!(open(&talk.run("npx tsc --noEmit", true, "")), NONE);
 }

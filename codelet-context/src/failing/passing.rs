@@ -1,0 +1,276 @@
+//! What the output of a run shows to have passed, whatever program has run it: packages and files as a whole, and single tests.
+
+use super::signs::ends_with_file;
+use super::{Entry, Named, printed, within_frame};
+use crate::message::ToolResult;
+use crate::path::is_within_end;
+use crate::testrun::Check;
+use std::collections::HashSet;
+
+/// What is kept of what one run shows.
+const MOST: usize = 20_000;
+/// How lines begin that name a test that has failed, and how they end.
+const FAILED: &[&str] = &[
+    "--- FAIL: ",
+    "FAILED ",
+    "FAIL: ",
+    "ERROR: ",
+    "not ok ",
+    "[  FAILED  ] ",
+    "test ",
+    "✗ ",
+    "✕ ",
+    "× ",
+    "● ",
+];
+const FAILED_ENDS: &[&str] = &[" ... FAILED", " ... FAIL", " ... ERROR", " FAILED"];
+
+/// What a run shows to have passed.
+#[derive(Debug, Default)]
+pub(crate) struct Passing {
+    /// Files and packages of which all has passed.
+    wholes: HashSet<String>,
+    /// Single tests.
+    tests: HashSet<String>,
+}
+
+impl Passing {
+    /// From the output of a run that went well. A run of chosen tests says nothing of the rest of a file.
+    pub fn of(result: &ToolResult, is_chosen: bool) -> Passing {
+        let mut passing = Passing::default();
+        for text in result.texts() {
+            for line in printed(text.body.as_str()).lines().filter_map(within_frame) {
+                if passing.wholes.len() + passing.tests.len() < MOST {
+                    passing.read(line.trim());
+                }
+            }
+        }
+        if is_chosen {
+            passing.wholes.clear();
+        }
+        passing
+    }
+
+    fn read(&mut self, line: &str) {
+        let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let test = match first {
+            // `ok  example.com/a 0.3s`, `ok 3 - adds`
+            "ok" => match rest.split_once(" - ") {
+                Some((number, name)) if number.bytes().all(|b| b.is_ascii_digit()) => Some(name),
+                _ => {
+                    let mut words = rest.split_whitespace();
+                    let (package, time) = (words.next(), words.next().unwrap_or_default());
+                    let is_timed = time == "(cached)" || is_time(time);
+                    let package = package.filter(|_| is_timed && !line.contains("[no tests to run]"));
+                    self.wholes.extend(package.map(str::to_owned));
+                    None
+                }
+            },
+            "PASS" if ends_with_file(first_word(rest)) => {
+                self.wholes.insert(first_word(rest).to_owned());
+                None
+            }
+            "✓" | "✔" | "√" => {
+                let name = first_word(rest);
+                let behind = rest[name.len()..].trim_start();
+                if ends_with_file(name) && (behind.is_empty() || behind.starts_with('(') || is_time(behind)) {
+                    self.wholes.insert(name.to_owned());
+                    None
+                } else {
+                    Some(rest)
+                }
+            }
+            _ => line
+                .strip_prefix("--- PASS: ")
+                .or_else(|| line.strip_prefix("[       OK ] "))
+                .or_else(|| {
+                    line.strip_suffix(" ... ok")
+                        .map(|test| test.strip_prefix("test ").unwrap_or(test))
+                })
+                .or_else(|| {
+                    line.split_once(" PASSED")
+                        .map(|(test, _)| test)
+                        .filter(|test| test.contains("::"))
+                }),
+        };
+        self.tests.extend(test.map(|test| untimed(test).to_owned()));
+        // `tests/test_a.py ..s. [ 40%]`
+        let dots = first_word(rest);
+        if ends_with_file(first) && dots.contains('.') && dots.bytes().all(|b| matches!(b, b'.' | b's' | b'x')) {
+            self.wholes.insert(first.to_owned());
+        }
+    }
+
+    /// Takes out of what a check has named as failed what has passed here, and says whether that is all that the check was
+    /// about: what it was narrowed to has passed as a whole.
+    pub fn clears(&self, failed: &Check, named: &mut Named) -> bool {
+        let is_placed = |entry: &&Entry| entry.path.is_some();
+        let placed = named.entries.iter().filter(is_placed).count();
+        named.entries.retain(|entry| !self.shows(entry));
+        // The tests of a file or package are named in lines of their own.
+        if placed > 0 && !named.entries.iter().any(|entry| entry.path.is_some()) {
+            named.entries.clear();
+        }
+        let words = &failed.scope.words;
+        let is_passed = |word: &String| !word.contains("...") && self.is_whole(word);
+        !words.is_empty() && words.iter().all(is_passed)
+    }
+
+    fn shows(&self, entry: &Entry) -> bool {
+        match &entry.path {
+            Some(path) => self.is_whole(path) || path.contains("::") && self.tests.contains(path),
+            None => self.tests.contains(name(&entry.line)),
+        }
+    }
+
+    /// Whether all of a file or package has passed, each named as seen from somewhere.
+    fn is_whole(&self, path: &str) -> bool {
+        let path = path.replace('\\', "/");
+        let path = path.split("::").next().unwrap_or_default();
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        let is_it = |whole: &String| whole == path || is_within_end(whole, path) || is_within_end(path, whole);
+        !path.is_empty()
+            && path != "."
+            && !path.starts_with("..")
+            && (self.wholes.contains(path) || self.wholes.iter().any(is_it))
+    }
+}
+
+/// The name of the test in a line that says that it failed.
+fn name(line: &str) -> &str {
+    let line = line.trim();
+    let line = FAILED.iter().find_map(|head| line.strip_prefix(head)).unwrap_or(line);
+    let line = FAILED_ENDS
+        .iter()
+        .find_map(|end| line.strip_suffix(end))
+        .unwrap_or(line);
+    untimed(line)
+}
+
+/// A line without the time that a test took: `(0.02s)`, `[0.1ms]`, `12ms`.
+fn untimed(line: &str) -> &str {
+    let line = line.trim_end();
+    let at = line.rfind([' ', '\t']).map_or(line.len(), |at| at + 1);
+    let at = match line.as_bytes().last() {
+        // `(5 ms)`
+        Some(b')') => line.rfind('(').unwrap_or(at),
+        Some(b']') => line.rfind('[').unwrap_or(at),
+        _ => at,
+    };
+    let last = line[at..].trim_matches(['(', ')', '[', ']']);
+    match is_time(last) {
+        true => line[..at].trim_end(),
+        false => line,
+    }
+}
+
+fn is_time(word: &str) -> bool {
+    let number = word.trim_end_matches(['m', 's', 'µ', 'n', ' ']);
+    number.len() < word.len() && number.parse::<f64>().is_ok()
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::failing::failing;
+    use crate::testrun::checks;
+    use proptest::prelude::*;
+
+    /// How many are left of what failed, and whether all that the check was about has passed.
+    fn left(failed: &str, output: &str, passed: &str) -> (usize, bool) {
+        let (_, mut named) = failing(&ToolResult::new("1", Some(false), output));
+        let passing = Passing::of(&ToolResult::new("2", Some(true), passed), false);
+        let is_over = passing.clears(&checks(failed).pop().unwrap(), &mut named);
+        (named.entries.len(), is_over)
+    }
+
+    #[test]
+    fn what_has_passed_is_shown_by_packages_files_and_tests() {
+        let go = "--- FAIL: TestReplay (0.1s)\n    r_test.go:7: got [3 1]\nFAIL\nFAIL\tacme/journal\t2.3s\nFAIL";
+        let vitest = " FAIL  src/cart.test.ts > cart > adds\nAssertionError: no\n\n Tests  1 failed | 3 passed (4)";
+        let pytest = "FAILED tests/test_a.py::test_b - x\n1 failed, 3 passed in 1s";
+        let cargo = "test money::rounds ... FAILED\n\ntest result: FAILED. 2 passed; 1 failed";
+        for (failed, output, passed, expected) in [
+            (
+                "go test ./journal",
+                go,
+                "ok  \tacme/api\t0.2s\nok  \tacme/journal\t2.2s",
+                (0, true),
+            ),
+            ("go test ./...", go, "ok  \tacme/journal\t(cached)", (0, false)),
+            (
+                "npx vitest run",
+                vitest,
+                " ✓ src/cart.test.ts (4 tests) 12ms",
+                (0, false),
+            ),
+            (
+                "npx vitest run src/cart.test.ts",
+                vitest,
+                " ✓ src/cart.test.ts (4 tests) 12ms",
+                (0, true),
+            ),
+            (
+                "npx jest",
+                "FAIL src/a.test.ts\n  ● a › b\n\n1 failed",
+                "PASS src/a.test.ts (5.1 s)",
+                (0, false),
+            ),
+            (
+                "pytest",
+                pytest,
+                "tests/test_a.py .... [100%]\n4 passed in 1s",
+                (0, false),
+            ),
+            ("pytest", pytest, "tests/test_a.py::test_b PASSED [ 50%]", (0, false)),
+            ("cargo test", cargo, "test money::rounds ... ok", (0, false)),
+            (
+                "go test ./...",
+                "--- FAIL: TestReplay (0.1s)\nFAIL",
+                "--- PASS: TestReplay (0.2s)",
+                (0, false),
+            ),
+        ] {
+            assert_eq!(left(failed, output, passed), expected, "{failed}: {passed}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_shown_is_not_known_to_have_passed() {
+        let go = "--- FAIL: TestReplay (0.1s)\nFAIL\nFAIL\tacme/journal\t2.3s\nFAIL";
+        let pytest = "FAILED tests/test_a.py::test_b - x\n1 failed, 3 passed in 1s";
+        for (failed, output, passed) in [
+            ("go test ./journal", go, "ok  \tacme/api\t0.2s"),
+            ("go test ./journal", go, "ok  \tacme/subjournal\t0.2s"),
+            ("go test ./journal", go, "ok  \tacme/journal/v2\t0.2s"),
+            ("go test ./journal", go, "ok  \tacme/journal\t0.2s [no tests to run]"),
+            ("go test ./journal", go, "?   \tacme/journal\t[no test files]"),
+            ("go test ./journal", go, "--- PASS: TestReplayTwice (0.1s)"),
+            ("pytest", pytest, "tests/test_a.py ..F. [100%]"),
+            ("pytest", pytest, "tests/test_a.py::test_c PASSED [ 50%]"),
+            ("pytest", pytest, "4 passed in 1s"),
+        ] {
+            let (left, is_over) = left(failed, output, passed);
+            assert!(left > 0 && !is_over, "{failed}: {passed}");
+        }
+        let chosen = Passing::of(&ToolResult::new("1", Some(true), "ok  \tacme/journal\t0.2s"), true);
+        let (_, mut named) = failing(&ToolResult::new("1", Some(false), go));
+        assert!(!chosen.clears(&checks("go test ./journal").pop().unwrap(), &mut named));
+        assert!(!named.entries.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cleared_was_there(output in r"((FAILED |--- FAIL: |● )?[a-c/.:]{0,12}\n){0,6}", passed in r"((ok |✓ |PASS |--- PASS: )?[a-c/.:()0-9ms]{0,12}( \.\.\. ok| PASSED)?\n){0,6}|\PC{0,40}") {
+            let (_, before) = failing(&ToolResult::new("1", Some(false), output.as_str()));
+            prop_assert!(left("pytest", &output, &passed).0 <= before.entries.len());
+        }
+    }
+}
