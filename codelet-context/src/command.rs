@@ -56,9 +56,9 @@ impl CommandLine {
         &self.0.text
     }
 
-    /// Whether it runs tests, a build or a lint.
+    /// Whether it runs tests, a build, a lint or a formatter.
     pub fn runs_checks(&self) -> bool {
-        !self.0.said.checks.is_empty()
+        !self.0.said.checks.is_empty() || self.0.said.formats
     }
 
     /// The checks in it, and what its end says.

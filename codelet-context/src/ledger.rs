@@ -100,6 +100,8 @@ pub(crate) struct Ran {
     pub verdicts: Vec<Verdict>,
     /// What it checked was not the work, which was put aside.
     pub is_aside: bool,
+    /// The status of the line says so.
+    has_failed: bool,
 }
 
 impl Ran {
@@ -139,6 +141,7 @@ impl Ran {
             line,
             verdicts,
             is_aside: !aside.is_empty(),
+            has_failed: result.success == Some(false),
         })
     }
 
@@ -149,12 +152,13 @@ impl Ran {
         self.is_aside && is_there
     }
 
-    /// The check that tells what came of the whole line: what has failed, or else the last one.
+    /// The check that tells what came of the whole line: the last one, or in a line that failed what has failed.
     pub fn last_check(&self) -> Option<(&Check, Verdict)> {
         let last = self.line.last_check()?;
-        let is_failed = |at: &usize| self.verdicts[*at] == Verdict::Failed;
-        let failed = || (0..self.verdicts.len()).rev().find(is_failed);
-        let at = Some(last).filter(is_failed).or_else(failed).unwrap_or(last);
+        let failed = self.verdicts.iter().rposition(|verdict| *verdict == Verdict::Failed);
+        // Where the line has not failed, the output of the last one may look like a failure of others.
+        let is_other = self.has_failed && self.verdicts[last] != Verdict::Failed;
+        let at = failed.filter(|_| is_other).unwrap_or(last);
         Some((&self.line.checks[at], self.verdicts[at]))
     }
 }

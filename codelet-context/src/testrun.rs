@@ -5,6 +5,7 @@ use crate::shell::Next;
 use crate::wrapped::{base, first_word, is_in};
 pub(crate) use aside::{Aside, Stash};
 pub(crate) use echo::{echoed, shows_begin};
+use formats::writes;
 use recognise::recognise;
 pub use scope::Scope;
 pub(crate) use written::{Scripts, WHOLE, scripts};
@@ -79,6 +80,8 @@ pub(crate) struct Line {
     pub program: Option<String>,
     /// A status other than 0 is an answer of it and not a failure: `grep` has found nothing, `diff` has found a difference.
     pub is_question: bool,
+    /// It puts files in order.
+    pub formats: bool,
     /// Where the work is put aside and fetched again, each with the number of checks before it.
     pub stashes: Vec<(usize, Stash)>,
     /// For each check its place among those that `&&` joins.
@@ -219,8 +222,13 @@ fn collect(commands: &[Command], is_outermost: bool, list: &mut usize, line: &mu
             continue;
         }
         // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
-        let found = recognise(command.words(), 0).or_else(|| recognise(command.words_with_wrapper(), 0));
-        if let Some((kind, name, mut scope)) = found {
+        let mut tried = [command.words(), command.words_with_wrapper()].into_iter();
+        let found = tried.find_map(|words| Some((words, recognise(words, 0)?)));
+        if let Some((words, (kind, name, mut scope))) = found {
+            if kind == CheckKind::Lint && writes(&name, words) {
+                line.formats = true;
+                continue;
+            }
             let folder = scope.place.take();
             scope.place = command.folder.told().map(str::to_owned);
             if let Some(folder) = folder {

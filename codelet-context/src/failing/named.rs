@@ -67,6 +67,8 @@ impl Named {
             let line = shortened(line);
             match signs.said(line) {
                 Said::Name => named.entries.push(Entry::of(line)),
+                // Of Go, a package that could not be built is what has failed, wherever the fault in it is.
+                Said::Closing if line.starts_with("FAIL\t") => named.entries.push(Entry::of(line)),
                 Said::Cause if place(line).is_some_and(|place| place.says) => places.push(Entry::of(line)),
                 Said::Count => named.count = named.count.max(failed_count(line)),
                 Said::Closing if line.contains("to rerun") => named.rerun = Some(line.to_owned()),

@@ -3,7 +3,7 @@
 use super::signs::ends_with_file;
 use super::{Entry, Named, printed, within_frame};
 use crate::message::ToolResult;
-use crate::path::is_within_end;
+use crate::path::{Folder, is_absolute, is_within_end};
 use crate::testrun::Check;
 use std::collections::HashSet;
 
@@ -112,9 +112,20 @@ impl Passing {
         if placed > 0 && !named.entries.iter().any(|entry| entry.path.is_some()) {
             named.entries.clear();
         }
+        let is_passed = |word: &String| {
+            let place = failed.scope.place.as_deref().unwrap_or_default();
+            let path = Folder::default().enter(place, true).place(word).unwrap_or_default();
+            let path = match is_absolute(&path) {
+                // Packages are not named by where the project is.
+                true => path.rmatch_indices('/').nth(1).map_or("", |(at, _)| &path[at + 1..]),
+                false => &path,
+            };
+            // Of the same name there may be more than one package.
+            let is_one = placed > 0 || path.contains('/');
+            is_one && !word.contains("...") && self.is_whole(path)
+        };
         let words = &failed.scope.words;
-        let is_passed = |word: &String| !word.contains("...") && self.is_whole(word);
-        !words.is_empty() && words.iter().all(is_passed)
+        !words.is_empty() && named.entries.iter().all(|entry| entry.path.is_none()) && words.iter().all(is_passed)
     }
 
     fn shows(&self, entry: &Entry) -> bool {
@@ -206,6 +217,12 @@ mod tests {
             ),
             ("go test ./...", go, "ok  \tacme/journal\t(cached)", (0, false)),
             (
+                "cd /w/acme && go test ./journal",
+                "--- FAIL: TestReplay (0.1s)",
+                "ok  \tacme/journal\t0.2s",
+                (1, true),
+            ),
+            (
                 "npx vitest run",
                 vitest,
                 " ✓ src/cart.test.ts (4 tests) 12ms",
@@ -249,6 +266,17 @@ mod tests {
         for (failed, output, passed) in [
             ("go test ./journal", go, "ok  \tacme/api\t0.2s"),
             ("go test ./journal", go, "ok  \tacme/subjournal\t0.2s"),
+            ("go test ./journal", go, "ok  \tother/journal\t0.2s"),
+            (
+                "go test ./journal",
+                "--- FAIL: TestReplay (0.1s)",
+                "ok  \tother/journal\t0.2s",
+            ),
+            (
+                "cd a && go test ./b/c",
+                "--- FAIL: TestReplay (0.1s)",
+                "ok  \tx/d/b/c\t0.2s",
+            ),
             ("go test ./journal", go, "ok  \tacme/journal/v2\t0.2s"),
             ("go test ./journal", go, "ok  \tacme/journal\t0.2s [no tests to run]"),
             ("go test ./journal", go, "?   \tacme/journal\t[no test files]"),

@@ -1,7 +1,7 @@
 //! What a command without its wrappers checks, by the table of programs.
 
 use super::CheckKind::{self, Build, Lint, Test};
-use super::formats::{is_named_for_formats, writes};
+use super::formats::is_named_for_formats;
 use super::scope::Scope;
 use crate::programs::{Program, Told, programs};
 use crate::wrapped::{DEEPEST, base, first_word, is_assignment, is_in, skip_options};
@@ -30,7 +30,6 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     });
     match found {
         Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
-        Some((Lint, name, _)) if writes(&name, rest) => None,
         Some(found) => Some(found),
         // A program of the project's own, named for what it does: `./run_tests.sh`.
         None if program.contains(['/', '\\']) && is_named_for_tests(stem(&name)) => {
