@@ -1,7 +1,7 @@
 //! A command line, read once: its commands with the folder that each runs in, and what follows from them.
 
 use crate::attempt::Attempt;
-use crate::deed;
+use crate::commits::{self, Step};
 use crate::effects::{self, Effect};
 use crate::look;
 use crate::path::Folder;
@@ -27,7 +27,7 @@ struct Read {
     said: Arc<Line>,
     effects: Vec<Effect>,
     look: Option<String>,
-    commit: Option<String>,
+    commits: Vec<Step>,
     /// Where it is not the whole line.
     told: Option<Box<str>>,
     attempt: Attempt,
@@ -44,7 +44,7 @@ impl CommandLine {
             said: Arc::new(Line::of(&script.commands)),
             effects: effects::effects(&script),
             look: look::file(&script),
-            commit: deed::commit(&script),
+            commits: commits::steps(&script),
             told,
             attempt: Attempt::of(&script.commands[first..]),
             scripts: testrun::scripts(&script),
@@ -76,9 +76,9 @@ impl CommandLine {
         self.0.look.as_deref()
     }
 
-    /// The first line of the message that it commits with.
-    pub(crate) fn commit(&self) -> Option<&str> {
-        self.0.commit.as_deref()
+    /// What it does to the newest commits, in its order.
+    pub(crate) fn commits(&self) -> &[Step] {
+        &self.0.commits
     }
 
     /// The line without the files that it writes before it runs something.
@@ -253,7 +253,7 @@ mod tests {
         let line = CommandLine::new("cd app && cargo test --lib | tail -5; echo a > b.rs; git commit -m 'one'");
         assert_eq!(line.said().checks[0].scope.place.as_deref(), Some("app"));
         assert_eq!(effects::written(line.effects()), ["app/b.rs"]);
-        assert_eq!((line.look(), line.commit()), (None, Some("one")));
+        assert_eq!((line.look(), line.commits().len()), (None, 1));
         assert_eq!(CommandLine::new("(cd app; cat a.rs)").look(), Some("app/a.rs"));
         let place = |line: &str| CommandLine::new(line).said().checks[0].scope.place.clone();
         assert_eq!(place("(cd a && make) > log; cd b && pytest").as_deref(), Some("a"));

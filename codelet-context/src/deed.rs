@@ -1,7 +1,6 @@
 //! What a call has done, once it was answered.
 
 use crate::answer::{is_done, was_refused};
-use crate::command::{CommandLine, Script};
 use crate::ledger::Ran;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::outcome::FileChange;
@@ -20,9 +19,16 @@ pub(crate) enum Deed {
     Ran {
         /// The check that tells what came of it.
         check: Option<(CheckKind, Verdict)>,
-        /// The first line of the message that it committed with.
-        commit: Option<String>,
     },
+    /// Something was committed, with this first line of its message.
+    Committed {
+        /// The line.
+        words: String,
+        /// No later command has taken it back, or put another in its place.
+        stands: bool,
+    },
+    /// The newest commit was made to be this one, and nobody knows which of those above still stand.
+    WentTo(String),
 }
 
 impl Deed {
@@ -40,46 +46,7 @@ impl Deed {
         let changed = (!changes.is_empty()).then_some(Deed::Changed(changes));
         let ran = ran.filter(|_| !was_refused(result)).map(|ran| Deed::Ran {
             check: ran.last_check().map(|(check, verdict)| (check.kind, verdict)),
-            commit: (action.command.as_ref())
-                .filter(|_| result.success != Some(false))
-                .and_then(CommandLine::commit)
-                .map(str::to_owned),
         });
         [read, changed, ran].into_iter().flatten()
-    }
-}
-
-/// The first line of the message that a command commits with.
-pub(crate) fn commit(script: &Script) -> Option<String> {
-    script.commands.iter().find_map(|command| {
-        let words = &command.simple.words;
-        let is_commit = words.first().is_some_and(|first| first == "git") && words.iter().any(|word| word == "commit");
-        let at = words
-            .iter()
-            .position(|word| matches!(word.as_str(), "-m" | "-am" | "--message"))?;
-        let message = words.get(at + 1).filter(|_| is_commit)?;
-        let mut lines = message.lines();
-        // `-m "$(cat <<'EOF' …)"`: the message stands in the lines behind.
-        let first = lines.find(|line| !line.trim().is_empty() && !line.trim_start().starts_with("$("))?;
-        Some(first.trim().to_owned())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_commit_is_known_by_its_message() {
-        let table = [
-            ("git commit -m 'one\ntwo'", Some("one")),
-            ("git add -A && git -C x commit -am one", Some("one")),
-            ("git commit -m \"$(cat <<'EOF'\none\n\ntwo\nEOF\n)\"", Some("one")),
-            ("echo git commit -m one", None),
-            ("git log", None),
-        ];
-        for (line, expected) in table {
-            assert_eq!(commit(&Script::read(line)).as_deref(), expected, "{line}");
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! Facts and outcomes of a conversation, from reading every call with its answer once.
 
 use crate::anchor::{Anchor, Outcomes};
+use crate::answer::was_refused;
+use crate::commits::{Change, Commits};
 use crate::deed::Deed;
 use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
@@ -22,6 +24,9 @@ pub struct Ledger {
     outcomes: Outcomes,
     /// What was done, with the message that told of it.
     deeds: Vec<(usize, Deed)>,
+    commits: Commits,
+    /// For each commit that was told of, where it stands among the deeds.
+    committed: Vec<usize>,
     messages: usize,
 }
 
@@ -39,6 +44,8 @@ impl Ledger {
             gatherer,
             outcomes,
             deeds,
+            commits,
+            committed,
             messages,
         } = self;
         exchanges.next(message, |call, result| {
@@ -47,6 +54,25 @@ impl Ledger {
             outcomes.take(call, result, ran.as_ref());
             let changes = gatherer.changes();
             deeds.extend(Deed::of(call, result, ran.as_ref(), changes).map(|deed| (*messages, deed)));
+            let line = call.action.command.as_ref();
+            let steps = line.map_or(&[][..], |line| line.commits());
+            if steps.is_empty() || result.success == Some(false) || was_refused(result) {
+                return;
+            }
+            for change in commits.take(steps, result) {
+                match change {
+                    Change::Made(words) => {
+                        committed.push(deeds.len());
+                        deeds.push((*messages, Deed::Committed { words, stands: true }));
+                    }
+                    Change::Undone(number) => {
+                        if let (_, Deed::Committed { stands, .. }) = &mut deeds[committed[number]] {
+                            *stands = false;
+                        }
+                    }
+                    Change::WentTo(name) => deeds.push((*messages, Deed::WentTo(name))),
+                }
+            }
         });
         gatherer.end_message(message);
         outcomes.end_message(message);

@@ -92,6 +92,7 @@ pub mod breaks;
 mod bulk;
 mod candidates;
 pub mod command;
+mod commits;
 pub mod compact;
 pub mod conversation;
 mod course;

@@ -260,6 +260,14 @@ mod tests {
     }
 
     #[test]
+    fn a_commit_is_told_as_it_is_now_whenever_it_was_changed() {
+        let lines = "user: commit it\nedit a.rs\nrun git commit -am one => ok\nuser: shorter\nrun git commit --amend -m two => ok\nuser: and b\nedit b.rs\nrun git commit -am three => ok\nuser: not that\nrun git reset --soft HEAD~1 => ok";
+        let text = told(lines, 14, &[], 0, 2_000);
+        let commits: Vec<&str> = text.lines().filter(|line| line.contains("committed")).collect();
+        assert_eq!(commits, ["  - committed \"two\""], "{text}");
+    }
+
+    #[test]
     fn what_was_put_back_or_taken_away_is_not_told_as_edited() {
         let outcome = |work: &str| {
             let lines = format!("user: try it\n{work}\nThat is how it stands.\nuser: go on");

@@ -1,8 +1,8 @@
 //! The deeds of a turn: what was changed, run, tested and committed in it, and what was said at its end.
 
-use super::ITEM;
 use super::gist::said;
 use super::quotation::{harmless, quoted};
+use super::{ITEM, PROMPT};
 use crate::anchor;
 use crate::deed::Deed;
 use crate::message::{Message, Role};
@@ -27,7 +27,7 @@ pub(super) struct Deeds {
     tests: Option<Verdict>,
     build: Option<Verdict>,
     lint: Option<Verdict>,
-    /// With the message, counted from the first.
+    /// What was committed, and gone back to, with the message, counted from the first.
     pub(super) commits: VecDeque<(usize, String)>,
     /// Test runs after changes, and those that came out otherwise than the one before, with their message as above.
     pub(super) checked: VecDeque<(usize, String)>,
@@ -76,11 +76,21 @@ impl Deeds {
                         }
                     }
                 }
-                Deed::Ran { check, commit } => {
-                    deeds.ran(at, *check, &mut untested);
-                    if let Some(words) = commit {
-                        keep_newest(&mut deeds.commits, (at, words.clone()), COMMITS);
-                    }
+                Deed::Ran { check } => deeds.ran(at, *check, &mut untested),
+                Deed::Committed { words, stands: true } => {
+                    keep_newest(
+                        &mut deeds.commits,
+                        (at, format!("committed {}", quoted(words, PROMPT))),
+                        COMMITS,
+                    );
+                }
+                Deed::Committed { .. } => {}
+                Deed::WentTo(name) => {
+                    keep_newest(
+                        &mut deeds.commits,
+                        (at, format!("reset to {}", harmless(name, ITEM))),
+                        COMMITS,
+                    );
                 }
             }
         }
@@ -162,7 +172,7 @@ impl Deeds {
         let mut done = self.checks();
         done.extend(self.files());
         if let Some((_, words)) = self.commits.back().filter(|_| done.is_empty()) {
-            done.push(format!("committed {}", quoted(words, ITEM)));
+            done.push(words.clone());
         }
         done.join("; ")
     }

@@ -206,7 +206,7 @@ fn add_steps(page: &mut Page, story: &Story<'_>, number: usize, range: Range<usi
         deeds
             .commits
             .iter()
-            .map(|(at, words)| (range.start + at, format!("  - committed {}", quoted(words, PROMPT)))),
+            .map(|(at, words)| (range.start + at, format!("  - {words}"))),
     );
     lines.sort_by_key(|(at, _)| *at);
     for (at, (_, line)) in lines.into_iter().enumerate().rev() {
