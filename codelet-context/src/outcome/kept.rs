@@ -36,22 +36,17 @@ impl Gatherer {
                 if files.is_empty() && *is_tracked && is_renamed(from, to) && self.living(to).is_empty() {
                     self.touch(to, FileState::Created);
                 }
-                for (found, name) in files.into_iter().zip(names) {
+                let states = self.written_over(&names);
+                for ((found, name), state) in files.into_iter().zip(names).zip(states) {
                     self.remove(found.file);
-                    self.touch(&name, FileState::Created);
+                    self.touch(&name, state);
                 }
             }
             Effect::Copy { from, to } => {
                 let files = self.living(from);
                 let names = self.moved(&files, to);
-                let is_there = |name: &String| self.files.find(name).is_some_and(|file| self.is_living(file));
-                let states: Vec<bool> = names.iter().map(is_there).collect();
-                for (name, is_there) in names.iter().zip(states) {
-                    let state = if is_there {
-                        FileState::Edited
-                    } else {
-                        FileState::Created
-                    };
+                let states = self.written_over(&names);
+                for (name, state) in names.iter().zip(states) {
                     self.touch(name, state);
                 }
             }
@@ -120,6 +115,16 @@ impl Gatherer {
     /// What they are called after they were moved or copied.
     fn moved(&self, found: &[Found], to: &str) -> Vec<String> {
         self.files.moved(found, to, |known| self.is_living(known))
+    }
+
+    /// How files are left to which others are moved or copied: one that was there is another now, and not new.
+    fn written_over(&self, names: &[String]) -> Vec<FileState> {
+        let is_there = |name: &String| self.files.find(name).is_some_and(|file| self.is_living(file));
+        let state = |name| match is_there(name) {
+            true => FileState::Edited,
+            false => FileState::Created,
+        };
+        names.iter().map(state).collect()
     }
 
     fn remove(&mut self, known: u64) {
