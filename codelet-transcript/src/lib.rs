@@ -25,6 +25,7 @@ mod attachment;
 mod branch;
 mod claude_code;
 mod codex;
+mod complaint;
 mod convert;
 mod copilot;
 mod corpus;

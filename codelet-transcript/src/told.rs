@@ -5,6 +5,8 @@
 //! message in the user's role is what came of it. One message proves nothing, since people paste outputs too. Many of one
 //! opening do, where nearly all that follows an action begins so.
 //!
+//! *Complaints*: what a harness says to a reply that it could read no action from, see [`crate::complaint`].
+//!
 //! *Blocks*: harnesses put whole blocks of their own beside a prompt or an answer of a tool, each in one tag.
 //!
 //! *Openings*: some harnesses begin a conversation with a text about the project, as a message of its own in words that are
@@ -15,6 +17,7 @@
 //! What is wrongly taken for a prompt costs room; a prompt that is taken for something else is lost. So in doubt a text is
 //! a prompt.
 
+use crate::complaint::is_complaint;
 use codelet_context::compact::is_ending;
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 use std::collections::HashMap;
@@ -77,6 +80,7 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     mark_blocks(messages);
     // First, as what came of an action is nothing that the user says behind an opening.
     mark_observations(messages);
+    mark_complaints(messages);
     mark_openings(messages);
     if let Some(first) = prompt.filter(|_| !messages.iter().any(Message::is_prompt)) {
         // Somebody has asked for all this, and nothing else is left that could be it.
@@ -316,6 +320,18 @@ fn mark_observations(messages: &mut [Message]) {
         if is_common || opening.is_known && count >= MANY {
             own_texts(&mut messages[at])
                 .filter(|text| !is_answer(text.body.as_str()))
+                .for_each(inject);
+        }
+    }
+}
+
+fn mark_complaints(messages: &mut [Message]) {
+    for at in 1..messages.len() {
+        let (before, rest) = messages.split_at_mut(at);
+        let message = &mut rest[0];
+        if message.role == Role::User && message.tool_results().next().is_none() {
+            own_texts(message)
+                .filter(|text| is_complaint(before.last(), text.body.as_str()))
                 .for_each(inject);
         }
     }

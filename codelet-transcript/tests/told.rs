@@ -291,3 +291,24 @@ fn a_users_first_words_stay_a_prompt_however_short_the_reply_is() {
     let answered = model(&"That is a question, and this is a long answer to it. ".repeat(10));
     assert_eq!(prompts(&[user(setting_up), answered, user("Go on.")]), [0, 2]);
 }
+
+#[test]
+fn what_a_harness_says_to_a_reply_that_it_cannot_read_is_no_prompt() {
+    let asked = "Please always provide EXACTLY ONE action in triple backticks, found 2 actions.\n\nPlease format your action as shown.";
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "bash", "input": {"command": "ls"}}]});
+    let answer = |words: &str| {
+        json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "1", "content": "a.rs"}, {"type": "text", "text": words}]})
+    };
+    let both = "Look.\n```bash\nls\n```\n```bash\nmake\n```";
+    let said = |words: &str| prompts(&[user("Mend the parser."), model(both), user(words), model("Done.")]);
+    assert_eq!(said(asked), [0]);
+    assert_eq!(said("Please always provide one action."), [0, 2]);
+    assert_eq!(said(&format!("What does this mean?\n{asked}")), [0, 2]);
+    // Behind a call that was read, and where nobody has replied, somebody has said it.
+    assert_eq!(
+        prompts(&[user("Mend it."), call, answer(asked), model("Done.")]),
+        [0, 2]
+    );
+    assert_eq!(prompts(&[user(asked), model("It wants one action.")]), [0]);
+}
