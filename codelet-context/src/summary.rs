@@ -8,6 +8,7 @@
 //! begins with words of its own, so no quoted text can pose as a heading, and no quoted text holds a tag of a harness, a
 //! marker of something cut, or a character that is not seen.
 
+mod asks;
 mod context;
 mod deeds;
 mod earlier;

@@ -1,6 +1,7 @@
 //! The section *Context*: the goal, what is pinned, how checks stand, what is broken, decided and left to do.
 
 use super::Story;
+use super::asks::asks;
 use super::gist::prompt;
 use super::page::{Page, Topic};
 use super::quotation::{harmless, quoted, shown_command};
@@ -269,8 +270,8 @@ fn answers<'a>(questions: &'a str, answer: &'a str) -> Vec<(&'a str, &'a str)> {
 
 pub(super) fn add_goal(page: &mut Page, story: &Story<'_>, width: usize) {
     let words = |turn: &Turn| prompt(story.messages, turn.0.clone());
-    // A command such as `/model` sets no goal, if anything else was said.
-    let is_goal = |words: &String| !words.starts_with('/') || words.contains(' ');
+    // A command such as `/model` sets no goal, nor does a greeting, if anything else was said.
+    let is_goal = |words: &String| asks(words);
     let first = story
         .turns
         .iter()

@@ -1,6 +1,7 @@
 //! The gist of what somebody said: its first words that mean something.
 
 use super::PROMPT;
+use super::asks::asks;
 use crate::message::{Message, Origin, Part, Role};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,11 +22,25 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
         .filter(|message| message.is_prompt())
         .flat_map(|message| own_texts(message))
         .collect();
-    let in_words = texts.iter().find_map(|text| gist(users_words(text)?));
-    let besides = in_words.or_else(|| texts.iter().find_map(|text| gist(behind_frame(text))));
-    let said = besides.or_else(|| texts.iter().find_map(|text| gist(text)));
-    let said = said.or_else(|| texts.iter().find_map(|text| command(text)));
-    said.or_else(|| file(&messages[range.start..]))
+    let in_words = texts.iter().filter_map(|text| gist(users_words(text)?));
+    let besides = texts
+        .iter()
+        .filter_map(|text| gist(behind_frame(text)).or_else(|| command(text).filter(|line| is_in_words(line))));
+    let commands = texts.iter().filter_map(|text| command(text));
+    let others = texts.iter().filter_map(|text| gist(text));
+    let mut said = in_words.chain(besides).chain(commands).chain(others);
+    let first = said.next();
+    match first {
+        // Who greets first, or calls a command of the harness, says then what is to be done.
+        Some(words) if !asks(&words) => said.find(|words| asks(words)).or(Some(words)),
+        Some(words) => Some(words),
+        None => file(&messages[range.start..]),
+    }
+}
+
+/// Whether a command was given more than a name or a number.
+fn is_in_words(line: &str) -> bool {
+    line.split_whitespace().nth(3).is_some()
 }
 
 /// A command that stands in tags of a harness with what it was given: `/review 325`.
@@ -201,8 +216,22 @@ fn meaning(line: &str) -> Option<&str> {
         line = rest;
     }
     line = line.trim_start_matches("```").trim_start();
+    line = without_end(line);
     let is_tag = line.starts_with('<') || line.starts_with('[') && line.ends_with(']');
     (!is_tag && line.chars().filter(|c| c.is_alphanumeric()).take(2).count() == 2).then_some(line)
+}
+
+/// A line without the tag at its end that closes what was opened before it.
+fn without_end(line: &str) -> &str {
+    let closed = || {
+        let (front, name) = line.strip_suffix('>')?.rsplit_once("</")?;
+        let is_name = !name.is_empty()
+            && name
+                .bytes()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'));
+        (is_name && !front.contains(&format!("<{name}"))).then(|| front.trim_end())
+    };
+    closed().unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -242,8 +271,35 @@ mod tests {
         assert_eq!(said(&[command]).as_deref(), Some("/review 325"));
         assert_eq!(said(&[command, "mind the tests"]).as_deref(), Some("mind the tests"));
         assert_eq!(said(&["# My request\nbelow"]).as_deref(), Some("My request below"));
+        let command = "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n\
+                       <command-args>https://x.org/1 and https://x.org/2\n\nthey go together</command-args>";
+        let all = "/plan https://x.org/1 and https://x.org/2\n\nthey go together";
+        assert_eq!(said(&[command]).as_deref(), Some(all));
+        assert_eq!(said(&[command, "mind the tests"]).as_deref(), Some(all));
         assert_eq!(said(&["<b>only this</b>"]), None);
         assert_eq!(behind_heading("mend the parser\n# My request\nis above"), None);
+    }
+
+    #[test]
+    fn what_asks_for_something_stands_for_a_turn_that_begins_with_a_greeting_or_a_command() {
+        let said = |texts: &[&str]| {
+            let messages: Vec<_> = texts.iter().map(|text| Arc::new(Message::user(*text))).collect();
+            prompt(&messages, 0..messages.len())
+        };
+        let asked = "mend the parser";
+        for before in ["/mode", "hi", "Hello there!", "Operation stopped by hook: no"] {
+            assert_eq!(said(&[before, asked]).as_deref(), Some(asked), "{before}");
+            assert_eq!(said(&[before]).as_deref(), Some(before));
+            assert_eq!(said(&[asked, before]).as_deref(), Some(asked), "{before}");
+        }
+        assert_eq!(said(&["go on", asked]).as_deref(), Some("go on"));
+    }
+
+    #[test]
+    fn a_tag_that_ends_elsewhere_is_not_part_of_a_line() {
+        assert_eq!(meaning("both go together</args>"), Some("both go together"));
+        assert_eq!(meaning("use Vec<String>"), Some("use Vec<String>"));
+        assert_eq!(meaning("make <b>this</b>"), Some("make <b>this</b>"));
     }
 
     #[test]
