@@ -7,6 +7,8 @@ pub(crate) const LATEST: &str = "Latest prompt: ";
 /// What the user pinned and decided.
 pub(crate) const PINNED: &str = "Pinned: ";
 pub(crate) const DECIDED: &str = "Decided: ";
+/// What the user was asked and answered with a question.
+pub(crate) const ASKED: &str = "Asked: ";
 /// A call that the user has not let be made, with what the user said.
 pub(crate) const REFUSED: &str = "Refused: ";
 /// The kinds of checks; some of them may share a line, as in `Tests, build: passed`.
@@ -43,11 +45,12 @@ pub(crate) const QUOTED: &str = "Quoted below";
 
 /// How such a line begins, if it does not begin with a bracket, a heading or a list; and how those lines begin in which a
 /// harness or a recording shows who speaks.
-const BEGINNINGS: [&str; 24] = [
+const BEGINNINGS: [&str; 25] = [
     GOAL,
     LATEST,
     PINNED,
     DECIDED,
+    ASKED,
     REFUSED,
     "Decisions:",
     FAILING,
@@ -98,8 +101,8 @@ mod tests {
     #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {
         let labels = [
-            GOAL, LATEST, PINNED, DECIDED, REFUSED, FAILING, FAILED, RERUN, PAST, TO_DO, UNDER_WAY, UNLISTED, DONE,
-            SUMMARY, DIGEST, NOTICE,
+            GOAL, LATEST, PINNED, DECIDED, ASKED, REFUSED, FAILING, FAILED, RERUN, PAST, TO_DO, UNDER_WAY, UNLISTED,
+            DONE, SUMMARY, DIGEST, NOTICE,
         ];
         for label in labels {
             assert!(begins(label.as_bytes()), "{label}");

@@ -19,6 +19,8 @@ pub struct Decision {
     pub answer: String,
     /// The user has not let the call be made.
     pub is_refusal: bool,
+    /// Among the answers that were offered are questions, so that one that is given asks for nothing.
+    pub offers_questions: bool,
 }
 
 impl Decision {
@@ -39,6 +41,7 @@ impl Decision {
             question: shorten(&question, ANSWER),
             answer: shorten(only.unwrap_or(answer), ANSWER),
             is_refusal: false,
+            offers_questions: offers_questions(parameters.as_map()),
         })
     }
 
@@ -48,6 +51,7 @@ impl Decision {
             question: shorten(&described(call), ANSWER),
             answer: shorten(words, ANSWER),
             is_refusal: true,
+            offers_questions: false,
         }
     }
 
@@ -80,6 +84,30 @@ fn asked(map: &Map<String, Value>) -> String {
     }
 }
 
+/// Whether one of the answers that a tool offers the user is a question: whatever stands in its lists, besides what is asked.
+fn offers_questions(map: &Map<String, Value>) -> bool {
+    const ASKED: [&str; 3] = ["question", "questions", "header"];
+    let is_question = |text: &str| text.trim_end().ends_with(['?', '？', '؟']);
+    let mut maps = vec![(map, false)];
+    while let Some((map, is_offered)) = maps.pop() {
+        for (name, value) in map {
+            let is_asked = ASKED.contains(&name.as_str());
+            let (values, is_offered) = match value {
+                Value::Array(all) => (&all[..], !is_asked),
+                value => (std::slice::from_ref(value), is_offered && !is_asked),
+            };
+            for value in values {
+                match value {
+                    Value::String(text) if is_offered && is_question(text) => return true,
+                    Value::Object(map) => maps.push((map, is_offered)),
+                    _ => {}
+                }
+            }
+        }
+    }
+    false
+}
+
 /// The texts of an object and of the objects in it.
 fn texts(map: &Map<String, Value>) -> impl Iterator<Item = &str> {
     values_within(map).filter_map(Value::as_str)
@@ -109,9 +137,37 @@ fn described(call: &ToolCall) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::super::tests::Talk;
+    use super::offers_questions;
     use crate::message::{Action, ActionKind};
     use serde_json::json;
+
+    #[test]
+    fn a_question_among_the_answers_that_are_offered_is_known() {
+        let table = [
+            (json!({"question": "Which?", "options": ["a", "b"]}), false),
+            (json!({"question": "Which?", "options": ["a", "b?"]}), true),
+            (json!({"questions": ["a?", "b?"]}), false),
+            (
+                json!({"questions": [{"question": "Which?", "header": "x?", "options": [{"label": "a"}]}]}),
+                false,
+            ),
+            (
+                json!({"questions": [{"question": "Which?", "options": [{"label": "What is new?"}]}]}),
+                true,
+            ),
+            (json!({"plan": "Shall we?"}), false),
+        ];
+        for (parameters, expected) in table {
+            assert_eq!(
+                offers_questions(parameters.as_object().unwrap()),
+                expected,
+                "{parameters}"
+            );
+        }
+    }
 
     #[test]
     fn what_the_user_decided_when_asked_is_kept() {

@@ -299,6 +299,11 @@ mod tests {
             "/s/app/db.py:Edited /s/top.py:Read /s/app/new.py:Deleted /s/app/store.py:Created"
         );
         assert_eq!(
+            talk(&["mv app/new.py app/db.py"]),
+            "/s/top.py:Read /s/app/new.py:Deleted /s/app/db.py:Edited",
+            "a file that was there is not new"
+        );
+        assert_eq!(
             talk(&["mv top.py app"]),
             "/s/app/new.py:Created /s/app/db.py:Edited /s/top.py:Deleted /s/app/top.py:Created"
         );

@@ -12,6 +12,7 @@ use crate::testrun::CheckKind;
 use crate::todo::TodoState;
 use crate::turn::Turn;
 use crate::verdict::Verdict;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// What stands around an item of the list, at most.
@@ -213,8 +214,32 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKin
 /// The newest decisions of the user, at most so many.
 pub(super) fn add_decisions(page: &mut Page, facts: &Facts, most: usize, width: usize) {
     for (number, decision) in facts.decisions.iter().enumerate().rev().take(most) {
-        page.add((Topic::Decision, number, 0), decision_line(decision, width));
+        if decision.is_refusal {
+            let line = refusal_line(&without_text_told_later(facts, number), width);
+            page.add((Topic::Decision, number, 0), line);
+            continue;
+        }
+        for (at, line) in answer_lines(decision, width).enumerate() {
+            page.add((Topic::Decision, number, at), line);
+        }
     }
+}
+
+/// A refusal, with the beginning of what was refused where a newer one tells the rest.
+fn without_text_told_later(facts: &Facts, number: usize) -> Cow<'_, Decision> {
+    /// Bytes of that beginning.
+    const HEAD: usize = 40;
+    let decision = &facts.decisions[number];
+    let mut newer = facts.decisions[number + 1..].iter();
+    if !newer.any(|later| is_refused_again(decision, later)) {
+        return Cow::Borrowed(decision);
+    }
+    let head = &decision.question[..decision.question.floor_char_boundary(HEAD)];
+    let close = if head.starts_with('`') { "`" } else { "" };
+    Cow::Owned(Decision {
+        question: format!("{}…{close}", head.trim_end()),
+        ..decision.clone()
+    })
 }
 
 /// What the user said beside no is told as it was said, as prompts are, where there is room.
@@ -222,30 +247,54 @@ pub(super) fn lengthen_refusals(page: &mut Page, facts: &Facts) {
     for (number, decision) in facts.decisions.iter().enumerate().rev() {
         let place = (Topic::Decision, number, 0);
         if decision.is_refusal && page.lines.contains_key(&place) {
-            page.replace(place, decision_line(decision, usize::MAX / 2));
+            let decision = without_text_told_later(facts, number);
+            page.replace(place, refusal_line(&decision, usize::MAX / 2));
         }
     }
 }
 
-fn decision_line(decision: &Decision, width: usize) -> String {
-    let Decision {
-        question,
-        answer,
-        is_refusal,
-    } = decision;
-    if *is_refusal {
-        let call = harmless(question, width);
-        return match answer.is_empty() {
-            true => format!("{}{call}", labels::REFUSED),
-            false => format!("{}{call} → {}", labels::REFUSED, quoted(answer, 2 * width)),
-        };
+/// A call that the user has not let be made, with what the user said.
+fn refusal_line(decision: &Decision, width: usize) -> String {
+    let Decision { question, answer, .. } = decision;
+    let call = harmless(question, width);
+    match answer.is_empty() {
+        true => format!("{}{call}", labels::REFUSED),
+        false => format!("{}{call} → {}", labels::REFUSED, quoted(answer, 2 * width)),
     }
-    let each = answers(question, answer);
-    let pairs = each.iter().map(|(question, answer)| {
-        let width = width / each.len();
-        format!("{} → {}", harmless(question, width), harmless(answer, width))
-    });
-    format!("{}{}", labels::DECIDED, pairs.collect::<Vec<_>>().join(" | "))
+}
+
+/// What was decided, and what the user has answered with a question, which decides nothing.
+fn answer_lines(decision: &Decision, width: usize) -> impl Iterator<Item = String> {
+    let each = answers(&decision.question, &decision.answer);
+    let width = width / each.len();
+    let asked_back = |answer: &str| !decision.offers_questions && is_question(answer);
+    let (asked, decided): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, answer)| asked_back(answer));
+    let line = move |label: &str, pairs: Vec<(&str, &str)>| {
+        let pairs = pairs
+            .into_iter()
+            .map(|(question, answer)| format!("{} → {}", harmless(question, width), harmless(answer, width)));
+        let pairs = pairs.collect::<Vec<_>>().join(" | ");
+        (!pairs.is_empty()).then(|| format!("{label}{pairs}"))
+    };
+    [line(labels::DECIDED, decided), line(labels::ASKED, asked)]
+        .into_iter()
+        .flatten()
+}
+
+fn is_question(answer: &str) -> bool {
+    let said = answer.trim_end_matches(|c: char| c.is_whitespace() || "\"'”’»)!.".contains(c));
+    said.ends_with(['?', '？', '؟'])
+}
+
+/// Whether a plan, or another long text, was refused again that begins alike: it is told once.
+fn is_refused_again(one: &Decision, later: &Decision) -> bool {
+    /// Bytes of a text that is worth it, and in which two of them are alike.
+    const LONG: usize = 120;
+    const ALIKE: usize = 60;
+    let (one, other) = (&one.question, &later.question);
+    let is_text = |question: &str| question.len() >= LONG && !question.starts_with('`');
+    let alike = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    later.is_refusal && one.len() > ALIKE && (one == other || is_text(one) && is_text(other) && alike >= ALIKE)
 }
 
 /// Each question with what was answered to it. Some tools repeat every question in the answer, as `"question"="answer"`;
@@ -307,5 +356,85 @@ mod tests {
         );
         assert_eq!(answers("Which base?", "sqlite"), [("Which base?", "sqlite")]);
         assert_eq!(answers("a / b", "a"), [("a / b", "a")]);
+    }
+
+    fn answered(question: &str, answer: &str) -> Decision {
+        Decision {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+            is_refusal: false,
+            offers_questions: false,
+        }
+    }
+
+    fn lines(decision: &Decision) -> Vec<String> {
+        answer_lines(decision, 200).collect()
+    }
+
+    #[test]
+    fn an_answer_that_is_a_question_decides_nothing() {
+        for (answer, label) in [
+            ("sqlite", "Decided: "),
+            ("what are the states?", "Asked: "),
+            ("¿y en Windows?", "Asked: "),
+            ("有哪些状态？", "Asked: "),
+            ("is it \"fast\" (or not?)", "Asked: "),
+            ("use `a?b:c`", "Decided: "),
+            ("Why not? Do it", "Decided: "),
+        ] {
+            assert_eq!(
+                lines(&answered("Which?", answer)),
+                [format!("{label}Which? → {answer}")]
+            );
+        }
+        let both = "User has answered: \"Which base?\"=\"sqlite\", \"Port?\"=\"is 80 free?\". Go on.";
+        assert_eq!(
+            lines(&answered("Which base? / Port?", both)),
+            ["Decided: Which base? → sqlite", "Asked: Port? → is 80 free?"]
+        );
+        let chosen = Decision {
+            offers_questions: true,
+            ..answered("Which heading?", "What is new?")
+        };
+        assert_eq!(lines(&chosen), ["Decided: Which heading? → What is new?"]);
+    }
+
+    #[test]
+    fn a_plan_that_was_refused_again_is_told_once_with_all_that_the_user_said() {
+        let refused = |call: &str, answer: &str| Decision {
+            is_refusal: true,
+            ..answered(call, answer)
+        };
+        let plan = |end: &str| {
+            format!(
+                "ExitPlanMode # The state machine of the session{} {end}",
+                " and what it does".repeat(6)
+            )
+        };
+        let told = |decisions: Vec<Decision>| {
+            let facts = Facts {
+                decisions,
+                ..Facts::default()
+            };
+            let all = 0..facts.decisions.len();
+            all.map(|number| refusal_line(&without_text_told_later(&facts, number), 500))
+                .collect::<Vec<_>>()
+        };
+        let again = told(vec![
+            refused(&plan("one"), "no"),
+            refused(&plan("two"), "shorter"),
+            refused("`rm x`", ""),
+        ]);
+        assert_eq!(again[0], "Refused: ExitPlanMode # The state machine of the… → \"no\"");
+        assert_eq!(again[1], format!("Refused: {} → \"shorter\"", plan("two")));
+        // What differs in commands, and in paths, stands at their ends.
+        let long = "cd /home/somebody/projects/of/a/company/with/a/long/name/and/more/of/it/in/the/folder/of/the/application && rm";
+        let commands = told(vec![
+            refused(&format!("`{long} a`"), ""),
+            refused(&format!("`{long} b`"), ""),
+        ]);
+        assert!(commands[0].ends_with("rm a`"), "{commands:?}");
+        let edits = told(vec![refused("Edit src/a.rs", "no"), refused("Edit src/a.rs", "no!")]);
+        assert_eq!(edits[0], "Refused: Edit src/a.rs → \"no\"");
     }
 }

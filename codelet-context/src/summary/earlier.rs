@@ -155,7 +155,10 @@ impl<'a> Earlier<'a> {
             }
         } else if line.starts_with(labels::PINNED) {
             note(&mut self.pins);
-        } else if line.starts_with(labels::DECIDED) || line.starts_with(labels::REFUSED) {
+        } else if [labels::DECIDED, labels::ASKED, labels::REFUSED]
+            .iter()
+            .any(|label| line.starts_with(label))
+        {
             note(&mut self.decisions);
         } else if let Some(number) = line.strip_prefix(labels::UNLISTED) {
             let number = number.split(' ').next().unwrap_or_default();
