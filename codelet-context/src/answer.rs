@@ -5,6 +5,7 @@
 //! word that tells how it went decides. Words in quotation marks, names of files, and whatever is printed behind (a diff,
 //! the lines of a file) are not the tool's own, and tell nothing.
 
+mod abroad;
 mod refusal;
 mod table;
 mod words;
@@ -12,6 +13,7 @@ mod words;
 use crate::message::{ActionKind, ToolResult};
 use crate::refusal::NOT_RUN;
 use crate::verdict;
+use abroad::Abroad;
 use serde_json::{Map, Value};
 use table::{FAILURE, REFUSED};
 use words::Telling;
@@ -47,7 +49,13 @@ pub(crate) struct Told {
 pub(crate) fn told(text: &str) -> Told {
     let (done, refuses) = match object(text) {
         Some(map) => (object_tells(&map, 0), object_refuses(&map, 0) == Some(true)),
-        None => (lines_tell(text), line_refuses(text)),
+        None => {
+            let done = lines_tell(text);
+            // What says in plain English that it was done says so, whatever else it says.
+            let abroad = abroad::tells(text).filter(|_| done != Some(true));
+            let refuses = matches!(abroad, Some(Abroad::Refused { .. })) || refuses_in_english(text);
+            (if abroad.is_some() { Some(false) } else { done }, refuses)
+        }
     };
     let is_unbegun = text.trim() == NOT_RUN;
     let stopped = !is_unbegun && (says_it_has_stopped(text.trim()) || refuses && names_a_stop(text));
@@ -111,6 +119,9 @@ fn says_it_has_stopped(text: &str) -> bool {
 fn names_a_stop(text: &str) -> bool {
     const STOPS: [&str; 4] = ["abort", "cancel", "interrupt", "stopped"];
     const NOES: [&str; 4] = ["denied", "declin", "refus", "reject"];
+    if let Some(Abroad::Refused { is_stop }) = abroad::tells(text) {
+        return is_stop;
+    }
     let head = text.trim_start().lines().next().unwrap_or_default();
     let head = head[..head.floor_char_boundary(HEAD.min(head.len()))].to_lowercase();
     STOPS.iter().any(|stop| head.contains(stop)) && !NOES.iter().any(|no| head.contains(no))
@@ -163,7 +174,10 @@ pub(crate) fn object(text: &str) -> Option<Map<String, Value>> {
 fn tells(text: &str, depth: usize) -> Option<bool> {
     match object(text) {
         Some(map) => object_tells(&map, depth),
-        None => lines_tell(text),
+        None => match lines_tell(text) {
+            Some(true) => Some(true),
+            told => abroad::tells(text).map(|_| false).or(told),
+        },
     }
 }
 
@@ -295,6 +309,15 @@ fn refuses(text: &str, depth: usize) -> bool {
 }
 
 pub(crate) fn line_refuses(text: &str) -> bool {
+    refuses_abroad(text) || refuses_in_english(text)
+}
+
+/// Whether the first line says so in another language than English.
+pub(crate) fn refuses_abroad(text: &str) -> bool {
+    matches!(abroad::tells(text), Some(Abroad::Refused { .. }))
+}
+
+fn refuses_in_english(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(HEAD.min(text.len()))];
     let line = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut words = Vec::new();

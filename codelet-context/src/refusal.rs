@@ -69,15 +69,16 @@ fn words_in(text: &str) -> Option<String> {
 /// What stands behind the colon of a sentence that says that the user's words follow.
 fn behind_preface(text: &str) -> Option<&str> {
     let head = &text[..text.floor_char_boundary((2 * HEAD).min(text.len()))];
-    for (at, _) in head.match_indices(':') {
-        let rest = &text[at + 1..];
+    for (at, colon) in head.match_indices([':', '：']) {
+        let rest = &text[at + colon.len()..];
         let sentence = &text[..at];
         let start = sentence.rfind(['.', '!', '\n', ':', ';']).map_or(0, |end| end + 1);
         let sentence = sentence[start..].trim();
-        if !rest.starts_with(char::is_whitespace) || sentence.len() > LEAD || !leads(sentence) {
+        let is_parted = colon.len() > 1 || rest.starts_with(char::is_whitespace);
+        if !is_parted || sentence.len() > LEAD || !leads(sentence) {
             continue;
         }
-        let words = inside(rest.trim());
+        let words = unquoted(inside(rest.trim()));
         return (!words.is_empty() && !answer::line_refuses(words)).then_some(words);
     }
     None
@@ -97,7 +98,17 @@ fn leads(sentence: &str) -> bool {
         says |= SAYING.contains(&word);
         WHAT.contains(&word)
     });
-    is_what || by_user && (says || answer::line_refuses(sentence))
+    is_what || by_user && (says || answer::line_refuses(sentence)) || answer::refuses_abroad(sentence)
+}
+
+/// Words without the signs around them, where those are around all of them.
+fn unquoted(words: &str) -> &str {
+    const SIGNS: [(char, char); 4] = [('"', '"'), ('“', '”'), ('«', '»'), ('„', '“')];
+    let inner = SIGNS.iter().find_map(|&(open, close)| {
+        let inner = words.strip_prefix(open)?.strip_suffix(close)?;
+        (!inner.contains([open, close])).then_some(inner.trim())
+    });
+    inner.unwrap_or(words)
 }
 
 /// What stands in tags, where the words do.
@@ -159,6 +170,33 @@ mod tests {
             }
             assert_eq!(said(Some(true), text), None, "{text}");
             assert!(is_posed(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_said_beside_no_is_found_in_other_languages() {
+        for (text, expected) in [
+            ("Rechazado por la usuaria: \"no toques eso\"", "no toques eso"),
+            ("Refusé par l'utilisateur : pas ce fichier", "pas ce fichier"),
+            ("Vom Benutzer abgelehnt: nicht diese Datei", "nicht diese Datei"),
+            (
+                "Der Benutzer hat diesen Aufruf abgelehnt: prod ist tabu!",
+                "prod ist tabu!",
+            ),
+            ("用户拒绝了此操作：不要动它", "不要动它"),
+            ("Vom Benutzer abgelehnt.", ""),
+        ] {
+            for success in [Some(false), None] {
+                assert_eq!(said(success, text).as_deref(), Some(expected), "{text}");
+            }
+        }
+        for text in [
+            "Fehler: Text nicht gefunden",
+            "Zugriff verweigert: /etc/shadow",
+            "Abgebrochen durch den Benutzer",
+            "abgelehnt: zu alt",
+        ] {
+            assert_eq!(said(Some(false), text), None, "{text}");
         }
     }
 
