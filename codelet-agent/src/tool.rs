@@ -55,7 +55,9 @@ pub enum Need {
         is_inside: bool,
         /// Whose it is, where it is not the workspace's wherever it lies.
         owner: Option<Owner>,
-        /// What changes, for a person to judge: a unified diff, or empty.
+        /// What changes, for a person to judge: a unified diff, or empty where nothing does. Where it does not show all,
+        /// a line before it says how much that is, as git does: `1 file changed, 1 insertion(+), 2 deletions(-)`. A
+        /// line outside of its hunks that begins with `…` says what else is to be known.
         diff: String,
     },
     /// To run a command line.

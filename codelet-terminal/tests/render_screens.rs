@@ -477,6 +477,26 @@ fn what_a_call_asks_to_do() {
                 is_inside: false,
                 diff: diff.to_owned(),
             },
+            Need::Change {
+                owner: None,
+                path: PathBuf::from("/srv/log.txt"),
+                is_inside: false,
+                diff: "1 file changed, 1 insertion(+), 120000 deletions(-)\n--- l\n+++ l\n@@ -1,2 +0,0 @@\n-first\n-second\n\
+                       @@ -120000,0 +1 @@\n+all gone\n"
+                    .to_owned(),
+            },
+            Need::Change {
+                owner: None,
+                path: PathBuf::from("/srv/notes.txt"),
+                is_inside: false,
+                diff: "… This edit cannot be made, so nothing would change: old_string occurs 2 times\n".to_owned(),
+            },
+            Need::Change {
+                owner: None,
+                path: PathBuf::from("/srv/same.txt"),
+                is_inside: false,
+                diff: String::new(),
+            },
         ];
         let asked = Asked {
             tool: "Bash",

@@ -106,6 +106,15 @@ impl Desk {
         }
         Output::failure(text)
     }
+
+    /// The same of a call that nobody has to permit, as it could not be done.
+    pub(crate) fn unmade(&self, name: &str, path: &Path, why: &str) -> String {
+        let text = self.fail(name, path, why).text.as_str().to_owned();
+        match twin(self, name) {
+            Some(note) => noted(text, &[note]),
+            None => text,
+        }
+    }
 }
 
 /// Where the shell stands elsewhere and a relative name means one thing there and another one here: which one was taken.

@@ -4,7 +4,7 @@ use crate::apart::apart;
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::diff;
-use crate::files;
+use crate::files::{self, Whole};
 use crate::masked::{Masked, Unmade};
 use crate::near;
 use crate::path::Place;
@@ -91,14 +91,25 @@ impl Tool for Edit {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let asked = Asked::of(parameters)?;
-        let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
-        // An edit that cannot be made is answered by the call: until it is permitted, nothing of the file is told.
-        let diff = files::read(&path).ok().flatten().and_then(|whole| {
-            let new = edited(&whole.bytes, &asked, &self.desk.secrets).ok()?;
-            let (old, new) = (text::decode(&whole.bytes).text, text::decode(&new.bytes).text);
-            Some(diff::unified(&self.desk.paths.show(&path), &old, &new))
-        });
-        let diff = diff.unwrap_or_default();
+        let name = arguments::file(parameters)?;
+        let Place { path, is_inside } = self.desk.paths.judge(name)?;
+        let diff = match prepared(&self.desk, &path, &asked) {
+            Ok(Prepared { whole, done, .. }) => {
+                let (old, new) = (text::decode(&whole.bytes).text, text::decode(&done.bytes).text);
+                diff::unified(&self.desk.paths.show(&path), &old, &new, &self.desk.secrets)
+            }
+            // Nobody has to permit what cannot be done.
+            Err(why) if is_inside => {
+                // It will not be made under this name.
+                let _ = self.desk.paths.judged(name);
+                return Err(self.desk.unmade(name, &path, &why));
+            }
+            // Until it is permitted, the model is told nothing of the file.
+            Err(why) => {
+                let why = why.lines().next().unwrap_or_default();
+                diff::remark(&format!("This edit cannot be made, so nothing would change: {why}"))
+            }
+        };
         Ok(vec![Need::Change {
             owner: self.desk.owned.owner(&path),
             path,
@@ -132,7 +143,15 @@ impl Tool for Edit {
     }
 }
 
-fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
+/// A file and what an edit makes of it.
+struct Prepared {
+    whole: Whole,
+    done: Replaced,
+    /// The session has seen the file.
+    is_known: bool,
+}
+
+fn prepared(desk: &Desk, path: &Path, asked: &Asked) -> Result<Prepared, String> {
     let Some(whole) = files::read(path)? else {
         return Err("it is larger than 10 MiB; change it by a command".to_owned());
     };
@@ -144,8 +163,14 @@ fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
         return Err("it was changed since it was read: Read it again, then edit".to_owned());
     }
     let done = edited(&whole.bytes, asked, &desk.secrets)?;
+    let is_known = last.is_some();
+    Ok(Prepared { whole, done, is_known })
+}
+
+fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
+    let Prepared { whole, done, is_known } = prepared(desk, path, asked)?;
     files::put(path, &done.bytes, Some(&whole.standing))?;
-    if last.is_some() {
+    if is_known {
         desk.seen.note(path, Look::at(&done.bytes));
     }
     Ok(answer(&desk.paths.show(path), &done))

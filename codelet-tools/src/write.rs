@@ -15,6 +15,7 @@ use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The tool.
@@ -40,6 +41,32 @@ impl Write {
     }
 }
 
+impl Write {
+    /// What would change, for whoever permits it.
+    fn diff(&self, path: &Path, content: &str) -> String {
+        let name = self.desk.paths.show(path);
+        let unified = |old: &str, new: &str| diff::unified(&name, old, new, &self.desk.secrets);
+        // What cannot be written is answered by the call.
+        let restored = |old: &str| restored(old, content, &self.desk.secrets).unwrap_or_else(|_| content.to_owned());
+        let Ok(there) = path.symlink_metadata() else {
+            return unified("", content);
+        };
+        match files::read(path) {
+            Ok(Some(old)) => {
+                let old = text::decode(&old.bytes).text;
+                unified(&old, &restored(&old))
+            }
+            Ok(None) => {
+                let megabytes = there.len() as f64 / 1e6;
+                let told =
+                    format!("It takes the place of a file of {megabytes:.1} MB, which is too long to be compared");
+                diff::remark(&told) + &unified("", content)
+            }
+            Err(why) => diff::remark(&format!("What is there cannot be read: {why}")) + &unified("", content),
+        }
+    }
+}
+
 impl Tool for Write {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -56,12 +83,7 @@ impl Tool for Write {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let content = arguments::text(parameters, "content")?;
         let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
-        let old = files::read(&path).ok().flatten();
-        let old = old.as_ref().map(|old| text::decode(&old.bytes).text);
-        let old = old.as_deref().unwrap_or_default();
-        // What cannot be written is answered by the call.
-        let new = restored(old, content, &self.desk.secrets).unwrap_or_else(|_| content.to_owned());
-        let diff = diff::unified(&self.desk.paths.show(&path), old, &new);
+        let diff = self.diff(&path, content);
         Ok(vec![Need::Change {
             owner: self.desk.owned.owner(&path),
             path,

@@ -6,7 +6,6 @@ use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap};
 use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
-use std::time::Duration;
 
 /// Longer lines are not compared word by word, in bytes.
 const COMPARED: usize = 1_000;
@@ -14,8 +13,6 @@ const COMPARED: usize = 1_000;
 const PAIRS: usize = 50;
 /// Less than this share in common, and the lines have nothing to do with one another.
 const ALIKE: f32 = 0.4;
-/// How long the search for the shortest difference may take.
-const TIME: Duration = Duration::from_millis(20);
 
 /// What changed in a text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,6 +24,10 @@ pub struct Diff {
     pub removed: u64,
     /// The end of it is missing, so that there was more.
     pub is_cut: bool,
+    /// What else is to be known of the change, a sentence each.
+    pub remarks: Vec<String>,
+    /// Changed lines that it does not show.
+    unseen: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +50,7 @@ impl Diff {
     /// that a file's content cannot pose as one.
     pub fn parse(text: &str) -> Self {
         let mut diff = Diff::default();
+        let mut all = None;
         // Lines that the hunk still expects, of the old and the new text, and the number of the next one in each.
         let (mut old, mut new) = ((0u64, 0u64), (0u64, 0u64));
         for line in text.split_terminator('\n') {
@@ -56,6 +58,10 @@ impl Diff {
                 if let Some((from, to)) = hunk(line) {
                     (old, new) = (from, to);
                     diff.hunks.push(Vec::new());
+                } else if let Some(remark) = line.strip_prefix("… ") {
+                    diff.remarks.push(remark.to_owned());
+                } else if let Some(counts) = short_stat(line) {
+                    all = Some(counts);
                 }
                 continue;
             }
@@ -80,14 +86,17 @@ impl Diff {
             diff.removed += u64::from(sign == Sign::Removed);
         }
         diff.is_cut = old.0 > 0 || new.0 > 0;
+        if let Some((added, removed)) = all {
+            let unseen = |all: u64, seen| all.saturating_sub(seen);
+            diff.unseen = unseen(added, diff.added).saturating_add(unseen(removed, diff.removed));
+            (diff.added, diff.removed) = (diff.added.max(added), diff.removed.max(removed));
+        }
         diff
     }
 
     /// The difference between two texts.
     pub fn between(old: &str, new: &str) -> Self {
-        let text = TextDiff::configure()
-            .timeout(TIME)
-            .diff_lines(old, new)
+        let text = TextDiff::from_lines(old, new)
             .unified_diff()
             .context_radius(3)
             .to_string();
@@ -137,14 +146,18 @@ impl Diff {
         }
         let all: usize = self.hunks.iter().map(Vec::len).sum();
         let more = all - (most - left);
-        if more > 0 || self.is_cut {
-            let words = match (more, self.is_cut) {
-                (0, _) => "the rest is too long to be shown".to_owned(),
-                (more, false) => count(more as u64, "more line"),
-                (more, true) => format!(
-                    "{}, and the rest is too long to be shown",
-                    count(more as u64, "more line")
+        if more > 0 || self.is_cut || self.unseen > 0 {
+            let unseen = match self.unseen {
+                0 => "the rest is too long to be shown".to_owned(),
+                unseen => format!(
+                    "{} too long to be shown",
+                    count(unseen, "changed line") + if unseen == 1 { " is" } else { " are" }
                 ),
+            };
+            let words = match (more, self.is_cut || self.unseen > 0) {
+                (0, _) => unseen,
+                (more, false) => count(more as u64, "more line"),
+                (more, true) => format!("{}, and {unseen}", count(more as u64, "more line")),
             };
             let words = format!("{:>digits$} {} {words}", "", look.pick("…", "..."));
             out.push(Line::from(Span::styled(words, look.style(Role::Dim))));
@@ -164,6 +177,14 @@ fn hunk(line: &str) -> Option<((u64, u64), (u64, u64))> {
         }
     };
     Some((range(old)?, range(new)?))
+}
+
+/// Lines added and removed in all, as git tells them: ` 1 file changed, 1 insertion(+), 2 deletions(-)`.
+fn short_stat(line: &str) -> Option<(u64, u64)> {
+    let (_, counts) = line.split_once(" changed, ")?;
+    let (added, removed) = counts.split_once(", ")?;
+    let number = |text: &str, sign: &str| -> Option<u64> { text.strip_suffix(sign)?.split(' ').next()?.parse().ok() };
+    Some((number(added, "(+)")?, number(removed, "(-)")?))
 }
 
 fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {
@@ -207,7 +228,7 @@ fn words(old: &str, new: &str) -> Option<Marks> {
     if old.len() > COMPARED || new.len() > COMPARED {
         return None;
     }
-    let diff = TextDiff::configure().timeout(TIME).diff_unicode_words(old, new);
+    let diff = TextDiff::from_unicode_words(old, new);
     if diff.ratio() < ALIKE {
         return None;
     }
@@ -317,6 +338,24 @@ mod tests {
         assert_eq!(
             shown(&diff, 10).last().map(String::as_str),
             Some("  ... the rest is too long to be shown")
+        );
+    }
+
+    #[test]
+    fn a_diff_that_shows_a_part_tells_how_much_all_is() {
+        let text = "… It is long\n1 file changed, 1 insertion(+), 70 deletions(-)\n--- a\n+++ a\n@@ -1 +0,0 @@\n-1 file changed, \
+                    9 insertions(+), 9 deletions(-)\n@@ -70,0 +1 @@\n+… b\n";
+        let diff = Diff::parse(text);
+        assert_eq!((diff.added, diff.removed, diff.is_cut), (1, 70, false));
+        assert_eq!(diff.remarks, ["It is long"]);
+        let lines = shown(&diff, 10);
+        assert_eq!(
+            lines.last().map(String::as_str),
+            Some("  ... 69 changed lines are too long to be shown")
+        );
+        assert!(
+            shown(&diff, 1).last().unwrap().contains("1 more line, and"),
+            "{lines:?}"
         );
     }
 

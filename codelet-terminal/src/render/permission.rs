@@ -198,12 +198,13 @@ fn only_tabs(line: &str) -> bool {
 
 fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     let read = Diff::parse(diff);
+    for remark in &read.remarks {
+        warning(&format!("{}.", clean(remark, 1)), look, out);
+    }
     if read.is_empty() {
-        warning(
-            "What changes cannot be shown: it is too long to compare, or nothing does.",
-            look,
-            out,
-        );
+        if read.remarks.is_empty() {
+            warning("Nothing would change: this is what is there already.", look, out);
+        }
         return;
     }
     let mut summary = vec![Span::raw("  ")];

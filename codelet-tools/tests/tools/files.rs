@@ -350,6 +350,80 @@ fn a_change_is_shown_to_whoever_permits_it() {
     assert_eq!(diff, "--- a\n+++ a\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
 }
 
+/// What whoever permits a call is shown of its change.
+fn shown(trial: &Trial, tool: &str, parameters: serde_json::Value) -> Result<String, String> {
+    let parameters = Parameters::new(parameters.as_object().unwrap().clone());
+    let needs = trial.tool(tool).needs(&parameters)?;
+    let [Need::Change { diff, .. }] = needs.as_slice() else {
+        panic!("{needs:?}")
+    };
+    Ok(diff.clone())
+}
+
+#[test]
+fn a_change_of_a_long_file_is_shown_too() {
+    let trial = trial();
+    let long: String = (1..=120_000)
+        .map(|n| format!("line {n} of a file that is long enough to be so\n"))
+        .collect();
+    assert!(long.len() > 5_000_000);
+    for file in ["inside", &*trial.outside.join("outside").to_string_lossy()] {
+        std::fs::write(trial.workspace.join(file), &long).unwrap();
+        let edit = json!({"file_path": file, "old_string": "line 77 of", "new_string": "LINE"});
+        let diff = shown(&trial, "Edit", edit).unwrap();
+        assert!(
+            diff.contains("\n-line 77 of a file") && diff.contains("\n+LINE a file") && diff.len() < 1_000,
+            "{diff}"
+        );
+        let diff = shown(&trial, "Write", json!({"file_path": file, "content": "all gone\n"})).unwrap();
+        assert!(
+            diff.starts_with("1 file changed, 1 insertion(+), 120000 deletions(-)\n")
+                && diff.ends_with("\n+all gone\n"),
+            "{diff}"
+        );
+    }
+    // Longer than what is read.
+    trial.write("huge", "0123456789abcdef\n".repeat(700_000));
+    let diff = shown(&trial, "Write", json!({"file_path": "huge", "content": "all gone\n"})).unwrap();
+    assert!(
+        diff.starts_with("… It takes the place of a file of 11.9 MB") && diff.ends_with("\n+all gone\n"),
+        "{diff}"
+    );
+}
+
+#[test]
+fn an_edit_that_cannot_be_made_is_answered_before_anybody_is_asked() {
+    let trial = trial();
+    trial.write("a", "one\ntwo\none\n");
+    for (file, old, part) in [
+        ("a", "one", "occurs 2 times, at lines 1, 3"),
+        ("a", "three", "not found"),
+        ("b", "one", "there is no such file"),
+    ] {
+        let why = shown(
+            &trial,
+            "Edit",
+            json!({"file_path": file, "old_string": old, "new_string": "x"}),
+        )
+        .unwrap_err();
+        assert!(why.contains(part), "{why}");
+    }
+    // Of a file elsewhere, only a person is told.
+    let outside = trial.outside.join("a");
+    std::fs::write(&outside, "one\none\n").unwrap();
+    let edit = json!({"file_path": outside, "old_string": "one", "new_string": "x"});
+    let diff = shown(&trial, "Edit", edit.clone()).unwrap();
+    assert!(
+        diff.starts_with("… This edit cannot be made, so nothing would change: old_string occurs 2 times"),
+        "{diff}"
+    );
+    let refused = trial.failed("Edit", edit);
+    assert!(
+        refused.starts_with("refused:") && !refused.contains("occurs"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn parameters_that_make_no_sense_are_answered() {
     let trial = trial();
