@@ -1,7 +1,7 @@
 //! The session as somebody lives in it: what they say is done, one thing after the other, while the front stays awake.
 
 use crate::answers;
-use crate::command::{self, Name, Said};
+use crate::command::{self, Name, Said, dry_run};
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::render::figures::{count, dollars, number};
 use crate::render::look::{Look, Role};
@@ -198,6 +198,10 @@ impl<F: Front> Chat<F> {
             Said::Command(name, arguments) => {
                 self.front.echo(said);
                 self.command(name, &arguments).await;
+            }
+            Said::Refused(why) => {
+                self.front.echo(said);
+                self.say(Role::Warning, &why);
             }
             Said::Unknown(word, meant) => {
                 self.front.echo(said);
@@ -603,6 +607,10 @@ impl<F: Front> Meanwhile<'_, F> {
                     let lines = answers::help(&self.front.look());
                     self.front.print(lines);
                 }
+                Said::Refused(why) => {
+                    let lines = answers::say(&self.front.look(), Role::Warning, &why);
+                    self.front.print(lines);
+                }
                 Said::Command(Name::Permission, arguments) => permission(&arguments, self.reach, self.front),
                 // What a compaction would come to is not known while another one is under way.
                 Said::Command(Name::Compact, _) if self.doing == Doing::Compaction => self.queue(said, interrupt),
@@ -642,18 +650,6 @@ pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
         Name::Compact => dry_run(arguments).is_some(),
         _ => false,
     }
-}
-
-/// The instructions of a compaction that is only to be tried; none if it is to be done.
-fn dry_run(arguments: &str) -> Option<&str> {
-    const FLAG: &str = "--dry-run";
-    let before = arguments
-        .strip_prefix(FLAG)
-        .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
-    let behind = arguments
-        .strip_suffix(FLAG)
-        .filter(|rest| rest.is_empty() || rest.ends_with(char::is_whitespace));
-    before.or(behind).map(str::trim)
 }
 
 /// What commands that only look need beside the session.

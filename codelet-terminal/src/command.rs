@@ -135,6 +135,8 @@ pub enum Said {
     Shell(String),
     /// A command, with what stands behind it.
     Command(Name, String),
+    /// A command with something behind it that it does not take: why it is not done, in a sentence.
+    Refused(String),
     /// A slash and a word that is no command; the one that may have been meant.
     Unknown(String, Option<&'static str>),
     /// Nothing.
@@ -171,10 +173,67 @@ pub fn read(text: &str) -> Said {
     }
     let found = COMMANDS.iter().find(|entry| entry.word.eq_ignore_ascii_case(word));
     match found {
-        Some(entry) => Said::Command(entry.name, arguments.trim().to_owned()),
-        None if word.eq_ignore_ascii_case("quit") => Said::Command(Name::Exit, String::new()),
+        Some(entry) => given(entry, entry.word, arguments.trim()),
+        None if word.eq_ignore_ascii_case("quit") => match COMMANDS.iter().find(|entry| entry.name == Name::Exit) {
+            Some(exit) => given(exit, "quit", arguments.trim()),
+            None => Said::Command(Name::Exit, String::new()),
+        },
         None => Said::Unknown(word.chars().take(40).collect(), nearest(word)),
     }
+}
+
+/// Has a compaction only tried.
+const DRY_RUN: &str = "--dry-run";
+
+/// A command with these arguments, if it takes them: one that was meant in another way is not to be done in this one.
+fn given(entry: &Entry, word: &str, arguments: &str) -> Said {
+    let why = match entry.name {
+        _ if arguments.is_empty() => None,
+        Name::Compact => mistaken_flag(arguments)
+            .map(|flag| format!("/compact knows no {flag}; did you mean /compact {DRY_RUN}? Nothing was done.")),
+        Name::Pin if !arguments.contains(|c: char| !c.is_ascii_digit()) => Some(format!(
+            "A number is no sentence to keep; did you mean the message, /pin #{arguments}? Nothing was pinned."
+        )),
+        _ if entry.arguments.is_empty() => Some(format!(
+            "/{word} takes nothing behind it; say it alone. Nothing was done."
+        )),
+        _ => None,
+    };
+    match why {
+        Some(why) => Said::Refused(why),
+        None => Said::Command(entry.name, arguments.to_owned()),
+    }
+}
+
+/// The instructions of a compaction that is only to be tried; none if it is to be done.
+pub(crate) fn dry_run(arguments: &str) -> Option<&str> {
+    let before = arguments
+        .strip_prefix(DRY_RUN)
+        .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+    let behind = arguments
+        .strip_suffix(DRY_RUN)
+        .filter(|rest| rest.is_empty() || rest.ends_with(char::is_whitespace));
+    before.or(behind).map(str::trim)
+}
+
+/// A word among the instructions of a compaction that was meant as a flag: any that begins them like one, and at their
+/// end, where they may speak of flags, what resembles the one that there is.
+fn mistaken_flag(arguments: &str) -> Option<String> {
+    let words: Vec<&str> = arguments.split_whitespace().collect();
+    let (first, last) = (words.first()?, words.last()?);
+    // Some keyboards make one dash of two.
+    let is_dash = |c: char| matches!(c, '-' | '–' | '—' | '−');
+    let is_meant = |word: &str| {
+        let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
+        let letters = letters.to_lowercase();
+        letters == "dryrun"
+            || word.starts_with(is_dash) && distance(&letters, "dryrun") <= 3 && letters.starts_with('d')
+    };
+    let is_flag = |word: &str| word.starts_with("--") || word.starts_with(is_dash) && is_meant(word);
+    let is_first = *first != DRY_RUN && (is_flag(first) || words.len() == 1 && is_meant(first));
+    let is_last = *last != DRY_RUN && last.starts_with(is_dash) && is_meant(last);
+    let flag = if is_first { first } else { last };
+    (is_first || is_last).then(|| flag.chars().take(40).collect())
 }
 
 /// The command that may have been meant.
@@ -204,11 +263,69 @@ mod tests {
 
     #[test]
     fn each_command_is_read_by_its_word() {
-        for entry in COMMANDS {
+        for entry in COMMANDS.iter().filter(|entry| !entry.arguments.is_empty()) {
             let text = format!(" /{} some words ", entry.word);
             assert_eq!(read(&text), Said::Command(entry.name, "some words".to_owned()));
             let text = format!("/{} Some words", entry.word.to_uppercase());
             assert_eq!(read(&text), Said::Command(entry.name, "Some words".to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_command_that_takes_nothing_is_not_done_with_something_behind_it() {
+        for entry in COMMANDS.iter().filter(|entry| entry.arguments.is_empty()) {
+            let alone = Said::Command(entry.name, String::new());
+            assert_eq!(read(&format!("/{} ", entry.word)), alone);
+            let refused = read(&format!("/{} x", entry.word));
+            assert!(
+                matches!(&refused, Said::Refused(why) if why.starts_with(&format!("/{} takes nothing", entry.word))),
+                "{refused:?}"
+            );
+        }
+        assert!(matches!(read("/quit now"), Said::Refused(why) if why.starts_with("/quit takes nothing")));
+    }
+
+    #[test]
+    fn a_mistyped_flag_compacts_nothing() {
+        for text in [
+            "--dryrun",
+            "--dry",
+            "--dry_run",
+            "-dry-run",
+            "—dry-run",
+            "dry-run",
+            "--dr-yrun keep the tests",
+            "--help",
+            "--force keep the tests",
+            "keep the tests --dryrun",
+            "keep the tests --Dry-Run",
+        ] {
+            let said = read(&format!("/compact {text}"));
+            assert!(
+                matches!(&said, Said::Refused(why) if why.contains("/compact --dry-run")),
+                "{text}: {said:?}"
+            );
+        }
+        for text in [
+            "--dry-run",
+            "--dry-run keep the tests",
+            "keep the tests --dry-run",
+            "keep what was said of --no-verify",
+            "keep the output of the dry-run",
+            "- keep the tests",
+            "-v is a flag to remember",
+            "dry humour is to be kept",
+        ] {
+            let said = read(&format!("/compact {text}"));
+            assert_eq!(said, Said::Command(Name::Compact, text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_number_alone_is_not_pinned_as_a_sentence() {
+        assert!(matches!(read("/pin 2"), Said::Refused(why) if why.contains("/pin #2")));
+        for text in ["#2", "2 spaces, no tabs", "@2"] {
+            assert_eq!(read(&format!("/pin {text}")), Said::Command(Name::Pin, text.to_owned()));
         }
     }
 

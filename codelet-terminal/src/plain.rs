@@ -222,7 +222,9 @@ impl Plain {
                 let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
                 self.answer(Word::No(reason));
             }
-            _ if matches!(command::read(line), Said::Command(..)) => return Some(Wish::Say(line.to_owned())),
+            _ if matches!(command::read(line), Said::Command(..) | Said::Refused(_)) => {
+                return Some(Wish::Say(line.to_owned()));
+            }
             _ => self.line("Please answer y, a, n, or n with a reason."),
         }
         None
