@@ -53,8 +53,10 @@ struct Room {
     doing: usize,
     /// The vendor stands before the model.
     has_vendor: bool,
-    /// Names and times are as short as they can be told from others, and what the bar shows is not said again.
+    /// Names and times are as short as they can be told from others.
     is_brief: bool,
+    /// The share of the limit is told, which a bar shows too.
+    has_share: bool,
 }
 
 impl Room {
@@ -63,6 +65,7 @@ impl Room {
         doing: DOING,
         has_vendor: true,
         is_brief: false,
+        has_share: true,
     };
     const USUAL: Room = Room {
         bar: 5,
@@ -71,14 +74,22 @@ impl Room {
     };
     const BRIEF: Room = Room {
         is_brief: true,
+        has_share: false,
         ..Room::USUAL
     };
     const SHORT: Room = Room {
         doing: SHORT,
         ..Room::USUAL
     };
-    const LEAST: Room = Room { bar: 0, ..Room::USUAL };
+    const LEAST: Room = Room {
+        bar: 0,
+        doing: SHORT,
+        ..Room::BRIEF
+    };
 }
+
+/// The rank of the time that the session lasts.
+const ELAPSED: u8 = 6;
 
 /// A part of the line: the less it matters, the sooner it goes.
 struct Part {
@@ -88,8 +99,8 @@ struct Part {
 
 impl Status {
     /// The line, never wider than the look. Where it is narrow, what happens and the names become short before a figure
-    /// goes; then the elapsed time goes first, after it the share of the cache, the bar, the cost, the model, and last the
-    /// tokens.
+    /// goes; then the elapsed time goes first, after it the share of the cache and the bar. Where that is not enough, what
+    /// matters most comes first, and each part that still has room.
     pub fn line(&self, look: &Look) -> Line<'static> {
         for room in [Room::WIDE, Room::USUAL] {
             let whole = self.parts(look, room);
@@ -110,7 +121,7 @@ impl Status {
         }
         // The bar is worth more than how long the session lasts and what the cache saved.
         let mut short = self.parts(look, Room::SHORT);
-        for rank in [6, 5] {
+        for rank in [ELAPSED, 5] {
             if wide(&short, look) > look.width {
                 short.retain(|part| part.rank != rank);
             }
@@ -118,12 +129,40 @@ impl Status {
         if wide(&short, look) <= look.width {
             return joined(short, look);
         }
-        let mut least = self.parts(look, Room::LEAST);
-        while least.len() > 1 && wide(&least, look) > look.width {
-            let at = least.iter().enumerate().max_by_key(|(_, part)| part.rank);
-            least.remove(at.map_or(0, |(at, _)| at));
+        self.filled(look)
+    }
+
+    /// The line with whatever has room, the tokens before the model, that before the cost, and so on: a long part that has
+    /// none leaves its room to the next ones. How long the session lasts comes last, behind the share of the limit.
+    fn filled(&self, look: &Look) -> Line<'static> {
+        let with = |ranks: &[u8], room| {
+            let mut parts = self.parts(look, room);
+            parts.retain(|part| ranks.contains(&part.rank));
+            parts
+        };
+        let mut kept: Vec<u8> = Vec::new();
+        let mut room = Room::LEAST;
+        for rank in 0..=ELAPSED {
+            if rank == ELAPSED {
+                room.has_share = wide(
+                    &with(
+                        &kept,
+                        Room {
+                            has_share: true,
+                            ..room
+                        },
+                    ),
+                    look,
+                ) <= look.width;
+            }
+            kept.push(rank);
+            // What happens is told however narrow the line is.
+            if rank > 0 && wide(&with(&kept, room), look) > look.width {
+                kept.pop();
+            }
         }
-        joined(least, look)
+        room.doing += look.width.saturating_sub(wide(&with(&kept, room), look));
+        joined(with(&kept, room), look)
     }
 
     /// How things stand as a line of words, for whoever hears it or reads it in a log. `took` is how long the turn was.
@@ -200,7 +239,7 @@ impl Status {
                 true => format!("{} min", elapsed.as_secs() / 60),
                 false => clock(elapsed),
             };
-            add(6, vec![Span::styled(time, dim)]);
+            add(ELAPSED, vec![Span::styled(time, dim)]);
         }
         parts
     }
@@ -221,6 +260,7 @@ fn briefly(what: &str) -> &str {
     match what {
         "waiting for the model" => "waiting",
         "looking for the model" => "connecting",
+        "connecting to MCP servers (Esc skips)" => "connecting (Esc skips)",
         "keeping the cache alive" => "keep-alive",
         other => other,
     }
@@ -259,7 +299,7 @@ fn window(current: Tokens, limit: Tokens, is_estimate: bool, room: Room, look: &
     };
     spans.push(Span::styled(format!("{about}{}", short(current)), look.style(role)));
     spans.push(Span::styled(format!("/{}", short(limit)), look.style(Role::Dim)));
-    if !room.is_brief {
+    if room.has_share {
         spans.push(Span::styled(format!(" {}", percent(current, limit)), look.style(role)));
     }
     spans
@@ -337,10 +377,42 @@ mod tests {
             shown(80),
             "⠸ Bash cargo t… 12 s · █▌░░░ 41.9k/168k · sonnet-5 · $0.42 · 93 % cached · 3 min"
         );
-        assert_eq!(shown(60), "⠸ Bash cargo test 12 s · 41.9k/168k 25 % · claude-sonnet-5");
+        assert_eq!(shown(60), "⠸ Bash cargo test 12 s · 41.9k/168k 25 % · sonnet-5 · $0.42");
+        assert_eq!(shown(45), "⠸ Bash cargo test 12 s · 41.9k/168k · $0.42");
         assert_eq!(shown(40), "⠸ Bash cargo test 12 s · 41.9k/168k 25 %");
-        assert_eq!(shown(39), "⠸ Bash cargo test 12 s");
+        assert_eq!(shown(39), "⠸ Bash cargo test 12 s · 41.9k/168k");
+        assert_eq!(shown(30), "⠸ Bash cargo test 12 s · $0.42");
         assert_eq!(shown(16), "⠸ Bash car… 12 s");
+    }
+
+    #[test]
+    fn a_narrow_line_tells_the_price_before_the_share() {
+        let status = |doing: Option<&str>| Status {
+            doing: doing.map(|doing| (doing.to_owned(), Some(Duration::from_secs(3)))),
+            model: "anthropic/claude-sonnet-5".to_owned(),
+            tokens: Some((2_000, 968_000)),
+            dollars: Some(0.003),
+            cached: Some((0, 100)),
+            elapsed: Some(Duration::from_secs(20)),
+            ..Status::default()
+        };
+        let shown = |doing, width| {
+            line_text(&status(doing).line(&Look::new(
+                width,
+                super::super::look::Styles::Colour,
+                Default::default(),
+            )))
+        };
+        assert_eq!(shown(None, 40), "ready · 2.0k/968k · sonnet-5 · $0.003");
+        assert_eq!(shown(None, 30), "ready · 2.0k/968k · sonnet-5");
+        assert_eq!(
+            shown(Some("waiting for the model"), 40),
+            "⠋ waiting 3 s · 2.0k/968k · sonnet-5"
+        );
+        assert_eq!(
+            shown(Some("Bash cargo test --workspace --no-fail-fast"), 40),
+            "⠋ Bash cargo test --wor… 3 s · 2.0k/968k"
+        );
     }
 
     #[test]
