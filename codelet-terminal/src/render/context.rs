@@ -53,8 +53,11 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     let reserved = window.saturating_sub(state.capacity);
     let mut out = head(&state, window, conversation.tokens().is_estimate(), look);
     out.push(Line::default());
-    out.extend(picture(&shares, free, reserved, look));
-    out.push(Line::default());
+    // Read aloud, cell by cell, it says nothing that the figures below do not.
+    if !look.is_plain() {
+        out.extend(picture(&shares, free, reserved, look));
+        out.push(Line::default());
+    }
     out.extend(legend(&shares, free, reserved, window, look));
     let fates = conversation.fates();
     largest(&found, conversation, &fates, scale, look, &mut out);
@@ -263,6 +266,14 @@ fn legend(shares: &[Share], free: Tokens, reserved: Tokens, window: Tokens, look
     let figures = rows.iter().map(|row| number(row.3).len()).max().unwrap_or(0);
     let most = rows.iter().map(|row| row.3).max().unwrap_or(0);
     let room = look.width.saturating_sub(4 + names + 2 + figures + 7).min(20);
+    if look.is_plain() {
+        let row = |(_, _, name, tokens): (String, Style, String, Tokens)| {
+            let name = super::wrap::fit(&name, names);
+            let share = percent(tokens, window);
+            Line::from(format!("  {name}  {:>figures$} {share:>5}", number(tokens)))
+        };
+        return rows.into_iter().map(row).collect();
+    }
     rows.into_iter()
         .map(|(mark, style, name, tokens)| {
             let name = super::wrap::fit(&name, names);
