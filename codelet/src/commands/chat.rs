@@ -4,7 +4,6 @@ use crate::args::Chat;
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
 use crate::live_page::Page;
-use crate::output::Output;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::Settings;
@@ -29,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::signal::unix::SignalKind;
 
 mod connection;
+mod export;
 
 /// Files whose names can be completed.
 const MOST_FILES: usize = 50_000;
@@ -115,9 +115,10 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     );
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
+    let home = place.home.clone();
     let reach = Reach {
         connect: connection::connect(settings.clone(), equipment.reach),
-        export: Arc::new(move |file: &str, session: &Session| export(file, session, &page)),
+        export: Arc::new(move |file: &str, session: &Session| export::export(file, home.as_deref(), session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
         attach: attach(place.clone()),
         shell,
@@ -270,66 +271,6 @@ fn known_models(settings: &Settings) -> Vec<String> {
         })
         .map(|known| format!("{}/{}", known.vendor, known.model))
         .collect()
-}
-
-/// Writes the conversation as the form that its file's name asks for: a page about it as `.html`, else all of it as JSON.
-/// A file that is there and was not written so is replaced only where that is said.
-fn export(file: &str, session: &Session, page: &Page) -> Result<String, String> {
-    const FORCE: &str = "--force";
-    let words = file.trim();
-    let bare = words
-        .strip_suffix(FORCE)
-        .filter(|rest| rest.ends_with(char::is_whitespace));
-    let bare = bare.or_else(|| {
-        words
-            .strip_prefix(FORCE)
-            .filter(|rest| rest.starts_with(char::is_whitespace))
-    });
-    let file = bare.unwrap_or(words).trim();
-    let path = Path::new(file);
-    if bare.is_none() && path.is_file() && !is_export(path) {
-        return Err(format!(
-            "{file} is there already and is no export; nothing was written. /export {file} --force replaces it."
-        ));
-    }
-    let is_page = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"));
-    if is_page {
-        let html = page.html(session);
-        let output = Output::named(path);
-        let written = output
-            .check()
-            .and_then(|()| output.write(|out| out.write_all(html.as_bytes())));
-        return match written {
-            Ok(()) => Ok(format!("The report is in {file}; any browser shows it.")),
-            Err(Failure::Told(why)) => Err(why),
-            Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
-        };
-    }
-    let written = transcript::check(path).and_then(|()| transcript::write(path, session));
-    match written {
-        Ok(()) => Ok(format!(
-            "The whole conversation is in {file}; `codelet inspect {file}` looks into it."
-        )),
-        Err(Failure::Told(why)) => Err(why),
-        Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
-    }
-}
-
-/// Whether a file is what an export leaves, or empty.
-fn is_export(path: &Path) -> bool {
-    const FIELDS: [&str; 4] = ["max_tokens", "messages", "model", "system"];
-    let Ok(text) = std::fs::read_to_string(path) else {
-        return false;
-    };
-    if text.trim().is_empty() || Page::is_one(&text) {
-        return true;
-    }
-    let conversation: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(&text).ok();
-    conversation.is_some_and(|fields| {
-        let mut names: Vec<&str> = fields.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        names == FIELDS
-    })
 }
 
 fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_terminal::ReadFile {

@@ -29,7 +29,7 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
         ("/pin", "Prompts that can be pinned"),
         ("/compact --dry-run", "Dry run, nothing is changed."),
         ("/export", "Where to?"),
-        ("/export nowhere/now.json", "no such folder"),
+        ("/export nowhere/now.json", "There is no folder nowhere"),
     ] {
         terminal.say(said);
         terminal.wait(shown);
@@ -126,6 +126,9 @@ fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
     bench.file("go", "");
     terminal.wait("Done.");
     terminal.see("ready");
+    terminal.say("/export \"after it.html\"");
+    terminal.see("The report is in after it.html");
+    assert!(bench.work.join("after it.html").is_file());
     terminal.say("/export after.json");
     terminal.wait("after.json;");
     assert!(!bench.read("after.json").contains("[no result yet"));
