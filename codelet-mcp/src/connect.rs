@@ -37,18 +37,31 @@ impl Servers {
 }
 
 /// Connects to all servers at once, and waits until each is ready or its time is over. A server that is not ready is
-/// left out, with a notice: the list of tools does not change later. Ends at once, with nothing, when the user interrupts.
+/// left out, with a notice: the list of tools does not change later. When the user interrupts, nobody is waited for any
+/// more, so that those are left out, too, which are not ready then.
 pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interrupt) -> Connected {
     if servers.is_empty() {
         return Connected::default();
     }
     let options = Arc::new(options);
-    let each = servers.into_iter().map(|server| one(server, options.clone()));
-    let each = tokio::select! {
-        biased;
-        each = join_all(each) => each,
-        () = interrupt.thrown() => return Connected::default(),
-    };
+    let each = servers.into_iter().map(|server| {
+        let skipped = One {
+            notices: vec![format!(
+                "MCP server {}: it was not waited for; its tools are left out",
+                server.name
+            )],
+            ..One::default()
+        };
+        let one = one(server, options.clone());
+        async move {
+            tokio::select! {
+                biased;
+                one = one => one,
+                () = interrupt.thrown() => skipped,
+            }
+        }
+    });
+    let each = join_all(each).await;
     let mut connected = Connected::default();
     for One { tools, notices, remote } in each {
         let room = MOST_TOOLS - connected.tools.len();

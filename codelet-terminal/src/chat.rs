@@ -126,13 +126,13 @@ struct Came<T> {
 }
 
 impl<F: Front> Chat<F> {
-    /// A session that begins.
-    pub fn new(session: Session, reach: Reach, front: F) -> Self {
+    /// A session that begins; one that was left before ends at once.
+    pub fn new(session: Session, reach: Reach, front: F, left: Option<Left>) -> Self {
         Chat {
             session,
             reach,
             front,
-            left: None,
+            left,
             ending: None,
             idle: Some(0),
         }

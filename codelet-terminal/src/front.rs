@@ -37,6 +37,8 @@ pub enum Doing {
     Connection,
     /// The provider's cache is kept from expiring.
     KeepAlive,
+    /// Servers of tools are waited for.
+    Servers,
 }
 
 /// How the session stands, for the status line.

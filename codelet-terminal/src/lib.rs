@@ -16,6 +16,7 @@
 //! ```
 
 mod answers;
+mod beginning;
 mod chat;
 pub mod command;
 mod complete;
@@ -40,32 +41,47 @@ pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Reach, Rea
 pub use live::{Edit, Outfit};
 
 use chat::Chat;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::session::Session;
 use front::Front as _;
 use ratatui::text::Line;
 use render::look::Role;
 use std::io;
 
-/// Lives in a session on the terminal at standard input and output, until its user leaves. `greeting` and `notices` are
-/// shown first. The terminal is left as it was found, also when this panics.
+/// A session that can begin.
+pub struct Begun {
+    /// The session.
+    pub session: Session,
+    /// What it needs of the world.
+    pub reach: Reach,
+    /// What is to be known of it, shown first.
+    pub notices: Vec<String>,
+}
+
+/// Lives in a session on the terminal at standard input and output, until its user leaves. The terminal is taken at once,
+/// and what is said before the session can begin waits for it; who interrupts that throws `skip`. `greeting` is shown
+/// first. The terminal is left as it was found, also when this panics.
 ///
 /// # Errors
 /// When there is no terminal.
 pub async fn on_terminal(
-    session: Session,
-    reach: Reach,
     outfit: Outfit,
     greeting: &str,
-    notices: &[String],
+    skip: &Interrupt,
+    begin: impl Future<Output = Begun>,
 ) -> io::Result<Lived> {
     let mut front = remote::Remote::open(outfit)?;
+    front.print(answers::say(&front.look(), Role::Dim, greeting));
+    let (begun, left) = beginning::wait(&mut front, begin, skip).await;
     let look = front.look();
-    let mut lines: Vec<Line<'static>> = answers::say(&look, Role::Dim, greeting);
-    for notice in notices {
-        lines.extend(answers::say(&look, Role::Warning, notice));
+    let notices = begun.notices.iter();
+    let lines: Vec<Line<'static>> = notices
+        .flat_map(|notice| answers::say(&look, Role::Warning, notice))
+        .collect();
+    if !lines.is_empty() {
+        front.print(lines);
     }
-    front.print(lines);
-    Ok(Chat::new(session, reach, front).live().await)
+    Ok(Chat::new(begun.session, begun.reach, front, left).live().await)
 }
 
 /// Lives in a session that is read and written in lines, until standard input ends. `is_typed` says that a person
@@ -74,21 +90,14 @@ pub async fn on_terminal(
 ///
 /// # Errors
 /// When standard input cannot be read.
-pub async fn in_lines(
-    session: Session,
-    reach: Reach,
-    is_typed: bool,
-    width: usize,
-    greeting: &str,
-    notices: &[String],
-) -> io::Result<Lived> {
+pub async fn in_lines(begun: Begun, is_typed: bool, width: usize, greeting: &str) -> io::Result<Lived> {
     let mut front = plain::Plain::open(is_typed, width)?;
     let look = front.look();
     if is_typed {
         front.print(answers::say(&look, Role::Dim, greeting));
     }
-    for text in notices {
+    for text in &begun.notices {
         front.print(plain::notice(&look, &format!("notice: {text}")));
     }
-    Ok(Chat::new(session, reach, front).live().await)
+    Ok(Chat::new(begun.session, begun.reach, front, None).live().await)
 }

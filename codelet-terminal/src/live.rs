@@ -603,6 +603,9 @@ impl Live {
             Doing::Compaction => self.renderer.set_busy(Some("compacting"), now),
             Doing::Connection => self.renderer.set_busy(Some("looking for the model"), now),
             Doing::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
+            Doing::Servers => self
+                .renderer
+                .set_busy(Some("connecting to MCP servers (Esc skips)"), now),
             Doing::Run | Doing::Shell => {}
         }
         self.repl.doing = doing;

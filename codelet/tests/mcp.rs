@@ -7,7 +7,7 @@ mod common;
 use codelet_testkit::mcp::{Http, Manner};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
-use common::pty::{Kind, signal};
+use common::pty::{Kind, Session as _, Terminal, signal};
 use common::{ended, stderr, stdout};
 use serde_json::json;
 use std::process::{Command, Output};
@@ -315,6 +315,47 @@ fn a_session_begins_and_goes_on_with_servers_that_are_broken() {
         for name in ["dead", "silent", "good"] {
             all_gone(&bench, name);
         }
+    }
+}
+
+#[test]
+fn what_is_said_while_servers_are_waited_for_is_sent_behind_them_and_esc_skips_them() {
+    let bench = Bench::new();
+    let silent = table(&bench, "silent", Manner::Silent) + "start = 60\n";
+    bench.settings(&silent);
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+    let mut terminal = Terminal::start(&bench, &server, &[], (80, 24));
+    terminal.see("connecting to MCP servers");
+    terminal.say("/clear x");
+    terminal.see("/clear takes nothing behind it");
+    terminal.say("Go.");
+    terminal.see("1 queued");
+    assert!(server.record().exchanges.is_empty());
+    terminal.send(b"\x1b");
+    terminal.wait("Done.");
+    terminal.wait("MCP server silent: it was not waited for");
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    assert_eq!(server.record().exchanges[0].request.last_user_text(), Some("Go."));
+    all_gone(&bench, "silent");
+}
+
+#[test]
+fn a_session_can_be_left_while_servers_are_waited_for() {
+    for leave in ["exit\r", "\x03\x03", "\x04"] {
+        let bench = Bench::new();
+        bench.settings(&(table(&bench, "silent", Manner::Silent) + "start = 60\n"));
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
+        let mut terminal = Terminal::start(&bench, &server, &[], (80, 24));
+        terminal.see("connecting to MCP servers");
+        terminal.send(leave.as_bytes());
+        // The first Ctrl-C skips the servers, and the second one may come when nothing goes on any more.
+        if leave == "\x03\x03" {
+            terminal.send(b"\x04");
+        }
+        assert_eq!(terminal.end(), 0, "{leave:?}");
+        assert!(terminal.is_as_found());
+        all_gone(&bench, "silent");
     }
 }
 

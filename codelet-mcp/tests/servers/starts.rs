@@ -238,6 +238,10 @@ fn an_interruption_ends_the_waiting_for_servers() {
         let (connected, thrown) = futures_util::future::join(connecting, throwing).await;
         assert!(thrown.elapsed() < Duration::from_millis(100), "{:?}", thrown.elapsed());
         assert!(connected.tools.is_empty());
+        assert_eq!(
+            connected.notices,
+            ["MCP server s: it was not waited for; its tools are left out"]
+        );
         let pid = bench.numbers("s", "pid")[0];
         bench.wait(|| crate::kit::is_gone(pid), "its end").await;
     });

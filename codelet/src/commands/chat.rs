@@ -7,6 +7,7 @@ use crate::live_page::Page;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::Settings;
+use crate::world::Equipment;
 use crate::{loading, local, pictures, transcript, world};
 use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
@@ -14,17 +15,19 @@ use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
-use codelet_mcp::Connected;
+use codelet_agent::tool::Tool;
+use codelet_mcp::Servers;
 use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::signals::Heeded;
-use codelet_terminal::{Attach, Attached, Edit, Left, Outfit, Reach};
+use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::SignalKind;
 
 mod connection;
@@ -72,42 +75,98 @@ fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
 fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
     let interrupt = Interrupt::new();
-    let ready = runtime.block_on(async {
-        tokio::select! {
-            biased;
-            status = signalled() => Err(status),
-            ready = ready(settings, place, &interrupt) => Ok(ready),
-        }
+    let ready = unless_signalled(&runtime, async {
+        let mut told = loading::Told::default();
+        world::model(settings, &mut |loading| told.on(&loading)).await
     });
-    let (model, servers) = match ready {
-        Ok(ready) => ready?,
-        Err(status) => {
-            codelet_mcp::end_all();
-            return Ok(status.into());
-        }
+    let model = match ready {
+        Ok(model) => model?,
+        Err(status) => return Ok(status.into()),
     };
-    let mut notices = once::notices(settings, &*model);
-    let equipment = world::equipment(settings, place, &*model);
-    notices.extend(equipment.notices.into_iter().chain(servers.notices));
-    let (gate, questions) = Asking::new(Rules {
-        permission: settings.permission.value,
-        allow: settings.allow.value.clone(),
-    });
     let greeting = format!(
         "codelet {} · {} · {} · /help",
         env!("CARGO_PKG_VERSION"),
         model.profile().name,
         shown(&place.directory, place.home.as_deref())
     );
-    let Some(shell) = equipment.shell else {
+    let mut equipment = world::equipment(settings, place, &*model);
+    let Some(shell) = equipment.shell.take() else {
         return Err(Failure::Told("there is no shell".to_owned()));
     };
+    let is_typed = std::io::stdin().is_terminal();
+    let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
+    let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
+    let mut servers = Servers::default();
+    let lived = if on_terminal {
+        let outfit = outfit(settings, place);
+        let skip = Interrupt::new();
+        let begin = async {
+            let connected = world::servers(settings, place, &*model, &skip).await;
+            servers = connected.servers;
+            begun(
+                settings,
+                place,
+                (model, equipment, shell),
+                (connected.tools, connected.notices),
+            )
+        };
+        runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))
+    } else {
+        let connected = unless_signalled(&runtime, async {
+            let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
+            world::servers(settings, place, &*model, &Interrupt::new()).await
+        });
+        let connected = match connected {
+            Ok(connected) => connected,
+            Err(status) => {
+                codelet_mcp::end_all();
+                return Ok(status.into());
+            }
+        };
+        servers = connected.servers;
+        let begun = begun(
+            settings,
+            place,
+            (model, equipment, shell),
+            (connected.tools, connected.notices),
+        );
+        let width = crate::paint::Look::stdout().width;
+        runtime.block_on(codelet_terminal::in_lines(begun, is_typed, width, &greeting))
+    };
+    runtime.block_on(servers.end(once::FAREWELL));
+    // A tool that does not end must not keep the process.
+    runtime.shutdown_background();
+    let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
+    if let Some(path) = &chat.transcript {
+        transcript::write(path, &lived.session)?;
+    }
+    Ok(match (lived.left, &lived.ending) {
+        (Left::Gone(status), _) => status.into(),
+        // Whoever typed has seen how each prompt ended; whoever piped them in has only the status.
+        (Left::Left, Some(ending)) if !is_typed => Exit::of(ending).into(),
+        (Left::Left, _) => Exit::Done.into(),
+    })
+}
+
+/// A session with everything that it needs; the tools of servers come behind its own.
+fn begun(
+    settings: &Settings,
+    place: &Place,
+    (model, equipment, shell): (Box<dyn Model>, Equipment, Arc<dyn Tool>),
+    (tools, told): (Vec<Arc<dyn Tool>>, Vec<String>),
+) -> Begun {
+    let mut notices = once::notices(settings, &*model);
+    notices.extend(equipment.notices.into_iter().chain(told));
+    let (gate, questions) = Asking::new(Rules {
+        permission: settings.permission.value,
+        allow: settings.allow.value.clone(),
+    });
     let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach.clone());
     let surroundings = Arc::clone(&equipment.surroundings);
     let mut session = Session::new(
         Parts {
             model,
-            tools: equipment.tools.into_iter().chain(servers.tools).collect(),
+            tools: equipment.tools.into_iter().chain(tools).collect(),
             gate: Arc::new(gate.clone()),
             world: Arc::clone(&surroundings),
         },
@@ -128,46 +187,22 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
         questions,
         models: known_models(settings),
     };
-    let is_typed = std::io::stdin().is_terminal();
-    let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
-    let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
-    let width = crate::paint::Look::stdout().width;
-    let lived = runtime.block_on(async {
-        if on_terminal {
-            let outfit = outfit(settings, place);
-            codelet_terminal::on_terminal(session, reach, outfit, &greeting, &notices).await
-        } else {
-            codelet_terminal::in_lines(session, reach, is_typed, width, &greeting, &notices).await
-        }
-    });
-    runtime.block_on(servers.servers.end(once::FAREWELL));
-    // A tool that does not end must not keep the process.
-    runtime.shutdown_background();
-    let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
-    if let Some(path) = &chat.transcript {
-        transcript::write(path, &lived.session)?;
+    Begun {
+        session,
+        reach,
+        notices,
     }
-    Ok(match (lived.left, &lived.ending) {
-        (Left::Gone(status), _) => status.into(),
-        // Whoever typed has seen how each prompt ended; whoever piped them in has only the status.
-        (Left::Left, Some(ending)) if !is_typed => Exit::of(ending).into(),
-        (Left::Left, _) => Exit::Done.into(),
-    })
 }
 
-/// The model, and the servers of tools, once they are there.
-async fn ready(
-    settings: &Settings,
-    place: &Place,
-    interrupt: &Interrupt,
-) -> Result<(Box<dyn Model>, Connected), Failure> {
-    let model = {
-        let mut told = loading::Told::default();
-        world::model(settings, &mut |loading| told.on(&loading)).await?
-    };
-    let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
-    let servers = world::servers(settings, place, &*model, interrupt).await;
-    Ok((model, servers))
+/// What comes of it; the status to end with where a signal comes first.
+fn unless_signalled<T>(runtime: &Runtime, work: impl Future<Output = T>) -> Result<T, u8> {
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            status = signalled() => Err(status),
+            done = work => Ok(done),
+        }
+    })
 }
 
 /// The status to end with, once a signal wants the process to end before the session hears signals itself. Without a

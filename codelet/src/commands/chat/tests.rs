@@ -61,7 +61,13 @@ fn a_session_that_breaks_down() {
         };
         let session = Session::new(parts, codelet_agent::session::Settings::default());
         let runtime = once::runtime().unwrap_or_else(|_| panic!("no runtime"));
-        runtime.block_on(codelet_terminal::on_terminal(session, reach, outfit, "hello", &[]))
+        let begun = codelet_terminal::Begun {
+            session,
+            reach,
+            notices: Vec::new(),
+        };
+        let begin = std::future::ready(begun);
+        runtime.block_on(codelet_terminal::on_terminal(outfit, "hello", &Interrupt::new(), begin))
     });
     assert!(lived.is_none());
 }

@@ -1,0 +1,53 @@
+//! Before a session can begin: the terminal is there, keys are heard, and what is said waits.
+
+use crate::answers;
+use crate::chat::Left;
+use crate::command::{self, Name, Said};
+use crate::front::{Doing, Front, Wish};
+use crate::render::look::Role;
+use codelet_agent::interrupt::Interrupt;
+use std::pin::pin;
+
+/// Waits for what comes first, which is skipped when somebody interrupts it. Says how the session was left if it was.
+pub(crate) async fn wait<T>(
+    front: &mut impl Front,
+    work: impl Future<Output = T>,
+    skip: &Interrupt,
+) -> (T, Option<Left>) {
+    let mut work = pin!(work);
+    let mut left = None;
+    // What is there at once is not waited for, and nothing is said of it.
+    let at_once = tokio::select! {
+        biased;
+        done = &mut work => Some(done),
+        () = std::future::ready(()) => None,
+    };
+    if let Some(done) = at_once {
+        return (done, left);
+    }
+    front.doing(Doing::Servers);
+    let done = loop {
+        let wish = tokio::select! {
+            biased;
+            wish = front.next(), if left.is_none() => wish,
+            done = &mut work => break done,
+        };
+        match wish {
+            Wish::Interrupt => skip.throw(),
+            Wish::Leave => left = Some(Left::Left),
+            Wish::Gone(status) => left = Some(Left::Gone(status)),
+            Wish::Say(said) => match command::read(&said) {
+                Said::Command(Name::Exit, _) => left = Some(Left::Left),
+                Said::Command(Name::Help, _) => front.print(answers::help(&front.look())),
+                Said::Refused(why) => front.print(answers::say(&front.look(), Role::Warning, &why)),
+                _ => front.queue(said),
+            },
+        }
+        if left.is_some() {
+            front.leaving();
+            skip.throw();
+        }
+    };
+    front.doing(Doing::Nothing);
+    (done, left)
+}
