@@ -168,6 +168,10 @@ impl<F: Front> Chat<F> {
         };
         match wish {
             Wish::Say(said) => self.take(&said).await,
+            // What was shown lags behind what has happened.
+            Wish::Interrupt if matches!(self.ending, Some(Ending::Answered(_))) => {
+                self.say(Role::Dim, "Nothing was interrupted: the answer was complete.");
+            }
             Wish::Interrupt => {}
             Wish::Leave => self.left = Some(Left::Left),
             Wish::Gone(status) => self.left = Some(Left::Gone(status)),
@@ -566,7 +570,15 @@ impl<F: Front> Meanwhile<'_, F> {
             interrupt.thrown().await;
             tokio::time::sleep(PARTING).await;
         });
+        let backlog = self.front.backlog();
         let done = loop {
+            let may_wait = self.left.is_none() && !interrupt.is_thrown();
+            let working = async {
+                if may_wait {
+                    backlog.room().await;
+                }
+                work.as_mut().await
+            };
             let wish = tokio::select! {
                 biased;
                 // What somebody wants goes ahead of whatever happens, however much that is.
@@ -583,7 +595,7 @@ impl<F: Front> Meanwhile<'_, F> {
                     self.front.ask(question, &(self.reach.directory)());
                     continue;
                 }
-                done = &mut work => break Some(done),
+                done = working => break Some(done),
                 () = &mut parting, if self.left.is_some() => break None,
             };
             self.heed(wish, interrupt);

@@ -32,6 +32,11 @@ impl Finished {
         self.waiting.is_empty()
     }
 
+    /// Bytes that wait.
+    pub fn bytes(&self) -> usize {
+        self.text.len() - self.taken
+    }
+
     /// Lines that come first, for good.
     pub fn put_first(&mut self, lines: impl IntoIterator<Item = Line<'static>>) {
         let mut first = Finished::default();

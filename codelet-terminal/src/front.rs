@@ -1,5 +1,6 @@
 //! What a session needs of whoever shows it: somebody to hear, and somebody to tell.
 
+use crate::backlog::Backlog;
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
 use codelet_agent::bill::Bill;
@@ -58,6 +59,11 @@ pub struct Standing {
 pub(crate) trait Front {
     /// The next thing that somebody wants. Can be given up and asked again without losing anything.
     async fn next(&mut self) -> Wish;
+
+    /// What was told and is not shown yet.
+    fn backlog(&self) -> Backlog {
+        Backlog::default()
+    }
 
     /// Something has happened in a run.
     fn on(&mut self, event: Event);

@@ -16,6 +16,7 @@
 //! ```
 
 mod answers;
+mod backlog;
 mod beginning;
 mod chat;
 pub mod command;

@@ -1,6 +1,7 @@
 //! The front on a terminal: finished lines go up into the scrollback, a few rows at the bottom are drawn again.
 
 use crate::answers;
+use crate::backlog::Backlog;
 use crate::finished::Finished;
 use crate::front::{Doing, Standing, Wish};
 use crate::keys::{self, Key, Keys, Open, Typed};
@@ -106,6 +107,8 @@ pub(crate) struct Live {
     awake: Option<Instant>,
     /// The same for whoever lays lines out elsewhere.
     shared: Shared,
+    /// What is not drawn yet, for whoever would bring more.
+    backlog: Backlog,
 }
 
 struct Signals {
@@ -119,7 +122,7 @@ struct Signals {
 
 impl Live {
     /// Takes the terminal over.
-    pub(crate) fn open(outfit: Outfit, shared: Shared) -> io::Result<Self> {
+    pub(crate) fn open(outfit: Outfit, shared: Shared, backlog: Backlog) -> io::Result<Self> {
         let signals = Signals {
             size: signal(SignalKind::window_change())?,
             go_on: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
@@ -158,6 +161,7 @@ impl Live {
             suspended: None,
             awake: None,
             shared,
+            backlog,
         })
     }
 
@@ -381,6 +385,7 @@ impl Live {
     pub(crate) async fn serve(mut self, mut told: UnboundedReceiver<Told>, wishes: UnboundedSender<Wish>) {
         let mut is_gone = false;
         loop {
+            self.tell_backlog(is_gone);
             while let Some(wish) = self.wishes.pop_front() {
                 is_gone |= matches!(wish, Wish::Gone(_));
                 // Whoever wants nothing to be heard any more ends this by telling so.
@@ -419,6 +424,13 @@ impl Live {
                 self.wishes.push_back(Wish::Gone(HUNG_UP));
             }
         }
+    }
+
+    /// Whoever has lent the terminal away, or has none any more, holds nobody up.
+    fn tell_backlog(&self, is_gone: bool) {
+        let is_drawn = !is_gone && self.edited.is_none() && self.suspended.is_none();
+        self.backlog
+            .set_finished(if is_drawn { self.finished.bytes() } else { 0 });
     }
 
     /// What comes next: keys before anything else, and a frame that is due before what would be in the next one.
@@ -562,6 +574,7 @@ async fn answer<T>(waiting: &mut Option<oneshot::Receiver<T>>) -> Option<T> {
 
 impl Live {
     fn on(&mut self, event: Event) {
+        self.backlog.hear(&event);
         let now = self.since(Instant::now());
         let finished = self.renderer.on(&event, now);
         self.unfolded = 0;

@@ -1,5 +1,6 @@
 //! A front on a thread of its own: keys are heard and frames are drawn there, whatever the session works on meanwhile.
 
+use crate::backlog::Backlog;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::live::{Live, Outfit};
 use crate::render::look::Look;
@@ -64,6 +65,7 @@ pub(crate) struct Remote {
     to: Option<UnboundedSender<Told>>,
     wishes: UnboundedReceiver<Wish>,
     look: Shared,
+    backlog: Backlog,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -74,7 +76,8 @@ impl Remote {
         let (wish, wishes) = unbounded_channel();
         let (opened, begun) = std::sync::mpsc::channel();
         let look = Shared::new(outfit.look);
-        let shared = look.clone();
+        let backlog = Backlog::default();
+        let (shared, waiting) = (look.clone(), backlog.clone());
         let run = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = match runtime {
@@ -82,7 +85,7 @@ impl Remote {
                 Err(error) => return drop(opened.send(Err(error))),
             };
             runtime.block_on(async {
-                match Live::open(outfit, shared) {
+                match Live::open(outfit, shared, waiting) {
                     Ok(live) => {
                         let _ = opened.send(Ok(()));
                         live.serve(told, wish).await;
@@ -98,6 +101,7 @@ impl Remote {
             to: Some(to),
             wishes,
             look,
+            backlog,
             thread: Some(thread),
         })
     }
@@ -139,7 +143,12 @@ impl Front for Remote {
     }
 
     fn on(&mut self, event: Event) {
+        self.backlog.tell(&event);
         self.tell(Told::Event(event));
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog.clone()
     }
 
     fn ask(&mut self, question: Question, directory: &Path) {

@@ -1,0 +1,122 @@
+//! What has happened and is not on the terminal yet. A terminal takes less than a fast model brings; if the session went on
+//! all the same, an interruption would come when all is there and paid, long before it is seen.
+
+use codelet_agent::event::Event;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// So many bytes may wait.
+const MOST: usize = 128 * 1024;
+/// A terminal that shows nothing for so long was stopped, and the session goes on without it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The same at both ends: the session's and the terminal's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Backlog(Arc<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Bytes that were told and not heard.
+    told: AtomicUsize,
+    /// Bytes of lines that are finished and not drawn.
+    finished: AtomicUsize,
+    is_stopped: AtomicBool,
+    room: Notify,
+}
+
+impl Backlog {
+    /// The terminal is told of this.
+    pub(crate) fn tell(&self, event: &Event) {
+        self.0.told.fetch_add(weight(event), Ordering::Relaxed);
+    }
+
+    /// The terminal has heard of this.
+    pub(crate) fn hear(&self, event: &Event) {
+        self.0.told.fetch_sub(weight(event), Ordering::Relaxed);
+    }
+
+    /// Finished lines of so many bytes wait to be drawn.
+    pub(crate) fn set_finished(&self, bytes: usize) {
+        self.0.finished.store(bytes, Ordering::Relaxed);
+        if self.has_room() {
+            self.0.is_stopped.store(false, Ordering::Relaxed);
+            self.0.room.notify_one();
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let waiting = &self.0;
+        waiting.told.load(Ordering::Relaxed) + waiting.finished.load(Ordering::Relaxed) <= MOST
+    }
+
+    /// Waits until there is room for more, or the terminal shows nothing any more.
+    pub(crate) async fn room(&self) {
+        let room = async {
+            while !self.has_room() && !self.0.is_stopped.load(Ordering::Relaxed) {
+                self.0.room.notified().await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, room).await.is_err() {
+            self.0.is_stopped.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// About how much there is to be shown of an event, in bytes.
+fn weight(event: &Event) -> usize {
+    match event {
+        Event::Text(text) | Event::Thinking(text) | Event::ToolPrinted { text, .. } => text.len(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::task::Poll;
+
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(test)
+    }
+
+    async fn is_ready(room: &mut (impl Future<Output = ()> + Unpin)) -> bool {
+        poll_fn(|context| Poll::Ready(std::pin::Pin::new(&mut *room).poll(context).is_ready())).await
+    }
+
+    #[test]
+    fn more_is_told_only_while_there_is_room() {
+        run(async {
+            let backlog = Backlog::default();
+            backlog.room().await;
+            let events: Vec<Event> = (0..3).map(|_| Event::Text("x".repeat(MOST / 2))).collect();
+            events.iter().for_each(|event| backlog.tell(event));
+            let mut room = pin!(backlog.room());
+            assert!(!is_ready(&mut room).await);
+            // What was heard waits to be drawn.
+            events.iter().for_each(|event| backlog.hear(event));
+            backlog.set_finished(MOST + 1);
+            assert!(!is_ready(&mut room).await);
+            backlog.set_finished(MOST / 2);
+            assert!(is_ready(&mut room).await);
+        });
+    }
+
+    #[test]
+    fn a_terminal_that_was_stopped_holds_nothing_up_until_it_goes_on() {
+        run(async {
+            let backlog = Backlog::default();
+            backlog.set_finished(MOST + 1);
+            // This takes as long as the patience.
+            backlog.room().await;
+            assert!(is_ready(&mut pin!(backlog.room())).await);
+            backlog.set_finished(0);
+            backlog.set_finished(MOST + 1);
+            assert!(!is_ready(&mut pin!(backlog.room())).await);
+        });
+    }
+}
