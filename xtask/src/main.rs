@@ -2,6 +2,7 @@
 
 mod arrows;
 mod bench_agent;
+mod bench_terminal;
 mod fixtures;
 mod real_model;
 mod seeds;
@@ -13,6 +14,7 @@ const USAGE: &str = "cargo xtask arrows             check which way imports poin
 cargo xtask fixtures [--check] write the generated fixtures, or say which differ
 cargo xtask seeds              write first inputs for the fuzzers, from the fixtures
 cargo xtask bench-agent        measure what the agent adds to the time of a provider
+cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
 cargo xtask real-model [--large] run the agent against a real server with a real model";
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["fixtures", "--check"] => fixtures::check(root),
         ["seeds"] => seeds::write(root),
         ["bench-agent"] => bench_agent::run(root),
+        ["bench-terminal"] => bench_terminal::run(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),
         _ => return Err(Trouble::Usage),
