@@ -21,6 +21,7 @@ const GO_ON: &str = "The answer above was cut at the output limit. Go on exactly
 /// Carries a prompt that was appended to its end.
 pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
     let bill_before = session.bill;
+    session.bill_before = bill_before;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let ending = loop {
         if interrupt.is_thrown() {
@@ -182,15 +183,20 @@ pub(crate) fn account_answer(session: &mut Session, reply: &Reply, prompt: Token
     if reply.billed.usage.prompt() > 0 {
         return account(session, &reply.billed, listener);
     }
-    let price = session.parts.model.profile().price.as_ref();
     let output = match reply.billed.usage.output {
         0 => estimate_message(&reply.message),
         output => output,
     };
     let estimate = Usage::from_exclusive(prompt, 0, 0, output);
-    session.bill.add_estimate(&reply.billed, estimate, price);
+    account_estimate(session, &reply.billed, estimate, listener);
+}
+
+/// Puts a request on the bill whose prompt the provider has read and not counted.
+pub(crate) fn account_estimate(session: &mut Session, billed: &Billed, estimate: Usage, listener: &mut dyn Listen) {
+    let price = session.parts.model.profile().price.as_ref();
+    session.bill.add_estimate(billed, estimate, price);
     if let Some(witness) = &mut session.witness {
-        witness.billed(reply.billed.usage);
+        witness.billed(billed.usage);
     }
     if price.is_some() && !std::mem::replace(&mut session.has_told_of_estimate, true) {
         let told =
@@ -198,7 +204,7 @@ pub(crate) fn account_answer(session: &mut Session, reply: &Reply, prompt: Token
         listener.on(Event::Notice(told.to_owned()));
     }
     listener.on(Event::Billed {
-        billed: reply.billed,
+        billed: *billed,
         cost: None,
     });
 }

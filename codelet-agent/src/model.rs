@@ -19,6 +19,12 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// The longest answer to ask for where nobody reads it, only what the request costs, in tokens. None where a shorter one
+    /// would make it another request to the provider's cache, or where the prompt is counted before the first word.
+    fn idle_output(&self) -> Option<Tokens> {
+        None
+    }
+
     /// Sends one request. Dropping the stream closes the connection; what was [reported](Delta::Billed) until then counts.
     ///
     /// The stream ends after [`Delta::Done`] or after the first error.

@@ -104,6 +104,8 @@ pub struct Session {
     pub(crate) specs: Arc<[ToolSpec]>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
+    /// The bill as the last run began.
+    pub(crate) bill_before: Bill,
     /// How many answers the model has given.
     pub(crate) replies: u32,
     /// How many messages the last request held.
@@ -150,6 +152,7 @@ impl Session {
             specs,
             settings,
             bill: Bill::default(),
+            bill_before: Bill::default(),
             replies: 0,
             sent: None,
             asked: None,

@@ -12,6 +12,9 @@ use serde_json::{Map, Value, json};
 /// What a model that sees no pictures is told instead of one.
 const UNSEEN: &str = "[an image, left out: this model sees none]";
 
+/// The shortest answer that every vendor can be asked for, in tokens.
+const LEAST_OUTPUT: Tokens = 16;
+
 /// How much a model is to think.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Thinking {
@@ -70,6 +73,18 @@ impl Settings {
             warnings: Vec::new(),
         };
         write(&document, document.format).expect("all four forms of a request are written")
+    }
+
+    /// The longest answer to ask for where only its counts are read, on the wires that send them last. A budget for thinking
+    /// has to fit below the limit, and a request that thinks otherwise is another one to Anthropic's cache.
+    pub(crate) fn idle_output(&self) -> Option<Tokens> {
+        let has_budget = self.vendor == "openrouter" && !matches!(self.thinking, Thinking::Usual | Thinking::Off);
+        match self.wire {
+            Wire::Chat if has_budget => None,
+            Wire::Chat | Wire::Responses => Some(LEAST_OUTPUT),
+            // These count with the first word.
+            Wire::Anthropic | Wire::Gemini => None,
+        }
     }
 
     /// Who makes the replies to these requests.

@@ -9,6 +9,7 @@ use crate::network::{Came, Line, Stream};
 use crate::sort::{NoHeaders, Refusal, sort};
 use crate::vendor::Wire;
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Request, Silence, Stop};
+use codelet_context::tokens::Tokens;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -35,6 +36,10 @@ impl Model for Provider {
             first: limits.first_byte,
             between: limits.idle,
         })
+    }
+
+    fn idle_output(&self) -> Option<Tokens> {
+        self.settings.idle_output()
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {

@@ -291,17 +291,18 @@ impl<F: Front> Chat<F> {
         let kept = kept.await;
         let bill = self.session.bill();
         let read = bill.usage.prompt() - before.usage.prompt();
+        // What no provider has counted is no figure to name.
+        let (sent, estimated) = (count(read, "token"), bill.estimated - before.estimated);
+        let sent = if read == 0 { "the whole prompt" } else { &sent };
         let cost = match bill.requests > before.requests && bill.unpriced == before.unpriced {
             true => format!(" for {}", dollars(bill.dollars - before.dollars)),
+            false if estimated > 0.0 => format!(" for about {}, estimated", dollars(estimated)),
             false => String::new(),
         };
         let (number, has_read) = (self.idle.unwrap_or(0) + 1, bill.requests > before.requests);
         if kept.done == Some(true) {
             self.idle = Some(number);
-            let told = format!(
-                "Idle request {number} kept the cache alive: {} sent again{cost}.",
-                count(read, "token")
-            );
+            let told = format!("Idle request {number} kept the cache alive: {sent} sent again{cost}.");
             self.say(Role::Dim, &told);
         } else if !kept.was_interrupted {
             self.idle = None;

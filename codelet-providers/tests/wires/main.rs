@@ -4,6 +4,7 @@
 
 mod change;
 mod faults;
+mod idle;
 mod kit;
 mod replies;
 mod requests;
