@@ -508,15 +508,20 @@ impl<F: Front> Chat<F> {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
                 let (name, window) = (profile.name.clone(), number(profile.window));
+                // Cards of the user's may know the price of one that no catalogue has.
+                let price = if profile.price.is_none() {
+                    ", and its price is not known"
+                } else {
+                    ""
+                };
                 if profile.is_unknown {
                     let meant = nearest(&name, &self.reach.models);
                     let meant = meant.map_or("/model lists those that are known".to_owned(), |meant| {
                         format!("did you mean {meant}?")
                     });
                     self.say(Role::Good, &format!("From here on {name} is asked at {address}."));
-                    let told = format!(
-                        "{name} is in no catalogue: a window of {window} tokens is assumed, and its price is not known; {meant}"
-                    );
+                    let told =
+                        format!("{name} is in no catalogue: a window of {window} tokens is assumed{price}; {meant}");
                     self.say(Role::Warning, &told);
                 } else {
                     let told = format!("From here on {name} is asked at {address}; its window holds {window} tokens.");

@@ -304,8 +304,14 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let profile = model.profile();
     if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
         let (name, window) = (&profile.name, codelet_context::cut::grouped(profile.window as usize));
+        // Cards of the user's may know the price all the same.
+        let price = if profile.price.is_none() {
+            ", and its price is not known"
+        } else {
+            ""
+        };
         notices.push(format!(
-            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise), and its price is not known"
+            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise){price}"
         ));
     }
     notices

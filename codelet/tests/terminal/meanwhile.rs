@@ -261,6 +261,25 @@ fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
 }
 
 #[test]
+fn an_idle_request_that_nobody_counts_is_told_with_an_estimate_and_a_card_of_the_users_has_the_price() {
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        short_lived(&bench, 1);
+        let uncounted = |words: &str| Reply::text(words).billed(Billed::default());
+        let server = server([uncounted("Hello."), uncounted("Never heard.")]);
+        let mut session = kind.start(&bench, &server, &[]);
+        session.say("Hi.");
+        session.wait("Hello.");
+        session.wait("Idle request 1 kept the cache alive: the whole prompt sent again for about $0.0");
+        let text = session.text();
+        assert!(text.contains("test-model is in no catalogue"), "{text}");
+        assert!(!text.contains("its price is not known"), "{text}");
+        leave(&mut *session, &server);
+        assert_eq!(server.record().exchanges.len(), 2);
+    }
+}
+
+#[test]
 fn what_is_said_during_an_idle_request_does_not_wait_for_it() {
     let bench = Bench::new();
     short_lived(&bench, 1);
