@@ -1,7 +1,9 @@
 //! Price cards: what a model's tokens cost and how its prompt cache works, as dated data.
 
+mod file;
 mod spelling;
 
+pub use file::{BadCard, parse};
 pub use spelling::undated;
 
 use crate::tokens::Tokens;
@@ -16,6 +18,15 @@ const TABLE: &str = include_str!("prices.txt");
 /// The card that is used where nobody knows the model: entries at marks that live five minutes, the rules under which
 /// an edit costs most.
 pub const USUAL: &str = "5m";
+
+/// The highest price that a card can give, in US dollars per million tokens. Nothing costs a dollar a token; below it, sums
+/// of what is spent are numbers.
+pub const MOST_DOLLARS: f64 = 1e6;
+
+// What stands on a card, in the words of errors.
+const DOLLARS: &str = "US dollars per million tokens, 0 to 1,000,000";
+const TIMES: &str = "1 to 1,000 times the price";
+const MARKS: &str = "a number of marks, 1 or more, or none";
 
 /// How long a cache keeps what is marked, where a vendor offers a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -89,6 +100,43 @@ impl PriceCard {
             marks: None,
             as_of: "".into(),
             source: "".into(),
+        }
+    }
+
+    /// Whether the figures make sense, which a card from a [file](parse) does: sums of dollars under a card that does not may be
+    /// no numbers.
+    ///
+    /// # Errors
+    /// The first figure that makes none, in words.
+    pub fn check(&self) -> Result<(), BadFigure> {
+        let Rates {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+        } = self.rates;
+        let rates = [input, output, cache_read, cache_write, cache_write_1h];
+        let bad = |found: &dyn fmt::Display, expected| BadFigure {
+            card: self.name.clone(),
+            found: found.to_string(),
+            expected,
+        };
+        if let Some(rate) = rates.iter().find(|&&rate| !is_rate(rate)) {
+            return Err(bad(rate, DOLLARS));
+        }
+        for (at, tier) in self.tiers.iter().enumerate() {
+            if let Some(times) = [tier.prompt, tier.output].iter().find(|&&times| !is_times(times)) {
+                return Err(bad(times, TIMES));
+            }
+            if tier.above < 1 || at > 0 && self.tiers[at - 1].above >= tier.above {
+                return Err(bad(&tier.above, "tiers in ascending order, above 1 token or more"));
+            }
+        }
+        match self.marks {
+            Some(0) => Err(bad(&0, MARKS)),
+            _ if self.lives.is_zero() => Err(bad(&"0s", "a lifetime of some seconds")),
+            _ => Ok(()),
         }
     }
 
@@ -185,184 +233,34 @@ pub fn usual() -> PriceCard {
         .unwrap_or_else(|| PriceCard::flat(USUAL, Rates::default()))
 }
 
-/// A line of a file of price cards that cannot be read.
+/// A figure on a price card that makes no sense.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BadCard {
-    /// The file.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: usize,
-    /// The column at which it begins, counted in characters from 1.
-    pub column: usize,
-    /// What stands there.
+pub struct BadFigure {
+    /// The card's name.
+    pub card: Arc<str>,
+    /// The figure.
     pub found: String,
     /// What was expected.
     pub expected: &'static str,
 }
 
-impl fmt::Display for BadCard {
+impl fmt::Display for BadFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BadCard {
-            file,
-            line,
-            column,
-            found,
-            expected,
-        } = self;
-        write!(
-            f,
-            "{file}, line {line}, column {column}: {found:?} stands where {expected} was expected"
-        )
+        let BadFigure { card, found, expected } = self;
+        write!(f, "the price card {card} says {found} where {expected} was expected")
     }
 }
 
-impl std::error::Error for BadCard {}
+impl std::error::Error for BadFigure {}
 
-/// Reads price cards, one a line: a name, then `key=value` with white space between; `#` begins a comment line. The head
-/// of the built-in file (`prices.txt` beside this module) lists the keys. `file` names the text in errors.
-///
-/// # Errors
-/// The first line that is no card: an unknown or repeated key, a number that is none, a name that stands twice.
-pub fn parse(text: &str, file: &str) -> Result<Vec<PriceCard>, BadCard> {
-    let mut cards: Vec<PriceCard> = Vec::new();
-    // Editors on some systems put a mark of the byte order before everything.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    for (number, whole) in text.lines().enumerate() {
-        let line = whole.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let wrong = |(found, expected): (&str, &'static str)| BadCard {
-            file: file.to_owned(),
-            line: number + 1,
-            column: column(whole, found),
-            found: found.chars().take(80).collect(),
-            expected,
-        };
-        let card = card(line).map_err(wrong)?;
-        if cards.iter().any(|other| other.name == card.name) {
-            let name = line.split_whitespace().next().unwrap_or_default();
-            return Err(wrong((name, "a name that no earlier line has")));
-        }
-        cards.push(card);
-    }
-    Ok(cards)
+/// Whether a number can be a price, in dollars per million tokens.
+fn is_rate(dollars: f64) -> bool {
+    (0.0..=MOST_DOLLARS).contains(&dollars)
 }
 
-/// The column at which a piece of a line begins, in characters from 1.
-fn column(line: &str, piece: &str) -> usize {
-    let at = (piece.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
-    1 + line.char_indices().take_while(|(byte, _)| *byte < at).count()
-}
-
-fn card(line: &str) -> Result<PriceCard, (&str, &'static str)> {
-    let mut words = line.split_whitespace();
-    let name = words.next().unwrap_or_default();
-    if name.contains('=') {
-        return Err((name, "the name of a model"));
-    }
-    let mut seen: Vec<&str> = Vec::new();
-    let mut card = PriceCard::flat(name, Rates::default());
-    let (mut input, mut output, mut read, mut write, mut write_1h) = (None, None, None, None, None);
-    for word in words {
-        let (key, value) = word.split_once('=').ok_or((word, "key=value"))?;
-        if key != "tier" && seen.contains(&key) {
-            return Err((word, "each key once"));
-        }
-        seen.push(key);
-        match key {
-            "input" => input = Some(dollars(value)?),
-            "output" => output = Some(dollars(value)?),
-            "read" => read = Some(dollars(value)?),
-            "write" => write = Some(dollars(value)?),
-            "write-1h" => write_1h = Some(dollars(value)?),
-            "tier" => {
-                let tier = tier(value)?;
-                if card.tiers.last().is_some_and(|last| last.above >= tier.above) {
-                    return Err((word, "tiers in ascending order"));
-                }
-                card.tiers.push(tier);
-            }
-            "minimum" => card.minimum = value.parse().map_err(|_| (value, "a number of tokens"))?,
-            "lives" => card.lives = duration(value)?,
-            "uses" => {
-                card.lifetime = match value {
-                    "5m" => Lifetime::FiveMinutes,
-                    "1h" => Lifetime::Hour,
-                    _ => return Err((value, "5m or 1h")),
-                }
-            }
-            "marks" => {
-                card.marks = match value {
-                    "none" => None,
-                    _ => Some(value.parse().map_err(|_| (value, "a number of marks, or none"))?),
-                }
-            }
-            "as-of" => card.as_of = value.into(),
-            "source" => card.source = value.into(),
-            _ => {
-                return Err((
-                    word,
-                    "one of input, output, read, write, write-1h, tier, minimum, lives, uses, marks, as-of, source",
-                ));
-            }
-        }
-    }
-    if card.lifetime == Lifetime::Hour && write_1h.is_none() {
-        return Err((name, "write-1h=… behind the name, which uses=1h asks for"));
-    }
-    let input = input.ok_or((name, "input=… behind the name"))?;
-    let write = write.unwrap_or(input);
-    card.rates = Rates {
-        input,
-        output: output.ok_or((name, "output=… behind the name"))?,
-        cache_read: read.unwrap_or(input),
-        cache_write: write,
-        cache_write_1h: write_1h.unwrap_or(write),
-    };
-    Ok(card)
-}
-
-fn dollars(value: &str) -> Result<f64, (&str, &'static str)> {
-    number(value).ok_or((value, "US dollars per million tokens, 0 or more"))
-}
-
-fn tier(value: &str) -> Result<Tier, (&str, &'static str)> {
-    const EXPECTED: &str = "tokens:times or tokens:times:times, such as 200000:2:1.5";
-    let mut fields = value.split(':');
-    let above = fields.next().and_then(|field| field.parse().ok());
-    let prompt = fields.next().and_then(number);
-    let output = match fields.next() {
-        Some(field) => number(field),
-        None => prompt,
-    };
-    match (above, prompt, output, fields.next()) {
-        (Some(above), Some(prompt), Some(output), None) => Ok(Tier { above, prompt, output }),
-        _ => Err((value, EXPECTED)),
-    }
-}
-
-fn duration(value: &str) -> Result<Duration, (&str, &'static str)> {
-    const EXPECTED: &str = "a time such as 300s, 5m or 1h";
-    let unit = match value.as_bytes().last() {
-        Some(b's') => 1,
-        Some(b'm') => 60,
-        Some(b'h') => 3_600,
-        _ => return Err((value, EXPECTED)),
-    };
-    // A year is longer than any cache lives, and keeps sums of durations in bounds.
-    let count = value[..value.len() - 1].parse::<u32>().ok().map(u64::from);
-    count
-        .map(|count| count * unit)
-        .filter(|&seconds| (1..=31_536_000).contains(&seconds))
-        .map(Duration::from_secs)
-        .ok_or((value, EXPECTED))
-}
-
-/// A number that can be a price: finite, not negative, and written in digits.
-fn number(value: &str) -> Option<f64> {
-    let plain = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    value.parse::<f64>().ok().filter(|number| plain && number.is_finite())
+/// Whether a price can be so many times another one: beyond a tier, nothing is cheaper.
+fn is_times(times: f64) -> bool {
+    (1.0..=1e3).contains(&times)
 }
 
 #[cfg(test)]
@@ -376,6 +274,7 @@ mod tests {
         let cards = parse(TABLE, "prices.txt").unwrap();
         assert_eq!(cards.len(), built_in().len());
         for card in &cards {
+            assert_eq!(card.check(), Ok(()));
             let rates = card.rates;
             assert!(rates.cache_read <= rates.input, "{card:?}");
             assert!(
@@ -458,7 +357,7 @@ mod tests {
         let said = |text: &str| parse(text, "my.prices").unwrap_err().to_string();
         assert_eq!(
             said("# mine\n\nm input=1 output=dear"),
-            "my.prices, line 3, column 18: \"dear\" stands where US dollars per million tokens, 0 or more was expected"
+            "my.prices, line 3, column 18: \"dear\" stands where US dollars per million tokens, 0 to 1,000,000 was expected"
         );
         for (line, expected) in [
             ("m input=1", "output=… behind the name"),
@@ -467,8 +366,14 @@ mod tests {
             ("m input=1 input=2 output=1", "each key once"),
             ("m input=1 output=1 stray", "key=value"),
             ("input=1 output=1", "the name of a model"),
-            ("m input=-1 output=1", "0 or more"),
-            ("m input=nan output=1", "0 or more"),
+            ("m input=-1 output=1", "0 to 1,000,000"),
+            ("m input=nan output=1", "0 to 1,000,000"),
+            ("m input=1000001 output=1", "0 to 1,000,000"),
+            ("m input=1 output=1 tier=0:2", "tokens:times"),
+            ("m input=1 output=1 tier=9:0:0", "tokens:times"),
+            ("m input=1 output=1 tier=9:2:0.5", "tokens:times"),
+            ("m input=1 output=1 tier=9:1001", "tokens:times"),
+            ("m input=1 output=1 marks=0", "a number of marks"),
             ("m input=1 output=1 tier=5", "tokens:times"),
             ("m input=1 output=1 tier=9:2 tier=9:3", "ascending"),
             ("m input=1 output=1 lives=5", "a time such as"),
@@ -508,6 +413,7 @@ mod tests {
         fn no_text_breaks_the_reader(text in "[a-z0-9 =.:\n#-]{0,200}|\\PC{0,200}") {
             if let Ok(cards) = parse(&text, "f") {
                 for card in cards {
+                    prop_assert_eq!(card.check(), Ok(()));
                     prop_assert!(card.cost(Usage::from_exclusive(1_000, 1_000, 1_000, 1_000), 500).is_finite());
                 }
             }

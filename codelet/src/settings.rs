@@ -531,7 +531,7 @@ mod tests {
             ),
             (
                 "[models.\"a/b\"]\ninput = -1",
-                ":2:9: input: expected US dollars per million tokens, 0 or more",
+                ":2:9: input: expected US dollars per million tokens, 0 to 1,000,000",
             ),
             (
                 "[models.\"a/b\"]\nwindow = 0",

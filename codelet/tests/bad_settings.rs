@@ -200,6 +200,7 @@ fn a_number_that_means_nothing_is_refused() {
         ("max_steps = 0", "max_steps: "),
         ("window = 0", "window: "),
         ("[models.\"ollama/m\"]\ninput = nan", "input: "),
+        ("[models.\"ollama/m\"]\noutput = 1e300", "output: "),
         ("[models.\"ollama/m\"]\nmax_output = 0", "max_output: "),
     ] {
         bench.settings(&format!("{line}\n"));

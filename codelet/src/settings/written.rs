@@ -6,6 +6,7 @@ use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
+use codelet_context::price;
 use codelet_terminal::render::Background;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
@@ -298,8 +299,8 @@ fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error>
 macro_rules! prices {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-            let told = concat!(stringify!($name), ": expected US dollars per million tokens, 0 or more");
-            number(from, &told, |number| Some(real(number)).filter(|price| price.is_finite() && *price >= 0.0))
+            let told = concat!(stringify!($name), ": expected US dollars per million tokens, 0 to 1,000,000");
+            number(from, &told, |number| Some(real(number)).filter(|price| (0.0..=price::MOST_DOLLARS).contains(price)))
         }
     )*};
 }
