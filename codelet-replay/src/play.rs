@@ -226,7 +226,7 @@ impl<'a> Memory<'a> {
                 cache_write: again + CALL,
                 output: CALL,
             };
-            look.refetch = settings.refetch * Dollars::of(&settings.card, usage).total();
+            look.refetch = settings.chance() * Dollars::of(&settings.card, usage).total();
         }
         look
     }

@@ -103,6 +103,12 @@ impl Policy {
     }
 }
 
+impl std::fmt::Display for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// Under which conditions sessions are played.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
@@ -110,9 +116,11 @@ pub struct Settings {
     pub window: Tokens,
     /// Tokens of it that are kept free for the reply.
     pub reserved: Tokens,
-    /// What tokens cost, and how the cache works.
+    /// What tokens cost, and how the cache works. Under one whose figures [make no sense](PriceCard::check), what is told in
+    /// dollars makes none.
     pub card: PriceCard,
-    /// The probability that something that is referred to and not shown is read again, 0 to 1.
+    /// The probability that something that is referred to and not shown is read again, 0 to 1. What lies outside counts as the
+    /// nearer of the two, and what is no number as 0.
     pub refetch: f64,
     /// Price cards of the user's, by which bills are priced before the built-in ones are asked.
     pub own: Vec<PriceCard>,
@@ -124,7 +132,7 @@ impl Settings {
     pub fn new(window: Tokens, card: PriceCard) -> Self {
         Settings {
             window,
-            reserved: (window * 8 / 100).min(16_000),
+            reserved: (window.saturating_mul(8) / 100).min(16_000),
             card,
             refetch: 0.5,
             own: Vec::new(),
@@ -138,8 +146,76 @@ impl Settings {
         named.or_else(|| (!self.own.is_empty()).then_some(&self.card))
     }
 
+    /// The probability that what is missing is read again; see [`refetch`](Self::refetch).
+    pub(crate) fn chance(&self) -> f64 {
+        match self.refetch {
+            chance if chance.is_nan() => 0.0,
+            chance => chance.clamp(0.0, 1.0),
+        }
+    }
+
     /// The most that a request may be, in tokens.
     pub fn limit(&self) -> Tokens {
         self.window - self.reserved.min(self.window / 2)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::totals::{Played, totals};
+    use codelet_context::price::{self, Rates};
+
+    fn session() -> Session {
+        let words = "Look at the parser and at what it loses. ".repeat(200);
+        let mut messages = Vec::new();
+        for number in 0..12 {
+            messages.push(serde_json::json!({"role": "user", "content": format!("{number}: {words}")}));
+            messages.push(serde_json::json!({"role": "assistant", "content": format!("Part {number} is lost.")}));
+        }
+        let text = serde_json::json!({ "messages": messages }).to_string();
+        Session::new("x", codelet_transcript::record(text.as_bytes(), None).unwrap())
+    }
+
+    #[test]
+    fn no_window_is_too_large() {
+        for window in [0, 1, 4_000, Tokens::MAX / 8, Tokens::MAX] {
+            let settings = Settings::new(window, price::usual());
+            assert!(settings.limit() <= window && settings.reserved <= 16_000, "{window}");
+        }
+        let settings = Settings::new(Tokens::MAX, price::usual());
+        let played = Played::new(&session(), "x".to_owned(), Policy::ALL, &settings);
+        assert_eq!(played.whole(Policy::Never).unwrap().steps, 12);
+    }
+
+    #[test]
+    fn a_figure_that_is_no_number_is_in_no_ratio() {
+        let session = session();
+        let mut settings = Settings::new(200_000, price::usual());
+        settings.refetch = f64::NAN;
+        assert_eq!(settings.chance(), 0.0);
+        let played = |settings: &Settings| Played::new(&session, "x".to_owned(), Policy::USUAL, settings);
+        assert!(played(&settings).ratio(Policy::Never).is_some());
+        for (asked, meant) in [(-1.0, 0.0), (7.0, 1.0), (0.3, 0.3)] {
+            settings.refetch = asked;
+            assert_eq!(settings.chance(), meant);
+        }
+        for bad in [f64::NAN, f64::INFINITY] {
+            let rates = Rates {
+                output: bad,
+                ..Rates::default()
+            };
+            settings.card = settings.card.clone().costing(rates);
+            assert!(settings.card.check().is_err());
+            let played = played(&settings);
+            assert_eq!(played.ratio(Policy::Never), None);
+            assert!(totals([&played]).iter().all(|total| total.ratio.is_none()));
+        }
+    }
+
+    #[test]
+    fn a_policy_prints_as_the_name_by_which_it_is_asked_for() {
+        assert!(Policy::ALL.iter().all(|policy| policy.to_string() == policy.name()));
     }
 }

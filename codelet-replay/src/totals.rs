@@ -70,7 +70,7 @@ impl Played {
     /// What it cost under a policy as a share of what it cost under [`Policy::Never`]; none where that was nothing.
     pub fn ratio(&self, policy: Policy) -> Option<f64> {
         let never = self.cost(Policy::Never).filter(|&never| never > 0.0)?;
-        Some(self.cost(policy)? / never)
+        Some(self.cost(policy)? / never).filter(|ratio| ratio.is_finite())
     }
 }
 
@@ -131,7 +131,7 @@ pub fn totals<'a>(played: impl IntoIterator<Item = &'a Played> + Clone) -> Vec<T
             sessions,
             refused,
             compared: pairs.len(),
-            ratio: (never > 0.0).then(|| cost / never),
+            ratio: Some(cost / never).filter(|ratio| never > 0.0 && ratio.is_finite()),
             interval: ratio_interval(&pairs),
             worst: quantile(&ratios, 0.95),
         }
