@@ -34,6 +34,12 @@ impl Cause {
     }
 }
 
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// A break of the prefix.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Break {

@@ -64,6 +64,12 @@ impl Preset {
     }
 }
 
+impl std::fmt::Display for Preset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// Under which prices, and how readily, a session edits what it has sent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Economics {

@@ -95,6 +95,12 @@ pub struct Message {
     pub extra: Extra,
 }
 
+impl AsRef<Message> for Message {
+    fn as_ref(&self) -> &Message {
+        self
+    }
+}
+
 impl Message {
     /// A message of these parts.
     pub fn new(role: Role, parts: Vec<Part>) -> Self {

@@ -193,6 +193,12 @@ impl Reason {
     }
 }
 
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// Counts compactions that did not help, so that a session never compacts in a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Guard {

@@ -31,6 +31,22 @@ impl Vendor {
         Vendor::OpenaiResponses,
         Vendor::Gemini,
     ];
+
+    /// The name in messages to people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Vendor::Anthropic => "Anthropic",
+            Vendor::OpenaiChat => "OpenAI (Chat Completions)",
+            Vendor::OpenaiResponses => "OpenAI (Responses)",
+            Vendor::Gemini => "Gemini",
+        }
+    }
+}
+
+impl std::fmt::Display for Vendor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 /// A rule that a view breaks.

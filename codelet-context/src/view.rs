@@ -24,6 +24,9 @@ impl View {
     }
 
     /// A message to alter; it is copied first if the history shares it.
+    ///
+    /// # Panics
+    /// If the view has no message at this index.
     pub fn edit(&mut self, index: usize) -> &mut Message {
         Arc::make_mut(&mut self.messages[index])
     }

@@ -61,7 +61,7 @@ impl fmt::Display for Refusal {
             Refusal::OpenCalls(1) => f.write_str("not compacted: a tool call still waits for its answer"),
             Refusal::OpenCalls(count) => write!(f, "not compacted: {count} tool calls still wait for their answers"),
             Refusal::Invalid(vendor, violation) => {
-                write!(f, "not compacted: {vendor:?} would refuse what was built: {violation}")
+                write!(f, "not compacted: {vendor} would refuse what was built: {violation}")
             }
         }
     }
@@ -88,7 +88,8 @@ enum Before {
 impl Conversation {
     /// Makes the edit that is due; [`EditKind`](super::EditKind) says what each kind does. What it tells is the template's
     /// summary. Where the user asks and the conversation is smaller already than the settings aim at, what is older than
-    /// the newest anchor is summarised.
+    /// the newest anchor is summarised. What was due in another conversation, or before more was said, is done as far as it
+    /// applies to this one as it stands.
     ///
     /// # Errors
     /// When it would be a loop, or at a wrong moment; the conversation is then as it was. A reason that does not
@@ -219,6 +220,12 @@ impl Conversation {
         }
         self.valid = done.valid.take();
         let mut notice = Notice::of(&done);
+        if self.view.messages.iter().all(|message| message.role == Role::System) {
+            // Nothing was said yet, so nothing can go, and nothing could be sent.
+            (notice.before, notice.after, notice.changed) = (before, before, false);
+            notice.warnings.clear();
+            return Ok(notice);
+        }
         let mut view = done.view;
         self.mask_again(&mut view);
         reminder::settle(&mut view);
