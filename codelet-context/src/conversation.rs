@@ -155,15 +155,17 @@ impl Conversation {
         conversation
     }
 
-    /// Appends a message that no report comes with: a prompt, reminders, results, a reply of unknown cost. Takes time in
-    /// proportion to its bytes. Where the vendor has paused in the last reply and this is not its continuation, what was
+    /// Appends a message that no report comes with: a prompt, reminders, results, a reply of unknown cost. A conversation of
+    /// whose requests nothing is [reported](Self::replied) is edited when the window is full and never for its price. Takes
+    /// time in proportion to its bytes. Where the vendor has paused in the last reply and this is not its continuation, what was
     /// begun there is replaced by a marker: no vendor takes it back so.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
         let estimate = self.grow(message.into());
         self.occupancy.appended(estimate);
     }
 
-    /// Appends a reply with what it was reported to cost. The request held everything appended before.
+    /// Appends a reply with what it was reported to cost. The request held everything appended before; it is to be
+    /// [announced](Self::sending) before it is made.
     pub fn replied(&mut self, reply: impl Into<Arc<Message>>, report: Report) {
         let held = self.view.messages.len();
         let estimate = self.grow(reply.into());
@@ -289,7 +291,11 @@ impl Conversation {
     }
 
     /// A request goes out with the view as it stands; `is_cold` says that the cache has expired since the last one. The
-    /// answer says up to where the request is to be readable from the cache, for vendors that want marks.
+    /// answer says up to where the request is to be readable from the cache, for vendors that want marks: under a card that
+    /// has [marks](crate::price::PriceCard::marks), edits for their price count on finding a mark there.
+    ///
+    /// Of a request that is only reported, it is taken that it bears no such mark and that its cache was alive. Under a card
+    /// with marks an edit then has to pay for writing everything again, so that there are few, and late ones.
     pub fn sending(&mut self, is_cold: bool) -> Edges {
         self.economy.sending(is_cold)
     }

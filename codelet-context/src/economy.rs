@@ -59,6 +59,8 @@ struct Open {
     number: usize,
     /// Tokens that can be read although it was made.
     readable: f64,
+    /// The view was rebuilt, so that what was not sent before is part of what it is predicted to cost.
+    is_whole: bool,
 }
 
 /// The state; see the module.
@@ -305,6 +307,7 @@ impl Economy {
         self.open = Some(Open {
             number: self.breaks.len(),
             readable: 0.0,
+            is_whole: false,
         });
         self.breaks.push(Break {
             request: self.requests + 1,
@@ -396,6 +399,7 @@ impl Economy {
         self.open = Some(Open {
             number: self.breaks.len(),
             readable,
+            is_whole: false,
         });
         self.breaks.push(Break {
             request: self.requests + 1,
@@ -468,6 +472,9 @@ impl Economy {
             None => {
                 self.broken(Cause::Undone, before - after, tail, readable);
             }
+        }
+        if let Some(open) = &mut self.open {
+            open.is_whole = true;
         }
         self.account.compacted();
         self.sent = 0;

@@ -15,9 +15,10 @@
 //! [`conversation`] for a session.
 //!
 //! ```
-//! use codelet_context::conversation::{Conversation, Signals};
+//! use codelet_context::conversation::{Conversation, Report, Signals};
 //! use codelet_context::message::{Action, Message, Part, Role, ToolCall, ToolResult};
 //! use codelet_context::policy::CompactionConfig;
+//! use codelet_context::usage::Usage;
 //! use codelet_context::validate::{Vendor, validate};
 //!
 //! let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
@@ -27,9 +28,16 @@
 //!     if let Some(due) = conversation.decide(Signals::default()) {
 //!         break due;
 //!     }
+//!     // Each request is announced and reported: by that it is known what an edit would cost. The edges are where a vendor
+//!     // that wants marks for its cache is to have them; `false`: the cache has not expired.
+//!     let edges = conversation.sending(false);
+//!     assert!(edges.last.is_none_or(|last| last < conversation.view().messages.len()));
+//!     // Here the view goes to the model, and its reply comes back with what it has cost.
 //!     let id = format!("call_{steps}");
 //!     let call = ToolCall::new(id.as_str(), "run", Default::default()).doing(Action::command("perf report"));
-//!     conversation.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+//!     let reply = Message::new(Role::Assistant, vec![Part::ToolCall(call)]);
+//!     let usage = Usage::from_exclusive(conversation.state("", 0).current, 0, 0, 40);
+//!     conversation.replied(reply, Report { usage, reasoning: 0, is_whole: true });
 //!     let output = format!("run {steps}: most time is spent in skip_blank()\n").repeat(40);
 //!     conversation.append(Message::results(vec![ToolResult::new(id, Some(true), output)]));
 //!     steps += 1;

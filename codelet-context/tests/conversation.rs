@@ -213,7 +213,7 @@ fn between_edit_points_the_view_only_grows_at_its_end() {
             assert!(before.iter().zip(&after).all(|(a, b)| Arc::ptr_eq(a, b)));
             before = after;
         }
-        conversation.decide(Signals::default());
+        let _ = conversation.decide(Signals::default());
         conversation.state("a model", 0);
     }
 }

@@ -148,8 +148,9 @@ impl Conversation {
         self.weigh(system.saturating_add(untouchable))
     }
 
-    /// Which edit is due before the next request, if any. A session that is stuck is told so only where it cannot go
+    /// Which edit is due before the next request, if any; it is made by [`compact`](Self::compact) and its like. A session that is stuck is told so only where it cannot go
     /// on, or where the user asks.
+    #[must_use = "nothing is edited before what is due is given to `compact`"]
     pub fn decide(&self, signals: Signals) -> Option<Due> {
         let (pressure, way) = self.pressing(signals);
         let reason = self.config.decide(&pressure)?;

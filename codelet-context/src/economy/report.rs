@@ -48,14 +48,18 @@ impl Economy {
         if prompt <= 0.0 {
             return;
         }
-        let is_cold = self.sending.take().unwrap_or(false) || self.requests == 0;
+        let announced = self.sending.take();
+        if announced.is_none() {
+            self.was_not_announced();
+        }
+        let is_cold = announced.unwrap_or(false) || self.requests == 0;
         self.requests += 1;
         self.account.reported(&self.economics.card, usage);
         let held = held.min(self.weights.len());
         let old = self.weighed.min(held);
         let fresh = self.weights[old..held].iter().sum::<f64>();
         let known = self.weigh_trimmed(prompt - fresh, old);
-        let new: f64 = if self.open.is_some() && self.sent == 0 {
+        let new: f64 = if self.open.is_some_and(|open| open.is_whole) {
             0.0
         } else {
             self.weights[self.weighed.max(self.sent).min(held)..held].iter().sum()
@@ -82,6 +86,13 @@ impl Economy {
         self.weighed = held;
         self.sent = held;
         self.prompt = prompt;
+    }
+
+    /// Nobody asked where the last request was to bear its mark, so it has none: of what it sent, an edit can only keep what
+    /// stands before the first message.
+    fn was_not_announced(&mut self) {
+        self.marks.clear();
+        self.marks.push(0);
     }
 
     /// What the first messages of the view weigh with what stands beside them. Where some of them were edited since the last
