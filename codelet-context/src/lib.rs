@@ -90,6 +90,28 @@
 //! assert_eq!(facts.tests.map(|check| check.command).as_deref(), Some("cargo test"));
 //! assert_eq!(facts.errors[0].lines, ["error: expected `;`"]);
 //! ```
+//!
+//! **Numbers in your own JSON.** Parameters of calls are `serde_json` values here, and have to go back as they came, to the
+//! digit: so this crate has [`serde_json`] built with `arbitrary_precision` and `preserve_order`, which cargo then turns on for the
+//! whole program. Types of your own that are read through a buffer, as `#[serde(flatten)]`, `#[serde(tag)]` and
+//! `#[serde(untagged)]` do, no longer take an `f64` field then. A field of [`serde_json::Number`] is taken everywhere, and its
+//! `as_f64` is the figure:
+//!
+//! ```
+//! #[derive(serde::Deserialize)]
+//! #[serde(untagged)]
+//! enum Size {
+//!     Share(codelet_context::serde_json::Number),
+//!     Name(String),
+//! }
+//!
+//! let size = serde_json::from_str("0.25")?;
+//! assert!(matches!(size, Size::Share(share) if share.as_f64() == Some(0.25)));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+/// The library whose values stand in [`message::Parameters`], in the version and with the features that they have here.
+pub use serde_json;
 
 mod account;
 pub mod anchor;
