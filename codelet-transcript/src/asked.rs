@@ -10,6 +10,10 @@ use codelet_context::tokens::{Tokens, estimate_message};
 pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<(), ReadError> {
     match detect(bytes) {
         Some(found) if found == asked => Ok(()),
+        // An entry that may be the first of a session is no session where the file is one object of another form.
+        Some(found) if document.messages.is_empty() && is_of_entries(asked) && !is_of_entries(found) => {
+            Err(ReadError::OtherForm { asked, found })
+        }
         Some(found) => {
             let all = record_as(bytes, found).map_or(0, |recording| weight(&recording.document));
             if weight(document).saturating_mul(2) < all {
@@ -34,6 +38,14 @@ pub(crate) fn blame(bytes: &[u8], asked: Format, error: ReadError) -> ReadError 
         None if matches!(error, ReadError::NothingRead(_)) => ReadError::NothingFound(asked),
         _ => error,
     }
+}
+
+/// Whether files of this form are entries, one a line.
+fn is_of_entries(format: Format) -> bool {
+    matches!(
+        format,
+        Format::ClaudeCode | Format::Codex | Format::Pi | Format::Copilot | Format::QwenCode
+    )
 }
 
 fn is_cut(document: &Document) -> bool {
@@ -102,6 +114,31 @@ mod tests {
         for asked in [Format::Codex, Format::Pi, Format::Copilot, Format::ClaudeCode] {
             let error = read(b"{\"note\":\"shopping\"}\n", Some(asked)).unwrap_err();
             assert_eq!(error, ReadError::NothingFound(asked));
+        }
+    }
+
+    #[test]
+    fn a_request_in_which_nothing_is_said_is_no_session() {
+        for (file, found) in [
+            (r#"{"messages":[]}"#, Format::Anthropic),
+            (r#"{"messages":[{"role":"user"}]}"#, Format::Anthropic),
+            (r#"{"model":"gpt-9","messages":[]}"#, Format::Openai),
+            (r#"{"input":[]}"#, Format::Responses),
+            (r#"{"contents":[]}"#, Format::Gemini),
+            (r#"{"info":{"id":"s"},"messages":[]}"#, Format::Opencode),
+        ] {
+            let sessions = [
+                Format::ClaudeCode,
+                Format::Codex,
+                Format::Pi,
+                Format::Copilot,
+                Format::QwenCode,
+            ];
+            for asked in sessions {
+                let error = read(file.as_bytes(), Some(asked)).unwrap_err();
+                let is_told = error == ReadError::OtherForm { asked, found } || error == ReadError::NothingRead(asked);
+                assert!(is_told, "{file} as {asked}: {error}");
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! What can be wrong with a file, in the words of the person who holds it. Whoever opened it adds its name.
 
 use crate::Format;
+use std::fmt;
 
 /// Why bytes could not be read as a conversation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -45,10 +46,10 @@ pub enum ReadError {
         expected: &'static str,
     },
     /// Nothing in the structure says which form this is.
-    #[error("line 1: no known conversation, expected one of the forms that `codelet formats` lists")]
+    #[error("line 1: no known conversation, expected {forms}", forms = OneOf(Format::is_read))]
     UnknownFormat,
     /// In the form that was asked for the file cannot be read, or most of it says nothing.
-    #[error("line 1: this does not read as {asked}: it looks like {found}, expected --from {found}")]
+    #[error("line 1: this does not read as {asked}: it looks like {found}")]
     OtherForm {
         /// The form that was asked for.
         asked: Format,
@@ -56,16 +57,18 @@ pub enum ReadError {
         found: Format,
     },
     /// Nothing in the file is of the form that was asked for.
-    #[error("line 1: nothing in this file reads as {0}, expected one of the forms that `codelet formats` lists")]
+    #[error("line 1: nothing in this file reads as {0}, expected {forms}", forms = OneOf(Format::is_read))]
     NothingFound(Format),
     /// There are entries, and in the form that the file seems to have, none of them says anything.
     #[error(
-        "line 1: this looks like {0}, but nothing in it can be read, expected one of the forms that `codelet formats` lists"
+        "line 1: this looks like {0}, but nothing in it can be read, expected {forms}",
+        forms = OneOf(Format::is_read)
     )]
     NothingRead(Format),
     /// There are more entries that could not be read than messages.
     #[error(
-        "line 1: this looks like {format}, but most of what is said in it cannot be read ({unread} entries), expected one of the forms that `codelet formats` lists"
+        "line 1: this looks like {format}, but most of what is said in it cannot be read ({unread} entries), expected {forms}",
+        forms = OneOf(Format::is_read)
     )]
     MostUnread {
         /// The form that the file seems to have.
@@ -75,14 +78,15 @@ pub enum ReadError {
     },
     /// The messages are in the words of a program or vendor that is not read.
     #[error(
-        "line 1: the messages are those of {of}, which are not read, expected one of the forms that `codelet formats` lists"
+        "line 1: the messages are those of {of}, which are not read, expected {forms}",
+        forms = OneOf(Format::is_read)
     )]
     Foreign {
         /// Whose words they are.
         of: &'static str,
     },
     /// The form is for people and is not read.
-    #[error("{0} is written only, expected one of the forms that `codelet formats` lists as read")]
+    #[error("{0} is written only, expected {forms}", forms = OneOf(Format::is_read))]
     NotReadable(Format),
 }
 
@@ -91,6 +95,73 @@ pub enum ReadError {
 #[non_exhaustive]
 pub enum WriteError {
     /// The form is read only.
-    #[error("{0} is read only, expected one of the forms that `codelet formats` lists as written")]
+    #[error("{0} is read only, expected {forms}", forms = OneOf(Format::is_written))]
     NotWritable(Format),
+}
+
+/// The forms that can be what is expected, by their names.
+struct OneOf(fn(Format) -> bool);
+
+impl fmt::Display for OneOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let forms = Format::ALL.iter().filter(|form| self.0(**form));
+        for (at, form) in forms.enumerate() {
+            write!(f, "{}{form}", if at == 0 { "one of " } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl ReadError {
+    /// Whether the form is what is wrong, as far as can be told: the file may be a good one of another form, or of none that is
+    /// read. A program can add how its user says which form a file has.
+    pub fn is_of_form(&self) -> bool {
+        match self {
+            ReadError::UnknownFormat
+            | ReadError::OtherForm { .. }
+            | ReadError::NothingFound(_)
+            | ReadError::NothingRead(_)
+            | ReadError::MostUnread { .. }
+            | ReadError::Foreign { .. }
+            | ReadError::NotReadable(_) => true,
+            ReadError::Empty { .. }
+            | ReadError::Binary { .. }
+            | ReadError::Json { .. }
+            | ReadError::Unexpected { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_forms_and_no_option_of_any_program() {
+        let form = Format::Codex;
+        let (found, of) = (Format::Pi, "somebody");
+        let errors = [
+            ReadError::UnknownFormat,
+            ReadError::OtherForm { asked: form, found },
+            ReadError::NothingFound(form),
+            ReadError::NothingRead(form),
+            ReadError::MostUnread {
+                format: form,
+                unread: 9,
+            },
+            ReadError::Foreign { of },
+            ReadError::NotReadable(Format::Shape),
+        ];
+        for error in &errors {
+            let said = error.to_string();
+            assert!(!said.contains("--") && !said.contains('`'), "{said}");
+            let names = matches!(error, ReadError::OtherForm { .. }) || said.ends_with("swe-agent, corpus");
+            assert!(names && error.is_of_form(), "{said}");
+        }
+        let said = WriteError::NotWritable(form).to_string();
+        assert_eq!(
+            said,
+            "codex is read only, expected one of anthropic, openai, responses, gemini, shape"
+        );
+    }
 }

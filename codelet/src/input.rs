@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::paint::{self, Ink};
-use codelet_transcript::{Document, Format};
+use codelet_transcript::{Document, Format, ReadError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -92,7 +92,7 @@ impl Input {
     /// # Errors
     /// When it is none in this form.
     pub fn parse(&self, from: Option<Format>) -> Result<Document, Failure> {
-        codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, error))
+        codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, unread(&error)))
     }
 
     /// The name, without the bytes.
@@ -258,6 +258,15 @@ fn foreign(head: &[u8]) -> Option<String> {
         }
     };
     Some(kind.to_owned())
+}
+
+/// Why a conversation could not be read, and what can be done about it here.
+pub fn unread(error: &ReadError) -> String {
+    match error {
+        ReadError::OtherForm { found, .. } => format!("{error}, expected --from {found}"),
+        error if error.is_of_form() => format!("{error} (`codelet formats` says what they are)"),
+        error => error.to_string(),
+    }
 }
 
 #[cfg(test)]
