@@ -5,9 +5,11 @@ use codelet_context::message::Message;
 use serde_json::{Map, Value};
 
 /// What was read from a file, or is to be written to one.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Document {
-    /// The form it was read in.
+    /// The form it was read in. In this form messages are written as they are: ids and names of tools are spelled as another
+    /// vendor wants them only in other forms, and no rule of [`validate`](codelet_context::validate) looks at the spelling. So say
+    /// a vendor's form of nothing but what was read in it; [`Document::new`] says none.
     pub format: Format,
     /// System prompt first where there is one, then the conversation in order.
     pub messages: Vec<Message>,
@@ -17,6 +19,19 @@ pub struct Document {
     pub envelope: Map<String, Value>,
     /// What was odd in the file.
     pub warnings: Vec<Warning>,
+}
+
+impl Document {
+    /// Messages that no file held, such as those of a [view](codelet_context::view::View), to be written in any form: what
+    /// each vendor wants spelled otherwise is.
+    pub fn new(messages: impl IntoIterator<Item = impl AsRef<Message>>) -> Self {
+        Document {
+            format: Format::Corpus,
+            messages: messages.into_iter().map(|message| message.as_ref().clone()).collect(),
+            envelope: Map::new(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// Something odd in a file that could be read all the same.
@@ -111,6 +126,45 @@ impl std::fmt::Display for Warning {
             Warning::UnknownEntry { line, kind } => {
                 write!(f, "line {line}: an entry of unknown kind {kind:?} was left out")
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{read, write};
+    use codelet_context::message::{Part, Role, ToolCall, ToolResult};
+    use codelet_context::view::View;
+
+    #[test]
+    fn what_was_in_no_file_is_written_with_ids_and_names_that_each_vendor_takes() {
+        let call = |id: &str| Part::ToolCall(ToolCall::new(id, "my tool", Map::new()));
+        let view = View::new([
+            Message::system("Be brief."),
+            Message::user("Look at both."),
+            Message::new(Role::Assistant, vec![call("my id/1"), call("my id/2")]),
+            Message::results(
+                ["my id/1", "my id/2"]
+                    .map(|id| ToolResult::new(id, Some(true), "seen"))
+                    .into(),
+            ),
+        ]);
+        let document = Document::new(&view.messages);
+        assert_eq!(
+            document,
+            Document::new(view.messages.iter().map(|message| Message::clone(message)))
+        );
+        for form in [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini] {
+            let text = write(&document, form).unwrap();
+            assert!(!text.contains("my id/") && !text.contains("my tool"), "{form}: {text}");
+            let again = read(text.as_bytes(), Some(form)).unwrap();
+            let ids = |of: fn(&Message) -> Vec<String>| again.messages.iter().flat_map(of).collect::<Vec<_>>();
+            let called = ids(|message| message.calls().map(|call| call.id.to_string()).collect());
+            let answered = ids(|message| message.tool_results().map(|it| it.call_id.to_string()).collect());
+            assert_eq!(called, answered, "{form}");
+            assert_eq!(called.len(), 2, "{form}");
         }
     }
 }

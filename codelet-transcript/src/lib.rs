@@ -16,6 +16,19 @@
 //! assert_eq!(write(&document, Format::Anthropic)?.as_bytes(), request);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! What was never in a file, as an agent's own conversation, is written in the form of whichever vendor is asked:
+//!
+//! ```
+//! use codelet_context::message::Message;
+//! use codelet_context::view::View;
+//! use codelet_transcript::{Document, Format, write};
+//!
+//! let view = View::new([Message::system("Be brief."), Message::user("hello")]);
+//! let request = write(&Document::new(&view.messages), Format::Openai)?;
+//! assert!(request.contains(r#"{"role":"user","content":"hello"}"#), "{request}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod actions;
 mod anthropic;
