@@ -38,5 +38,6 @@ pub mod report;
 pub mod run;
 pub mod session;
 mod seven;
+pub mod sketch;
 pub mod stats;
 pub mod totals;

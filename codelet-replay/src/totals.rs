@@ -5,8 +5,9 @@ use crate::play::play;
 use crate::policy::{Policy, Settings};
 use crate::run::Sums;
 use crate::session::Session;
+use crate::sketch::{self, Sketch};
 use crate::stats::{quantile, ratio_interval};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What is remembered of a session that was played.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,6 +34,8 @@ pub struct Played {
     pub sums: Vec<(Policy, Sums)>,
     /// The cache model against what was billed, where that was recorded.
     pub check: Option<Check>,
+    /// By what it is known where another file holds it too.
+    pub sketch: Sketch,
 }
 
 impl Played {
@@ -53,6 +56,7 @@ impl Played {
             unknown: unknown(session, settings),
             sums: sums.collect(),
             check: crate::check::check(session, settings),
+            sketch: Sketch::of(session),
         }
     }
 
@@ -202,15 +206,44 @@ pub enum Half {
 }
 
 impl Half {
-    /// The half that a session of this name is in (FNV-1a of its bytes).
+    /// The half that a session of this name is in (FNV-1a of its letters and digits, in small letters): the same one whatever
+    /// stands between them, since each program that writes a session down joins the parts of its name in a way of its own.
     pub fn of(name: &str) -> Half {
-        let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
         // The low bits of this hash depend on few bits of the name; the high ones on all.
-        if (hash >> 32).count_ones() % 2 == 0 {
+        if (sketch::hash(name) >> 32).count_ones() % 2 == 0 {
             Half::A
         } else {
             Half::B
         }
     }
+}
+
+/// The sessions that stand in the list twice, under names that differ in nothing but signs and with [mostly the same
+/// said](Sketch::is_same): each as the place of the one that is left out and that of the one that is kept, which is the one of
+/// which more was recorded, or the first. Ascending by the former.
+pub fn repeated(played: &[Played]) -> Vec<(usize, usize)> {
+    let mut named: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut kept_by: BTreeMap<usize, usize> = BTreeMap::new();
+    let recorded = |at: usize| {
+        let session: &Played = &played[at];
+        (session.check.is_some(), session.is_calibrated, session.is_timed)
+    };
+    for (at, session) in played.iter().enumerate() {
+        let alike = named.entry(sketch::hash(&session.name)).or_default();
+        let same = alike
+            .iter_mut()
+            .find(|other| played[**other].sketch.is_same(&session.sketch));
+        match same {
+            None => alike.push(at),
+            Some(kept) if recorded(at) > recorded(*kept) => {
+                kept_by.values_mut().filter(|by| **by == *kept).for_each(|by| *by = at);
+                kept_by.insert(*kept, at);
+                *kept = at;
+            }
+            Some(kept) => {
+                kept_by.insert(at, *kept);
+            }
+        }
+    }
+    kept_by.into_iter().collect()
 }

@@ -283,9 +283,9 @@ fn what_is_typed_wrong_is_refused_with_what_was_expected() {
 #[test]
 fn files_of_the_same_name_are_told_apart() {
     let folder = folder("replay_same_name");
-    for name in ["a", "b"] {
+    for (name, reads) in [("a", 4), ("b", 9)] {
         std::fs::create_dir_all(folder.join(name)).unwrap();
-        file(&folder.join(name), "session.jsonl", session(4));
+        file(&folder.join(name), "session.jsonl", session(reads));
     }
     let path = folder.to_str().unwrap();
     let output = run(&["replay", path, "--policy", "mask-10"]);

@@ -3,6 +3,7 @@
 mod files;
 mod prices;
 mod view;
+mod whole;
 
 pub(super) use files::names;
 pub(super) use prices::{Prices, prices};
@@ -10,18 +11,16 @@ pub(super) use prices::{Prices, prices};
 use crate::args::{Replay, WhichHalf};
 use crate::commands::warn;
 use crate::exit::Failure;
-use crate::input::Input;
+use crate::input::{Input, unread};
 use crate::output::Output;
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
 use crate::side_by_side::{cores, side_by_side};
-use codelet_replay::json;
 use codelet_replay::policy::{Policy, Settings};
 use codelet_replay::session::Session;
-use codelet_replay::totals::{Half, Played, by_source, checked, totals};
+use codelet_replay::totals::{Half, Played, repeated};
 use codelet_transcript::Format;
-use files::{Found, Passed, stem};
-use serde_json::{Value, json};
+use files::{Found, Passed, title};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,6 +33,8 @@ struct Outcome {
     names: Vec<String>,
     /// Files and folders that could not be read, and why.
     skipped: Vec<String>,
+    /// Files that hold a conversation which another file that is played holds too, and that one.
+    repeated: Vec<[String; 2]>,
     /// What was passed over in folders.
     passed: Passed,
 }
@@ -58,8 +59,8 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
     } = files::find(&args.files);
     files.retain(|file| match args.half {
         WhichHalf::All => true,
-        WhichHalf::A => Half::of(&stem(file)) == Half::A,
-        WhichHalf::B => Half::of(&stem(file)) == Half::B,
+        WhichHalf::A => Half::of(&title(file)) == Half::A,
+        WhichHalf::B => Half::of(&title(file)) == Half::B,
     });
     let policies = policies(&args.policies);
     let results = play_all(&files, args, &policies, &settings, &progress);
@@ -71,7 +72,9 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
             Err(problem) => skipped.push(problem),
         }
     }
+    let repeated = take_repeated(&mut played);
     let mut words: Vec<String> = skipped.iter().map(|problem| format!("skipped {problem}")).collect();
+    words.extend(twice(&repeated));
     words.extend(doubts(&played));
     if played.is_empty() {
         warn(&Look::stderr(), &words);
@@ -90,18 +93,47 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
         ),
         played,
         skipped,
+        repeated,
         passed,
     };
-    let text = if args.json {
-        format!("{:#}\n", as_json(&outcome))
-    } else if args.csv {
-        view::csv(&outcome)
-    } else {
-        view::table(&Look::stdout(), &outcome)
-    };
-    Output::Stdout.write(|out| out.write_all(text.as_bytes()))?;
+    Output::Stdout.write(|out| match (args.json, args.csv) {
+        (true, _) => whole::write(out, &outcome),
+        (_, true) => out.write_all(view::csv(&outcome).as_bytes()),
+        _ => out.write_all(view::table(&Look::stdout(), &outcome).as_bytes()),
+    })?;
     warn(&Look::stderr(), &words);
     Ok(())
+}
+
+/// Takes out what is played a second time, so that each conversation counts once: files, and those that were kept.
+fn take_repeated(played: &mut Vec<Played>) -> Vec<[String; 2]> {
+    let places = repeated(played);
+    let file = |at: usize| played[at].file.clone();
+    let named = places.iter().map(|&(out, kept)| [file(out), file(kept)]).collect();
+    let mut at = 0;
+    let mut out = places.iter().map(|(out, _)| *out).peekable();
+    played.retain(|_| {
+        at += 1;
+        out.next_if_eq(&(at - 1)).is_none()
+    });
+    named
+}
+
+/// What the user should know of conversations that came twice.
+fn twice(repeated: &[[String; 2]]) -> Option<String> {
+    let [file, kept] = repeated.first()?;
+    let (holds, first) = match repeated.len() {
+        1 => ("1 file holds a conversation that another one holds".to_owned(), ""),
+        all => (
+            format!("{} hold conversations that others hold", count(all, "file")),
+            "the first is ",
+        ),
+    };
+    Some(format!(
+        "{holds} too, so each counts once ({first}{}, which is in {})",
+        clean(file),
+        clean(kept)
+    ))
 }
 
 /// What was recorded and is not believed, or whose price is not known.
@@ -184,7 +216,7 @@ fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &
     };
     let input = Input::read(Some(file)).map_err(told)?;
     let at = |problem: &dyn std::fmt::Display| clean(&format!("{}: {problem}", file.display()));
-    let recording = codelet_transcript::record(&input.bytes, from).map_err(|error| at(&error))?;
+    let recording = codelet_transcript::record(&input.bytes, from).map_err(|error| at(&unread(&error)))?;
     drop(input);
     let format = recording.document.format;
     let source = match format {
@@ -195,7 +227,7 @@ fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &
             .map(|name| name.to_string_lossy().into_owned()),
         _ => None,
     };
-    let session = Session::new(stem(file), recording);
+    let session = Session::new(title(file), recording);
     if session.requests.is_empty() {
         return Err(at(&"holds no reply of a model, so there is no request to play"));
     }
@@ -203,48 +235,5 @@ fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &
     Ok(Played {
         file: file.display().to_string(),
         ..Played::new(&session, source, policies, settings)
-    })
-}
-
-fn as_json(outcome: &Outcome) -> Value {
-    let Settings {
-        window,
-        reserved,
-        card,
-        refetch,
-        own: _,
-    } = &outcome.settings;
-    let rates = card.rates;
-    let list = |all: &[codelet_replay::totals::Total]| all.iter().map(json::total).collect::<Vec<_>>();
-    let sources: serde_json::Map<String, Value> = by_source(&outcome.played)
-        .into_iter()
-        .map(|(name, (sessions, totals))| {
-            (
-                name.to_owned(),
-                json!({ "sessions": sessions, "totals": list(&totals) }),
-            )
-        })
-        .collect();
-    json!({
-        "settings": {
-            "window": window,
-            "reserved": reserved,
-            "refetch": refetch,
-            "card": {
-                "name": &*card.name,
-                "input": rates.input, "output": rates.output, "cache_read": rates.cache_read,
-                "cache_write": card.write(), "lives_seconds": card.expires_after().as_secs(), "marks": card.marks,
-                "minimum": card.minimum, "as_of": &*card.as_of, "source": &*card.source,
-            },
-        },
-        "sessions": outcome.played.iter().map(json::played).collect::<Vec<_>>(),
-        "totals": list(&totals(&outcome.played)),
-        "sources": sources,
-        "check": checked(&outcome.played).as_ref().map(json::checked),
-        "skipped": outcome.skipped,
-        "passed_over": {
-            "other_files": outcome.passed.others, "links_to_folders": outcome.passed.links,
-            "links_to_played_files": outcome.passed.again, "too_deep": outcome.passed.deep,
-        },
     })
 }

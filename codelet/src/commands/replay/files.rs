@@ -121,9 +121,22 @@ fn told(failure: Failure) -> String {
     }
 }
 
-/// What a file is called, without its folder and its ending. The halves go by it, so it must not change.
+/// What a file is called, without its folder and its ending.
 pub fn stem(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What the conversation in a file is called: the file's name without any ending, of which some have two. The halves go by it,
+/// so it must not change.
+pub fn title(file: &Path) -> String {
+    let mut title = file.to_owned();
+    loop {
+        let ending = title.extension().and_then(|ending| ending.to_str());
+        if !ending.is_some_and(|ending| ENDINGS.contains(&&*ending.to_ascii_lowercase())) {
+            return title.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        title.set_extension("");
+    }
 }
 
 /// The shortest names that tell the files apart: without folder and ending, with the ending, with as many folders as it takes.
@@ -150,6 +163,21 @@ pub fn names(files: &[PathBuf]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_endings_of_a_file_are_no_part_of_its_conversations_title() {
+        for (file, name) in [
+            ("x/one.json", "one"),
+            ("one.traj.json", "one"),
+            ("one.traj", "one"),
+            ("one.JSONL", "one"),
+            ("v1.2.json", "v1.2"),
+            ("one.txt", "one.txt"),
+            (".json", ".json"),
+        ] {
+            assert_eq!(title(Path::new(file)), name, "{file}");
+        }
+    }
 
     #[test]
     fn names_are_as_long_as_it_takes_to_tell_files_apart() {
