@@ -3,7 +3,7 @@
 use crate::common::agent::Bench;
 use crate::common::pty::{Kind, Piped, Session, Terminal};
 use crate::{SIZE, leave, open, server, usage};
-use codelet_testkit::server::{Gate, Reply, block_on};
+use codelet_testkit::server::{Billed, Gate, Reply, block_on};
 use serde_json::json;
 
 #[test]
