@@ -14,6 +14,10 @@ use codelet_context::summary_request::{Answer, Tries, accept};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// After so many compactions in a row for which the model gave no summary, it is not asked for another: each try sends, and
+/// bills, the whole prompt.
+const GIVEN_UP: u32 = 2;
+
 /// Makes the edit that is due, and tells the listener what came of it. Where that fails, the conversation stands as it was.
 pub(crate) async fn compact(
     session: &mut Session,
@@ -21,10 +25,13 @@ pub(crate) async fn compact(
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
+    let before = session.unwritten;
     let answer = match session.settings.summary {
         SummaryBy::Template => None,
         // Markers in place of outputs leave nothing to summarise.
         SummaryBy::Model if due.kind() == EditKind::Light => None,
+        // Who asks for a compaction waits for it, and may know that the model has come to itself.
+        SummaryBy::Model if session.unwritten >= GIVEN_UP && due.reason() != Reason::Asked => None,
         // The request would be refused as the last one was.
         SummaryBy::Model if due.reason() == Reason::Refused => Some(Answer::TooLong),
         SummaryBy::Model => Some(written(session, interrupt, listener).await),
@@ -34,12 +41,13 @@ pub(crate) async fn compact(
         listener.on(Event::Notice(told.to_owned()));
         return Ok(());
     }
+    let gives_up = session.unwritten == GIVEN_UP && session.unwritten > before;
     let began = Instant::now();
     let came = match answer {
         None => session.conversation.compact(due),
         Some(answer) => session.conversation.compact_with_answer(due, answer),
     };
-    match came {
+    let came = match came {
         Ok(notice) => {
             let notice = notice.took(began.elapsed());
             let reason = due.reason();
@@ -50,7 +58,13 @@ pub(crate) async fn compact(
             listener.on(Event::Notice(refusal.to_string()));
             Err(refusal)
         }
+    };
+    if gives_up {
+        listener.on(Event::Notice(format!(
+            "the model gave no summary at {GIVEN_UP} compactions in a row; the next ones are made without asking it"
+        )));
     }
+    came
 }
 
 /// Compacts at the user's wish, with instructions for the summary.
@@ -107,13 +121,19 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
         let (answer, silence) = once(session, bearing, interrupt, listener).await;
         last = answer;
         match accept(last.clone()) {
-            Ok(_) => break,
+            Ok(_) => {
+                session.unwritten = 0;
+                return last;
+            }
             Err(failure) => tries.failed(&failure),
         }
         left = left.saturating_sub(silence);
         if left.is_zero() {
             break;
         }
+    }
+    if last != Answer::Interrupted {
+        session.unwritten += 1;
     }
     last
 }

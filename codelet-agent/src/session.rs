@@ -116,6 +116,8 @@ pub struct Session {
     pub(crate) answerer: Option<String>,
     /// Idle requests since the last one that was asked for an answer.
     pub(crate) kept_alive: u32,
+    /// Compactions in a row for which the model was asked for a summary and gave none.
+    pub(crate) unwritten: u32,
     /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// Calls of the last reply whose parameters were cut.
@@ -158,6 +160,7 @@ impl Session {
             asked: None,
             answerer: None,
             kept_alive: 0,
+            unwritten: 0,
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
@@ -217,6 +220,7 @@ impl Session {
         self.parts.model = model;
         // Another model has a cache of its own.
         (self.sent, self.asked) = (None, None);
+        self.unwritten = 0;
     }
 
     /// Whether the provider's cache has expired since the last request began, by the lifetime on the model's price card.

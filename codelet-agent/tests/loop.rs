@@ -6,18 +6,18 @@ mod common;
 use codelet_agent::bill::Spent;
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::{ModelError, Reply, Stop};
+use codelet_agent::model::{ModelError, Stop};
 use codelet_agent::permission::{Asked, Gate, Verdict};
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
-use codelet_agent::session::{Settings, SummaryBy};
+use codelet_agent::session::Settings;
 use codelet_agent::tool::Live;
 use codelet_context::conversation::{Conversation, Due};
 use codelet_context::message::{Message, Origin, Part, ReminderKind, Role};
 use codelet_context::policy::Reason;
 use codelet_context::tokens::estimate_message;
 use codelet_testkit::assert_shape;
-use common::{Prints, Project, Stage, calls, costing, profile, says, stopped};
+use common::{Mute, Prints, Project, Stage, busy, calls, costing, cut, profile, says, stopped};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,20 +25,6 @@ use std::time::Duration;
 fn shape(stage: &Stage, number: usize, expected: &str) {
     let messages = stage.asked(number);
     assert_shape(messages.iter().map(|message| &**message), expected);
-}
-
-fn busy(after: Option<u64>) -> Result<Reply, ModelError> {
-    Err(ModelError::Busy {
-        retry_after: after.map(Duration::from_secs),
-        said: "overloaded".to_owned(),
-    })
-}
-
-fn cut() -> Result<Reply, ModelError> {
-    Err(ModelError::Cut {
-        said: "connection reset".to_owned(),
-        had_begun: true,
-    })
 }
 
 #[tokio::test]
@@ -869,90 +855,6 @@ async fn twenty_long_results_of_one_step_share_what_a_step_may_take() {
     stage.check_requests();
 }
 
-/// A script that answers requests for a summary in its own way, and otherwise works until the window is full.
-fn with_summary(summary: impl Fn() -> Result<Reply, ModelError> + Send + 'static) -> Stage {
-    let mut step = 0;
-    let model = Scripted::by(profile(30_000), move |request| {
-        if request.max_output == Some(codelet_context::summary_request::MAX_OUTPUT) {
-            return summary();
-        }
-        step += 1;
-        match step {
-            20 => says("Done."),
-            _ => calls("Look", &[&format!("print {}", 9_000 + step)]),
-        }
-    });
-    let settings = Settings {
-        summary: SummaryBy::Model,
-        ..Settings::default()
-    };
-    Stage::of(model, settings)
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_summary_that_the_model_wrote_is_used() {
-    let mut stage = with_summary(|| says("We are counting sheep."));
-    assert_eq!(stage.prompt("Read.").await, Ending::Answered("Done.".to_owned()));
-    let shown = |message: &Message| {
-        message
-            .parts
-            .iter()
-            .any(|part| matches!(part, Part::Text(t) if t.body.as_str().contains("counting sheep")))
-    };
-    assert!(
-        stage
-            .session
-            .conversation()
-            .view()
-            .messages
-            .iter()
-            .any(|message| shown(message))
-    );
-    // The request for it extends the one before, so that it is read from the cache.
-    let requests = stage.requests.lock().unwrap();
-    let at = requests.iter().position(|r| r.max_output == Some(1_024)).unwrap();
-    assert!(requests[at].messages.starts_with(&requests[at - 1].messages));
-    assert_eq!(requests[at].tools, requests[at - 1].tools);
-}
-
-#[tokio::test(start_paused = true)]
-async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
-    let ways: [fn() -> Result<Reply, ModelError>; 5] = [
-        || busy(None),
-        || {
-            Err(ModelError::TooLong {
-                limit: None,
-                said: "no".to_owned(),
-            })
-        },
-        || stopped("", Stop::Finished),
-        || stopped("half a", Stop::OutputLimit),
-        cut,
-    ];
-    for (number, way) in ways.into_iter().enumerate() {
-        let mut stage = with_summary(way);
-        assert_eq!(
-            stage.prompt("Read.").await,
-            Ending::Answered("Done.".to_owned()),
-            "{number}"
-        );
-        let told = stage.heard.iter().any(|event| match event {
-            Event::Compacted { notice, .. } => notice.changed && notice.to_string().contains("summary"),
-            _ => false,
-        });
-        assert!(
-            told,
-            "{number}: {:?}",
-            stage
-                .heard
-                .iter()
-                .filter(|e| matches!(e, Event::Compacted { .. }))
-                .collect::<Vec<_>>()
-        );
-        stage.check_requests();
-    }
-}
-
 #[tokio::test]
 async fn in_a_window_of_four_thousand_tokens_the_system_prompt_and_the_prompt_stay_whole() {
     let mut step = 0;
@@ -984,47 +886,6 @@ async fn in_a_window_of_four_thousand_tokens_the_system_prompt_and_the_prompt_st
             .collect();
         assert_eq!(texts[0], codelet_agent::session::SYSTEM_PROMPT);
         assert!(texts.contains(&prompt));
-    }
-}
-
-/// A model that says nothing for as long as its own time limit lasts, from the second request on.
-struct Mute {
-    profile: codelet_agent::model::Profile,
-    limit: Duration,
-    asked: std::sync::atomic::AtomicU32,
-}
-
-impl codelet_agent::model::Model for Mute {
-    fn profile(&self) -> &codelet_agent::model::Profile {
-        &self.profile
-    }
-
-    fn silence(&self) -> Option<codelet_agent::model::Silence> {
-        Some(codelet_agent::model::Silence {
-            first: self.limit,
-            between: self.limit,
-        })
-    }
-
-    fn stream(
-        &self,
-        _: codelet_agent::model::Request,
-    ) -> futures_util::stream::BoxStream<'static, Result<codelet_agent::model::Delta, ModelError>> {
-        use codelet_agent::model::Delta;
-        use futures_util::stream::{self, StreamExt as _};
-        let is_first = self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
-        let limit = self.limit;
-        stream::once(async move {
-            if is_first {
-                return calls("Look", &["around"]).map(Delta::Done);
-            }
-            tokio::time::sleep(limit).await;
-            Err(ModelError::Cut {
-                said: "nothing came".to_owned(),
-                had_begun: false,
-            })
-        })
-        .boxed()
     }
 }
 
@@ -1067,38 +928,6 @@ async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
             _ => None,
         });
         assert_eq!(last, Some(None), "{limit:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_summary_is_waited_for_no_longer_than_an_answer() {
-    for (limit, expected) in [(60, 121..=123), (900, 900..=900)] {
-        let steps = (0..6).map(|_| calls("Do", &["print 40000"]));
-        let model = Scripted::new(profile(200_000), steps.chain([says("Printed.")]));
-        let settings = Settings {
-            summary: SummaryBy::Model,
-            ..Settings::default()
-        };
-        let mut stage = Stage::of(model, settings);
-        stage.prompt("Print.").await;
-        stage.session.change_model(Box::new(Mute {
-            profile: profile(200_000),
-            limit: Duration::from_secs(limit),
-            asked: 1.into(),
-        }));
-        let mut tries = Vec::new();
-        let mut hear = |event: Event| {
-            if let Event::Waiting { next_try, .. } = event {
-                tries.push(next_try);
-            }
-        };
-        let began = tokio::time::Instant::now();
-        let interrupt = Interrupt::new();
-        stage.session.compact(None, &interrupt, &mut hear).await.unwrap();
-        let took = began.elapsed().as_secs();
-        assert!(expected.contains(&took), "{took} s");
-        assert_eq!(tries.last(), Some(&None), "{tries:?}");
-        assert_eq!(tries.contains(&Some(2)), limit == 60, "{tries:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request, Stop, ToolSpec};
+use codelet_agent::model::{Billed, Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop, ToolSpec};
 use codelet_agent::permission::{Gate, Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
@@ -16,10 +16,13 @@ use codelet_context::usage::Usage;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A tool that does what its first parameter says, so that a test reads as a script.
 pub struct Does {
@@ -310,4 +313,54 @@ fn is_reminders(message: &Message) -> bool {
 
 pub fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
+}
+
+/// A model that says nothing for as long as its own time limit lasts, from the second request on.
+pub struct Mute {
+    pub profile: Profile,
+    pub limit: Duration,
+    pub asked: AtomicU32,
+}
+
+impl Model for Mute {
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn silence(&self) -> Option<Silence> {
+        Some(Silence {
+            first: self.limit,
+            between: self.limit,
+        })
+    }
+
+    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        let is_first = self.asked.fetch_add(1, Ordering::Relaxed) == 0;
+        let limit = self.limit;
+        stream::once(async move {
+            if is_first {
+                return calls("Look", &["around"]).map(Delta::Done);
+            }
+            tokio::time::sleep(limit).await;
+            Err(ModelError::Cut {
+                said: "nothing came".to_owned(),
+                had_begun: false,
+            })
+        })
+        .boxed()
+    }
+}
+
+pub fn busy(after: Option<u64>) -> Result<Reply, ModelError> {
+    Err(ModelError::Busy {
+        retry_after: after.map(Duration::from_secs),
+        said: "overloaded".to_owned(),
+    })
+}
+
+pub fn cut() -> Result<Reply, ModelError> {
+    Err(ModelError::Cut {
+        said: "connection reset".to_owned(),
+        had_begun: true,
+    })
 }

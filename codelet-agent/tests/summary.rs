@@ -1,0 +1,206 @@
+//! Summaries that the model writes: what is asked for, what is taken, and what comes of failures.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use codelet_agent::event::Event;
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::model::{ModelError, Profile, Reply, Request, Stop};
+use codelet_agent::run::Ending;
+use codelet_agent::scripted::Scripted;
+use codelet_agent::session::{Settings, SummaryBy};
+use codelet_context::economics::Preset;
+use codelet_context::message::{Message, Part};
+use common::{Mute, Stage, busy, calls, cut, profile, says, stopped};
+use std::time::Duration;
+
+fn is_for_a_summary(request: &Request) -> bool {
+    let parts = request.messages.iter().next_back().map_or(&[][..], |last| &last.parts);
+    let is_told =
+        |part: &Part| matches!(part, Part::Text(text) if text.body.as_str().contains("is about to be shortened"));
+    parts.iter().any(is_told)
+}
+
+/// A script that answers requests for a summary in its own way, and otherwise works until the window is full.
+fn with_summary(summary: impl FnMut() -> Result<Reply, ModelError> + Send + 'static) -> Stage {
+    with_summaries(20, profile(30_000), |reply| reply, summary)
+}
+
+/// The same with so many steps, each of whose replies is made into another one.
+fn with_summaries(
+    steps: usize,
+    profile: Profile,
+    like: fn(Reply) -> Reply,
+    mut summary: impl FnMut() -> Result<Reply, ModelError> + Send + 'static,
+) -> Stage {
+    let mut step = 0;
+    let model = Scripted::by(profile, move |request| {
+        if is_for_a_summary(request) {
+            return summary();
+        }
+        step += 1;
+        match step {
+            _ if step == steps => says("Done."),
+            _ => calls("Look", &[&format!("print {}", 9_000 + step)]).map(like),
+        }
+    });
+    let settings = Settings {
+        summary: SummaryBy::Model,
+        // Old outputs are not set aside for their price: each compaction has a summary.
+        economics: Preset::Off,
+        ..Settings::default()
+    };
+    Stage::of(model, settings)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_the_model_wrote_is_used() {
+    let mut stage = with_summary(|| says("We are counting sheep."));
+    assert_eq!(stage.prompt("Read.").await, Ending::Answered("Done.".to_owned()));
+    let shown = |message: &Message| {
+        message
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::Text(t) if t.body.as_str().contains("counting sheep")))
+    };
+    assert!(
+        stage
+            .session
+            .conversation()
+            .view()
+            .messages
+            .iter()
+            .any(|message| shown(message))
+    );
+    // The request for it extends the one before, so that it is read from the cache.
+    let requests = stage.requests.lock().unwrap();
+    let at = requests.iter().position(is_for_a_summary).unwrap();
+    assert_eq!(requests[at].max_output, Some(1_024));
+    assert!(requests[at].messages.starts_with(&requests[at - 1].messages));
+    assert_eq!(requests[at].tools, requests[at - 1].tools);
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
+    let ways: [fn() -> Result<Reply, ModelError>; 5] = [
+        || busy(None),
+        || {
+            Err(ModelError::TooLong {
+                limit: None,
+                said: "no".to_owned(),
+            })
+        },
+        || stopped("", Stop::Finished),
+        || stopped("half a", Stop::OutputLimit),
+        cut,
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        let mut stage = with_summary(way);
+        assert_eq!(
+            stage.prompt("Read.").await,
+            Ending::Answered("Done.".to_owned()),
+            "{number}"
+        );
+        let told = stage.heard.iter().any(|event| match event {
+            Event::Compacted { notice, .. } => notice.changed && notice.to_string().contains("summary"),
+            _ => false,
+        });
+        assert!(
+            told,
+            "{number}: {:?}",
+            stage
+                .heard
+                .iter()
+                .filter(|e| matches!(e, Event::Compacted { .. }))
+                .collect::<Vec<_>>()
+        );
+        stage.check_requests();
+    }
+}
+
+/// Requests for a summary so far, and how often the user was told that no more are made.
+fn asked_for_summaries(stage: &Stage) -> (usize, usize) {
+    let requests = stage.requests.lock().unwrap();
+    let asked = requests.iter().filter(|request| is_for_a_summary(request)).count();
+    let told = stage
+        .heard
+        .iter()
+        .filter(|event| matches!(event, Event::Notice(said) if said.contains("without asking it")));
+    (asked, told.count())
+}
+
+fn compactions(stage: &Stage) -> usize {
+    let is_one = |event: &&Event| matches!(event, Event::Compacted { .. });
+    stage.heard.iter().filter(is_one).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_gave_no_summary_twice_in_a_row_is_asked_for_none_until_the_user_asks() {
+    let mut stage = with_summaries(80, profile(30_000), |reply| reply, || stopped("", Stop::Finished));
+    stage.prompt("Read.").await;
+    assert!(compactions(&stage) >= 3, "{}", compactions(&stage));
+    assert_eq!(asked_for_summaries(&stage), (6, 1));
+    // What is not asked of the model is no failure of the model.
+    let warned = stage.heard.iter().filter(|event| match event {
+        Event::Compacted { notice, .. } => notice.to_string().contains("without a model"),
+        _ => false,
+    });
+    assert_eq!(warned.count(), 2);
+    let mut hear = |_| {};
+    let interrupt = Interrupt::new();
+    stage.session.compact(None, &interrupt, &mut hear).await.unwrap();
+    assert_eq!(asked_for_summaries(&stage), (9, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_whose_summaries_fail_now_and_then_is_asked_each_time() {
+    let mut tries = 0;
+    let summary = move || {
+        tries += 1;
+        match tries % 4 {
+            0 => says("We are counting sheep."),
+            _ => cut(),
+        }
+    };
+    let mut stage = with_summaries(80, profile(30_000), |reply| reply, summary);
+    stage.prompt("Read.").await;
+    // Three tries for the first, one for the second, and so on.
+    let compactions = compactions(&stage);
+    assert!(compactions >= 3, "{compactions}");
+    assert_eq!(
+        asked_for_summaries(&stage),
+        (compactions / 2 * 4 + compactions % 2 * 3, 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_is_waited_for_no_longer_than_an_answer() {
+    for (limit, expected) in [(60, 121..=123), (900, 900..=900)] {
+        let steps = (0..6).map(|_| calls("Do", &["print 40000"]));
+        let model = Scripted::new(profile(200_000), steps.chain([says("Printed.")]));
+        let settings = Settings {
+            summary: SummaryBy::Model,
+            ..Settings::default()
+        };
+        let mut stage = Stage::of(model, settings);
+        stage.prompt("Print.").await;
+        stage.session.change_model(Box::new(Mute {
+            profile: profile(200_000),
+            limit: Duration::from_secs(limit),
+            asked: 1.into(),
+        }));
+        let mut tries = Vec::new();
+        let mut hear = |event: Event| {
+            if let Event::Waiting { next_try, .. } = event {
+                tries.push(next_try);
+            }
+        };
+        let began = tokio::time::Instant::now();
+        let interrupt = Interrupt::new();
+        stage.session.compact(None, &interrupt, &mut hear).await.unwrap();
+        let took = began.elapsed().as_secs();
+        assert!(expected.contains(&took), "{took} s");
+        assert_eq!(tries.last(), Some(&None), "{tries:?}");
+        assert_eq!(tries.contains(&Some(2)), limit == 60, "{tries:?}");
+    }
+}
