@@ -10,7 +10,8 @@ use crate::session::{Session, SummaryBy};
 use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
-use codelet_context::summary_request::{Answer, Tries, accept};
+use codelet_context::summary_request::{Answer, SummaryRequest, Tries, accept};
+use codelet_context::tokens::{Tokens, estimate_bytes};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -138,6 +139,17 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
     last
 }
 
+/// The limit of the answer. Where thinking shares it with the words, it is that of any other answer, as far as the window has
+/// room: of that only half is counted on, since what was appended last is estimated.
+fn most_output(session: &Session, summary: &SummaryRequest) -> Tokens {
+    if !session.parts.model.thinks() && !session.has_thought {
+        return summary.max_output;
+    }
+    let prompt = session.conversation.state("", 0).current;
+    let left = session.conversation.config().window().saturating_sub(prompt);
+    session.most_output().min(left / 2).max(summary.max_output)
+}
+
 /// What came of one try, and how long nothing had come when it failed.
 async fn once(
     session: &mut Session,
@@ -146,12 +158,13 @@ async fn once(
     listener: &mut dyn Listen,
 ) -> (Answer, Duration) {
     let summary = session.conversation.summary_request();
+    let most_output = most_output(session, &summary);
     let request = Request {
         edge: session.sent,
         next_edit: None,
         messages: summary.messages,
         tools: session.specs.clone(),
-        max_output: Some(summary.max_output),
+        max_output: Some(most_output),
         session: session.settings.id.as_str().into(),
     };
     let mut silent = Duration::ZERO;
@@ -160,7 +173,10 @@ async fn once(
             let text = words(&reply.message);
             let answer = match &reply.stop {
                 Stop::Finished => Answer::Complete(text),
-                Stop::OutputLimit | Stop::Paused => Answer::Cut(text),
+                Stop::OutputLimit | Stop::Paused => {
+                    session.has_thought |= estimate_bytes(text.len()) < summary.max_output / 2;
+                    Answer::Cut(text)
+                }
                 Stop::Declined(said) | Stop::BrokenOff(said) => Answer::Failed(said.clone()),
             };
             let prompt = session.conversation.state("", 0).current;

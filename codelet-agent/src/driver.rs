@@ -85,6 +85,8 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
     let prompt = session.conversation.state("", 0).current;
     account_answer(session, &reply, prompt, listener);
     session.replies += 1;
+    let is_thinking = |part: &Part| matches!(part, Part::Thinking(_));
+    session.has_thought |= reply.billed.reasoning > 0 || reply.message.parts.iter().any(is_thinking);
     step::prepare_calls(session, &mut reply);
     let report = report(&reply.billed, true);
     match run.on_reply(&reply) {

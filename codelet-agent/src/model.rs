@@ -25,6 +25,11 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// Whether it may think before it answers, the way it is asked. What it thinks shares the limit of its answer.
+    fn thinks(&self) -> bool {
+        false
+    }
+
     /// Sends one request. Dropping the stream closes the connection; what was [reported](Delta::Billed) until then counts.
     ///
     /// The stream ends after [`Delta::Done`] or after the first error.

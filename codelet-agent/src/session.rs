@@ -118,6 +118,8 @@ pub struct Session {
     pub(crate) kept_alive: u32,
     /// Compactions in a row for which the model was asked for a summary and gave none.
     pub(crate) unwritten: u32,
+    /// An answer of the model has shown that it thinks, or that something else than words takes room in its answers.
+    pub(crate) has_thought: bool,
     /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// Calls of the last reply whose parameters were cut.
@@ -161,6 +163,7 @@ impl Session {
             answerer: None,
             kept_alive: 0,
             unwritten: 0,
+            has_thought: false,
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
@@ -220,7 +223,7 @@ impl Session {
         self.parts.model = model;
         // Another model has a cache of its own.
         (self.sent, self.asked) = (None, None);
-        self.unwritten = 0;
+        (self.unwritten, self.has_thought) = (0, false);
     }
 
     /// Whether the provider's cache has expired since the last request began, by the lifetime on the model's price card.

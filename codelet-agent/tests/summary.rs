@@ -10,7 +10,7 @@ use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Settings, SummaryBy};
 use codelet_context::economics::Preset;
-use codelet_context::message::{Message, Part};
+use codelet_context::message::{Message, Part, Thinking};
 use common::{Mute, Stage, busy, calls, cut, profile, says, stopped};
 use std::time::Duration;
 
@@ -170,6 +170,74 @@ async fn a_model_whose_summaries_fail_now_and_then_is_asked_each_time() {
     assert_eq!(
         asked_for_summaries(&stage),
         (compactions / 2 * 4 + compactions % 2 * 3, 0)
+    );
+}
+
+/// The limits of the requests for a summary.
+fn limits_of_summaries(stage: &Stage) -> Vec<u64> {
+    let requests = stage.requests.lock().unwrap();
+    let asked = requests.iter().filter(|request| is_for_a_summary(request));
+    asked.filter_map(|request| request.max_output).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_thinks_has_room_for_it_beside_the_words_of_a_summary() {
+    fn with_thoughts(mut reply: Reply) -> Reply {
+        let thinking = Thinking {
+            body: "hm".into(),
+            signature: None,
+            redacted: None,
+            is_wanted_back: false,
+            extra: Default::default(),
+        };
+        reply.message.parts.insert(0, Part::Thinking(thinking));
+        reply
+    }
+    fn with_counted_thoughts(mut reply: Reply) -> Reply {
+        reply.billed.reasoning = 40;
+        reply
+    }
+    for like in [with_thoughts, with_counted_thoughts] {
+        let mut stage = with_summaries(120, profile(200_000), like, || says("We are counting sheep."));
+        stage.prompt("Read.").await;
+        let limits = limits_of_summaries(&stage);
+        assert!(!limits.is_empty());
+        // It takes no more than any other answer does, and leaves the window room for what was estimated.
+        assert!(
+            limits.iter().all(|limit| (2_048..=20_000).contains(limit)),
+            "{limits:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_something_else_than_words_has_filled_is_larger_in_the_next_try() {
+    // What a gateway shows of the thinking of the model behind it may be nothing.
+    let mut tries = 0;
+    let summary = move || {
+        tries += 1;
+        match tries {
+            1 => stopped("1. Main", Stop::OutputLimit),
+            _ => says("We are counting sheep."),
+        }
+    };
+    let mut stage = with_summaries(180, profile(200_000), |reply| reply, summary);
+    stage.prompt("Read.").await;
+    let limits = limits_of_summaries(&stage);
+    assert!(limits.len() >= 3, "{limits:?}");
+    assert_eq!(limits[0], 1_024);
+    assert!(limits[1..].iter().all(|limit| *limit > 2_048), "{limits:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_its_words_have_filled_has_no_larger_limit_in_the_next_try() {
+    let long = || stopped(&"counting sheep ".repeat(300), Stop::OutputLimit);
+    let mut stage = with_summaries(40, profile(60_000), |reply| reply, long);
+    stage.prompt("Read.").await;
+    let limits = limits_of_summaries(&stage);
+    assert!(
+        limits.len() >= 3 && limits.iter().all(|limit| *limit == 1_024),
+        "{limits:?}"
     );
 }
 

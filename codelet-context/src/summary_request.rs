@@ -6,7 +6,7 @@ use crate::view::View;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most that the answer may be, in tokens.
+/// The most that the words of the answer may be, in tokens.
 pub const MAX_OUTPUT: Tokens = 1_024;
 /// How long to wait before each try.
 pub const DELAYS: [Duration; 3] = [
@@ -14,9 +14,10 @@ pub const DELAYS: [Duration; 3] = [
     Duration::from_millis(1_000),
     Duration::from_millis(2_000),
 ];
-/// The most that an answer is taken for, in bytes: [`MAX_OUTPUT`] tokens of 16 bytes. What is longer comes from a provider
-/// that ignores the limit, and would fill the window that it was to empty.
-const MAX_BYTES: usize = MAX_OUTPUT as usize * 16;
+/// The most that an answer is taken for, in bytes: [`MAX_OUTPUT`] tokens of 8 bytes, which few words of any script have. What
+/// is longer comes from a provider that ignores the limit, or from a model whose limit had to be larger for its thinking, and
+/// would fill the window that it was to empty.
+const MAX_BYTES: usize = MAX_OUTPUT as usize * 8;
 
 /// What the model is asked for.
 const INSTRUCTION: &str =
@@ -38,7 +39,8 @@ pub struct SummaryRequest {
     /// What to send. It extends what the session has sent, message by message, so that it is read from the cache: the
     /// caller sends the same tools and settings as for every other request, too.
     pub messages: Vec<Arc<Message>>,
-    /// The most that the answer may be.
+    /// The most that the words of the answer may be. Where thinking shares its limit, the caller gives room for that besides:
+    /// the words are judged by themselves.
     pub max_output: Tokens,
 }
 
@@ -103,7 +105,7 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Empty => f.write_str("the model's summary was empty"),
-            Failure::Cut => write!(f, "the model's summary was cut at {MAX_OUTPUT} tokens"),
+            Failure::Cut => f.write_str("the model's summary was cut at the output limit"),
             Failure::Overlong { bytes } => write!(f, "the model's summary was too long: {bytes} bytes"),
             Failure::TooLong => f.write_str("the request for a summary did not fit into the window"),
             Failure::Failed(cause) => write!(f, "the provider gave no summary: {cause}"),

@@ -87,6 +87,19 @@ impl Settings {
         }
     }
 
+    /// Whether the model may think: because it is asked to, or because nothing here keeps it from it.
+    pub(crate) fn lets_think(&self) -> bool {
+        match (&self.thinking, self.thinks) {
+            (_, Thinks::Never) => false,
+            // It takes no word for not at all.
+            (_, Thinks::Level) => true,
+            (Thinking::Off, _) => false,
+            // On this wire it thinks only if a number is named.
+            (Thinking::Usual, Thinks::Budget) => self.wire != Wire::Anthropic,
+            _ => true,
+        }
+    }
+
     /// Who makes the replies to these requests.
     pub(crate) fn maker(&self) -> Maker {
         Maker {
@@ -190,13 +203,12 @@ impl Settings {
             (Thinking::Off, Thinks::Adaptive | Thinks::Budget) => Some(json!({"type": "disabled"})),
             (Thinking::Usual | Thinking::Effort(_), Thinks::Adaptive) => Some(json!({"type": "adaptive"})),
             (Thinking::Budget(_), Thinks::Adaptive) => Some(json!({"type": "adaptive"})),
-            // A budget has to leave room for an answer, and 1,024 is the least that is taken.
+            // 1,024 is the least that is taken.
             (Thinking::Budget(tokens), Thinks::Budget) if max_output > 1_024 => {
-                Some(json!({"type": "enabled", "budget_tokens": (*tokens).clamp(1_024, max_output - 1)}))
+                Some(json!({"type": "enabled", "budget_tokens": within(*tokens, max_output)}))
             }
             (Thinking::Effort(effort), Thinks::Budget) if max_output > 1_024 => {
-                let tokens = budget(effort).clamp(1_024, max_output - 1);
-                Some(json!({"type": "enabled", "budget_tokens": tokens}))
+                Some(json!({"type": "enabled", "budget_tokens": within(budget(effort), max_output)}))
             }
             _ => None,
         };
@@ -332,6 +344,11 @@ fn budget(effort: &str) -> Tokens {
         "high" => 16_384,
         _ => 24_576,
     }
+}
+
+/// A budget that leaves room for an answer: 1,024 tokens, unless the whole is hardly larger.
+fn within(budget: Tokens, max_output: Tokens) -> Tokens {
+    budget.min(max_output.saturating_sub(1_024)).max(1_024)
 }
 
 fn begin(fields: &[(&str, Value)]) -> Map<String, Value> {
@@ -484,6 +501,51 @@ mod tests {
         bare.push(Message::user("hi"));
         let gemini = written(&settings(Wire::Gemini), bare);
         assert_eq!(gemini["systemInstruction"]["parts"][0]["text"], "one");
+    }
+
+    #[test]
+    fn thinking_leaves_room_for_an_answer() {
+        for (budget, max_output, expected) in [
+            (4_000, 32_000, 4_000),
+            (31_999, 32_000, 30_976),
+            (16_000, 3_000, 1_976),
+            (16_000, 1_500, 1_024),
+            (10, 32_000, 1_024),
+        ] {
+            let thinker = Settings {
+                thinks: Thinks::Budget,
+                thinking: Thinking::Budget(budget),
+                max_output,
+                ..settings(Wire::Anthropic)
+            };
+            let body = written(&thinker, vec![Message::user("hi")]);
+            assert_eq!(body["thinking"]["budget_tokens"], expected, "{budget} of {max_output}");
+        }
+    }
+
+    #[test]
+    fn a_model_may_think_unless_it_cannot_or_is_told_not_to() {
+        let lets = |wire, thinks, thinking| {
+            let settings = Settings {
+                thinks,
+                thinking,
+                ..settings(wire)
+            };
+            settings.lets_think()
+        };
+        for (wire, thinks) in [
+            (Wire::Anthropic, Thinks::Adaptive),
+            (Wire::Responses, Thinks::Effort),
+            (Wire::Chat, Thinks::Effort),
+            (Wire::Gemini, Thinks::Level),
+            (Wire::Gemini, Thinks::Budget),
+        ] {
+            assert!(lets(wire, thinks, Thinking::Usual), "{wire:?}, {thinks:?}");
+            assert_eq!(lets(wire, thinks, Thinking::Off), thinks == Thinks::Level);
+        }
+        assert!(!lets(Wire::Anthropic, Thinks::Budget, Thinking::Usual));
+        assert!(lets(Wire::Anthropic, Thinks::Budget, Thinking::Budget(2_000)));
+        assert!(!lets(Wire::Chat, Thinks::Never, Thinking::Usual));
     }
 
     #[test]

@@ -42,6 +42,10 @@ impl Model for Provider {
         self.settings.idle_output()
     }
 
+    fn thinks(&self) -> bool {
+        self.settings.lets_think()
+    }
+
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
         let exchange = Exchange {
             settings: self.settings.clone(),
