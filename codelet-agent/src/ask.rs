@@ -13,6 +13,8 @@ use tokio::time::Instant;
 
 /// The seconds of a silent provider are shown once so large a part of its time has passed; before, it may be thinking.
 const SHOWN_FROM: u32 = 6;
+/// From so long a silence on they are shown, however long its limit is.
+const SHOWN_AT_LAST: Duration = Duration::from_secs(10);
 const SECOND: Duration = Duration::from_secs(1);
 /// Nobody waits longer than this (136 years).
 const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
@@ -172,7 +174,7 @@ impl Quiet {
     fn shown_from(&self) -> Duration {
         match self.limit() {
             _ if self.bearing.is_retry && !self.has_begun => SECOND,
-            Some((limit, _)) => (limit / SHOWN_FROM).max(SECOND),
+            Some((limit, _)) => (limit / SHOWN_FROM).clamp(SECOND, SHOWN_AT_LAST),
             None => FOR_EVER,
         }
     }

@@ -100,7 +100,8 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
     let mut tries = Tries::new();
     let mut last = Answer::Interrupted;
     // A provider that says nothing is waited for no longer than for an answer; the engine's own summary is at hand.
-    let mut left = session.settings.limits.patience.total;
+    let patience = session.settings.limits.patience;
+    let mut left = patience.total;
     let limits = session.parts.model.silence();
     let mut made = 0;
     while let Some(delay) = tries.next_delay() {
@@ -111,7 +112,7 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
         }
         made += 1;
         let another = tries.clone().next_delay().map(|_| made + 1);
-        let most = (made > 1).then_some(left);
+        let most = (made > 1 || patience.is_named).then_some(left);
         let told = |limit: Duration| (limit, another.filter(|_| limit < left));
         let bearing = Bearing {
             most,

@@ -8,6 +8,9 @@ use std::time::Duration;
 pub struct Patience {
     /// All waits of one request together: the pauses between its tries, and the silence in which tries ended.
     pub total: Duration,
+    /// The user has named [`total`](Self::total): then it bounds the silence of a first try, too, however long the model's own
+    /// time limit is.
+    pub is_named: bool,
     /// How often a provider that never answered in this session is tried again: a wrong address answers no better later.
     pub stranger_tries: u32,
 }
@@ -16,6 +19,7 @@ impl Default for Patience {
     fn default() -> Self {
         Patience {
             total: Duration::from_secs(120),
+            is_named: false,
             stranger_tries: 2,
         }
     }
@@ -50,6 +54,8 @@ impl Patience {
 const FIRST: Duration = Duration::from_millis(500);
 /// What is shorter is no silence, and is waited for in any case.
 const SILENT: Duration = Duration::from_secs(1);
+/// Who was asked to wait and then asks again waits at least so long for the first sign of life, or the wait was for nothing.
+const ANSWERING: Duration = Duration::from_secs(10);
 /// No wait that the provider does not ask for is longer.
 const LONGEST: Duration = Duration::from_secs(30);
 /// An answer that could not be read is asked for again so often; a server that garbles always does.
@@ -130,9 +136,15 @@ impl Retries {
     }
 
     /// How long the try under way may say nothing before its first sign of life, beside its own time limit. A try after a
-    /// silent one has what is left of the wait. Any other has its time: a server of one's own may read for minutes.
+    /// silent one has what is left of the wait. Any other has its time, as a server of one's own may read for minutes, unless
+    /// the user has said how long is too long.
     pub fn most_silence(&self, patience: &Patience) -> Option<Duration> {
-        self.was_silent.then(|| patience.total.saturating_sub(self.waited))
+        let left = patience.total.saturating_sub(self.waited);
+        if self.was_silent {
+            Some(left)
+        } else {
+            patience.is_named.then(|| left.max(ANSWERING.min(patience.total)))
+        }
     }
 
     /// Whether there is another try if the one under way ends after so long a silence.
@@ -271,6 +283,40 @@ mod tests {
             // A server of one's own has its quarter of an hour, once.
             assert_eq!(borne(900, Patience::default(), is_known), (Duration::from_secs(900), 1));
         }
+    }
+
+    #[test]
+    fn a_patience_that_the_user_has_named_bounds_every_silence() {
+        let named = |seconds| Patience {
+            total: Duration::from_secs(seconds),
+            is_named: true,
+            ..Patience::default()
+        };
+        for (limit, patience) in [(900, 4), (900, 120), (60, 30), (60, 59)] {
+            for is_known in [true, false] {
+                let expected = (Duration::from_secs(patience), 1);
+                assert_eq!(borne(limit, named(patience), is_known), expected, "{limit} {patience}");
+            }
+        }
+        // More of it than the model's own limit changes nothing about that limit.
+        assert_eq!(borne(60, named(120), true), (Duration::from_secs(120), 2));
+        assert_eq!(borne(900, named(3_600), true), (Duration::from_secs(3_600), 4));
+    }
+
+    #[test]
+    fn who_waited_as_asked_is_given_the_time_of_an_answer() {
+        let mut retries = Retries::default();
+        let patience = Patience {
+            total: Duration::from_secs(60),
+            is_named: true,
+            ..Patience::default()
+        };
+        let asked = ModelError::Busy {
+            retry_after: Some(Duration::from_secs(57)),
+            said: String::new(),
+        };
+        assert!(retries.after(&asked, Duration::ZERO, &patience, true, 1.0).is_some());
+        assert_eq!(retries.most_silence(&patience), Some(ANSWERING));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use codelet_agent::event::{Event, Stopped};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Stop};
 use codelet_agent::permission::{Asked, Gate, Verdict};
+use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
@@ -914,13 +915,13 @@ async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
         assert!((expected - 31..=expected).contains(&took), "{took}");
         let asked = stage.heard.iter().filter(|event| matches!(event, Event::Asking { .. }));
         assert!(asked.count() <= requests, "{:?}", stage.heard);
-        // From its sixth part on the first silence is told, and all that comes behind it.
+        // The first silence is told from its sixth part on, from ten seconds on at the latest, and so is all that comes behind it.
         let told = stage
             .heard
             .iter()
             .filter(|event| matches!(event, Event::Waiting { .. }))
             .count() as u64;
-        let shown = took - limit.as_secs() / 6;
+        let shown = took - (limit.as_secs() / 6).min(10);
         assert!(told + 2 >= shown && told <= shown + 20, "{told} of {shown}");
         // Nobody is told of a try that does not come.
         let last = stage.heard.iter().rev().find_map(|event| match event {
@@ -928,6 +929,42 @@ async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
             _ => None,
         });
         assert_eq!(last, Some(None), "{limit:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patience_that_the_user_has_named_bounds_the_first_silence() {
+    for total in [4, 100] {
+        let settings = Settings {
+            limits: Limits {
+                patience: Patience {
+                    total: Duration::from_secs(total),
+                    is_named: true,
+                    ..Patience::default()
+                },
+                ..Limits::default()
+            },
+            ..Settings::default()
+        };
+        let mut stage = Stage::of(Scripted::new(profile(200_000), []), settings);
+        stage.session.change_model(Box::new(Mute {
+            profile: profile(200_000),
+            limit: Duration::from_secs(900),
+            asked: 1.into(),
+        }));
+        let began = tokio::time::Instant::now();
+        let ending = stage.prompt("Look.").await;
+        assert_eq!(began.elapsed().as_secs(), total);
+        let told = format!("(no longer than {total} s are waited)");
+        assert!(ending.to_string().ends_with(&told), "{ending}");
+        let lefts = stage.heard.iter().filter_map(|event| match event {
+            Event::Waiting { left, next_try, .. } => Some((left.as_secs(), *next_try)),
+            _ => None,
+        });
+        let lefts: Vec<_> = lefts.collect();
+        let first = if total == 4 { 3 } else { 90 };
+        let expected: Vec<_> = (1..=first).rev().map(|left| (left, None)).collect();
+        assert_eq!(lefts, expected);
     }
 }
 

@@ -229,6 +229,7 @@ pub fn session_settings(settings: &Settings) -> codelet_agent::session::Settings
             max_cost: settings.max_cost.value,
             patience: Patience {
                 total: Duration::from_secs(settings.patience.value),
+                is_named: settings.patience.from != From::Default,
                 ..Patience::default()
             },
         },
