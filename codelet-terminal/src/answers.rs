@@ -386,7 +386,7 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
         Permission::Read => "looking at the workspace is free; everything else is asked about",
         Permission::Edit => {
             "looking at the workspace and changing its files is free; commands and everything outside are asked about. \
-             Commands run in a sandbox: they write in the workspace only, and reach no network"
+             Commands run in a sandbox: they write in the workspace only, and reach no network and no other program's socket"
         }
         Permission::All => "nothing is asked about, and commands run without a sandbox",
     };

@@ -435,7 +435,7 @@ fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Optio
             false => "",
         };
         notes.push(format!(
-            "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach no network",
+            "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach no network and no other program's socket (Docker, D-Bus, agents for keys)",
             desk.paths.root().display(),
             desk.options.temporary.display()
         ));

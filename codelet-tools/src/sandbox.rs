@@ -1,4 +1,5 @@
-//! The sandbox for commands: they write in the workspace and in temporary folders, use no terminal, and reach no network.
+//! The sandbox for commands: they write in the workspace and in temporary folders, use no terminal, and reach no network and no
+//! socket of another program.
 //!
 //! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets). Both restrict the calling *thread* and
 //! whatever it starts, so a thread of its own enters it and starts the command. Of the privileges of a superuser (as one
@@ -9,10 +10,13 @@
 //! ours, and gives it what is typed. No rule tells the user's terminals from one that a command makes for itself, so there is
 //! none of those either.
 //!
+//! A socket with a name leads to whoever listens there: Docker, D-Bus and tmux run commands for it, outside. Since Linux 7.1
+//! Landlock refuses those that a command has not made itself. A filter sees no names, so on older kernels nothing is connected to
+//! any, and there are no datagrams, which need no connection; a pair of sockets is as good as a pipe, and stays.
+//!
 //! What it leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
 //! known keys, and it cannot send anything); memory that programs share by name (`/dev/shm`), which many need among their own
-//! processes; named Unix sockets (a Docker or D-Bus socket that the user may use leads
-//! out of it); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
+//! processes; what programs outside read of the files that it may write (a named pipe is one); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
 //! them is told to the user when the command ends, or, if a job did it that a command left, at the next one; what the last
 //! job of a session changes is not told); and, where the kernel has no Landlock, which [`Sandbox::probe`] tells, other
 //! processes of the same user.
@@ -82,14 +86,20 @@ impl Sandbox {
     #[cfg(target_os = "linux")]
     pub(crate) fn enter(&self) -> Sandboxing {
         let files = linux::restrict_files(&self.writable, &self.readable());
-        let network = linux::restrict_network();
+        let has_names = files.as_ref().is_ok_and(|held| held.names);
+        let network = linux::restrict_network(has_names);
         let privileges = linux::restrict_privileges();
         if let (Err(files), Err(network)) = (&files, &network) {
             return Sandboxing::None(format!("{files}; {network}"));
         }
         let gaps = [
-            files.unwrap_or_else(|error| Some(format!("commands can write anywhere ({error})"))),
-            network.err().map(|error| format!("the network is open ({error})")),
+            match files {
+                Ok(held) => held.gap.map(str::to_owned),
+                Err(error) => Some(format!("commands can write anywhere ({error})")),
+            },
+            network
+                .err()
+                .map(|error| format!("the network is open, and so are other programs' sockets ({error})")),
             privileges
                 .err()
                 .map(|error| format!("commands keep a superuser's privileges ({error})")),
@@ -129,16 +139,28 @@ mod linux {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
-    /// The newest rules that are asked for, where the kernel knows them (Linux 6.12).
-    const NEWEST: ABI = ABI::V6;
+    /// The newest rules that are asked for, where the kernel knows them (Linux 7.1).
+    const NEWEST: ABI = ABI::V9;
 
-    /// What the kernel cannot, where that is a gap.
-    pub(super) fn restrict_files(writable: &[PathBuf], readable: &[PathBuf]) -> Result<Option<String>, String> {
-        let changes = AccessFs::from_write(NEWEST);
+    /// The bits of a socket's type that are no flags.
+    const KIND: u64 = 0xf;
+
+    /// What the kernel holds of the rules for files.
+    pub(super) struct Held {
+        /// What it cannot, where that is a gap.
+        pub gap: Option<&'static str>,
+        /// The names of sockets are among the rules.
+        pub names: bool,
+    }
+
+    pub(super) fn restrict_files(writable: &[PathBuf], readable: &[PathBuf]) -> Result<Held, String> {
+        let all = AccessFs::from_write(NEWEST);
+        // Nowhere: tmux listens in the folder for temporary files. A command's own sockets need no permission.
+        let changes = all & !AccessFs::ResolveUnix;
         let restricted = || {
             Ruleset::default()
                 .set_compatibility(CompatLevel::BestEffort)
-                .handle_access(changes | AccessFs::ReadFile)?
+                .handle_access(all | AccessFs::ReadFile)?
                 .scope(Scope::from_all(NEWEST))?
                 .create()?
                 .add_rules(path_beneath_rules(writable, changes))?
@@ -159,7 +181,8 @@ mod linux {
         } else {
             None
         };
-        Ok(gap.map(str::to_owned))
+        let names = effective_abi >= ABI::V9;
+        Ok(Held { gap, names })
     }
 
     /// Of the privileges of a superuser, those over files and own processes. With the others a process reads the
@@ -192,23 +215,32 @@ mod linux {
         restricted().map_err(|error| error.to_string())
     }
 
-    /// No sockets but those between processes of this machine, and no other way to make one.
-    pub(super) fn restrict_network() -> Result<(), String> {
+    /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
+    /// [not ruled](Held::names), only such as reach none.
+    pub(super) fn restrict_network(has_names: bool) -> Result<(), String> {
         let arch: TargetArch = std::env::consts::ARCH
             .try_into()
             .map_err(|_| "no filter for this processor".to_owned())?;
-        let filter = filter(arch).map_err(|error| error.to_string())?;
+        let filter = filter(arch, has_names).map_err(|error| error.to_string())?;
         seccompiler::apply_filter(&filter).map_err(|error| error.to_string())
     }
 
-    fn filter(arch: TargetArch) -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
-        let is_foreign = || -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-            let local = libc::AF_UNIX as u64;
-            let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, local)?;
-            Ok(vec![SeccompRule::new(vec![condition])?])
+    fn filter(arch: TargetArch, has_names: bool) -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
+        let when = |argument, is, value: libc::c_int| -> Result<SeccompRule, seccompiler::BackendError> {
+            let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value as u64)?;
+            SeccompRule::new(vec![condition])
         };
+        let mut refused_sockets = vec![when(0, SeccompCmpOp::Ne, libc::AF_UNIX)?];
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-        rules.insert(libc::SYS_socket, is_foreign()?);
+        if !has_names {
+            // Those of a pair, too, can be sent from to any name. A raw one is made one for datagrams by the kernel.
+            for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+                refused_sockets.push(when(1, SeccompCmpOp::MaskedEq(KIND), kind)?);
+            }
+            rules.insert(libc::SYS_connect, Vec::new());
+        }
+        rules.insert(libc::SYS_socket, refused_sockets.clone());
+        rules.insert(libc::SYS_socketpair, refused_sockets);
         for call in [
             libc::SYS_io_uring_setup,
             libc::SYS_io_uring_enter,
@@ -227,5 +259,30 @@ mod linux {
         }
         let refused = SeccompAction::Errno(libc::EACCES as u32);
         SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()
+    }
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use std::net::TcpListener;
+        use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+
+        #[test]
+        fn where_the_kernel_rules_the_names_of_sockets_the_filter_leaves_them_to_it() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("s");
+            let _listener = UnixListener::bind(&path).unwrap();
+            for has_names in [true, false] {
+                let path = path.clone();
+                // A filter holds for its thread, for good.
+                let tried = std::thread::spawn(move || {
+                    restrict_network(has_names).unwrap();
+                    assert!(TcpListener::bind("127.0.0.1:0").is_err());
+                    assert!(UnixStream::pair().is_ok());
+                    let made = [UnixStream::connect(path).is_ok(), UnixDatagram::pair().is_ok()];
+                    assert_eq!(made, [has_names; 2]);
+                });
+                tried.join().unwrap();
+            }
+        }
     }
 }

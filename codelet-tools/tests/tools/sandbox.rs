@@ -6,6 +6,7 @@ use codelet_agent::permission::Permission;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use serde_json::json;
 use std::net::TcpListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 
 /// Whether there is a sandbox here; a machine without one says so, and there is nothing to test.
 #[allow(clippy::print_stderr)]
@@ -180,6 +181,78 @@ fn a_command_reaches_no_network() {
         json!({"command": format!("exec 3<>/dev/udp/127.0.0.1/{port} && echo connected")}),
     );
     assert!(!text.contains("connected"), "{text}");
+}
+
+/// Runs a program in Perl, whose sockets come with it; none where there is no Perl.
+#[allow(clippy::print_stderr)]
+fn perl(program: &str) -> Option<serde_json::Value> {
+    let is_there = std::process::Command::new("perl").arg("-v").output().is_ok();
+    if !is_there {
+        eprintln!("skipped: there is no perl");
+    }
+    is_there.then(|| json!({"command": format!("perl -MSocket -e '{program}'")}))
+}
+
+#[test]
+fn a_command_reaches_no_socket_of_another_program() {
+    if !is_there() {
+        return;
+    }
+    let (free, trial) = (Trial::new(Permission::All), Trial::new(Permission::Edit));
+    // Also where a command may write: other programs listen there as well.
+    for folder in [&trial.outside, &trial.workspace] {
+        let stream = folder.join("stream");
+        let _listener = UnixListener::bind(&stream).unwrap();
+        let datagrams = UnixDatagram::bind(folder.join("datagrams")).unwrap();
+        datagrams.set_nonblocking(true).unwrap();
+        let connects = |kind: &str, name: &str| {
+            format!(
+                "socket(S, AF_UNIX, {kind}, 0) or die $!; connect(S, pack_sockaddr_un(q({}))) or die $!; send(S, q(x), 0) or die $!; print q(sent)",
+                folder.join(name).display()
+            )
+        };
+        let sends = |make: &str| {
+            format!(
+                "{make} or die $!; send(S, q(x), 0, pack_sockaddr_un(q({}))) or die $!; print q(sent)",
+                folder.join("datagrams").display()
+            )
+        };
+        for program in [
+            connects("SOCK_STREAM", "stream"),
+            connects("SOCK_DGRAM", "datagrams"),
+            sends("socket(S, AF_UNIX, SOCK_DGRAM, 0)"),
+            sends("socket(S, AF_UNIX, SOCK_RAW, 0)"),
+            sends("socketpair(S, T, AF_UNIX, SOCK_DGRAM, 0)"),
+            sends("socketpair(S, T, AF_UNIX, SOCK_DGRAM | 02000000, 0)"),
+        ] {
+            let Some(command) = perl(&program) else { return };
+            assert_eq!(free.done("Bash", command.clone()), "sent", "{program}");
+            let text = trial.failed("Bash", command);
+            assert!(text.contains("ermission denied"), "{program}: {text}");
+            assert!(text.contains("no other program's socket"), "{program}: {text}");
+            let mut buffer = [0; 8];
+            while datagrams.recv(&mut buffer).is_ok() {}
+        }
+    }
+}
+
+#[test]
+fn a_command_may_join_its_own_processes_with_sockets() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    for kind in ["SOCK_STREAM", "SOCK_SEQPACKET"] {
+        let program = format!(
+            "socketpair(A, B, AF_UNIX, {kind}, 0) or die $!; if (!fork) {{ send(A, q(joined), 0); exit }} recv(B, $_, 99, 0); print"
+        );
+        let Some(command) = perl(&program) else { return };
+        assert_eq!(trial.done("Bash", command), "joined", "{kind}");
+    }
+    // Who offers something to others may wait for them.
+    let listens = "socket(S, AF_UNIX, SOCK_STREAM, 0) && bind(S, pack_sockaddr_un(q(own))) && listen(S, 5) or die $!; print q(listening)";
+    let Some(command) = perl(listens) else { return };
+    assert_eq!(trial.done("Bash", command), "listening");
 }
 
 #[test]
