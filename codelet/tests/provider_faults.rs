@@ -654,6 +654,30 @@ fn silent_row() -> String {
         .to_owned()
 }
 
+#[test]
+fn a_named_patience_bounds_the_first_silence_of_a_server_on_this_machine() {
+    let bench = Bench::new();
+    // Its own limit is a quarter of an hour.
+    bench.settings("patience = 3\n");
+    let silent = Reply::new().failing(Fault::Silence);
+    let server = Server::start(Wire::Chat, Behaviour::replies([silent]));
+    let began = Instant::now();
+    let output = bench.ask(&server, Wire::Chat, &["-p", "Look."]);
+    let took = began.elapsed();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        took >= Duration::from_secs(3) && took < Duration::from_secs(8),
+        "{took:?}"
+    );
+    let told = stderr(&output);
+    for words in [
+        "waiting: the provider has not answered yet; it is given up in 2 s",
+        "(no longer than 3 s are waited)",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+}
+
 fn fall_silent(wire: Wire) {
     let bench = Bench::new();
     bench.settings("idle_timeout = 2\npatience = 5\n");
