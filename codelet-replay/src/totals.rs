@@ -210,7 +210,7 @@ impl Half {
     /// stands between them, since each program that writes a session down joins the parts of its name in a way of its own.
     pub fn of(name: &str) -> Half {
         // The low bits of this hash depend on few bits of the name; the high ones on all.
-        if (sketch::hash(name) >> 32).count_ones() % 2 == 0 {
+        if (sketch::hash(name) >> 32).count_ones().is_multiple_of(2) {
             Half::A
         } else {
             Half::B

@@ -6,25 +6,24 @@ use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Wish};
 use crate::render::look::Role;
 use codelet_agent::interrupt::Interrupt;
-use std::pin::pin;
+use std::pin::Pin;
+
+/// What is there at once, so that nothing needs to be said of it.
+pub(crate) async fn at_once<T>(work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = std::future::ready(()) => None,
+    }
+}
 
 /// Waits for what comes first, which is skipped when somebody interrupts it. Says how the session was left if it was.
 pub(crate) async fn wait<T>(
     front: &mut impl Front,
-    work: impl Future<Output = T>,
+    mut work: Pin<&mut impl Future<Output = T>>,
     skip: &Interrupt,
 ) -> (T, Option<Left>) {
-    let mut work = pin!(work);
     let mut left = None;
-    // What is there at once is not waited for, and nothing is said of it.
-    let at_once = tokio::select! {
-        biased;
-        done = &mut work => Some(done),
-        () = std::future::ready(()) => None,
-    };
-    if let Some(done) = at_once {
-        return (done, left);
-    }
     front.doing(Doing::Servers);
     let done = loop {
         let wish = tokio::select! {

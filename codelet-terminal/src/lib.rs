@@ -48,6 +48,7 @@ use front::Front as _;
 use ratatui::text::Line;
 use render::look::Role;
 use std::io;
+use std::pin::pin;
 
 /// A session that can begin.
 pub struct Begun {
@@ -72,13 +73,19 @@ pub async fn on_terminal(
     begin: impl Future<Output = Begun>,
 ) -> io::Result<Lived> {
     let mut front = remote::Remote::open(outfit)?;
-    front.print(answers::say(&front.look(), Role::Dim, greeting));
-    let (begun, left) = beginning::wait(&mut front, begin, skip).await;
     let look = front.look();
-    let notices = begun.notices.iter();
-    let lines: Vec<Line<'static>> = notices
-        .flat_map(|notice| answers::say(&look, Role::Warning, notice))
-        .collect();
+    let mut lines: Vec<Line<'static>> = answers::say(&look, Role::Dim, greeting);
+    let mut begin = pin!(begin);
+    let (begun, left) = match beginning::at_once(begin.as_mut()).await {
+        Some(begun) => (begun, None),
+        None => {
+            front.print(std::mem::take(&mut lines));
+            beginning::wait(&mut front, begin, skip).await
+        }
+    };
+    for notice in &begun.notices {
+        lines.extend(answers::say(&front.look(), Role::Warning, notice));
+    }
     if !lines.is_empty() {
         front.print(lines);
     }

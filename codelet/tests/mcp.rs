@@ -324,7 +324,7 @@ fn what_is_said_while_servers_are_waited_for_is_sent_behind_them_and_esc_skips_t
     let silent = table(&bench, "silent", Manner::Silent) + "start = 60\n";
     bench.settings(&silent);
     let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
-    let mut terminal = Terminal::start(&bench, &server, &[], (80, 24));
+    let mut terminal = Terminal::run(&bench, bench.asking(&server, Wire::Anthropic, &[]), (80, 24));
     terminal.see("connecting to MCP servers");
     terminal.say("/clear x");
     terminal.see("/clear takes nothing behind it");
@@ -346,7 +346,7 @@ fn a_session_can_be_left_while_servers_are_waited_for() {
         let bench = Bench::new();
         bench.settings(&(table(&bench, "silent", Manner::Silent) + "start = 60\n"));
         let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
-        let mut terminal = Terminal::start(&bench, &server, &[], (80, 24));
+        let mut terminal = Terminal::run(&bench, bench.asking(&server, Wire::Anthropic, &[]), (80, 24));
         terminal.see("connecting to MCP servers");
         terminal.send(leave.as_bytes());
         // The first Ctrl-C skips the servers, and the second one may come when nothing goes on any more.

@@ -75,10 +75,8 @@ fn shown(checks: &[&Check], at: usize, result: &ToolResult) -> Shown {
                         .all(|other| other.kind == check.kind || !is_same_program(other, check))
             }
             CheckKind::Lint => {
-                lines(result).any(counts_findings)
-                    || !has(CheckKind::Build)
-                        && !(has(CheckKind::Test) && tests_ran())
-                        && lines(result).any(counts_errors)
+                let may_be_anothers = has(CheckKind::Build) || has(CheckKind::Test) && tests_ran();
+                lines(result).any(counts_findings) || !may_be_anothers && lines(result).any(counts_errors)
             }
         };
     match is_fault {

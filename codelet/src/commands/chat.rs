@@ -74,7 +74,6 @@ fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
 
 fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
-    let interrupt = Interrupt::new();
     let ready = unless_signalled(&runtime, async {
         let mut told = loading::Told::default();
         world::model(settings, &mut |loading| told.on(&loading)).await

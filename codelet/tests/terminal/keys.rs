@@ -65,15 +65,15 @@ fn keys_are_seen_soon_while_a_large_answer_streams_and_when_it_ends() {
 
 #[test]
 fn esc_stops_an_answer_that_comes_faster_than_it_is_shown() {
-    const ANSWER: usize = 30_000_000;
+    const ANSWER: usize = 12_000_000;
     let line = "A line of an answer that comes as fast as the line carries it, and is of no use to anybody.\n\n";
     let reply = Reply::text(line.repeat(ANSWER / line.len())).in_fragments_of(4_000);
     let (_bench, server, mut terminal) = open([reply]);
     terminal.say("Write much.");
-    terminal.see_more_than(300_000);
+    terminal.see_more_than(100_000);
     terminal.send(b"\x1b");
     terminal.see("interrupted");
     let shown = terminal.bytes().len();
-    assert!(shown < ANSWER / 3, "{shown} bytes were shown before it stopped");
+    assert!(shown < ANSWER / 2, "{shown} bytes were shown before it stopped");
     leave(&mut terminal, &server);
 }

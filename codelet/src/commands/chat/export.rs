@@ -6,7 +6,6 @@ use crate::output::Output;
 use crate::transcript;
 use codelet_agent::session::Session;
 use codelet_agent::spelling;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 const FORCE: &str = "--force";
