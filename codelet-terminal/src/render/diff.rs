@@ -159,8 +159,16 @@ impl Diff {
                 (more, false) => count(more as u64, "more line"),
                 (more, true) => format!("{}, and {unseen}", count(more as u64, "more line")),
             };
-            let words = format!("{:>digits$} {} {words}", "", look.pick("…", "..."));
-            out.push(Line::from(Span::styled(words, look.style(Role::Dim))));
+            let (first, rest) = (format!("{:>digits$} ", ""), " ".repeat(digits + 3));
+            let mut wrap = Wrap::new(
+                look.width,
+                Breaking::Prose,
+                vec![Span::raw(first)],
+                vec![Span::raw(rest)],
+            );
+            let words = format!("{} {words}", look.pick("…", "..."));
+            wrap.push(look.style(Role::Dim), &words, &mut out);
+            wrap.finish(&mut out);
         }
         out
     }
