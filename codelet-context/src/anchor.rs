@@ -300,21 +300,28 @@ fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> [Option<Eve
         return [None, None];
     }
     let changed = || Some(Event::Changed(action.changed().to_vec()));
-    let other = |is_question: bool| match result.success {
+    let other = |success: Option<bool>, is_question: bool| match success {
         Some(false) if is_question => None,
         success => success.map(|success| Event::Other { success }),
     };
+    if let Some((ran, (_, result))) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
+        let event = match ran.last_check() {
+            Some((check, verdict)) => judge(check, verdict, result),
+            None => other(result.success, ran.line.is_question),
+        };
+        return [None, event];
+    }
     match (action.kind, ran) {
         // A change that could not be made breaks nothing: everything is as it was.
         (ActionKind::Change, _) if is_done(action.kind, result) => [changed(), None],
-        (ActionKind::Other, _) => [None, other(false)],
+        (ActionKind::Other, _) => [None, other(result.success, false)],
         (ActionKind::Command, Some(ran)) => {
             // A command that failed may have written all the same, but nothing says so.
             let has_changed = !action.changed().is_empty() && result.success != Some(false);
             let event = match ran.last_check() {
                 Some((check, verdict)) => judge(check, verdict, result),
                 None if ran.is_aside => None,
-                None => other(ran.line.is_question),
+                None => other(ran.success(result), ran.line.is_question),
             };
             [changed().filter(|_| has_changed), event]
         }

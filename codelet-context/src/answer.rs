@@ -86,7 +86,7 @@ pub(crate) fn is_done(kind: ActionKind, result: &ToolResult) -> bool {
 
 /// Whether a call that did not succeed was not carried out to its end: the user refused or interrupted it, or its answer is
 /// lost.
-pub(crate) fn was_refused(result: &ToolResult) -> bool {
+pub fn was_refused(result: &ToolResult) -> bool {
     result.success != Some(true) && result.texts().next().is_some_and(|text| text.body.told().refused)
 }
 

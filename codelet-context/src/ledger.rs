@@ -2,11 +2,13 @@
 
 use crate::anchor::{Anchor, Outcomes};
 use crate::answer::was_refused;
+use crate::command::CommandLine;
 use crate::commits::{Change, Commits};
 use crate::deed::Deed;
 use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
+use crate::running::{Later, Running};
 use crate::testrun::{Aside, Check, Line, Scripts, Stash};
 use crate::tokens::Tokens;
 use crate::turn::Turn;
@@ -112,10 +114,12 @@ impl FromIterator<Arc<Message>> for Ledger {
     }
 }
 
-/// What earlier calls say of a command: which scripts they wrote, and whether the work is put aside.
+/// What earlier calls mean for later ones: the scripts that they have written, the commands that they have started, and whether
+/// the work is put aside.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Before {
     scripts: Scripts,
+    running: Running,
     aside: Aside,
 }
 
@@ -126,25 +130,46 @@ pub(crate) struct Ran {
     pub verdicts: Vec<Verdict>,
     /// What it checked was not the work, which was put aside.
     pub is_aside: bool,
+    /// A check of the line that was to be run, and could not be.
+    pub unrun: Option<Check>,
+    /// It runs on, and nothing is known of it yet.
+    runs_on: bool,
     /// The status of the line says so.
     has_failed: bool,
+    /// The command was started by an earlier call, and this answer tells what came of it.
+    later: Option<Later>,
 }
 
 impl Ran {
-    /// `None` for a call that runs no command. Notes what it says of those behind it.
+    /// `None` for a call that runs no command and tells of none. Notes what it says of those behind it.
     pub fn of(call: &ToolCall, result: &ToolResult, before: &mut Before) -> Option<Ran> {
-        before.scripts.note(call);
-        if call.action.kind != ActionKind::Command {
-            before.aside.take(call, result, None);
+        let Before {
+            scripts,
+            running,
+            aside,
+        } = before;
+        scripts.note(call);
+        let later = running.ended(call, result);
+        let is_command = call.action.kind == ActionKind::Command;
+        let own = call.action.command.as_ref().filter(|_| is_command);
+        let own = own.map(|line| line.said().clone()).unwrap_or_default();
+        // What was started ran on the work as it was then.
+        let away = aside.take(call, result, is_command.then_some(&own));
+        if !is_command && later.is_none() {
             return None;
         }
-        let said = match &call.action.command {
-            Some(line) => line.said().clone(),
-            None => Arc::default(),
+        let runs_on = later.is_none() && running.starts(call, result);
+        let command = later.as_ref().map(|later| &later.line).or(call.action.command.as_ref());
+        let result = later.as_ref().map_or(result, |later| &later.result);
+        let said = later.as_ref().map_or(own, |later| later.line.said().clone());
+        let is_idle = |check: &Check| scripts.is_idle(check) && !verdict::closes_as_tests_do(result);
+        let unrun = command
+            .filter(|_| !runs_on)
+            .and_then(|line| verdict::unrun(line, &said.checks, result));
+        let is_dropped = |at: usize| {
+            let check = &said.checks[at];
+            away.contains(&at) || is_idle(check) || unrun.as_ref() == Some(check)
         };
-        let aside = before.aside.take(call, result, Some(&said));
-        let is_idle = |check: &Check| before.scripts.is_idle(check) && !verdict::closes_as_tests_do(result);
-        let is_dropped = |at: usize| aside.contains(&at) || is_idle(&said.checks[at]);
         let line = match (0..said.checks.len()).any(is_dropped) {
             true => Arc::new(said.without(is_dropped)),
             false => said.clone(),
@@ -152,9 +177,14 @@ impl Ran {
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(line.checks.len());
         for (at, check) in line.checks.iter().enumerate() {
             // Of checks that are judged alike, one is judged: reading the output is what costs.
-            let is_alike = |other: &Check| other.decides == check.decides && other.kind == check.kind;
+            let way = |check: &Check| (check.kind, check.decides, check.is_left, check.is_seen, check.is_asked);
+            let is_alike = |other: &Check| way(other) == way(check);
             let known = line.checks[..at].iter().position(is_alike).map(|other| verdicts[other]);
-            verdicts.push(known.unwrap_or_else(|| verdict::of(check, result)));
+            verdicts.push(match known {
+                _ if runs_on => Verdict::Unknown,
+                Some(known) => known,
+                None => verdict::of(check, result),
+            });
         }
         let unbegun = verdict::settle(&line, &mut verdicts, result);
         let line = match unbegun[..] {
@@ -163,11 +193,15 @@ impl Ran {
         };
         let mut at = 0..verdicts.len();
         verdicts.retain(|_| at.next().is_none_or(|at| !unbegun.contains(&at)));
+        let has_failed = result.success == Some(false);
         Some(Ran {
             line,
             verdicts,
-            is_aside: !aside.is_empty(),
-            has_failed: result.success == Some(false),
+            is_aside: !away.is_empty(),
+            unrun,
+            runs_on,
+            has_failed,
+            later,
         })
     }
 
@@ -186,6 +220,19 @@ impl Ran {
         let is_other = self.has_failed && self.verdicts[last] != Verdict::Failed;
         let at = failed.filter(|_| is_other).unwrap_or(last);
         Some((&self.line.checks[at], self.verdicts[at]))
+    }
+
+    /// The command that an earlier call has started, with its answer, where this one tells what came of it.
+    pub fn earlier(&self) -> Option<(&CommandLine, &ToolResult)> {
+        self.later.as_ref().map(|later| (&later.line, &later.result))
+    }
+
+    /// Whether the command has succeeded, as far as `result` tells, which is the answer to the call.
+    pub fn success(&self, result: &ToolResult) -> Option<bool> {
+        match &self.later {
+            Some(later) => later.result.success,
+            None => result.success.filter(|_| !self.runs_on),
+        }
     }
 }
 

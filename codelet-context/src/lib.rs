@@ -170,6 +170,7 @@ pub mod refusal;
 mod relevance;
 pub mod reminder;
 mod replaced;
+mod running;
 mod scope;
 mod select;
 mod severe;

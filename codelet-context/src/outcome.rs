@@ -1,6 +1,6 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
-use crate::answer::{is_done, was_refused};
+use crate::answer::is_done;
 use crate::command::CommandLine;
 use crate::effects::Effect;
 use crate::exchange::Exchanges;
@@ -9,7 +9,7 @@ use crate::files::Files;
 use crate::ledger::{Before, Ran};
 use crate::message::{Action, ActionKind, Message, ToolCall, ToolResult};
 use crate::refusal;
-use crate::testrun::{Check, CheckKind, Line, echoed};
+use crate::testrun::{Check, CheckKind, echoed};
 use crate::todo::TodoList;
 use errors::Errors;
 use kept::Kept;
@@ -21,7 +21,8 @@ mod errors;
 mod kept;
 mod touched;
 
-pub use crate::verdict::Verdict;
+pub use crate::answer::was_refused;
+pub use crate::verdict::{Verdict, denies_success};
 pub use decisions::Decision;
 pub use errors::OpenError;
 pub(crate) use touched::FileChange;
@@ -133,6 +134,9 @@ impl Gatherer {
         if let Some(words) = refusal::words(result) {
             Decision::of_refusal(call, &words).note_in(&mut self.facts.decisions);
         }
+        if let Some((ran, (line, result))) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
+            self.came_of(line, result, ran);
+        }
         match action.kind {
             ActionKind::Read if is_done(action.kind, result) => {
                 for path in &action.paths {
@@ -175,7 +179,13 @@ impl Gatherer {
                 (self.facts.tests, self.facts.build, self.facts.lint) = (tests, build, lint);
             }
         }
-        let Some(line) = &action.command else { return };
+        if let Some(line) = &action.command {
+            self.came_of(line, result, ran);
+        }
+    }
+
+    /// Takes what came of a command and its checks.
+    fn came_of(&mut self, line: &CommandLine, result: &ToolResult, ran: &Ran) {
         for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
             let fact = CheckFact {
                 command: shorten(line.told(), COMMAND),
@@ -193,11 +203,12 @@ impl Gatherer {
                 Verdict::Failed => {}
             }
         }
-        match ran.last_check() {
-            Some((check, Verdict::Failed)) => self.errors.fail(line, check, result),
-            Some(_) => {}
-            None if ran.is_aside => {}
-            None => self.other_command(line, result, &ran.line),
+        match (ran.last_check(), &ran.unrun) {
+            (Some((check, Verdict::Failed)), _) => self.errors.fail(line, check, result),
+            (Some(_), None) => {}
+            _ if ran.is_aside => {}
+            (_, Some(check)) => self.errors.fail_to_run(line, check, result),
+            (None, None) => self.other_command(line, result, ran),
         }
     }
 
@@ -238,10 +249,10 @@ impl Gatherer {
         }
     }
 
-    fn other_command(&mut self, line: &CommandLine, result: &ToolResult, said: &Line) {
-        let Some(name) = &said.program else { return };
-        match result.success {
-            Some(false) if !said.is_question => self.errors.fail_command(line, name, result),
+    fn other_command(&mut self, line: &CommandLine, result: &ToolResult, ran: &Ran) {
+        let Some(name) = &ran.line.program else { return };
+        match ran.success(result) {
+            Some(false) if !ran.line.is_question => self.errors.fail_command(line, name, result),
             Some(false) => {}
             success => self.errors.run_command(line, name, success),
         }

@@ -272,7 +272,7 @@ const PROGRAMS: &[Program] = &[
     program(
         Build,
         "gradle gradlew",
-        Any("assemble classes compileJava compileKotlin jar assembleDebug"),
+        Any("build assemble classes testClasses compileJava compileKotlin compileTestJava jar bootJar shadowJar war installDist bundle assembleDebug assembleRelease"),
         GRADLE,
     ),
     program(

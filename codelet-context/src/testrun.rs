@@ -40,6 +40,12 @@ pub struct Check {
     pub scope: Scope,
     /// Status 0 of the whole line means that this check succeeded. Behind a pipe or a `;` it means nothing.
     pub decides: bool,
+    /// It is left to run in the background, and nobody in the line waits for it.
+    pub is_left: bool,
+    /// Its end is in the answer, though not its status: what stands behind the pipe shows it whole or from the end.
+    pub is_seen: bool,
+    /// The status of the line is that of what was asked of its output behind a pipe, such as `grep`.
+    pub is_asked: bool,
 }
 
 impl Check {
@@ -110,7 +116,12 @@ impl Line {
             is_question: ends_with_question(commands),
             ..Line::default()
         };
-        collect(commands, true, &mut 0, &mut line);
+        collect(commands, (true, false), &mut 0, &mut line);
+        let is_asked = |last: &Command| last.is_piped && is_in(&last.name(), "grep egrep fgrep rg ag ack");
+        let is_asked = commands.last().is_some_and(is_asked);
+        for check in line.checks.iter_mut().filter(|check| !check.decides) {
+            check.is_asked = is_asked;
+        }
         line
     }
 
@@ -189,9 +200,12 @@ fn is_verb(word: &str) -> bool {
 }
 
 /// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
-fn collect(commands: &[Command], is_outermost: bool, list: &mut usize, line: &mut Line) {
+///
+/// `outer` says of what the script is run in whether its status is the line's, and whether it is left in the background.
+fn collect(commands: &[Command], outer: (bool, bool), list: &mut usize, line: &mut Line) {
     let (mut before, mut is_behind_or) = (Next::Then, false);
-    for (command, decides) in commands.iter().zip(deciding(commands)) {
+    let (deciding, left, seen) = (deciding(commands), left(commands), seen(commands));
+    for (index, command) in commands.iter().enumerate() {
         let then = command.simple.then;
         if matches!(before, Next::Then | Next::Background | Next::End | Next::Or) {
             *list += 1;
@@ -215,9 +229,10 @@ fn collect(commands: &[Command], is_outermost: bool, list: &mut usize, line: &mu
             list: *list,
             is_gate: then == Next::And && !is_behind_or,
         };
-        let decides = is_outermost && decides && !command.is_inverted;
+        let decides = outer.0 && deciding[index] && !command.is_inverted;
+        let (is_left, is_seen) = (outer.1 || left[index], seen[index]);
         if let Some(script) = &command.script {
-            collect(&script.commands, decides, list, line);
+            collect(&script.commands, (decides, is_left), list, line);
             *list += 1;
             continue;
         }
@@ -240,6 +255,9 @@ fn collect(commands: &[Command], is_outermost: bool, list: &mut usize, line: &mu
                 name,
                 scope,
                 decides,
+                is_left,
+                is_seen,
+                is_asked: false,
             });
         }
     }
@@ -281,6 +299,32 @@ fn deciding(commands: &[Command]) -> Vec<bool> {
         decides[index] = this && !is_optional;
     }
     decides
+}
+
+/// For each command, whether it is left to run in the background, alone or in a row of several.
+fn left(commands: &[Command]) -> Vec<bool> {
+    let mut left = vec![false; commands.len()];
+    let (mut is_waited_for, mut behind) = (false, false);
+    for (index, command) in commands.iter().enumerate().rev() {
+        behind = match command.simple.then {
+            Next::Background => !is_waited_for,
+            Next::And | Next::Or | Next::Pipe => behind,
+            Next::End | Next::Then => false,
+        };
+        left[index] = behind;
+        is_waited_for |= matches!(&*command.name(), "wait" | "fg");
+    }
+    left
+}
+
+/// For each command, whether a pipe behind it shows the end of what it prints.
+fn seen(commands: &[Command]) -> Vec<bool> {
+    let mut seen = vec![false; commands.len()];
+    for (index, pair) in commands.windows(2).enumerate().rev() {
+        let goes_on = pair[1].simple.then != Next::Pipe || seen[index + 1];
+        seen[index] = pair[0].simple.then == Next::Pipe && is_in(&pair[1].name(), "tail tee cat") && goes_on;
+    }
+    seen
 }
 
 #[cfg(test)]

@@ -2,20 +2,25 @@
 
 mod blame;
 mod closing;
+mod faults;
 mod fixed;
 mod quiet;
 mod signs;
+mod unrun;
 
+use crate::command::CommandLine;
 use crate::message::ToolResult;
 use crate::testrun::{Check, CheckKind};
 pub(crate) use blame::settle;
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
 use closing::{closes_well, has_made, is_cut};
+use faults::shows_finding;
 use fixed::{left, says_what_is_left};
 pub(crate) use quiet::is_error;
 use quiet::{is_open, is_silent, says_it_is_well, shows_error, shows_fault};
 pub(crate) use signs::{CAUSES, CLOSINGS, ENDS};
+pub(crate) use unrun::unrun;
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
 /// faults of compilers at the beginning.
@@ -40,30 +45,34 @@ pub enum Verdict {
 /// test run must close as runs of tests do, or mention `test` and say `pass`, `passed` or `success` in whole words, and count no
 /// failure.
 ///
-/// Of a build or a lint it is enough behind status 0 that it shows no error, because these are silent when all is well. Without a
-/// status the same holds where nothing at all was printed; whatever was must say in some words that all is well.
+/// Of a build or a lint, which are silent when all is well, it is enough that nothing at all was printed; whatever was must
+/// show nothing wrong, and say in some words that all is well where its end may not be seen. Of what is left to run in the
+/// background nothing is known.
 pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     match result.success {
-        Some(false) => return Verdict::Failed,
+        Some(false) if !check.is_asked => return Verdict::Failed,
+        _ if check.is_left => return Verdict::Unknown,
         Some(true) if check.decides => return Verdict::Passed,
         _ => {}
     }
     let signs = Signs::of_result(result);
     let says_success = match result.success {
-        success if check.kind != CheckKind::Test => {
-            if is_build_failure(result) || shows_error(result) {
+        _ if check.kind != CheckKind::Test => {
+            if is_build_failure(result) || shows_error(result) || shows_finding(check.kind, result) {
                 return Verdict::Failed;
             }
             let has_fault = || check.kind == CheckKind::Lint && shows_fault(result);
+            // What `grep` has not found was not printed, whatever was.
             let is_well = || {
-                is_silent(result)
+                result.success != Some(false) && is_silent(result)
                     || signs.success
                     || signs.all_well
                     || says_it_is_well(result)
                     || closes_well(result) == Some(true)
                     || has_made(check, result)
             };
-            success.is_some() || !is_open(result) && !is_cut(result) && !has_fault() && is_well()
+            let is_seen = result.success == Some(true) && check.is_seen;
+            !is_open(result) && !is_cut(result) && !has_fault() && (is_seen || is_well())
         }
         Some(_) => signs.success || signs.all_well,
         None => closes_well(result).unwrap_or(signs.success && signs.mentions_test),
@@ -82,6 +91,13 @@ pub(crate) fn counts_failures(printed: &str) -> bool {
         signs.read(end, false);
     }
     signs.failure || signs.ended_badly
+}
+
+/// Whether the output of a command shows that it failed, whatever is told of it: what came of a check in it is what came of the
+/// command, and failures are counted.
+pub fn denies_success(line: &CommandLine, result: &ToolResult) -> bool {
+    let decides = line.said().checks.iter().any(|check| check.decides);
+    decides && (Signs::of_result(result).failure || is_build_failure(result)) && closes_well(result) != Some(true)
 }
 
 /// Whether an output closes as runs of tests do, with counts of what passed or failed.

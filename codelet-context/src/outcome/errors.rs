@@ -39,6 +39,8 @@ pub struct OpenError {
 enum About {
     /// A check, and what it has named as failed.
     Check(Check, Named),
+    /// A check that could not be run: until one of its name and kind was, whatever came of that.
+    Unrun(Check),
     /// Any other program, by its name and what it is asked to do.
     Program(String, Attempt),
 }
@@ -132,8 +134,9 @@ impl Errors {
     pub fn pass(&mut self, check: &Check) {
         self.open.retain_mut(|error| {
             error.since.is_followed = true;
+            let is_unrun = error.is_unrun(check);
             let About::Check(failed, named) = &mut error.about else {
-                return true;
+                return !is_unrun;
             };
             let had = named.entries.len();
             check.clears(failed, named);
@@ -152,6 +155,7 @@ impl Errors {
     /// A check ran, and nothing says what came of it.
     pub fn run(&mut self, check: &Check) {
         self.mark_rerun(|about| matches!(about, About::Check(failed, _) if check.covers(failed)));
+        self.open.retain(|error| !error.is_unrun(check));
     }
 
     /// A check failed.
@@ -161,10 +165,17 @@ impl Errors {
         let is_same = |error: &OpenError| matches!(&error.about, About::Check(failed, _) if failed.is_same(check));
         let is_passed = |error: &OpenError| match &error.about {
             About::Check(failed, before) => passes_within(check, line.told(), &named, failed, before),
-            About::Program(..) => false,
+            About::Unrun(_) | About::Program(..) => false,
         };
-        self.open.retain(|error| !is_same(error) && !is_passed(error));
+        self.open
+            .retain(|error| !is_same(error) && !is_passed(error) && !error.is_unrun(check));
         self.push(line, lines, About::Check(check.clone(), named));
+    }
+
+    /// A check was to be run, and could not be: what it has found before stands.
+    pub fn fail_to_run(&mut self, line: &CommandLine, check: &Check, result: &ToolResult) {
+        self.open.retain(|error| !error.is_unrun(check));
+        self.push(line, failing(result).0, About::Unrun(check.clone()));
     }
 
     /// A command that is no check has failed.
@@ -231,7 +242,7 @@ impl OpenError {
     pub(crate) fn kind(&self) -> Option<CheckKind> {
         match &self.about {
             About::Check(check, _) => Some(check.kind),
-            About::Program(..) => None,
+            About::Unrun(_) | About::Program(..) => None,
         }
     }
 
@@ -239,10 +250,16 @@ impl OpenError {
         matches!(&self.about, About::Program(other, _) if other == name)
     }
 
+    /// Whether it is one of this kind and name that could not be run.
+    fn is_unrun(&self, check: &Check) -> bool {
+        matches!(&self.about, About::Unrun(other) if other.kind == check.kind && other.name == check.name)
+    }
+
     /// Whether it is still open when a turn ends.
     fn outlives(&self, turn: usize) -> bool {
         match &self.about {
             About::Check(..) => true,
+            About::Unrun(_) => self.since.turn == turn && !self.since.is_followed,
             About::Program(_, attempt) => {
                 let is_last = self.since.turn == turn && !attempt.is_probe && !self.since.is_followed;
                 attempt.acts || is_last
@@ -254,7 +271,7 @@ impl OpenError {
         let is_old = turn >= self.since.turn + TURNS;
         match &self.about {
             About::Check(..) => (is_old || calls >= self.since.call + CALLS) && self.since.is_passed,
-            About::Program(..) => is_old,
+            About::Unrun(_) | About::Program(..) => is_old,
         }
     }
 }

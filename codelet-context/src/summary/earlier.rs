@@ -201,7 +201,7 @@ impl<'a> Earlier<'a> {
                     }
                 }
                 let is_it = |failed: &Failed| failed.said.program == ran.line.program;
-                match result.success {
+                match ran.success(result) {
                     Some(true) => {
                         self.commands.retain(|failed| !is_it(failed));
                         self.past.retain(|failed| !is_it(failed));

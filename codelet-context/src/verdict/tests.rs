@@ -190,17 +190,18 @@ fn without_a_status_builds_and_lints_are_well_if_they_show_no_error() {
         ("mvn package", "[ERROR] COMPILATION failed", Failed),
         ("go build ./...", "bash: go: No such file", Failed),
         ("go build ./...", "# a.com/a\n./main.go:5:2: undefined: x", Failed),
-        ("go build ./...", "./main.go:9:7: cannot use y as string value", Unknown),
+        ("go build ./...", "./main.go:9:7: cannot use y as string value", Failed),
         ("go build ./...", "go: downloading a.com/b v1.2.3", Unknown),
         ("ruff check .", "All checks passed!", Passed),
         ("ruff check .", "Found 3 errors.", Failed),
-        ("ruff check .", "a.py:1:8: F401 `os` imported but unused", Unknown),
+        ("ruff check .", "a.py:1:8: F401 `os` imported but unused", Failed),
+        ("pylint a", "a.py:1: unused-import", Unknown),
         ("black --check .", "would reformat a.py", Unknown),
         ("eslint .", "", Passed),
         ("eslint .", "some rule is deprecated", Unknown),
         ("black --check .", "All done!\n3 files would be left unchanged.", Passed),
         ("rubocop", "1 file inspected, no offenses detected", Passed),
-        ("golangci-lint run", "10 issues:\n* govet: 10", Unknown),
+        ("golangci-lint run", "10 issues:\n* govet: 10", Failed),
         ("golangci-lint run", "0 issues.", Passed),
         ("eslint .", "✖ 3 problems (2 errors, 1 warning)", Failed),
         ("mypy .", "Success: no issues found in 3 source files", Passed),
@@ -222,6 +223,90 @@ fn a_huge_output_is_judged_by_its_ends_and_no_number_is_cut() {
     let tail = format!("failed {}tests passed", "y ".repeat((TAIL - 22) / 2));
     let output = format!("{middle}10 {tail}");
     assert_ne!(verdict("cargo test", None, &output), Failed);
+}
+
+#[test]
+fn a_build_or_a_lint_whose_status_a_pipe_hides_is_well_if_its_end_is_seen_and_shows_nothing_wrong() {
+    let table = [
+        (
+            "go build ./... 2>&1 | head -30",
+            "a/b.go:57:59: not enough arguments in call to f\n\thave (string)",
+            Failed,
+        ),
+        ("go build ./... 2>&1 | head -30", "", Passed),
+        (
+            "go vet ./... 2>&1 | tail -3",
+            "# a/b\nb.c:3:5: warning: unused",
+            Unknown,
+        ),
+        ("npm run build 2>&1 | tail -3", "dist/a.js  3.1 kB", Passed),
+        ("npm run build 2>&1 | tail -50 | tail -3", "dist/a.js  3.1 kB", Passed),
+        ("npm run build 2>&1 | head -3", "> a@1.0.0 build\n> webpack", Unknown),
+        ("npm run build 2>&1 | head -3", "> vite build\n✓ built in 2.1s", Passed),
+        ("npm run check 2>&1 | grep 'error TS' | wc -l", "11", Unknown),
+        ("npm run check 2>&1 | grep -c error", "0", Unknown),
+        ("npm run build; ls dist", "a.js", Unknown),
+        ("npm run lint; echo \"Exit: $?\"", "$ biome check\nExit: 0", Passed),
+        ("npm run lint; echo \"Exit: $?\"", "$ biome check\nExit: 1", Failed),
+        (
+            "npm run lint 2>&1 | head -9",
+            "Checked 281 files in 117ms. No fixes applied.",
+            Passed,
+        ),
+        (
+            "mise run lint 2>&1 | tail -9",
+            "[lint:go] 5 issues:\n[lint:go] * ireturn: 5\nFinished in 2.20s\n[lint:go] ERROR task failed",
+            Failed,
+        ),
+        (
+            "npm run lint 2>&1 | tail -4",
+            "× Some errors were emitted while running checks.",
+            Failed,
+        ),
+        (
+            "./gradlew compileKotlin | tail -5",
+            "e: file:///app/src/Main.kt:12:5 Unresolved reference: foo",
+            Failed,
+        ),
+    ];
+    for (line, output, expected) in table {
+        assert_eq!(verdict(line, Some(true), output), expected, "{line}: {output}");
+    }
+}
+
+#[test]
+fn a_question_behind_a_pipe_has_a_status_of_its_own() {
+    let table = [
+        ("cargo test 2>&1 | grep FAILED", "", Unknown),
+        (
+            "cargo test 2>&1 | grep 'test result'",
+            "test result: FAILED. 1 passed; 1 failed",
+            Failed,
+        ),
+        ("npm run build 2>&1 | grep -i compiled", "", Unknown),
+        ("set -o pipefail; cargo test 2>&1 | grep x", "", Failed),
+        ("cargo test && grep x a", "", Failed),
+        ("cargo test 2>&1 | tail -3", "", Failed),
+    ];
+    for (line, output, expected) in table {
+        assert_eq!(verdict(line, Some(false), output), expected, "{line}: {output}");
+    }
+}
+
+#[test]
+fn of_what_is_left_in_the_background_nothing_is_known() {
+    for line in [
+        "npm run build &",
+        "cd a && make | tee log &",
+        "bash -c 'make' &",
+        "pytest > log 2>&1 & echo $!",
+    ] {
+        assert_eq!(verdict(line, Some(true), ""), Unknown, "{line}");
+        assert_eq!(verdict(line, Some(true), "3 passed in 1s"), Unknown, "{line}");
+    }
+    for line in ["npm run build & wait", "sleep 1 & npm run build", "npm run build 2>&1"] {
+        assert_eq!(verdict(line, Some(true), ""), Passed, "{line}");
+    }
 }
 
 proptest! {

@@ -441,3 +441,31 @@ fn of_checks_in_one_line_the_one_that_failed_is_open() {
     assert_eq!((open(&talk), talk.facts().tests), (vec![line.to_owned()], None));
     assert_eq!(open(&talk.run("npx tsc --noEmit", true, "")), NONE);
 }
+
+#[test]
+fn a_check_that_could_not_be_run_has_not_failed_and_hides_no_failure() {
+    const MISSING: &str = "bash: pytest: command not found";
+    let facts = Talk::new().run("pytest -q", false, MISSING).facts();
+    assert_eq!((facts.tests, facts.errors.len()), (None, 1));
+    assert!(!facts.errors[0].is_check(), "told as a command");
+    assert_eq!(facts.errors[0].lines, [MISSING]);
+    let failed = || Talk::new().run("pytest -q", false, CLI);
+    let facts = failed().run("pytest -q", false, MISSING).facts();
+    assert_eq!(
+        facts.tests.map(|fact| fact.verdict),
+        Some(crate::verdict::Verdict::Failed)
+    );
+    assert_eq!(facts.errors.iter().filter(|error| error.is_check()).count(), 1);
+    // Once it runs, that is over, whatever comes of it.
+    let unrun = || Talk::new().run("pytest -q", false, MISSING);
+    assert_eq!(open(&unrun().run("python -m pytest tests", true, "3 passed")), NONE);
+    assert_eq!(
+        open(&unrun().run("pytest tests/a.py", false, MONEY)),
+        ["pytest tests/a.py"]
+    );
+    assert_eq!(open(&unrun().run("pytest -q", false, MISSING)), ["pytest -q"]);
+    assert_eq!(
+        open(&unrun().run("ls", true, "a").user("go on").say("so").user("on")),
+        NONE
+    );
+}
