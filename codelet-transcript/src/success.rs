@@ -13,24 +13,28 @@ use crate::objects;
 use codelet_context::command::CommandLine;
 use codelet_context::exchange::Calls;
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
+use flags::Flags;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+mod flags;
 
 /// On an answer whose success is known from elsewhere: what its own field said.
 const SAID: &str = "codelet.said";
 
 /// Completes what a reader has found.
 pub(crate) fn tell(messages: &mut [Message], format: Format) {
-    if format == Format::Anthropic {
-        fill_flags(messages);
-    }
     // Elsewhere what is known comes from a status already, and only what is missing is looked for.
     let is_flag = matches!(format, Format::Anthropic | Format::QwenCode | Format::Corpus);
     let is_in_text = matches!(format, Format::Anthropic | Format::Openai | Format::Responses);
     let manners = manners(messages);
+    let flags = is_flag.then(|| Flags::of(messages, |call| Called::of(call, &manners)));
+    if format == Format::Anthropic {
+        fill_flags(messages, flags.is_some_and(|flags| flags.are_left_out));
+    }
     // Whose flags tell a command that failed from one that did not, says so by them.
-    let are_statuses = is_flag && flags_a_command(messages);
+    let are_statuses = flags.is_some_and(|flags| flags.are_statuses) && flags_a_command(messages);
     let mut calls: Calls<Arc<str>, Called> = Calls::default();
     for message in messages {
         for part in &mut message.parts {
@@ -48,6 +52,10 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
                             .is_some_and(|called| called.kind == ActionKind::Command && !called.manner.states_always());
                     if result.success.is_none() || is_flag && !is_settled && result.success == Some(true) {
                         learn(result, success);
+                    }
+                    let is_command = called.is_some_and(|called| called.kind == ActionKind::Command);
+                    if is_command && success.is_none() && flags.is_some_and(|flags| !flags.are_statuses) {
+                        doubt(result);
                     }
                     if let Some(object) = &object {
                         let is_program =
@@ -110,19 +118,28 @@ fn said_in(object: &Map<String, Value>, called: Option<&Called>) -> Option<bool>
     }
 }
 
-/// The flag may be left out where it is false. A file that has it anywhere is by somebody who knows it.
-fn fill_flags(messages: &mut [Message]) {
+/// The flag may be left out where it is false. A file that has it anywhere is by somebody who knows it; of commands, one that
+/// has it on them.
+fn fill_flags(messages: &mut [Message], of_commands: bool) {
     let is_known = messages
         .iter()
         .flat_map(Message::tool_results)
         .any(|result| result.success.is_some());
-    let results = messages.iter_mut().flat_map(|message| &mut message.parts);
-    for part in results.filter(|_| is_known) {
-        if let Part::ToolResult(result) = part
-            && result.success.is_none()
-            && result.extra.get("is_error").is_none_or(Value::is_null)
-        {
-            learn(result, Some(true));
+    if !is_known {
+        return;
+    }
+    let mut calls: Calls<Arc<str>, bool> = Calls::default();
+    for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+        match part {
+            Part::ToolCall(call) => calls.called(call.id.clone(), call.action.kind == ActionKind::Command),
+            Part::ToolResult(result)
+                if result.success.is_none()
+                    && (of_commands || calls.of(result) != Some(&true))
+                    && result.extra.get("is_error").is_none_or(Value::is_null) =>
+            {
+                learn(result, Some(true));
+            }
+            _ => {}
         }
     }
 }
@@ -137,9 +154,20 @@ fn stated(result: &ToolResult, called: &Called) -> Option<bool> {
 }
 
 fn learn(result: &mut ToolResult, success: Option<bool>) {
-    if success.is_none() || success == result.success {
-        return;
+    if success.is_some() && success != result.success {
+        note(result, success);
     }
+}
+
+/// A flag that says that there was no error says nothing.
+fn doubt(result: &mut ToolResult) {
+    if result.success == Some(true) {
+        note(result, None);
+    }
+}
+
+/// Sets what is known of the success, and keeps what the field said.
+fn note(result: &mut ToolResult, success: Option<bool>) {
     if result.extra.get(SAID).is_none() {
         let said = result.success.map_or(Value::Null, Value::Bool);
         result.extra = marked(std::mem::take(&mut result.extra), SAID, said);

@@ -318,3 +318,96 @@ fn a_program_that_speaks_so_does_not_pose() {
     let both = "[worker rc=1]\na\n[exit code: 0]";
     assert_eq!(known_of(&[own, own, both, own]), [Some(true); 4]);
 }
+
+/// Calls with their answers, each with its flag: the tool, what it is given, and what it says.
+fn flagged(calls: &[(&str, Value, &str, Option<bool>)]) -> Vec<Option<bool>> {
+    let mut messages = vec![json!({"role": "user", "content": "Mend it."})];
+    for (number, (tool, input, content, flag)) in calls.iter().enumerate() {
+        let id = format!("c{number}");
+        let mut answer = json!({"type": "tool_result", "tool_use_id": id, "content": content});
+        if let Some(flag) = flag {
+            answer["is_error"] = json!(flag);
+        }
+        messages.push(
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": tool, "input": input}]}),
+        );
+        messages.push(json!({"role": "user", "content": [answer]}));
+    }
+    known(&json!({ "messages": messages }), Format::Anthropic)
+}
+
+#[test]
+fn flags_of_other_tools_say_nothing_of_commands_that_have_none() {
+    let (yes, no) = (Some(true), Some(false));
+    let run = |line: &str, output: &'static str, flag| ("bash", json!({"command": line}), output, flag);
+    let tests = || run("npm test", "Tests  2 failed | 40 passed (42)", None);
+    let edit = || {
+        (
+            "Edit",
+            json!({"file_path": "/w/a.ts", "old_string": "a", "new_string": "b"}),
+            "The user doesn't want to proceed with this tool use.",
+            yes,
+        )
+    };
+    let read = || ("Read", json!({"file_path": "/w/a.ts"}), "File does not exist.", yes);
+    let refused = || {
+        run(
+            "kubectl delete pod a",
+            "The user doesn't want to proceed with this tool use.",
+            yes,
+        )
+    };
+    assert_eq!(flagged(&[edit(), tests()]), [no, None]);
+    assert_eq!(flagged(&[read(), tests()]), [no, None]);
+    assert_eq!(flagged(&[refused(), tests()]), [no, None]);
+    // What other tools leave out, they leave out for no error.
+    let seen = ("Read", json!({"file_path": "/w/b.ts"}), "text", None);
+    assert_eq!(flagged(&[read(), seen]), [no, yes]);
+    // A command that failed is flagged so, and yet this one shows that it has failed.
+    let failed = || run("make", "make: *** [all] Error 2", yes);
+    assert_eq!(flagged(&[failed(), tests()]), [no, None]);
+    assert_eq!(flagged(&[failed(), run("npm test", "40 passed", None)]), [no, yes]);
+    assert_eq!(
+        flagged(&[failed(), run("ls", "2 failed", None)]),
+        [no, yes],
+        "it checks nothing"
+    );
+}
+
+#[test]
+fn flags_that_never_tell_of_a_check_that_failed_are_no_statuses() {
+    let (yes, no) = (Some(true), Some(false));
+    let run = |line: &str, output: &'static str, flag| ("bash", json!({"command": line}), output, flag);
+    let lint = || {
+        run(
+            "npm run check",
+            "Found 687 errors.\n× Some errors were emitted while running checks.",
+            no,
+        )
+    };
+    let good = || run("cargo test", "test result: ok. 3 passed; 0 failed", no);
+    assert_eq!(flagged(&[lint(), run("ls", "a", no)]), [None, None]);
+    assert_eq!(
+        flagged(&[lint(), lint(), run("make", "timed out", yes)]),
+        [None, None, no]
+    );
+    // Where they do, one output that looks otherwise shows nothing.
+    let failed = || run("make", "make: *** [all] Error 2", yes);
+    assert_eq!(flagged(&[lint(), failed()]), [yes, no]);
+    // What stands behind a pipe or ends well denies nothing, and a status that is stated is believed.
+    assert_eq!(
+        flagged(&[run("npm run check | tail -3", "Found 3 errors.", no), good()]),
+        [yes, yes]
+    );
+    let shown = run(
+        "cargo test",
+        "worker: 2 failed\ntest result: ok. 3 passed; 0 failed",
+        no,
+    );
+    assert_eq!(flagged(&[shown, good()]), [yes, yes]);
+    let stated = run("cargo test", "1 failed\nExit code 1", no);
+    assert_eq!(flagged(&[stated, good()]), [no, yes]);
+    // Of other tools they say what they say.
+    let read = ("Read", json!({"file_path": "/w/a.ts"}), "Found 3 errors.", no);
+    assert_eq!(flagged(&[lint(), read]), [None, yes]);
+}
