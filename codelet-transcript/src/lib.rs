@@ -143,6 +143,9 @@ fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
         Format::Shape => Err(ReadError::NotReadable(format)),
     };
     let mut document = document?;
+    if format == Format::Corpus {
+        told::mark_complaints(&mut document.messages);
+    }
     if format.is_written() && told::mark(&mut document.messages) {
         document.warnings.push(Warning::Compacted);
     }

@@ -72,15 +72,14 @@ const ANSWERS: [&str; 3] = ["<feedback>", "<answer>", "<user_message>"];
 
 /// Marks what a harness has said in the user's name. Says whether the conversation was compacted before.
 pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
-    if !messages.iter().all(|message| message.parts.iter().all(is_unmarked)) {
-        // The file itself says what is what.
+    if says_what_is_what(messages) {
         return false;
     }
     let prompt = messages.iter().position(Message::is_prompt);
+    mark_complaints(messages);
     mark_blocks(messages);
     // First, as what came of an action is nothing that the user says behind an opening.
     mark_observations(messages);
-    mark_complaints(messages);
     mark_openings(messages);
     if let Some(first) = prompt.filter(|_| !messages.iter().any(Message::is_prompt)) {
         // Somebody has asked for all this, and nothing else is left that could be it.
@@ -91,6 +90,11 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
         *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
     }
     is_compacted
+}
+
+/// Whether the file itself says of any text what it is.
+fn says_what_is_what(messages: &[Message]) -> bool {
+    !messages.iter().all(|message| message.parts.iter().all(is_unmarked))
 }
 
 /// Prompts between which nothing was left are one message in some forms. Each is one of its own again; a writer makes one
@@ -325,7 +329,11 @@ fn mark_observations(messages: &mut [Message]) {
     }
 }
 
-fn mark_complaints(messages: &mut [Message]) {
+/// Marks what harnesses say to replies that they cannot read, also in recordings that keep no note of it.
+pub(crate) fn mark_complaints(messages: &mut [Message]) {
+    if says_what_is_what(messages) {
+        return;
+    }
     for at in 1..messages.len() {
         let (before, rest) = messages.split_at_mut(at);
         let message = &mut rest[0];

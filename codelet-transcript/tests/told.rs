@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use codelet_transcript::read;
+use codelet_context::message::{Origin, Part};
+use codelet_transcript::{Format, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -303,6 +304,17 @@ fn what_a_harness_says_to_a_reply_that_it_cannot_read_is_no_prompt() {
     let both = "Look.\n```bash\nls\n```\n```bash\nmake\n```";
     let said = |words: &str| prompts(&[user("Mend the parser."), model(both), user(words), model("Done.")]);
     assert_eq!(said(asked), [0]);
+    let noted = json!({"messages": [
+        user("Mend the parser."),
+        model(both),
+        user(json!([{"type": "text", "text": asked}, {"type": "text", "text": "<environment_details>\n9:00\n</environment_details>"}])),
+    ]});
+    for format in [Format::Anthropic, Format::Corpus] {
+        let document = read(noted.to_string().as_bytes(), Some(format)).expect("a conversation");
+        let is_prompt = |text: &Part| matches!(text, Part::Text(text) if text.origin == Origin::Own);
+        let said = &document.messages[2].parts;
+        assert!(!is_prompt(&said[0]), "{format}");
+    }
     assert_eq!(said("Please always provide one action."), [0, 2]);
     assert_eq!(said(&format!("What does this mean?\n{asked}")), [0, 2]);
     // Behind a call that was read, and where nobody has replied, somebody has said it.
