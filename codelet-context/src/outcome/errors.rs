@@ -238,8 +238,14 @@ impl OpenError {
         matches!(self.about, About::Check(..))
     }
 
+    /// Whether a check of this kind fails by all that is known: nothing says that it ran again, or that another one that
+    /// succeeded may well have covered it.
+    pub(crate) fn stands(&self, kind: CheckKind) -> bool {
+        self.kind() == Some(kind) && !self.is_past && !self.is_rerun && !self.since.is_passed
+    }
+
     /// What the check was about, if it is one.
-    pub(crate) fn kind(&self) -> Option<CheckKind> {
+    fn kind(&self) -> Option<CheckKind> {
         match &self.about {
             About::Check(check, _) => Some(check.kind),
             About::Unrun(_) | About::Program(..) => None,

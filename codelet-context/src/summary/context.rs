@@ -173,8 +173,7 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKin
     let mut told: Vec<(String, &str, &CheckFact)> = Vec::new();
     for ((name, kind), check) in checks {
         let Some(check) = check else { continue };
-        let is_open = |error: &OpenError| error.kind() == Some(kind) && !error.is_past && !error.is_rerun;
-        let is_beside = || facts.errors.iter().any(is_open) || fails(kind);
+        let is_beside = || facts.errors.iter().any(|error| error.stands(kind)) || fails(kind);
         let verdict = match check.verdict {
             Verdict::Failed => "FAILED",
             Verdict::Passed if is_beside() => labels::PASSED_BESIDE,

@@ -9,6 +9,9 @@ use crate::wrapped::{DEEPEST, base, first_word, is_assignment, is_in, skip_optio
 /// A check: its kind, its name, and what it is narrowed to.
 type Recognised = (CheckKind, String, Scope);
 
+/// Programs that package managers run by their bare name, and that scripts are not called like.
+const BROUGHT: &str = "vitest jest mocha ava playwright cypress wdio biome oxlint stylelint";
+
 /// What a command checks; `depth` counts the interpreters around it.
 pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     let (program, rest) = words.split_first()?;
@@ -31,6 +34,10 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     match found {
         Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
         Some(found) => Some(found),
+        // `pnpm vitest` runs a program that the project brings.
+        None if is_in(&name, "pnpm yarn bun") && rest.first().is_some_and(|word| is_in(word, BROUGHT)) => {
+            recognise(rest, depth + 1)
+        }
         // A program of the project's own, named for what it does: `./run_tests.sh`.
         None if program.contains(['/', '\\']) && is_named_for_tests(stem(&name)) => {
             Some((Test, name.into_owned(), Scope::of(&Program::OWN, rest, None)))

@@ -292,3 +292,26 @@ fn a_long_line_takes_linear_time() {
         is_question(&piece.repeat(20_000));
     }
 }
+
+#[test]
+fn a_package_manager_runs_programs_by_their_bare_name() {
+    for (line, name) in [
+        ("pnpm vitest run", "vitest"),
+        ("yarn jest --ci", "jest"),
+        ("pnpm playwright test", "playwright test"),
+        ("bun vitest run src/a.test.ts", "vitest"),
+    ] {
+        let names: Vec<String> = checks(line).into_iter().map(|check| check.name).collect();
+        assert_eq!(names, [name], "{line}");
+    }
+    for line in [
+        "pnpm install",
+        "yarn add jest",
+        "pnpm dev",
+        "pnpm make",
+        "npm vitest",
+        "pnpm vitest --help",
+    ] {
+        assert_eq!(checks(line), [], "{line}");
+    }
+}

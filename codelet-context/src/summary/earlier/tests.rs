@@ -277,3 +277,14 @@ fn a_check_that_fails_says_nothing_of_those_of_other_kinds_or_of_itself_run_agai
     );
     assert!(has(&told, "Lint: FAILED"), "{told}");
 }
+
+#[test]
+fn a_pass_that_may_well_cover_what_failed_is_told_as_one() {
+    let none = "Summary of the earlier part of this session.\n## Context\nGoal: \"mend\"";
+    let steps = ["run npx vitest run => bad 1 failed", "edit a.ts", "run make test => ok"];
+    let told = again(none, &steps, 10_000);
+    assert!(
+        has(&told, "Tests: passed (`make test`)") && has(&told, "Failing: `npx vitest run`"),
+        "{told}"
+    );
+}
