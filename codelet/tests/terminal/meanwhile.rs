@@ -265,8 +265,10 @@ fn an_idle_request_that_nobody_counts_is_told_with_an_estimate_and_a_card_of_the
     for kind in Kind::ALL {
         let bench = Bench::new();
         short_lived(&bench, 1);
-        let uncounted = |words: &str| Reply::text(words).billed(Billed::default());
-        let server = server([uncounted("Hello."), uncounted("Never heard.")]);
+        let server = server([
+            Reply::text("Hello.").billed(usage(20_000)),
+            Reply::text("Never heard.").billed(Billed::default()),
+        ]);
         let mut session = kind.start(&bench, &server, &[]);
         session.say("Hi.");
         session.wait("Hello.");
