@@ -146,9 +146,9 @@ fn in_another_working_tree_one_can_commit_and_not_change_what_git_obeys() {
     };
     let commit = json!({"command": "git add f && git commit -qm two && git stash list && git log --format=%s"});
     let trial = tree(true);
-    // Some versions of git first say that they cannot lock the packed references.
+    // Some versions of git first say that they cannot lock the packed references, and tidy up in the background behind it.
     let told = trial.done("Bash", commit.clone());
-    assert!(told.ends_with("two\none\n"), "{told}");
+    assert!(told.contains("two\none\n"), "{told}");
     let common = trial.outside.join(".git").display().to_string();
     for name in ["config", "hooks/pre-commit", "HEAD", "../new"] {
         let told = trial.failed("Bash", json!({"command": format!("echo evil >> {common}/{name}")}));
