@@ -58,6 +58,11 @@ impl Check {
         is_kind && self.name == failed.name && self.scope.covers(&failed.scope, is_flat)
     }
 
+    /// The program of this check, without what it is told to do.
+    pub(crate) fn program(&self) -> &str {
+        self.name.split(' ').next().unwrap_or_default()
+    }
+
     /// Of Go, a folder is one package, without those in it.
     fn is_flat(&self) -> bool {
         self.name.starts_with("go") && !self.name.starts_with("gofmt")

@@ -16,12 +16,8 @@ const MOST: usize = 32;
 
 /// Whether a check is one of a runner that shows what it runs.
 fn is_runner(check: &Check) -> bool {
-    let program = program(check);
+    let program = check.program();
     is_in(program, SIGNING) || is_in(program, BARE) || is_script(program)
-}
-
-fn program(check: &Check) -> &str {
-    check.name.split(' ').next().unwrap_or_default()
 }
 
 /// A shell's script shows what it runs where it is told to.
@@ -101,7 +97,7 @@ pub(crate) fn shows_begin(check: &Check, result: &ToolResult) -> bool {
 /// The command that a line shows, with the folder that it runs in where that is told.
 fn command<'a>(line: &'a str, check: &Check) -> Option<(Option<&'a str>, &'a str)> {
     let line = line.trim();
-    let program = program(check);
+    let program = check.program();
     if is_script(program) {
         return Some((
             None,

@@ -72,7 +72,7 @@ fn shown(checks: &[&Check], at: usize, result: &ToolResult) -> Shown {
                     && !lines(result).any(counts_findings)
                     && checks
                         .iter()
-                        .all(|other| other.kind == check.kind || !is_same_program(other, check))
+                        .all(|other| other.kind == check.kind || other.program() != check.program())
             }
             CheckKind::Lint => {
                 let may_be_anothers = has(CheckKind::Build) || has(CheckKind::Test) && tests_ran();
@@ -84,10 +84,6 @@ fn shown(checks: &[&Check], at: usize, result: &ToolResult) -> Shown {
         false if shows_begin(check, result) => Shown::Begun,
         false => Shown::Nothing,
     }
-}
-
-fn is_same_program(one: &Check, other: &Check) -> bool {
-    one.name.split(' ').next() == other.name.split(' ').next()
 }
 
 /// Whether an output tells of tests where it counts.

@@ -60,7 +60,7 @@ pub(super) fn has_made(check: &Check, result: &ToolResult) -> bool {
     const ECHOED: &[&str] = &[
         "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "ar", "ranlib", "strip", "CC", "CXX", "LD", "AR", "LINK",
     ];
-    let name = check.name.split(' ').next().unwrap_or_default();
+    let name = check.program();
     let is_made = |lines: &mut dyn Iterator<Item = &str>| {
         let line = lines.next().unwrap_or_default().trim();
         let program = line.split_whitespace().next().unwrap_or_default();
