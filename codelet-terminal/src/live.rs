@@ -619,7 +619,8 @@ impl Live {
             Doing::Servers => self
                 .renderer
                 .set_busy(Some("connecting to MCP servers (Esc skips)"), now),
-            Doing::Run | Doing::Shell => {}
+            Doing::Run => self.renderer.set_busy(Some("waiting for the model"), now),
+            Doing::Shell => {}
         }
         self.repl.doing = doing;
         self.change(true);

@@ -189,13 +189,12 @@ impl Renderer {
         self.set_doing(words.map_or(Doing::Nothing, Doing::Busy), now);
     }
 
-    /// The user's prompt, as it goes to the model.
+    /// What the user said: a prompt, as it goes to the model, or something that is done here.
     pub fn prompt(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
         self.done = Done {
             began: now,
             ..Done::default()
         };
-        self.set_doing(Doing::Asking, now);
         let mut out = self.topic(Topic::Prompt);
         let style = self.look.style(Role::Prompt);
         let mark = Span::styled(self.look.pick("› ", "> "), self.look.style(Role::Accent));

@@ -202,6 +202,8 @@ impl Status {
                 let what = clip(&clean(what, 1), room);
                 add(0, vec![spinner, Span::raw(what), Span::styled(time, dim)]);
             }
+            // Before it is known how the session stands, nothing can be said to it yet.
+            None if self.model.is_empty() => add(0, vec![Span::styled("starting", dim)]),
             None => add(0, vec![Span::styled("ready", dim)]),
         }
         if self.queued > 0 {

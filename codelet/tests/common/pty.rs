@@ -121,9 +121,45 @@ pub struct Terminal {
 struct Emulated {
     parser: vt100::Parser,
     bytes: Vec<u8>,
+    /// Bytes that are not shown yet: of a frame that is not whole, or what may begin one.
+    held: Vec<u8>,
+    is_together: bool,
 }
 
+/// What stands between these is shown at once, as terminals do that know synchronized output: a read may end in it.
+const TOGETHER: (&[u8], &[u8]) = (b"\x1b[?2026h", b"\x1b[?2026l");
+
 impl Emulated {
+    fn new((columns, rows): (u16, u16)) -> Self {
+        Emulated {
+            parser: vt100::Parser::new(rows, columns, SCROLLBACK),
+            bytes: Vec::new(),
+            held: Vec::new(),
+            is_together: false,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.held.extend_from_slice(bytes);
+        loop {
+            let mark = if self.is_together { TOGETHER.1 } else { TOGETHER.0 };
+            let Some(at) = self.held.windows(mark.len()).position(|bytes| bytes == mark) else { break };
+            self.show(at + mark.len());
+            self.is_together = !self.is_together;
+        }
+        // Whoever ended within a frame draws no more of it.
+        if !self.is_together || self.held.ends_with(END) {
+            let open = (0..TOGETHER.0.len()).rev().find(|&open| self.held.ends_with(&TOGETHER.0[..open]));
+            self.show(self.held.len() - open.unwrap_or(0));
+        }
+    }
+
+    fn show(&mut self, bytes: usize) {
+        let rest = self.held.split_off(bytes);
+        self.parser.process(&std::mem::replace(&mut self.held, rest));
+    }
+
     /// Everything from the first row of the scrollback to the last of the screen.
     fn text(&mut self) -> String {
         let screen = self.parser.screen_mut();
@@ -196,10 +232,7 @@ impl Terminal {
         wrapped.wrap(ProcessSession);
         let child = wrapped.spawn().unwrap();
         let shown = Arc::new(Shown {
-            state: Mutex::new(Emulated {
-                parser: vt100::Parser::new(rows, columns, SCROLLBACK),
-                bytes: Vec::new(),
-            }),
+            state: Mutex::new(Emulated::new((columns, rows))),
             more: Condvar::new(),
         });
         let master = File::from(master);
@@ -392,8 +425,7 @@ impl Reader {
         let (stopped, stop) = std::io::pipe().unwrap();
         let mut show = delayed(pace.delay, move |bytes| {
             let mut state = to.lock();
-            state.parser.process(bytes);
-            state.bytes.extend_from_slice(bytes);
+            state.take(bytes);
             to.more.notify_all();
         });
         let read = move || {

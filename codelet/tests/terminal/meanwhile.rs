@@ -72,6 +72,24 @@ fn commands_that_only_look_answer_while_a_tool_runs() {
     leave(&mut terminal, &server);
 }
 
+#[test]
+fn what_is_answered_here_never_shows_that_a_model_is_waited_for() {
+    let (bench, server) = (Bench::new(), server(Vec::new()));
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    for (said, shown) in [
+        ("/cost", "0 requests"),
+        ("/context", "are kept for the"),
+        ("/todo", "on the list"),
+    ] {
+        terminal.say(said);
+        terminal.wait(shown);
+    }
+    terminal.rest();
+    let drawn = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+    assert!(!drawn.contains("waiting"), "{drawn}");
+    leave(&mut terminal, &server);
+}
+
 /// What an exported conversation says last.
 fn last_words(bench: &Bench, file: &str) -> serde_json::Value {
     let exported: serde_json::Value = serde_json::from_str(&bench.read(file)).unwrap();
