@@ -64,7 +64,10 @@ fn the_spinner_stands_still_while_nothing_happens() {
 fn a_session_that_waits_for_its_user_shows_no_spinner() {
     let mut renderer = Renderer::new(look());
     assert!(!renderer.is_busy());
-    assert!(line_text(&renderer.status(at(0))).starts_with("starting"), "nothing is known of it yet");
+    assert!(
+        line_text(&renderer.status(at(0))).starts_with("starting"),
+        "nothing is known of it yet"
+    );
     renderer.set_model("anthropic/test-model");
     renderer.prompt("/cost", at(1));
     assert!(!renderer.is_busy(), "what is done here asks no model");

@@ -144,13 +144,17 @@ impl Emulated {
         self.held.extend_from_slice(bytes);
         loop {
             let mark = if self.is_together { TOGETHER.1 } else { TOGETHER.0 };
-            let Some(at) = self.held.windows(mark.len()).position(|bytes| bytes == mark) else { break };
+            let Some(at) = self.held.windows(mark.len()).position(|bytes| bytes == mark) else {
+                break;
+            };
             self.show(at + mark.len());
             self.is_together = !self.is_together;
         }
         // Whoever ended within a frame draws no more of it.
         if !self.is_together || self.held.ends_with(END) {
-            let open = (0..TOGETHER.0.len()).rev().find(|&open| self.held.ends_with(&TOGETHER.0[..open]));
+            let open = (0..TOGETHER.0.len())
+                .rev()
+                .find(|&open| self.held.ends_with(&TOGETHER.0[..open]));
             self.show(self.held.len() - open.unwrap_or(0));
         }
     }
