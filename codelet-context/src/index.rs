@@ -12,177 +12,29 @@ use crate::files::Files;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
-use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolCall, ToolResult};
+use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role};
 use crate::names::{self, Name};
 use crate::posing;
-use crate::replaced;
 use crate::severe;
 use crate::todo;
 use crate::tokens;
-use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::arguments::Arguments;
+pub use self::block::{Block, BlockKind, Came};
+pub use self::line::Line;
+use self::line::{LONGEST_LINE, MANY_ALIKE, POSES, REMOVED};
+use self::line::{cut_near, diff_sign, is_numbered, mark_alike, normal_hash, number_prefix};
+use self::noted::Noted;
 pub use crate::items::NONE;
-use noted::Noted;
 
+mod arguments;
+mod block;
+mod line;
 mod noted;
 
-/// Where a block of text comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BlockKind {
-    /// The user's own words.
-    Prompt,
-    /// Reminders, and what a harness or the engine put in.
-    Injected,
-    /// The assistant's own words.
-    Answer,
-    /// The assistant's thinking.
-    Thinking,
-    /// The parameters of a call.
-    Call,
-    /// What a tool that reads files printed.
-    Read,
-    /// What a command printed.
-    Command,
-    /// What a search printed.
-    Search,
-    /// The output of any other tool.
-    Other,
-}
-
-/// A text of the history, cut into lines.
-#[derive(Clone, Debug)]
-pub struct Block {
-    pub kind: BlockKind,
-    /// The message, counted from 0.
-    pub message: u32,
-    /// The part of the message.
-    pub part: u32,
-    /// The block that this one answers (for a result: its call).
-    pub call: Option<u32>,
-    /// The text that the lines are ranges of; for a call, its parameters' strings, one after the other.
-    pub text: Body,
-    /// Its lines in the index.
-    pub lines: Range<u32>,
-    /// Estimated tokens of the history up to here.
-    pub position: u32,
-    /// For a call and for its output: the file that it reads or changes, or 0.
-    pub path: u64,
-    /// The first line is the file that the call reads or changes.
-    pub subject: bool,
-    /// A call that changes files.
-    pub change: bool,
-    /// For a call that changes files or runs a command: what came of it.
-    pub came: Came,
-    /// A command printed it that only looks at files.
-    pub look: bool,
-    /// A call that writes all of the list of what is to be done.
-    pub list: bool,
-    /// For a call without a file, the lines that stand before any output of it; see [`crate::lead`].
-    pub lead: Range<u32>,
-}
-
-/// What came of a call that does something.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Came {
-    /// It was carried out, or nothing says that it was not.
-    #[default]
-    Done,
-    /// It failed: what a change says stands nowhere else.
-    Failed,
-    /// The user has not let it be made.
-    Refused,
-    /// It was interrupted, or its answer is lost: nobody knows how far it came.
-    Stopped,
-}
-
-impl Came {
-    /// Each of them, in their order.
-    pub const ALL: [Came; 4] = [Came::Done, Came::Failed, Came::Refused, Came::Stopped];
-
-    /// Of a call by its answer.
-    fn of(action: &Action, result: &ToolResult) -> Came {
-        if answer::was_refused(result) {
-            return match answer::was_stopped(result) {
-                true => Came::Stopped,
-                false => Came::Refused,
-            };
-        }
-        let has_failed = match action.kind {
-            ActionKind::Change => !answer::is_done(action.kind, result),
-            // That `grep` finds nothing is its answer.
-            ActionKind::Command => {
-                let is_question = action.command.as_ref().is_some_and(|line| line.said().is_question);
-                result.success == Some(false) && !is_question
-            }
-            _ => false,
-        };
-        if has_failed { Came::Failed } else { Came::Done }
-    }
-}
-
-impl Block {
-    /// The first block of the unit that this one, of this number, belongs to: its call, or itself.
-    pub fn unit(&self, number: usize) -> usize {
-        self.call.map_or(number, |call| call as usize)
-    }
-}
-
-/// A line, or a piece of a very long one.
-#[derive(Clone, Copy, Debug)]
-pub struct Line {
-    /// Where it begins in its block's text.
-    pub start: u32,
-    /// Its bytes, without the line break and white space at the end.
-    pub bytes: u16,
-    /// How many of them are a line number in front of the line itself, and whether it begins as a line of the summary
-    /// itself would.
-    front: u8,
-    /// How many of its items are names; they come first.
-    names: u8,
-    /// Where its items begin; they end where the next line's begin.
-    pub items: u32,
-    /// The item that stands for this line after the one before it, or [`NONE`].
-    pub after: u32,
-}
-
-/// The bit of [`Line::front`] that tells of a line that begins as one of the summary's own.
-const POSES: u8 = 1 << 7;
-/// The bit that tells of a line that the call takes away from a file.
-const REMOVED: u8 = 1 << 6;
-/// The bit that tells of a line to which others of its block are alike but for numbers.
-const ALIKE: u8 = 1 << 5;
-/// So many lines of a block that are alike but for numbers say little one by one.
-const MANY_ALIKE: u32 = 8;
-
-impl Line {
-    /// How many of its bytes are a line number in front of the line itself.
-    pub fn prefix(&self) -> u8 {
-        self.front & !(POSES | REMOVED | ALIKE)
-    }
-
-    /// Whether many lines of its block are alike to it but for numbers.
-    pub fn is_alike(&self) -> bool {
-        self.front & ALIKE != 0
-    }
-
-    /// Whether the call takes it away from a file.
-    pub fn is_removed(&self) -> bool {
-        self.front & REMOVED != 0
-    }
-
-    /// Whether it begins as a line of the summary itself would.
-    pub fn poses(&self) -> bool {
-        self.front & POSES != 0
-    }
-}
-
-/// Lines longer than this are cut, in bytes.
-const LONGEST_LINE: usize = 420;
-/// … near this length.
-const CUT_LINE: usize = 300;
 /// Lines of this many characters are things of their own.
 const LINE_BYTES: std::ops::RangeInclusive<usize> = 16..=LONGEST_LINE;
 /// A command is a thing from this many characters on: `make` is worth knowing.
@@ -670,179 +522,6 @@ fn is_said_anew(origin: Origin) -> bool {
         origin,
         Origin::Notice | Origin::Reminder(ReminderKind::GitStatus | ReminderKind::TokenStatus)
     )
-}
-
-/// The parameters of a call as text.
-struct Arguments<'a> {
-    action: &'a Action,
-    text: String,
-    /// The first line is the file that is read or changed.
-    subject: bool,
-    /// The parts of the text that the call takes away from a file.
-    removed: Vec<Range<usize>>,
-}
-
-impl<'a> Arguments<'a> {
-    /// The strings of a call's parameters, one after the other; the file that it is about comes first.
-    fn of(call: &'a ToolCall) -> Self {
-        let subject = match call.action.kind {
-            ActionKind::Read | ActionKind::Change => call.action.paths.first().map(|path| &**path),
-            _ => None,
-        };
-        let mut arguments = Arguments {
-            action: &call.action,
-            text: String::from(subject.unwrap_or_default()),
-            subject: subject.is_some(),
-            removed: Vec::new(),
-        };
-        for (key, value) in call.parameters.as_map() {
-            if value.as_str().is_none_or(|string| Some(string) != subject) {
-                arguments.leaf(key, value, 0);
-            }
-        }
-        arguments
-    }
-
-    fn leaf(&mut self, key: &str, value: &Value, depth: usize) {
-        match value {
-            Value::String(string) => self.push(key, string),
-            Value::Number(number) => self.push(key, &number.to_string()),
-            Value::Array(items) if depth < 64 => items.iter().for_each(|item| self.leaf(key, item, depth + 1)),
-            Value::Object(map) if depth < 64 => map.iter().for_each(|(key, item)| self.leaf(key, item, depth + 1)),
-            _ => {}
-        }
-    }
-
-    fn push(&mut self, key: &str, string: &str) {
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        let start = self.text.len();
-        self.text.push_str(string);
-        if self.action.kind != ActionKind::Change {
-            return;
-        }
-        if self.action.replaced.iter().any(|name| name == key) {
-            self.removed.push(start..self.text.len());
-        } else {
-            let parts = replaced::searched(string).into_iter();
-            self.removed
-                .extend(parts.map(|part| start + part.start..start + part.end));
-        }
-    }
-}
-
-/// Where to cut a line that is too long: at white space near [`CUT_LINE`], or at a character.
-fn cut_near(text: &str, start: usize) -> usize {
-    let near = text.floor_char_boundary(start + CUT_LINE);
-    let most = text.floor_char_boundary(start + LONGEST_LINE);
-    let window = &text.as_bytes()[near..most];
-    match window.iter().position(|b| matches!(b, b' ' | b'\t' | b',' | b';')) {
-        Some(at) => near + at + 1,
-        None => near,
-    }
-}
-
-/// How many bytes in front of a line are a line number (`  12→`, `12:`, `12|`, `12` and a tab).
-fn number_prefix(line: &[u8]) -> usize {
-    let indent = line.iter().take_while(|&&b| b == b' ').count();
-    let digits = line[indent..].iter().take(7).take_while(|b| b.is_ascii_digit()).count();
-    if !(1..=6).contains(&digits) || indent > 8 {
-        return 0;
-    }
-    match &line[indent + digits..] {
-        [b'\t' | b'|' | b':', ..] => indent + digits + 1,
-        [0xe2, 0x86, 0x92, ..] => indent + digits + 3,
-        _ => 0,
-    }
-}
-
-/// Whether a text is a listing with line numbers: most of its first lines have one.
-fn is_numbered(text: &str) -> bool {
-    let (mut lines, mut numbered) = (0, 0);
-    for line in text
-        .split('\n')
-        .map(str::as_bytes)
-        .filter(|line| !line.is_empty())
-        .take(12)
-    {
-        lines += 1;
-        numbered += usize::from(number_prefix(line) > 0);
-    }
-    numbered >= 2 && numbered * 2 > lines
-}
-
-/// How many bytes in front of a line are the sign of a diff: a changed line is the same line.
-fn diff_sign(line: &[u8]) -> usize {
-    usize::from(matches!(line, [b'+' | b'-', b' ' | b'\t', _, ..]))
-}
-
-/// Marks the lines of a block to which many others are alike but for numbers: a log tells the same again and again.
-fn mark_alike(text: &str, lines: &mut [Line]) {
-    let shapes: Vec<u64> = lines
-        .iter()
-        .map(|line| shape(&text.as_bytes()[line.start as usize..][..usize::from(line.bytes)]))
-        .collect();
-    let mut counts: ByHash<u32> = ByHash::default();
-    for &shape in &shapes {
-        *counts.entry(shape).or_default() += 1;
-    }
-    for (line, shape) in lines.iter_mut().zip(shapes) {
-        if counts[&shape] >= MANY_ALIKE {
-            line.front |= ALIKE;
-        }
-    }
-}
-
-/// Hash of a line without its numbers, in whatever base: of words of letters and digits, the letters stay if no digit is
-/// among them.
-fn shape(line: &[u8]) -> u64 {
-    let mut words = [0_u8; LONGEST_LINE + 4];
-    let mut length = 0;
-    for word in line.chunk_by(|a, b| a.is_ascii_alphanumeric() == b.is_ascii_alphanumeric()) {
-        let is_number = word.iter().any(u8::is_ascii_digit);
-        let word = if is_number { b"0".as_slice() } else { word };
-        let end = (length + word.len()).min(words.len());
-        words[length..end].copy_from_slice(&word[..end - length]);
-        length = end;
-    }
-    hash::bytes(&words[..length])
-}
-
-/// Hash and length of a line with its white space collapsed.
-fn normal_hash(line: &[u8]) -> (u64, usize) {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-    let start = line.iter().position(|byte| !is_space(byte)).unwrap_or(line.len());
-    let line = &line[start..];
-    // Most lines have single spaces only, and are their own normal form.
-    let odd = line.iter().filter(|byte| matches!(byte, b'\t' | b'\r')).count()
-        + line
-            .iter()
-            .zip(line.iter().skip(1))
-            .filter(|&(a, b)| (*a == b' ') & (*b == b' '))
-            .count();
-    if odd == 0 && line.len() <= LONGEST_LINE && line.last() != Some(&b' ') {
-        return (hash::bytes(line), line.len());
-    }
-    let mut buffer = [0_u8; LONGEST_LINE + 4];
-    let mut length = 0;
-    let mut space = false;
-    for &byte in line {
-        if is_space(&byte) {
-            space = length > 0;
-            continue;
-        }
-        if space && length < buffer.len() {
-            buffer[length] = b' ';
-            length += 1;
-        }
-        space = false;
-        if length < buffer.len() {
-            buffer[length] = byte;
-            length += 1;
-        }
-    }
-    (hash::bytes(&buffer[..length]), length)
 }
 
 #[cfg(test)]

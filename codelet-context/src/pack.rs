@@ -5,8 +5,12 @@
 //! This is the greedy solution of a budgeted coverage problem; thresholds that fall step by step stand for a heap, which
 //! needs no re-ordering when a line becomes cheaper because its neighbour was taken.
 
+mod density;
+mod factors;
+
+use self::factors::Factors;
 use crate::candidates::{Candidates, Ranked};
-use crate::index::{BlockKind, Came, Index, NONE};
+use crate::index::{Came, Index, NONE};
 use crate::items::KINDS;
 use crate::outcome::FileState;
 use crate::passes::Passes;
@@ -76,24 +80,6 @@ pub(crate) struct Choice {
 
 /// Bytes of the mark where lines are left out, with its line break.
 pub(crate) const GAP_BYTES: u32 = 4;
-/// A line with no chosen neighbour is charged this much more than its bytes: scattered lines cannot be read.
-const LONELY_BYTES: f32 = 20.0;
-/// What the assistant put into calls is worth more, line by line, than what tools printed.
-const CALL_FACTOR: f32 = 3.0;
-/// A change that failed will be tried again, and what it says stands in no file.
-const FAILED_FACTOR: f32 = 12.0;
-/// What was changed last is what is worked on, and is written on or written again: the newest of all changes …
-const NEWEST_CHANGES: usize = 3;
-/// … are worth this many times as much.
-const NEWEST_FACTOR: f32 = 2.0;
-/// Lines that a command printed from a file are worth less than those that a reading tool printed, if there is one …
-const ASIDE_FACTOR: f32 = 0.5;
-/// … and if there is none: a command prints more than is needed.
-const LOOK_FACTOR: f32 = 0.7;
-/// Outputs that are no live look at a file are worth less, line by line.
-const OUTPUT_FACTOR: f32 = 0.5;
-/// One of many lines that are alike but for numbers is worth this much of what it says: it hides the one that is not.
-const ALIKE_FACTOR: f32 = 0.2;
 /// The share of the room in which the paths of changed files are listed before anything else.
 pub(crate) const CHANGED_SHARE: f64 = 0.1;
 /// A path is worth more than its names say: it is what the next call will need, letter for letter.
@@ -256,8 +242,7 @@ impl<'a> Packer<'a> {
             lines_of,
             beside,
         };
-        let changes = &index.noted.changes;
-        let newest_changes = &changes[changes.len().saturating_sub(NEWEST_CHANGES)..];
+        let factors = Factors::new(index);
         for (at, (&number, &usage)) in scope.blocks.iter().zip(&scope.uses).enumerate() {
             let block = &index.blocks[number as usize];
             packer.block_of[packer.lines_of[at].clone()].fill(at as u32);
@@ -265,31 +250,10 @@ impl<'a> Packer<'a> {
                 block.lines.clone().for_each(|line| packer.hide(line as usize, true));
                 continue;
             }
-            let list = block.unit(number as usize) as u32;
-            let factor = match block.kind {
-                // What the list was before would be taken for what it is.
-                _ if index.blocks[list as usize].list && index.noted.list != Some(list) => 0.0,
-                BlockKind::Call if block.change && block.came == Came::Failed && !index.is_stale(number as usize) => {
-                    FAILED_FACTOR
-                }
-                BlockKind::Call => CALL_FACTOR,
-                BlockKind::Read if index.is_stale(number as usize) => OUTPUT_FACTOR,
-                BlockKind::Read if block.look && index.has_reader => ASIDE_FACTOR,
-                BlockKind::Read if block.look => LOOK_FACTOR,
-                BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
-                _ => 1.0,
-            };
-            let newest = if newest_changes.contains(&number) {
-                NEWEST_FACTOR
-            } else {
-                1.0
-            };
+            let factor = factors.of(number);
             for place in looked_at(&packer.lines_of, &packer.beside, at) {
                 let line = &index.lines[packer.lines.at(place)];
-                // What a change has taken away is nowhere any more, and would be taken for what stands there.
-                let is_gone = block.came == Came::Done && line.is_removed();
-                let alike = if line.is_alike() { ALIKE_FACTOR } else { 1.0 };
-                packer.factors[place] = if is_gone { 0.0 } else { factor * alike * newest };
+                packer.factors[place] = factor * factors::within(block, line);
                 if candidates.is_all() {
                     packer.bytes += u64::from(line.bytes);
                 }
@@ -485,37 +449,6 @@ impl<'a> Packer<'a> {
             .unwrap_or_else(|| self.candidates.clone().into_owned())
     }
 
-    /// Each line that may be chosen: the most that its density can ever be, and what it is while nothing is taken. In their
-    /// order, since what is known of lines that stand together is found together.
-    fn weigh_lines(&mut self) {
-        let mut bounds = vec![0.0; self.taken.len()];
-        let mut alone = vec![0.0; self.taken.len()];
-        let mut most = vec![0.0; self.taken.len()];
-        for block in 0..self.lines_of.len() {
-            if self.task.scope.uses[block] != Use::Choose {
-                continue;
-            }
-            let first = self.first_gain(block);
-            for line in self.looked_at(block) {
-                if self.factors[line] > 0.0 {
-                    let gain = self.gain(line);
-                    bounds[line] = self.bound(line, gain, first);
-                    alone[line] = self.alone(line, gain);
-                    most[line] = self.density(line, gain).0;
-                }
-            }
-        }
-        (self.bounds, self.alone, self.most) = (bounds, alone, most);
-    }
-
-    /// What the command says that stands before the lines of this block.
-    fn first_gain(&self, block: usize) -> f32 {
-        match self.first_line[self.task.scope.unit_of[block] as usize] {
-            NONE => 0.0,
-            first => self.gain(first as usize),
-        }
-    }
-
     /// Something near a line was taken: it may cost less now.
     fn wake(&mut self, line: usize, most: f32) {
         self.most[line] = most;
@@ -555,130 +488,6 @@ impl<'a> Packer<'a> {
             }
             block = self.next_block[block as usize];
         }
-    }
-
-    fn gain(&self, line: usize) -> f32 {
-        let mut gain = 0.0;
-        for &item in self.index.items_of(self.lines.at(line)) {
-            gain += self.values[item as usize];
-        }
-        gain
-    }
-
-    fn value_of(&self, item: u32) -> f32 {
-        if item == NONE { 0.0 } else { self.values[item as usize] }
-    }
-
-    /// The item for this line and the one before it.
-    fn pair_above(&self, line: usize) -> u32 {
-        self.index.lines[self.lines.at(line)].after
-    }
-
-    /// The item for this line and the one after it.
-    fn pair_below(&self, line: usize) -> u32 {
-        let below = self.index.lines.get(self.lines.at(line) + 1);
-        below.map_or(NONE, |next| next.after)
-    }
-
-    /// Bytes that a line takes when it is shown, with its line break.
-    fn shown_bytes(&self, line: usize) -> u32 {
-        let info = &self.index.lines[self.lines.at(line)];
-        // Room for the space in front of what looks like a line of the summary.
-        u32::from(info.bytes) - u32::from(info.prefix()) + 1 + u32::from(info.poses())
-    }
-
-    /// No later density of this line, which says so much, is higher; `first` is what the command before it says.
-    fn bound(&self, line: usize, gain: f32, first: f32) -> f32 {
-        let bytes = self.shown_bytes(line);
-        let pairs = self.value_of(self.pair_above(line)) + self.value_of(self.pair_below(line));
-        let gain = gain + pairs + self.per_byte * bytes as f32;
-        gain.max(gain + first) * self.factors[line] / bytes.saturating_sub(GAP_BYTES).max(1) as f32
-    }
-
-    /// No density of this line, which says so much, is higher while nothing beside it is taken.
-    fn alone(&self, line: usize, gain: f32) -> f32 {
-        let bytes = self.shown_bytes(line);
-        let gain = gain + self.per_byte * bytes as f32;
-        let unit = self.task.scope.unit_of[self.block_of[line] as usize] as usize;
-        // A command may be listed, and is not lonely there.
-        let is_listed = self.is_command(unit, line);
-        let lonely = if is_listed { 0.0 } else { LONELY_BYTES };
-        gain * self.factors[line] / ((bytes + GAP_BYTES) as f32 + lonely)
-    }
-
-    /// Whether a line is the command of this unit itself.
-    fn is_command(&self, unit: usize, line: usize) -> bool {
-        self.task.units[unit].is_command(self.lines.at(line) as u32)
-    }
-
-    /// Whether the line right above is in the same block and chosen.
-    fn is_taken_above(&self, line: usize) -> bool {
-        self.is_taken_beside(line, self.lines.above(line))
-    }
-
-    /// Whether the one right below is.
-    fn is_taken_below(&self, line: usize) -> bool {
-        self.is_taken_beside(line, self.lines.below(line))
-    }
-
-    fn is_taken_beside(&self, line: usize, other: Option<usize>) -> bool {
-        other.is_some_and(|other| {
-            self.taken[other] && !self.is_path[other] && self.block_of[other] == self.block_of[line]
-        })
-    }
-
-    /// What a line that says so much is worth per byte now, and the bytes that taking it would cost.
-    fn density(&self, line: usize, gain: f32) -> (f32, u32) {
-        let mut bytes = self.shown_bytes(line);
-        let mut gain = gain + self.per_byte * bytes as f32;
-        if self.is_path[line] {
-            let density = gain * self.factors[line] / bytes as f32;
-            let state = self.task.states.get(&(self.lines.at(line) as u32)).copied();
-            if let Some(state) = state.filter(|state| !self.listed.contains(state)) {
-                bytes += files_header(state).len() as u32;
-            }
-            return (density, bytes);
-        }
-        let (above, below) = (self.is_taken_above(line), self.is_taken_below(line));
-        if above {
-            gain += self.value_of(self.pair_above(line));
-        }
-        if below {
-            gain += self.value_of(self.pair_below(line));
-        }
-        let mut lonely = 0.0;
-        match (above, below) {
-            (true, true) => bytes = bytes.saturating_sub(GAP_BYTES).max(1),
-            (false, false) => {
-                bytes += GAP_BYTES;
-                lonely = LONELY_BYTES;
-            }
-            _ => {}
-        }
-        let block = self.block_of[line] as usize;
-        let unit = self.task.scope.unit_of[block] as usize;
-        let Unit { header, came, .. } = self.task.units[unit];
-        let first = self.first_line[unit];
-        let listed = self.is_command(unit, line);
-        if !self.opened[unit] && !(listed && (above || below)) {
-            if listed && first == line as u32 {
-                // A command is listed by itself, without a header of its own.
-                return (
-                    gain * self.factors[line] / bytes as f32,
-                    bytes + list_bytes(came) + self.relisting,
-                );
-            }
-            bytes += if listed {
-                list_bytes(came) + self.relisting
-            } else {
-                header + self.reopening
-            };
-            if first != NONE && first != line as u32 && !self.taken[first as usize] {
-                bytes += self.shown_bytes(first as usize) + GAP_BYTES;
-                gain += self.gain(first as usize);
-            }
-        }
-        (gain * self.factors[line] / (bytes as f32 + lonely), bytes)
     }
 
     fn take(&mut self, line: usize, bytes: u32) {
@@ -770,275 +579,4 @@ fn looked_at(lines_of: &[Range<usize>], beside: &[u32], block: usize) -> impl It
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::digest::tests::{call, quoted, run, with_task};
-    use crate::history::History;
-    use crate::items::ItemKind;
-    use crate::message::{Action, ActionKind};
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    const FAILED: (Option<bool>, &str) = (Some(false), "old text not found");
-    const DONE: (Option<bool>, &str) = (Some(true), "done");
-
-    fn edit(history: &mut History, file: &str, text: &str, answer: (Option<bool>, &str)) {
-        let parameters = json!({"file_path": file, "new_string": text});
-        call(
-            history,
-            "Edit",
-            Action::on(ActionKind::Change, [file]),
-            parameters,
-            answer,
-        );
-    }
-
-    /// Whether of two changes that say as much the older is quoted, and not the newer, in room for one.
-    fn is_older_quoted(answer: (Option<bool>, &str), later: Option<&str>) -> bool {
-        let mut history = History::new();
-        edit(
-            &mut history,
-            "src/one.rs",
-            "let walnut_count = almond_count(7);",
-            answer,
-        );
-        edit(&mut history, "src/two.rs", "let cherry_count = damson_count(7);", DONE);
-        if let Some(file) = later {
-            edit(&mut history, file, "}", DONE);
-        }
-        let text = quoted(&history, &[], 72);
-        let (older, newer) = (text.contains("walnut"), text.contains("cherry"));
-        assert!(older != newer, "{text}");
-        older
-    }
-
-    /// The same choice without a schedule: in each pass every line is weighed.
-    fn fill_plainly(packer: &mut Packer<'_>) {
-        packer.weigh_lines();
-        let top = packer.bounds.iter().copied().fold(0.0, f32::max);
-        packer.passes = Passes::new(&packer.bounds, top, FALL, LOWEST);
-        let mut schedule = Passes::new(&packer.bounds, top, FALL, LOWEST);
-        packer.passes.next_pass();
-        packer.take_changed();
-        while packer.left > i64::from(GAP_BYTES)
-            && let Some(threshold) = schedule.next_pass()
-        {
-            for line in (0..packer.taken.len()).rev() {
-                if packer.taken[line] || packer.factors[line] <= 0.0 || packer.bounds[line] <= 0.0 {
-                    continue;
-                }
-                let (density, bytes) = packer.density(line, packer.gain(line));
-                if density >= threshold && i64::from(bytes) <= packer.left {
-                    packer.take(line, bytes);
-                }
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_schedule_chooses_what_weighing_every_line_in_every_pass_chooses(
-            steps in proptest::collection::vec(
-                (0usize..4, proptest::collection::vec("(let|use|fn) [a-d]{1,2}_[a-e]{1,3}( = [0-9]{1,4};)?", 0..14)),
-                1..16,
-            ),
-            room in 0usize..1_500,
-        ) {
-            let mut history = History::new();
-            for (number, (kind, lines)) in steps.iter().enumerate() {
-                let text = lines.join("\n");
-                match kind {
-                    0 => run(&mut history, &format!("./look {number}\necho {text}"), &text),
-                    1 => edit(&mut history, &format!("src/{}.rs", number % 3), &text, DONE),
-                    2 => edit(&mut history, &format!("src/{}.rs", number % 3), &text, FAILED),
-                    _ => {
-                        let file = format!("src/{}.rs", number % 3);
-                        let action = Action::on(ActionKind::Read, [file.as_str()]);
-                        call(&mut history, "Read", action, json!({"file_path": file}), (Some(true), &text));
-                    }
-                }
-            }
-            let (scheduled, plain) = with_task(&history, room, |task, _| {
-                let mut scheduled = Packer::new(&task);
-                scheduled.fill();
-                let mut plain = Packer::new(&task);
-                fill_plainly(&mut plain);
-                (scheduled.taken, plain.taken)
-            });
-            prop_assert_eq!(scheduled, plain);
-        }
-    }
-
-    #[test]
-    fn a_failed_change_is_worth_more_until_its_file_is_changed() {
-        assert!(is_older_quoted(FAILED, None));
-        assert!(is_older_quoted(FAILED, Some("src/else.rs")));
-        assert!(!is_older_quoted(FAILED, Some("src/one.rs")));
-        assert!(!is_older_quoted(DONE, None));
-    }
-
-    #[test]
-    fn what_a_change_has_taken_away_is_not_quoted_unless_the_change_failed() {
-        let (old, new) = ("let walnut_count = 7;", "let cherry_count = 8;");
-        let blocks = format!("<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
-        for (replaced, parameters) in [
-            ("old_string", json!({"old_string": old, "new_string": new})),
-            (
-                "TargetContent",
-                json!({"TargetContent": old, "ReplacementContent": new}),
-            ),
-            ("find", json!({"edits": [{"find": old, "replace": new}]})),
-            ("", json!({"diff": blocks})),
-        ] {
-            for (answer, has_old) in [(DONE, false), (FAILED, true)] {
-                let mut history = History::new();
-                let action = Action::on(ActionKind::Change, ["src/one.rs"]).replacing([replaced]);
-                call(&mut history, "Edit", action, parameters.clone(), answer);
-                let text = quoted(&history, &[], 1_000);
-                assert_eq!(
-                    (
-                        text.contains("walnut"),
-                        text.contains("(failed)"),
-                        text.contains("cherry")
-                    ),
-                    (has_old, has_old, true),
-                    "{text}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_named_old_is_quoted_where_nothing_is_taken_away() {
-        let parameters = json!({"older_than": "cherry_release_42", "oldest_first": "quince_sort_3"});
-        let mut history = History::new();
-        call(&mut history, "list_issues", Action::default(), parameters, DONE);
-        let text = quoted(&history, &[], 1_000);
-        assert!(
-            text.contains("cherry_release_42") && text.contains("quince_sort_3"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn among_lines_that_are_alike_the_one_that_is_not_is_quoted() {
-        let log = |odd: usize| {
-            let lines = (0..200).map(|line| match line == odd {
-                true => String::from("14:02:07 ERROR checkout pool exhausted: 40/40 connections to ledger-db-2"),
-                false => format!(
-                    "14:02:{:02} INFO request req_{:x} served by node-{} in {} ms",
-                    line % 60,
-                    line * 7_919,
-                    line % 7,
-                    line * 37 % 400
-                ),
-            });
-            lines.collect::<Vec<_>>().join("\n")
-        };
-        let mut history = History::new();
-        run(&mut history, "kubectl logs checkout", &log(93));
-        run(&mut history, "kubectl logs ledger", &log(usize::MAX));
-        let text = quoted(&history, &[], 600);
-        assert!(text.contains("pool exhausted"), "{text}");
-    }
-
-    #[test]
-    fn of_the_lists_of_what_is_to_be_done_only_the_newest_is_quoted() {
-        let mut history = History::new();
-        for state in ["pending", "completed"] {
-            let list = json!({"todos": [{"content": format!("count the {state} walnuts"), "status": state}]});
-            let action = Action::on(ActionKind::Todo, []);
-            call(&mut history, "TodoWrite", action, list, (Some(true), "ok"));
-        }
-        let text = quoted(&history, &[], 1_000);
-        assert!(
-            text.contains("completed walnuts") && !text.contains("pending"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn the_newest_changes_count_twice() {
-        let mut history = History::new();
-        for number in 0..5 {
-            run(&mut history, "./look", "nothing");
-            let text = format!("let walnut_count = {number};");
-            edit(&mut history, &format!("src/{number}.rs"), &text, DONE);
-        }
-        let index = history.index();
-        let factors_of = with_task(&history, 100, |task, _| Packer::new(&task).factors);
-        let changes = index.blocks.iter().filter(|block| block.change);
-        let factors: Vec<f32> = changes
-            .map(|block| factors_of[block.lines.end as usize - 1] / CALL_FACTOR)
-            .collect();
-        assert_eq!(factors, [1.0, 1.0, 2.0, 2.0, 2.0]);
-        let command = index.blocks.iter().rev().find(|block| block.text.as_str() == "./look");
-        let factor = command.map(|block| factors_of[block.lines.start as usize]);
-        assert_eq!(factor, Some(CALL_FACTOR), "a command is no change");
-    }
-
-    #[test]
-    fn what_was_cut_and_is_shown_is_not_quoted_again() {
-        let output = "walnut_count is 7 or more\nalmond_count is 8 or more\ncherry_count is 9 or more";
-        let mut history = History::new();
-        run(&mut history, "./count", output);
-        // The whole output once more, where nothing of it was shown.
-        run(&mut history, "./count again", output);
-        let index = history.index();
-        let first = index.blocks.iter().find(|block| block.kind == BlockKind::Command);
-        let start = first.map_or(0, |block| block.lines.start);
-        // Room for all of it, and for both headers.
-        let text = quoted(&history, &[start, start + 1], 85);
-        assert!(text.contains("cherry") && !text.contains("walnut"), "{text}");
-        let text = quoted(&history, &[start, start + 1, start + 2], 10_000);
-        assert_eq!(
-            text.matches("walnut").count(),
-            1,
-            "only the output that was not shown: {text}"
-        );
-        assert_eq!(quoted(&history, &[], 10_000).matches("walnut").count(), 2);
-    }
-
-    #[test]
-    fn short_commands_are_things_of_their_own() {
-        let mut history = History::new();
-        run(&mut history, "make", "make");
-        run(&mut history, "ls", "");
-        let index = history.index();
-        let has_line = |number: usize| {
-            let line = index.blocks[number].lines.start as usize;
-            let mut items = index.items_of(line).iter();
-            items.any(|&item| index.items[item as usize].kind == ItemKind::Line)
-        };
-        assert!(has_line(0), "the call");
-        assert!(!has_line(1), "the same word in its output");
-        assert!(!has_line(2), "shorter still");
-    }
-
-    #[test]
-    fn a_look_with_a_command_counts_less_where_the_agent_has_a_reading_tool() {
-        let factor = |has_reader: bool| {
-            let mut history = History::new();
-            if has_reader {
-                let path = json!({"file_path": "src/two.rs"});
-                let action = Action::on(ActionKind::Read, ["src/two.rs"]);
-                call(
-                    &mut history,
-                    "Read",
-                    action,
-                    path,
-                    (Some(true), "let cherry_count = 7;"),
-                );
-            } else {
-                run(&mut history, "cat src/two.rs", "let cherry_count = 7;");
-            }
-            run(&mut history, "cat src/one.rs", "let walnut_count = 7;");
-            let index = history.index();
-            let look = index.blocks.iter().rev().find(|block| block.look);
-            let line = look.map_or(0, |block| block.lines.start);
-            assert!(line > 0, "the command is a look");
-            with_task(&history, 100, |task, _| Packer::new(&task).factors[line as usize])
-        };
-        assert!(factor(true) < factor(false));
-    }
-}
+mod tests;

@@ -1,0 +1,66 @@
+//! What a call says, as text that is cut into lines.
+
+use crate::message::{Action, ActionKind, ToolCall};
+use crate::replaced;
+use serde_json::Value;
+use std::ops::Range;
+
+/// The parameters of a call as text.
+pub(super) struct Arguments<'a> {
+    action: &'a Action,
+    pub text: String,
+    /// The first line is the file that is read or changed.
+    pub subject: bool,
+    /// The parts of the text that the call takes away from a file.
+    pub removed: Vec<Range<usize>>,
+}
+
+impl<'a> Arguments<'a> {
+    /// The strings of a call's parameters, one after the other; the file that it is about comes first.
+    pub fn of(call: &'a ToolCall) -> Self {
+        let subject = match call.action.kind {
+            ActionKind::Read | ActionKind::Change => call.action.paths.first().map(|path| &**path),
+            _ => None,
+        };
+        let mut arguments = Arguments {
+            action: &call.action,
+            text: String::from(subject.unwrap_or_default()),
+            subject: subject.is_some(),
+            removed: Vec::new(),
+        };
+        for (key, value) in call.parameters.as_map() {
+            if value.as_str().is_none_or(|string| Some(string) != subject) {
+                arguments.leaf(key, value, 0);
+            }
+        }
+        arguments
+    }
+
+    fn leaf(&mut self, key: &str, value: &Value, depth: usize) {
+        match value {
+            Value::String(string) => self.push(key, string),
+            Value::Number(number) => self.push(key, &number.to_string()),
+            Value::Array(items) if depth < 64 => items.iter().for_each(|item| self.leaf(key, item, depth + 1)),
+            Value::Object(map) if depth < 64 => map.iter().for_each(|(key, item)| self.leaf(key, item, depth + 1)),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, key: &str, string: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let start = self.text.len();
+        self.text.push_str(string);
+        if self.action.kind != ActionKind::Change {
+            return;
+        }
+        if self.action.replaced.iter().any(|name| name == key) {
+            self.removed.push(start..self.text.len());
+        } else {
+            let parts = replaced::searched(string).into_iter();
+            self.removed
+                .extend(parts.map(|part| start + part.start..start + part.end));
+        }
+    }
+}

@@ -1,0 +1,272 @@
+use super::factors::CALL_FACTOR;
+use super::*;
+use crate::digest::tests::{call, quoted, run, with_task};
+use crate::history::History;
+use crate::index::BlockKind;
+use crate::items::ItemKind;
+use crate::message::{Action, ActionKind};
+use proptest::prelude::*;
+use serde_json::json;
+
+const FAILED: (Option<bool>, &str) = (Some(false), "old text not found");
+const DONE: (Option<bool>, &str) = (Some(true), "done");
+
+fn edit(history: &mut History, file: &str, text: &str, answer: (Option<bool>, &str)) {
+    let parameters = json!({"file_path": file, "new_string": text});
+    call(
+        history,
+        "Edit",
+        Action::on(ActionKind::Change, [file]),
+        parameters,
+        answer,
+    );
+}
+
+/// Whether of two changes that say as much the older is quoted, and not the newer, in room for one.
+fn is_older_quoted(answer: (Option<bool>, &str), later: Option<&str>) -> bool {
+    let mut history = History::new();
+    edit(
+        &mut history,
+        "src/one.rs",
+        "let walnut_count = almond_count(7);",
+        answer,
+    );
+    edit(&mut history, "src/two.rs", "let cherry_count = damson_count(7);", DONE);
+    if let Some(file) = later {
+        edit(&mut history, file, "}", DONE);
+    }
+    let text = quoted(&history, &[], 72);
+    let (older, newer) = (text.contains("walnut"), text.contains("cherry"));
+    assert!(older != newer, "{text}");
+    older
+}
+
+/// The same choice without a schedule: in each pass every line is weighed.
+fn fill_plainly(packer: &mut Packer<'_>) {
+    packer.weigh_lines();
+    let top = packer.bounds.iter().copied().fold(0.0, f32::max);
+    packer.passes = Passes::new(&packer.bounds, top, FALL, LOWEST);
+    let mut schedule = Passes::new(&packer.bounds, top, FALL, LOWEST);
+    packer.passes.next_pass();
+    packer.take_changed();
+    while packer.left > i64::from(GAP_BYTES)
+        && let Some(threshold) = schedule.next_pass()
+    {
+        for line in (0..packer.taken.len()).rev() {
+            if packer.taken[line] || packer.factors[line] <= 0.0 || packer.bounds[line] <= 0.0 {
+                continue;
+            }
+            let (density, bytes) = packer.density(line, packer.gain(line));
+            if density >= threshold && i64::from(bytes) <= packer.left {
+                packer.take(line, bytes);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_schedule_chooses_what_weighing_every_line_in_every_pass_chooses(
+        steps in proptest::collection::vec(
+            (0usize..4, proptest::collection::vec("(let|use|fn) [a-d]{1,2}_[a-e]{1,3}( = [0-9]{1,4};)?", 0..14)),
+            1..16,
+        ),
+        room in 0usize..1_500,
+    ) {
+        let mut history = History::new();
+        for (number, (kind, lines)) in steps.iter().enumerate() {
+            let text = lines.join("\n");
+            match kind {
+                0 => run(&mut history, &format!("./look {number}\necho {text}"), &text),
+                1 => edit(&mut history, &format!("src/{}.rs", number % 3), &text, DONE),
+                2 => edit(&mut history, &format!("src/{}.rs", number % 3), &text, FAILED),
+                _ => {
+                    let file = format!("src/{}.rs", number % 3);
+                    let action = Action::on(ActionKind::Read, [file.as_str()]);
+                    call(&mut history, "Read", action, json!({"file_path": file}), (Some(true), &text));
+                }
+            }
+        }
+        let (scheduled, plain) = with_task(&history, room, |task, _| {
+            let mut scheduled = Packer::new(&task);
+            scheduled.fill();
+            let mut plain = Packer::new(&task);
+            fill_plainly(&mut plain);
+            (scheduled.taken, plain.taken)
+        });
+        prop_assert_eq!(scheduled, plain);
+    }
+}
+
+#[test]
+fn a_failed_change_is_worth_more_until_its_file_is_changed() {
+    assert!(is_older_quoted(FAILED, None));
+    assert!(is_older_quoted(FAILED, Some("src/else.rs")));
+    assert!(!is_older_quoted(FAILED, Some("src/one.rs")));
+    assert!(!is_older_quoted(DONE, None));
+}
+
+#[test]
+fn what_a_change_has_taken_away_is_not_quoted_unless_the_change_failed() {
+    let (old, new) = ("let walnut_count = 7;", "let cherry_count = 8;");
+    let blocks = format!("<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE");
+    for (replaced, parameters) in [
+        ("old_string", json!({"old_string": old, "new_string": new})),
+        (
+            "TargetContent",
+            json!({"TargetContent": old, "ReplacementContent": new}),
+        ),
+        ("find", json!({"edits": [{"find": old, "replace": new}]})),
+        ("", json!({"diff": blocks})),
+    ] {
+        for (answer, has_old) in [(DONE, false), (FAILED, true)] {
+            let mut history = History::new();
+            let action = Action::on(ActionKind::Change, ["src/one.rs"]).replacing([replaced]);
+            call(&mut history, "Edit", action, parameters.clone(), answer);
+            let text = quoted(&history, &[], 1_000);
+            assert_eq!(
+                (
+                    text.contains("walnut"),
+                    text.contains("(failed)"),
+                    text.contains("cherry")
+                ),
+                (has_old, has_old, true),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_named_old_is_quoted_where_nothing_is_taken_away() {
+    let parameters = json!({"older_than": "cherry_release_42", "oldest_first": "quince_sort_3"});
+    let mut history = History::new();
+    call(&mut history, "list_issues", Action::default(), parameters, DONE);
+    let text = quoted(&history, &[], 1_000);
+    assert!(
+        text.contains("cherry_release_42") && text.contains("quince_sort_3"),
+        "{text}"
+    );
+}
+
+#[test]
+fn among_lines_that_are_alike_the_one_that_is_not_is_quoted() {
+    let log = |odd: usize| {
+        let lines = (0..200).map(|line| match line == odd {
+            true => String::from("14:02:07 ERROR checkout pool exhausted: 40/40 connections to ledger-db-2"),
+            false => format!(
+                "14:02:{:02} INFO request req_{:x} served by node-{} in {} ms",
+                line % 60,
+                line * 7_919,
+                line % 7,
+                line * 37 % 400
+            ),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut history = History::new();
+    run(&mut history, "kubectl logs checkout", &log(93));
+    run(&mut history, "kubectl logs ledger", &log(usize::MAX));
+    let text = quoted(&history, &[], 600);
+    assert!(text.contains("pool exhausted"), "{text}");
+}
+
+#[test]
+fn of_the_lists_of_what_is_to_be_done_only_the_newest_is_quoted() {
+    let mut history = History::new();
+    for state in ["pending", "completed"] {
+        let list = json!({"todos": [{"content": format!("count the {state} walnuts"), "status": state}]});
+        let action = Action::on(ActionKind::Todo, []);
+        call(&mut history, "TodoWrite", action, list, (Some(true), "ok"));
+    }
+    let text = quoted(&history, &[], 1_000);
+    assert!(
+        text.contains("completed walnuts") && !text.contains("pending"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_newest_changes_count_twice() {
+    let mut history = History::new();
+    for number in 0..5 {
+        run(&mut history, "./look", "nothing");
+        let text = format!("let walnut_count = {number};");
+        edit(&mut history, &format!("src/{number}.rs"), &text, DONE);
+    }
+    let index = history.index();
+    let factors_of = with_task(&history, 100, |task, _| Packer::new(&task).factors);
+    let changes = index.blocks.iter().filter(|block| block.change);
+    let factors: Vec<f32> = changes
+        .map(|block| factors_of[block.lines.end as usize - 1] / CALL_FACTOR)
+        .collect();
+    assert_eq!(factors, [1.0, 1.0, 2.0, 2.0, 2.0]);
+    let command = index.blocks.iter().rev().find(|block| block.text.as_str() == "./look");
+    let factor = command.map(|block| factors_of[block.lines.start as usize]);
+    assert_eq!(factor, Some(CALL_FACTOR), "a command is no change");
+}
+
+#[test]
+fn what_was_cut_and_is_shown_is_not_quoted_again() {
+    let output = "walnut_count is 7 or more\nalmond_count is 8 or more\ncherry_count is 9 or more";
+    let mut history = History::new();
+    run(&mut history, "./count", output);
+    // The whole output once more, where nothing of it was shown.
+    run(&mut history, "./count again", output);
+    let index = history.index();
+    let first = index.blocks.iter().find(|block| block.kind == BlockKind::Command);
+    let start = first.map_or(0, |block| block.lines.start);
+    // Room for all of it, and for both headers.
+    let text = quoted(&history, &[start, start + 1], 85);
+    assert!(text.contains("cherry") && !text.contains("walnut"), "{text}");
+    let text = quoted(&history, &[start, start + 1, start + 2], 10_000);
+    assert_eq!(
+        text.matches("walnut").count(),
+        1,
+        "only the output that was not shown: {text}"
+    );
+    assert_eq!(quoted(&history, &[], 10_000).matches("walnut").count(), 2);
+}
+
+#[test]
+fn short_commands_are_things_of_their_own() {
+    let mut history = History::new();
+    run(&mut history, "make", "make");
+    run(&mut history, "ls", "");
+    let index = history.index();
+    let has_line = |number: usize| {
+        let line = index.blocks[number].lines.start as usize;
+        let mut items = index.items_of(line).iter();
+        items.any(|&item| index.items[item as usize].kind == ItemKind::Line)
+    };
+    assert!(has_line(0), "the call");
+    assert!(!has_line(1), "the same word in its output");
+    assert!(!has_line(2), "shorter still");
+}
+
+#[test]
+fn a_look_with_a_command_counts_less_where_the_agent_has_a_reading_tool() {
+    let factor = |has_reader: bool| {
+        let mut history = History::new();
+        if has_reader {
+            let path = json!({"file_path": "src/two.rs"});
+            let action = Action::on(ActionKind::Read, ["src/two.rs"]);
+            call(
+                &mut history,
+                "Read",
+                action,
+                path,
+                (Some(true), "let cherry_count = 7;"),
+            );
+        } else {
+            run(&mut history, "cat src/two.rs", "let cherry_count = 7;");
+        }
+        run(&mut history, "cat src/one.rs", "let walnut_count = 7;");
+        let index = history.index();
+        let look = index.blocks.iter().rev().find(|block| block.look);
+        let line = look.map_or(0, |block| block.lines.start);
+        assert!(line > 0, "the command is a look");
+        with_task(&history, 100, |task, _| Packer::new(&task).factors[line as usize])
+    };
+    assert!(factor(true) < factor(false));
+}
