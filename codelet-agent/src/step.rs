@@ -157,6 +157,7 @@ async fn run_batch(
     listener: &mut dyn Listen,
 ) -> Vec<Arc<str>> {
     let mut unbegun = Vec::new();
+    let mut printed: Vec<(Instant, String)> = vec![(Instant::now(), String::new()); calls.len()];
     let (glimpses, mut shown) = mpsc::channel(GLIMPSES);
     let mut running: FuturesUnordered<_> = calls
         .iter()
@@ -185,7 +186,12 @@ async fn run_batch(
     loop {
         tokio::select! {
             biased;
-            Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
+            Some((id, text)) = shown.recv() => {
+                if let Some(at) = calls.iter().position(|call| call.id == id) {
+                    keep_end(&mut printed[at].1, &text);
+                }
+                listener.on(Event::ToolPrinted { id, text });
+            }
             finished = running.next() => {
                 let Some((at, began, came)) = finished else { return unbegun };
                 // A call that was interrupted before it was permitted was not made.
@@ -211,9 +217,35 @@ async fn run_batch(
                 });
                 outputs[at] = Some(output);
             }
-            () = &mut grace => return unbegun,
+            () = &mut grace => {
+                for (call, (output, (began, printed))) in calls.iter().zip(outputs.iter_mut().zip(printed)) {
+                    if output.is_none() && !printed.is_empty() {
+                        let made = Output::failure(format!("{}\n{}", printed.trim_end(), interrupt::MARK));
+                        listener.on(Event::ToolFinished {
+                            id: call.id.clone(),
+                            tool: call.tool.clone(),
+                            success: false,
+                            bytes: made.text.len() as u64,
+                            elapsed: began.elapsed(),
+                            printed: made.text.clone(),
+                            diff: Arc::from(""),
+                            stopped: Some(Stopped::Interrupted),
+                        });
+                        *output = Some(made);
+                    }
+                }
+                return unbegun;
+            }
             never = session.glances.given(session) => match never {},
         }
+    }
+}
+
+/// Adds what a tool has printed just now to what is kept of it until its answer is there: the end, where it is long.
+fn keep_end(kept: &mut String, text: &str) {
+    kept.push_str(text);
+    if kept.len() > 2 * SHOWN {
+        kept.drain(..kept.ceil_char_boundary(kept.len() - SHOWN));
     }
 }
 

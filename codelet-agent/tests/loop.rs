@@ -13,6 +13,7 @@ use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
 use codelet_agent::tool::Live;
+use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Due};
 use codelet_context::message::{Message, Origin, Part, ReminderKind, Role};
 use codelet_context::policy::Reason;
@@ -187,6 +188,24 @@ async fn a_tool_that_does_not_heed_an_interruption_is_left_behind() {
         answers,
         ["[interrupted by the user]", "[not run: interrupted by the user]"]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tool_has_shown_before_it_is_left_behind_is_its_answer() {
+    let mut stage = Stage::scripted([calls("Do", &["hang it is 42\n"])]);
+    let interrupt = stage.interrupt.clone();
+    let mut finished = Vec::new();
+    let mut hear = |event: Event| match event {
+        Event::ToolPrinted { .. } => interrupt.throw(),
+        Event::ToolFinished { printed, stopped, .. } => finished.push((printed, stopped)),
+        _ => {}
+    };
+    stage.session.prompt("Go.".into(), &stage.interrupt, &mut hear).await;
+    let expected = "it is 42\n[interrupted by the user]";
+    assert_eq!(finished, [(Body::new(expected), Some(Stopped::Interrupted))]);
+    let messages = &stage.session.conversation().view().messages;
+    let answer = messages.last().unwrap().tool_results().next().unwrap();
+    assert_eq!(answer.texts().next().unwrap().body.as_str(), expected);
 }
 
 #[tokio::test(start_paused = true)]

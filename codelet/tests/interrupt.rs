@@ -8,6 +8,7 @@ use codelet_testkit::server::{
     Behaviour, Billed, End, Fault, Frame, Gate, Part, Refusal, Reply, RetryAfter, Server, Speaker, Wire, block_on,
 };
 use common::agent::{Bench, NEXT_WORDS, WIRES, name};
+use common::clock::share;
 use common::pty::signal;
 use common::{stderr, stdout};
 use serde_json::{Value, json};
@@ -23,12 +24,13 @@ const TRIES: usize = 5;
 /// How often one is tried that may overtake the frames that are on their way.
 const OVERTAKEN: usize = 30;
 
-/// Interrupts and waits; returns what came of it and how long it took.
+/// Interrupts and waits; returns what came of it and how long it took, or would have on a machine that does nothing else.
 fn interrupt(child: Child) -> (Output, Duration) {
+    let before = share();
     let began = Instant::now();
     signal(child.id(), "-INT");
     let output = child.wait_with_output().unwrap();
-    let took = began.elapsed();
+    let took = began.elapsed().mul_f64(f64::midpoint(before, share()));
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     (output, took)
 }

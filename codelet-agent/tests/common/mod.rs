@@ -74,7 +74,12 @@ impl Tool for Does {
             match what.split_once(' ').unwrap_or((what, "")) {
                 ("panic", why) => panic!("{why}"),
                 ("fail", why) => Output::failure(why),
-                ("hang", _) => std::future::pending().await,
+                ("hang", shown) => {
+                    if !shown.is_empty() {
+                        call.live.show(shown);
+                    }
+                    std::future::pending().await
+                }
                 ("wait", _) => {
                     call.interrupt.thrown().await;
                     Output::failure("ended early")

@@ -113,7 +113,7 @@ fn ctrl_c_twice_and_ctrl_d_leave() {
     typed.interrupt();
     assert_eq!(typed.end(), 0);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    assert!(matches!(server.record().exchanges[0].end, End::ClientLeft(_)));
+    server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
 }
 
 #[test]
