@@ -343,6 +343,8 @@ impl<'a> Work<'a> {
         );
         room::shorten(&mut drafts, budget, last_cap, &mut self.archive);
         let floor = budget.saturating_sub(room::overhead(&drafts));
+        let facts = room::share(budget, FACTS_SHARE);
+        room::make_room(&mut drafts, floor.saturating_sub(facts), &mut self.archive);
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
             return self.finish(kept, drafts, Some(budget));
         }

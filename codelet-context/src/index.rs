@@ -8,13 +8,15 @@ use crate::body::Body;
 use crate::effects;
 use crate::encoded::is_encoded;
 use crate::exchange::Calls;
+use crate::failing;
 use crate::files::Files;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
-use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role};
+use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolResult};
 use crate::names::{self, Name};
 use crate::posing;
+use crate::replaced;
 use crate::severe;
 use crate::todo;
 use crate::tokens;
@@ -39,6 +41,10 @@ mod noted;
 const LINE_BYTES: std::ops::RangeInclusive<usize> = 16..=LONGEST_LINE;
 /// A command is a thing from this many characters on: `make` is worth knowing.
 const COMMAND_BYTES: usize = 4;
+/// A line that says why a change was not made is told with it if it is at most so long, in bytes.
+const REASON_BYTES: u16 = 160;
+/// So many blocks about a file are looked through for what a change takes away from it, the newest.
+const EARLIER: usize = 32;
 /// Two lines must have this many bytes together to be remembered as neighbours.
 const LINE_PAIR_BYTES: usize = 30;
 /// Names further apart than this do not belong together, in bytes.
@@ -63,6 +69,8 @@ pub struct Index {
     pub noted: Noted,
     /// The newest block whose call changed a file.
     changed: ByHash<u32>,
+    /// By file: the blocks that show it or change it.
+    about: ByHash<Vec<u32>>,
     /// Messages indexed so far.
     pub messages: u32,
     /// Estimated tokens so far.
@@ -169,7 +177,7 @@ impl Index {
                     self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
                 }
                 let arguments = Arguments::of(call);
-                let patch = call.action.kind == ActionKind::Change && arguments.text.contains("*** Begin Patch");
+                let patch = call.action.kind == ActionKind::Change && replaced::is_patch(&arguments.text);
                 self.scratch.removed = arguments.removed;
                 self.scratch.patch = patch;
                 self.scratch.command = call.action.kind == ActionKind::Command;
@@ -215,9 +223,9 @@ impl Index {
                         self.changed.extend(found.into_iter().map(|file| (file, now)));
                     }
                 }
-                if !(is_change && made)
-                    && let Some(block) = self.blocks.get_mut(call as usize)
-                {
+                if is_change && made {
+                    self.take_away(call);
+                } else if let Some(block) = self.blocks.get_mut(call as usize) {
                     let before = std::mem::replace(&mut block.came, Came::of(&action, result));
                     self.noted.answered(block, before);
                 }
@@ -231,6 +239,9 @@ impl Index {
                 let first = self.blocks.len();
                 for output in &result.output {
                     self.part(role, number, output, Some((call, kind)));
+                }
+                if is_change && !made {
+                    self.lead_to_reason(call, first, result);
                 }
                 // Of what failed, and of checks, the facts tell.
                 if result.success != Some(false) {
@@ -248,6 +259,80 @@ impl Index {
             }
             Part::Image(_) | Part::Opaque(_) => {}
         }
+    }
+
+    /// The call of this block was not carried out. Whoever reads what it would have changed has to know why: a line of its
+    /// answer, whose blocks begin at `first`, comes with any other.
+    fn lead_to_reason(&mut self, call: u32, first: usize, result: &ToolResult) {
+        let lines = |block: &Block| block.lines.clone();
+        let telling = failing::failing(result).0.into_iter().next().unwrap_or_default();
+        let says = |block: &Block, line: u32| {
+            !telling.is_empty() && self.text_of(block, line as usize).contains(telling.trim())
+        };
+        let answer = &self.blocks[first..];
+        let all = answer
+            .iter()
+            .flat_map(|block| lines(block).map(move |line| (block, line)));
+        let mut short = all.filter(|(_, line)| self.lines[*line as usize].bytes <= REASON_BYTES);
+        let reason = short
+            .clone()
+            .find(|&(block, line)| says(block, line))
+            .or_else(|| short.next());
+        if let Some((_, line)) = reason
+            && let Some(block) = self.blocks.get_mut(call as usize)
+        {
+            block.lead = line..line;
+        }
+    }
+
+    /// The call of this block was carried out: what it takes away stands no longer in its file, whatever showed it there
+    /// before.
+    fn take_away(&mut self, call: u32) {
+        let Some(block) = self.blocks.get(call as usize) else {
+            return;
+        };
+        let is_patch = replaced::is_patch(block.text.as_str());
+        let (mut gone, mut stays) = (HashSet::new(), HashSet::new());
+        for line in block.lines.clone() {
+            let is_removed = self.lines[line as usize].is_removed()
+                || is_patch && self.text_of(block, line as usize).starts_with('-');
+            let side = if is_removed { &mut gone } else { &mut stays };
+            side.extend(self.line_item(line));
+        }
+        gone.retain(|item| !stays.contains(item));
+        let Some(about) = self.about.get(&block.path).filter(|_| !gone.is_empty()) else {
+            return;
+        };
+        let earlier = about.iter().rev().skip_while(|&&number| number >= call).take(EARLIER);
+        let blocks = earlier.map(|&number| &self.blocks[number as usize]);
+        let lines = blocks.flat_map(|block| block.lines.clone());
+        let found: Vec<u32> = lines
+            .filter(|&line| self.line_item(line).is_some_and(|item| gone.contains(&item)))
+            .collect();
+        for line in found {
+            self.lines[line as usize].front |= REMOVED;
+        }
+    }
+
+    /// What stands between a line of a block and the one before it, if both are pieces of one long line: at most one byte,
+    /// so that it takes no more than a line break.
+    pub fn between<'a>(&self, block: &'a Block, line: u32) -> Option<&'a str> {
+        let before = line.checked_sub(1).filter(|before| block.lines.contains(before))?;
+        let (before, line) = (&self.lines[before as usize], &self.lines[line as usize]);
+        let end = before.start as usize + usize::from(before.bytes);
+        let between = &block.text.as_str()[end..line.start as usize];
+        match between.chars().next() {
+            _ if between.contains('\n') => None,
+            None => Some(""),
+            Some(c) if c.is_ascii() => Some(&between[..1]),
+            Some(_) => Some(" "),
+        }
+    }
+
+    /// The item that stands for a whole line, where it has one.
+    fn line_item(&self, line: u32) -> Option<u32> {
+        let last = self.items_of(line as usize).last().copied();
+        last.filter(|&item| self.items[item as usize].kind == ItemKind::Line)
     }
 
     fn block(&mut self, kind: BlockKind, part: u32, call: Option<u32>, text: Body, path: u64) {
@@ -272,6 +357,9 @@ impl Index {
             list: false,
             lead: NONE..NONE,
         });
+        if path != 0 {
+            self.about.entry(path).or_default().push(self.blocks.len() as u32 - 1);
+        }
         let text = text.as_str();
         let numbered = is_numbered(text);
         let mut previous = None;

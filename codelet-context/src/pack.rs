@@ -34,8 +34,8 @@ pub(crate) enum Use {
 pub(crate) struct Unit {
     /// Bytes of the header and its line break.
     pub header: u32,
-    /// The first line of a command or of another call without a file, which stands before anything else of the unit, or
-    /// [`NONE`].
+    /// The first line of a command or of another call without a file, which stands before anything else of the unit, the
+    /// one that says why a change was not made, or [`NONE`].
     pub first: u32,
     /// Where the lines of the command end that begins there; `first` again if it is no command.
     pub end: u32,
@@ -551,9 +551,10 @@ fn lines_in(index: &Index, scope: &Scope, candidates: &Candidates) -> (Lines, Ve
     for (beside, &number) in beside.iter_mut().zip(&scope.blocks) {
         let block = &index.blocks[number as usize];
         let start = lines.len();
+        let lead = index.blocks[block.unit(number as usize)].lead.start;
         let mut first = match block.subject {
             true => Some(block.lines.start),
-            false => Some(block.lead.start).filter(|line| block.lines.contains(line)),
+            false => Some(lead).filter(|line| block.lines.contains(line)),
         };
         let mut wait = |first: &mut Option<u32>, lines: &mut Vec<u32>, line: u32| {
             if let Some(passed) = first.take_if(|first| *first < line) {

@@ -35,6 +35,11 @@ pub(crate) fn searched(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Whether a change says line by line what goes and what comes, in the form that begins so.
+pub(crate) fn is_patch(text: &str) -> bool {
+    text.contains("*** Begin Patch")
+}
+
 /// The line that a block begins with.
 fn is_head(line: &str) -> bool {
     let sign = line

@@ -523,3 +523,46 @@ fn of_a_message_that_is_cut_the_parts_that_stand_are_told_apart() {
     );
     assert_eq!(fates[0].of_part(0), FateKind::Kept);
 }
+
+#[test]
+fn a_long_answer_leaves_room_for_what_the_session_was_about() {
+    let mut messages: Vec<Message> = Vec::new();
+    for number in 0..20 {
+        messages.push(Message::user(prompt(number)));
+        messages.extend(step(number, 60));
+        messages.push(says(vec![Part::text(format!("Part {number} is done."))]));
+    }
+    let plan: Vec<String> = (0..120)
+        .map(|number| format!("{number}. Move field_{number} of the walnut into part {number}."))
+        .collect();
+    messages.push(Message::user("How would you go on?"));
+    messages.push(says(vec![Part::text(plan.join("\n"))]));
+    messages.push(Message::user("Yes, do it."));
+    let history: History = messages.into_iter().collect();
+    let mut facts = 0;
+    for budget in (2_800..6_000).step_by(200) {
+        let done = compact(&history, Target::Budget(budget));
+        assert!(done.after.tokens <= budget, "{} for {budget}", done.after.tokens);
+        let summary = summary(&done);
+        let told = summary.split("\n\n").next().unwrap_or_default();
+        assert!(told.contains("Goal:"), "{budget}: {summary}");
+        assert!(2 * told.len() >= facts, "{budget}: {told}");
+        facts = told.len();
+        let answer = done
+            .view
+            .messages
+            .iter()
+            .rfind(|message| message.role == Role::Assistant)
+            .unwrap();
+        let Some(Part::Text(answer)) = answer.parts.first() else {
+            panic!("{answer:?}")
+        };
+        assert!(answer.body.as_str().starts_with("0. Move field_0"), "{budget}");
+        if let Some(handle) = &answer.cut {
+            assert_eq!(
+                done.view.archive.get(handle.as_str()).unwrap().body.as_str(),
+                plan.join("\n")
+            );
+        }
+    }
+}

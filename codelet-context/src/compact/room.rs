@@ -18,6 +18,8 @@ const LAST_SHARE: f64 = 0.3;
 pub const UNSEEN_SHARE: f64 = 0.7;
 /// The share of a budget that the parameters of the kept calls may take before they are shortened.
 const CALLS_SHARE: f64 = 0.2;
+/// The same for the assistant's words: of a long answer that much stays, beside what stands before it.
+const ANSWERS_SHARE: f64 = 0.3;
 /// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
 /// they are cut only where they would leave too little room for anything else.
 const STANDING_SHARE: f64 = 0.5;
@@ -83,19 +85,45 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, last_cap: Tokens, archive: 
         Reach::Free.shorten(drafts, class, cap.max(least), archive);
     };
     fairly(drafts, Class::Calls, CALLS_SHARE, 0, archive);
+    fairly(drafts, Class::Answers, ANSWERS_SHARE, 0, archive);
     fairly(drafts, Class::Standing, STANDING_SHARE, 0, archive);
     files_give_way(drafts, share(budget, FILES_SHARE), archive);
     let least = HUGE_PROMPT.min(budget / HUGE_PART).max(LEAST_PROMPT);
     fairly(drafts, Class::Prompts, PROMPTS_SHARE, least, archive);
 }
 
+/// Shortens what tools and the assistant said until everything takes at most this room, as far as that goes: the last
+/// complete step when what stands before it is as short as it can be, and nothing that is pinned.
+pub fn make_room(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
+    let earlier = Class::ALL[..3].iter().map(|&class| (Reach::Earlier, class));
+    let free = Class::ALL[..3].iter().map(|&class| (Reach::Free, class));
+    shorten_in_turn(drafts, earlier.chain(free), room, archive)
+}
+
 /// Shortens further until everything fits: outputs first, what stands always late, prompts last; the last complete step when
 /// what stands before it is as short as it can be, and what is pinned after that. Whether it does.
 pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
-    let earlier = Class::ALL[..3].iter().map(|&class| (Reach::Earlier, class));
-    let free = Class::ALL[..3].iter().map(|&class| (Reach::Free, class));
     let all = Class::ALL[..4].iter().map(|&class| (Reach::All, class));
-    for (reach, class) in earlier.chain(free).chain(all) {
+    if make_room(drafts, room, archive) || shorten_in_turn(drafts, all, room, archive) {
+        return true;
+    }
+    let files = weight_of(drafts.iter(), Class::Files);
+    files_give_way(
+        drafts,
+        files.saturating_sub(whole(drafts).saturating_sub(room)),
+        archive,
+    );
+    squeeze_prompts(drafts, room, archive)
+}
+
+/// Shortens one class after the other until everything takes at most this room. Whether it does.
+fn shorten_in_turn(
+    drafts: &mut [Draft],
+    classes: impl Iterator<Item = (Reach, Class)>,
+    room: Tokens,
+    archive: &mut Archive,
+) -> bool {
+    for (reach, class) in classes {
         // Markers have a size of their own, so the first cap may not suffice.
         for tighter in 0..4 {
             let all = whole(drafts);
@@ -109,13 +137,7 @@ pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> boo
         }
         reach.shorten(drafts, class, 0, archive);
     }
-    let files = weight_of(drafts.iter(), Class::Files);
-    files_give_way(
-        drafts,
-        files.saturating_sub(whole(drafts).saturating_sub(room)),
-        archive,
-    );
-    squeeze_prompts(drafts, room, archive)
+    whole(drafts) <= room
 }
 
 fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Tokens {

@@ -56,7 +56,8 @@ pub struct Block {
     pub look: bool,
     /// A call that writes all of the list of what is to be done.
     pub list: bool,
-    /// For a call without a file, the lines that stand before any output of it; see [`crate::lead`].
+    /// For a call without a file, the lines that stand before any output of it, see [`crate::lead`]. For a change that was
+    /// not made, the line of its answer that says why begins here, and none ends.
     pub lead: Range<u32>,
 }
 

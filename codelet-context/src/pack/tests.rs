@@ -35,7 +35,9 @@ fn is_older_quoted(answer: (Option<bool>, &str), later: Option<&str>) -> bool {
     if let Some(file) = later {
         edit(&mut history, file, "}", DONE);
     }
-    let text = quoted(&history, &[], 72);
+    // What failed comes with the reason.
+    let reason = if answer.0 == Some(false) { answer.1.len() + 6 } else { 0 };
+    let text = quoted(&history, &[], 72 + reason);
     let (older, newer) = (text.contains("walnut"), text.contains("cherry"));
     assert!(older != newer, "{text}");
     older
@@ -135,6 +137,89 @@ fn what_a_change_has_taken_away_is_not_quoted_unless_the_change_failed() {
             );
         }
     }
+}
+
+#[test]
+fn a_change_that_failed_is_quoted_with_the_reason() {
+    let patch = "*** Begin Patch\n*** Update File: src/one.rs\n-let walnut = 1;\n+let almond = 2;\n*** End Patch";
+    let reason = "apply_patch verification failed: Failed to find expected lines in src/one.rs";
+    for (action, parameters, answer) in [
+        (
+            Action::on(ActionKind::Change, ["src/one.rs"]),
+            json!({"input": patch}),
+            format!("Exit code: 1\nWall time: 0.4 seconds\nOutput:\n{reason}\n"),
+        ),
+        (
+            Action::on(ActionKind::Change, ["src/one.rs"]),
+            json!({"path": "src/one.rs", "old": "let walnut = 1;", "new": "let almond = 2;"}),
+            format!("<tool_use_error>{reason}</tool_use_error>"),
+        ),
+    ] {
+        let mut history = History::new();
+        call(&mut history, "Edit", action, parameters, (Some(false), &answer));
+        for bytes in 0..600 {
+            let text = quoted(&history, &[], bytes);
+            assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
+            assert!(
+                !text.contains("almond") || text.contains("Failed to find"),
+                "{bytes}: {text}"
+            );
+        }
+        let text = quoted(&history, &[], 600);
+        assert!(text.contains("almond") && text.contains(reason), "{text}");
+    }
+}
+
+#[test]
+fn what_a_change_has_taken_away_is_not_quoted_from_what_showed_it_before() {
+    let (old, new, other) = (
+        "const PREFIX: &str = \"walnut/base\";",
+        "const PREFIX: &str = \"almond/top\";",
+        "const SUFFIX: &str = \"hazel/tail\";",
+    );
+    let change = |history: &mut History, file: &str, from: &str, to: &str, answer| {
+        let action = Action::on(ActionKind::Change, [file]).replacing(["old_string"]);
+        let parameters = json!({"file_path": file, "old_string": from, "new_string": to});
+        call(history, "Edit", action, parameters, answer);
+    };
+    let after = |then: &dyn Fn(&mut History)| {
+        let mut history = History::new();
+        let shown = format!("{old}\n{other}\n");
+        for file in ["src/one.rs", "src/two.rs"] {
+            let action = Action::on(ActionKind::Read, [file]);
+            call(
+                &mut history,
+                "Read",
+                action,
+                json!({"file_path": file}),
+                (Some(true), &shown),
+            );
+        }
+        then(&mut history);
+        quoted(&history, &[], 4_000)
+    };
+    let count = |text: &str, line: &str| text.lines().filter(|shown| *shown == line).count();
+    let text = after(&|_| ());
+    assert_eq!(count(&text, old), 2, "{text}");
+    let text = after(&|history| {
+        change(history, "src/one.rs", old, new, DONE);
+        change(history, "src/two.rs", old, new, DONE);
+    });
+    assert_eq!((count(&text, old), count(&text, new)), (0, 2), "{text}");
+    assert_eq!(count(&text, other), 2, "{text}");
+    let text = after(&|history| change(history, "src/one.rs", old, new, DONE));
+    assert_eq!(count(&text, old), 1, "it stands in the other file: {text}");
+    let text = after(&|history| {
+        change(history, "src/one.rs", old, new, FAILED);
+        change(history, "src/two.rs", old, new, FAILED);
+    });
+    assert_ne!(count(&text, old), 0, "nothing was changed: {text}");
+    let text = after(&|history| {
+        for file in ["src/one.rs", "src/two.rs"] {
+            change(history, file, old, &format!("{old}\n{new}"), DONE);
+        }
+    });
+    assert_ne!(count(&text, old), 0, "it was put there again: {text}");
 }
 
 #[test]
