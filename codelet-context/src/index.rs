@@ -27,8 +27,8 @@ use std::sync::Arc;
 use self::arguments::Arguments;
 pub use self::block::{Block, BlockKind, Came};
 pub use self::line::Line;
-use self::line::{LONGEST_LINE, MANY_ALIKE, POSES, REMOVED};
-use self::line::{cut_near, diff_sign, is_numbered, mark_alike, normal_hash, number_prefix};
+use self::line::{LITTLE, LONGEST_LINE, MANY_ALIKE, POSES, REMOVED};
+use self::line::{cut_near, diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix};
 use self::noted::Noted;
 pub use crate::items::NONE;
 
@@ -479,7 +479,8 @@ impl Index {
             bytes: bytes.len() as u16,
             front: prefix as u8
                 | if posing::poses(&bytes[prefix..]) { POSES } else { 0 }
-                | if is_gone { REMOVED } else { 0 },
+                | if is_gone { REMOVED } else { 0 }
+                | if is_hardly_words(&bytes[prefix..]) { LITTLE } else { 0 },
             names: scratch.names.len().min(usize::from(u8::MAX)) as u8,
             items,
             after: NONE,

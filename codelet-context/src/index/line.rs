@@ -24,17 +24,19 @@ pub struct Line {
 pub(super) const POSES: u8 = 1 << 7;
 /// The bit that tells of a line that the call takes away from a file.
 pub(super) const REMOVED: u8 = 1 << 6;
-/// The bit that tells of a line to which others of its block are alike but for numbers.
-pub(super) const ALIKE: u8 = 1 << 5;
+/// The bit that tells of a line that says little by itself: others of its block are alike but for numbers, or it is hardly
+/// anything but numbers.
+pub(super) const LITTLE: u8 = 1 << 5;
+
 impl Line {
     /// How many of its bytes are a line number in front of the line itself.
     pub fn prefix(&self) -> u8 {
-        self.front & !(POSES | REMOVED | ALIKE)
+        self.front & !(POSES | REMOVED | LITTLE)
     }
 
-    /// Whether many lines of its block are alike to it but for numbers.
-    pub fn is_alike(&self) -> bool {
-        self.front & ALIKE != 0
+    /// Whether many lines of its block are alike to it but for numbers, or it is hardly anything but numbers.
+    pub fn says_little(&self) -> bool {
+        self.front & LITTLE != 0
     }
 
     /// Whether the call takes it away from a file.
@@ -54,6 +56,20 @@ pub(super) const LONGEST_LINE: usize = 420;
 const CUT_LINE: usize = 300;
 /// So many lines of a block that are alike but for numbers say little one by one.
 pub(super) const MANY_ALIKE: u32 = 8;
+
+/// A line of this many bytes …
+const LONG: usize = 120;
+/// … of which fewer than so many tenths are words says little: a path of a drawing, a matrix, a dump.
+const WORDS_TENTHS: usize = 3;
+/// A word has so many letters.
+const WORD: usize = 3;
+
+/// Whether a line is long and hardly anything of it is words, in whatever script.
+pub(super) fn is_hardly_words(line: &[u8]) -> bool {
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_' || *byte >= 0x80;
+    let runs = || line.split(|byte| !is_letter(byte)).map(<[u8]>::len);
+    line.len() >= LONG && runs().filter(|&run| run >= WORD).sum::<usize>() * 10 < line.len() * WORDS_TENTHS
+}
 
 /// Where to cut a line that is too long: at white space near [`CUT_LINE`], or at a character.
 pub(super) fn cut_near(text: &str, start: usize) -> usize {
@@ -112,7 +128,7 @@ pub(super) fn mark_alike(text: &str, lines: &mut [Line]) {
     }
     for (line, shape) in lines.iter_mut().zip(shapes) {
         if counts[&shape] >= MANY_ALIKE {
-            line.front |= ALIKE;
+            line.front |= LITTLE;
         }
     }
 }

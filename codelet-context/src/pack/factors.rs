@@ -16,8 +16,9 @@ const ASIDE_FACTOR: f32 = 0.5;
 const LOOK_FACTOR: f32 = 0.7;
 /// Outputs that are no live look at a file are worth less, line by line.
 const OUTPUT_FACTOR: f32 = 0.5;
-/// One of many lines that are alike but for numbers is worth this much of what it says: it hides the one that is not.
-const ALIKE_FACTOR: f32 = 0.2;
+/// One of many lines that are alike but for numbers, or one of numbers, is worth this much of what it says: it hides the one
+/// that is not.
+const LITTLE_FACTOR: f32 = 0.2;
 
 /// The blocks of a history by how much their lines are worth.
 pub(super) struct Factors<'a> {
@@ -63,9 +64,9 @@ impl<'a> Factors<'a> {
 pub(super) fn within(block: &Block, line: &Line) -> f32 {
     // What a change has taken away is nowhere any more, and would be taken for what stands there.
     let is_gone = block.came == Came::Done && line.is_removed();
-    match (is_gone, line.is_alike()) {
+    match (is_gone, line.says_little()) {
         (true, _) => 0.0,
-        (false, true) => ALIKE_FACTOR,
+        (false, true) => LITTLE_FACTOR,
         (false, false) => 1.0,
     }
 }

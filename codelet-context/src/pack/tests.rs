@@ -257,6 +257,33 @@ fn among_lines_that_are_alike_the_one_that_is_not_is_quoted() {
 }
 
 #[test]
+fn a_long_line_of_numbers_says_little() {
+    let mut history = History::new();
+    let numbers: Vec<String> = (0..60)
+        .map(|n| format!("{}.{}", n * 37 % 100, n * 91 % 1_000))
+        .collect();
+    let drawing = format!("<path d=\"M{}Z\"/>", numbers.join(" "));
+    let dump = (0..20).map(|n| format!("{:08x} ", n * 0x9e37)).collect::<String>();
+    let words = "The walnut is put beside the almond, since whoever looks for one of them wants to see the other one, too, at once.";
+    let chinese = "核桃放在杏仁旁边因为谁要找其中之一也想马上看到另一个所以它们总是在一起出现而且从不分开";
+    for (line, says_little) in [
+        (drawing.as_str(), true),
+        (dump.as_str(), true),
+        (words, false),
+        (chinese, false),
+    ] {
+        run(&mut history, &format!("cat {}", line.len()), line);
+        let index = history.index();
+        let block = index.blocks.last().unwrap();
+        assert_eq!(
+            index.lines[block.lines.start as usize].says_little(),
+            says_little,
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn of_the_lists_of_what_is_to_be_done_only_the_newest_is_quoted() {
     let mut history = History::new();
     for state in ["pending", "completed"] {
