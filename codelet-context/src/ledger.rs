@@ -177,7 +177,10 @@ impl Ran {
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(line.checks.len());
         for (at, check) in line.checks.iter().enumerate() {
             // Of checks that are judged alike, one is judged: reading the output is what costs.
-            let way = |check: &Check| (check.kind, check.decides, check.is_left, check.is_seen, check.is_asked);
+            let way = |check: &Check| {
+                let status = (check.decides, check.is_asked, check.is_optional);
+                (check.kind, status, check.is_left, check.is_seen)
+            };
             let is_alike = |other: &Check| way(other) == way(check);
             let known = line.checks[..at].iter().position(is_alike).map(|other| verdicts[other]);
             verdicts.push(match known {

@@ -44,6 +44,8 @@ pub struct Check {
     pub is_left: bool,
     /// Its end is in the answer, though not its status: what stands behind the pipe shows it whole or from the end.
     pub is_seen: bool,
+    /// It is run only if the project has such a script.
+    pub is_optional: bool,
     /// The status of the line is that of what was asked of its output behind a pipe, such as `grep`.
     pub is_asked: bool,
 }
@@ -262,6 +264,7 @@ fn collect(commands: &[Command], outer: (bool, bool), list: &mut usize, line: &m
                 decides,
                 is_left,
                 is_seen,
+                is_optional: words.iter().any(|word| word == "--if-present"),
                 is_asked: false,
             });
         }
@@ -316,10 +319,31 @@ fn left(commands: &[Command]) -> Vec<bool> {
             Next::And | Next::Or | Next::Pipe => behind,
             Next::End | Next::Then => false,
         };
-        left[index] = behind;
+        left[index] = behind || is_detached(command.wrapping());
         is_waited_for |= matches!(&*command.name(), "wait" | "fg");
     }
     left
+}
+
+/// Whether what a command is wrapped in starts it and does not wait for it: `docker run -d`, `setsid -f`.
+fn is_detached(wrapper: &[String]) -> bool {
+    const CONTAINERS: &str = "docker docker-compose podman podman-compose nerdctl";
+    let mut at = wrapper.iter().enumerate();
+    at.any(|(at, program)| {
+        let mut options = wrapper[at + 1..]
+            .iter()
+            .take_while(|word| !is_in(&base(word), CONTAINERS));
+        match &*base(program) {
+            "setsid" => options.any(|option| is_in(option, "-f --fork")),
+            name if is_in(name, CONTAINERS) => options.any(|option| {
+                // `-itd`
+                let letters = option.strip_prefix('-').unwrap_or_default();
+                is_in(option, "--detach --detach=true")
+                    || letters.contains('d') && letters.bytes().all(|letter| b"ditT".contains(&letter))
+            }),
+            _ => false,
+        }
+    })
 }
 
 /// For each command, whether a pipe behind it shows the end of what it prints.

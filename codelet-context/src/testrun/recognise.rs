@@ -32,6 +32,7 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
         Some((kind, name, scope))
     });
     match found {
+        Some((_, name, _)) if is_only_listing(&name, rest) => None,
         Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
         Some(found) => Some(found),
         // `pnpm vitest` runs a program that the project brings.
@@ -48,18 +49,62 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
 
 /// Whether the options ask for a list, a version or help and nothing is run.
 fn is_only_asking(words: &[String]) -> bool {
-    const ASKING: &str =
-        "--help --version -V --list --list-tests --listTests --collect-only --co --dry-run --just-print --show-only";
+    const ASKING: &str = "--help --version -V --list --list-tests --listTests --collect-only --co --dry-run --just-print \
+                          --recon --show-only --nobuild";
+    let name = |word: &str| word.split_once('=').map_or(word.len(), |(name, _)| name.len());
     words
         .iter()
         .take_while(|word| *word != "--")
-        .any(|word| is_in(word, ASKING))
+        .any(|word| ASKING.split_whitespace().any(|asking| asking == &word[..name(word)]))
 }
 
-/// Whether tests are built and not run.
+/// Whether a program is told in a way of its own only to say what it would run.
+fn is_only_listing(name: &str, words: &[String]) -> bool {
+    let has = |options: &str| {
+        words
+            .iter()
+            .take_while(|word| *word != "--")
+            .any(|word| is_in(word, options))
+    };
+    // What stands behind what the program is told to do.
+    let verb = name.split_once(' ').map(|(_, verb)| verb);
+    let is_list = || {
+        let mut plain = words.iter().filter(|word| !word.starts_with('-'));
+        plain
+            .find(|word| Some(word.as_str()) != verb)
+            .is_some_and(|word| word == "list")
+    };
+    match name.split(' ').next().unwrap_or_default() {
+        "make" | "gmake" | "mingw32-make" | "ninja" | "samu" | "just" => has("-n"),
+        "ctest" => has("-N"),
+        "go" => has("-n -list"),
+        "tox" => has("-l --listenvs -a --listenvs-all"),
+        "nox" => has("-l"),
+        "vitest" => is_list(),
+        "cargo" => verb == Some("nextest") && is_list(),
+        "swift" => has("-l") || is_list(),
+        _ => false,
+    }
+}
+
+/// Whether tests are built and not run, or left out of what else is done.
 fn is_only_building(name: &str, words: &[String]) -> bool {
+    let program = name.split(' ').next().unwrap_or_default();
+    let is_left_out = |word: &String| match program {
+        "mvn" | "mvnw" | "mvnd" => {
+            let (option, value) = word.split_once('=').unwrap_or((word, "true"));
+            is_in(option, "-DskipTests -Dmaven.test.skip") && value != "false"
+        }
+        _ => false,
+    };
+    // `-x :app:test`
+    let is_excluded = || {
+        let mut pairs = words.windows(2);
+        is_in(program, "gradle gradlew")
+            && pairs.any(|pair| is_in(&pair[0], "-x --exclude-task") && last_piece(&pair[1]) == "test")
+    };
     let without = if name == "go test" { "--no-run -c" } else { "--no-run" };
-    words.iter().any(|word| is_in(word, without))
+    words.iter().any(|word| is_in(word, without) || is_left_out(word)) || is_excluded()
 }
 
 /// What an interpreter is given to run, where it is one: `None` for other programs.

@@ -315,3 +315,80 @@ fn a_package_manager_runs_programs_by_their_bare_name() {
         assert_eq!(checks(line), [], "{line}");
     }
 }
+
+#[test]
+fn what_only_says_what_it_would_run_is_no_check() {
+    for line in [
+        "make -n test",
+        "make --just-print test",
+        "ctest -N --test-dir build",
+        "ctest --show-only=json-v1",
+        "cargo nextest list",
+        "cargo nextest list --workspace",
+        "npx vitest list",
+        "bazel test //... --nobuild",
+        "go test -list . ./...",
+        "swift test list",
+        "pytest --collect-only",
+    ] {
+        assert!(checks(line).is_empty(), "{line}");
+    }
+    for line in [
+        "pytest -n 4",
+        "pytest -n auto tests",
+        "make test N=1",
+        "npx jest list",
+        "cargo test list",
+        "cargo nextest run list",
+        "npx vitest run list",
+        "ctest -n 1 -R x",
+        "pytest tests/list",
+    ] {
+        assert_eq!(checks(line).len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn where_the_tests_are_left_out_something_is_built() {
+    for (line, expected) in [
+        ("mvn -q verify -DskipTests", CheckKind::Build),
+        ("mvn verify -Dmaven.test.skip=true", CheckKind::Build),
+        ("./mvnw verify -DskipTests=true", CheckKind::Build),
+        ("./gradlew check -x test", CheckKind::Build),
+        ("./gradlew check -x :app:test", CheckKind::Build),
+        ("mvn verify -DskipTests=false", CheckKind::Test),
+        ("mvn verify -DskipITs", CheckKind::Test),
+        ("./gradlew check -x lint", CheckKind::Test),
+        ("./gradlew test", CheckKind::Test),
+    ] {
+        let kinds: Vec<CheckKind> = checks(line).iter().map(|check| check.kind).collect();
+        assert_eq!(kinds, [expected], "{line}");
+    }
+}
+
+#[test]
+fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
+    for line in [
+        "docker run -d --name t app:test pytest -q",
+        "docker run --detach app pytest",
+        "docker run -itd app pytest",
+        "docker compose exec -d api pytest -q",
+        "setsid -f cargo test",
+    ] {
+        assert!(
+            checks(line).iter().all(|check| check.is_left) && !checks(line).is_empty(),
+            "{line}"
+        );
+    }
+    for line in [
+        "docker run --rm app pytest -d x",
+        "docker run -it app pytest",
+        "docker compose exec api pytest -q",
+        "setsid cargo test",
+    ] {
+        assert!(
+            checks(line).iter().all(|check| !check.is_left) && !checks(line).is_empty(),
+            "{line}"
+        );
+    }
+}
