@@ -6,9 +6,10 @@ mod signs;
 
 use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
+use crate::said::is_pass;
 pub(crate) use named::{Entry, Named};
 pub(crate) use passing::Passing;
-use signs::{Said, Signs, is_drawn, is_foreign, is_pass, said, side};
+use signs::{Said, Signs, is_drawn, is_foreign, said, side};
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 

@@ -171,6 +171,7 @@ mod relevance;
 pub mod reminder;
 mod replaced;
 mod running;
+mod said;
 mod scope;
 mod select;
 mod severe;

@@ -4,21 +4,24 @@ mod blame;
 mod closing;
 mod faults;
 mod fixed;
+mod idle;
 mod quiet;
 mod signs;
 mod unrun;
 
 use crate::command::CommandLine;
 use crate::message::ToolResult;
+use crate::said::{Passed, Word, begins, count, failed_count, is_counting, is_signed, passed, split};
 use crate::testrun::{Check, CheckKind};
 pub(crate) use blame::settle;
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
-use closing::{closes_well, has_made, is_cut};
+use closing::{Close, closes, closes_well, closes_with_failures, has_made, is_cut, says_so};
 use faults::shows_finding;
 use fixed::{left, says_what_is_left};
+use idle::ran_nothing;
 pub(crate) use quiet::is_error;
-use quiet::{is_open, is_silent, says_it_is_well, shows_error, shows_fault};
+use quiet::{gives_up, is_open, is_silent, may_be_ill, says_it_is_well, shows_error, shows_fault};
 pub(crate) use signs::{CAUSES, CLOSINGS, ENDS};
 pub(crate) use unrun::unrun;
 
@@ -40,47 +43,86 @@ pub enum Verdict {
 
 /// What came of a check that this result answers.
 ///
-/// The status decides wherever it is the status of the check. Where the line ends with another command (`… | tail`),
-/// status 0 says nothing, and the output must tell of success and not of failure. Where no status is recorded, the output of a
-/// test run must close as runs of tests do, or mention `test` and say `pass`, `passed` or `success` in whole words, and count no
-/// failure.
+/// The status decides wherever it is the status of the check; a run of tests that closes with failures all the same has failed,
+/// and one that ran nothing says nothing of the work, whatever its status. Where the line ends with another command
+/// (`… | tail`), status 0 says nothing, and the output must tell of success and not of failure: as runs of tests close, or with
+/// words of success that stand beside a number or for themselves. Where no status is recorded, it must mention `test`, too.
 ///
 /// Of a build or a lint, which are silent when all is well, it is enough that nothing at all was printed; whatever was must
 /// show nothing wrong, and say in some words that all is well where its end may not be seen. Of what is left to run in the
 /// background nothing is known.
 pub fn of(check: &Check, result: &ToolResult) -> Verdict {
+    let is_test = check.kind == CheckKind::Test;
     match result.success {
-        Some(false) if !check.is_asked => return Verdict::Failed,
+        Some(false) if !check.is_asked => {
+            return match is_test && !check.is_left && ran_nothing(result) {
+                true => Verdict::Unknown,
+                false => Verdict::Failed,
+            };
+        }
         _ if check.is_left => return Verdict::Unknown,
-        Some(true) if check.decides => return Verdict::Passed,
+        Some(true) if check.decides && !is_test => return Verdict::Passed,
+        Some(true) if check.decides => {
+            let is_idle = ran_nothing(result) || check.is_optional && is_silent(result);
+            return match (closes_with_failures(result), is_idle) {
+                (true, _) => Verdict::Failed,
+                (false, true) => Verdict::Unknown,
+                (false, false) => Verdict::Passed,
+            };
+        }
         _ => {}
     }
-    let signs = Signs::of_result(result);
-    let says_success = match result.success {
-        _ if check.kind != CheckKind::Test => {
-            if is_build_failure(result) || shows_error(result) || shows_finding(check.kind, result) {
-                return Verdict::Failed;
-            }
-            let has_fault = || check.kind == CheckKind::Lint && shows_fault(result);
-            // What `grep` has not found was not printed, whatever was.
-            let is_well = || {
-                result.success != Some(false) && is_silent(result)
-                    || signs.success
-                    || signs.all_well
-                    || says_it_is_well(result)
-                    || closes_well(result) == Some(true)
-                    || has_made(check, result)
-            };
-            let is_seen = result.success == Some(true) && check.is_seen;
-            !is_open(result) && !is_cut(result) && !has_fault() && (is_seen || is_well())
-        }
-        Some(_) => signs.success || signs.all_well,
-        None => closes_well(result).unwrap_or(signs.success && signs.mentions_test),
+    if is_test {
+        of_tests(check, result)
+    } else {
+        of_build(check, result)
+    }
+}
+
+/// What came of tests whose status is not known.
+fn of_tests(check: &Check, result: &ToolResult) -> Verdict {
+    let signs = Signs::of_result(result, true);
+    let close = closes(result);
+    let has_error = || close.is_none() && shows_error(result) && (check.is_seen || is_build_failure(result));
+    if signs.failed() || close == Some(Close::Broken) || result.success.is_some() && has_error() {
+        return Verdict::Failed;
+    }
+    let says_success = match (close, result.success) {
+        (Some(close), _) => close == Close::Well,
+        // Of whole files the first may have passed, and the end is not seen.
+        (None, Some(_)) => signs.success || signs.all_well || signs.wholes && (check.is_seen || check.is_asked),
+        (None, None) => (signs.success || signs.wholes) && signs.mentions_test,
     };
-    match (signs.failure || signs.ended_badly && !signs.success, says_success) {
-        (true, _) => Verdict::Failed,
-        (false, true) => Verdict::Passed,
-        (false, false) => Verdict::Unknown,
+    match says_success && !ran_nothing(result) {
+        true => Verdict::Passed,
+        false => Verdict::Unknown,
+    }
+}
+
+/// What came of a build or a lint whose status is not known.
+fn of_build(check: &Check, result: &ToolResult) -> Verdict {
+    let is_hidden = result.success == Some(true);
+    if is_build_failure(result) || shows_error(result) || shows_finding(check.kind, result) || gives_up(result) {
+        return Verdict::Failed;
+    }
+    let signs = Signs::of_result(result, false);
+    if signs.failed() {
+        return Verdict::Failed;
+    }
+    let has_fault = || check.kind == CheckKind::Lint && shows_fault(result);
+    // What `grep` has not found was not printed, whatever was.
+    let is_well = || {
+        result.success != Some(false) && is_silent(result)
+            || signs.success
+            || signs.all_well
+            || says_it_is_well(result)
+            || closes_well(result)
+            || has_made(check, result)
+    };
+    let is_seen = || is_hidden && check.is_seen && !may_be_ill(result);
+    match !is_open(result) && !is_cut(result) && !has_fault() && (is_seen() || is_well()) {
+        true => Verdict::Passed,
+        false => Verdict::Unknown,
     }
 }
 
@@ -88,7 +130,7 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
 pub(crate) fn counts_failures(printed: &str) -> bool {
     let mut signs = Signs::default();
     for end in ends(printed) {
-        signs.read(end, false);
+        signs.read(end);
     }
     signs.failure || signs.ended_badly
 }
@@ -97,7 +139,7 @@ pub(crate) fn counts_failures(printed: &str) -> bool {
 /// command, and failures are counted.
 pub fn denies_success(line: &CommandLine, result: &ToolResult) -> bool {
     let decides = line.said().checks.iter().any(|check| check.decides);
-    decides && (Signs::of_result(result).failure || is_build_failure(result)) && closes_well(result) != Some(true)
+    decides && (Signs::of_result(result, false).failure || is_build_failure(result)) && !closes_well(result)
 }
 
 /// Whether an output closes as runs of tests do, with counts of what passed or failed.
@@ -109,21 +151,7 @@ pub(crate) fn closes_as_tests_do(result: &ToolResult) -> bool {
             .any(|word| line.contains(word));
         is_told && failed_count(line).is_some()
     };
-    closes_well(result) == Some(true) || texts(result).any(|text| text.lines().rev().take(LAST).any(counts))
-}
-
-/// How many have failed by what a line counts, if it counts any.
-pub(crate) fn failed_count(line: &str) -> Option<u64> {
-    const FAILED: &str = "failed failure failures fail fails failing error errors problem problems";
-    let mut words = Vec::new();
-    split(line, &mut words);
-    let counts = (0..words.len()).filter(|&at| words[at].is_in(FAILED));
-    counts.filter_map(|at| count(&words, at)).max()
-}
-
-/// Whether a line is that of a single test that passed, whose name may tell of failures.
-fn is_of_one_that_passed(line: &str) -> bool {
-    line.trim_start().starts_with(['✓', '✔', '√']) || line.trim_start().starts_with("--- PASS")
+    closes_well(result) || texts(result).any(|text| text.lines().rev().take(LAST).any(counts))
 }
 
 /// Whether a failed check never came to run what it was to check, because that could not be built.
@@ -172,10 +200,14 @@ fn outermost(text: &str, first: usize, last: usize) -> [&str; 2] {
 /// The signs of success and failure in an output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Signs {
+    /// It is of tests, whose names may hold any word.
+    is_of_tests: bool,
     /// It mentions `test`.
     mentions_test: bool,
     /// It says `pass`, `passed` or `success`, and not that there were none.
     success: bool,
+    /// It names a file or a package of which all has passed.
+    wholes: bool,
     /// It says so in other words: `ok`, `0 failed`.
     all_well: bool,
     /// It counts failures, or shows one.
@@ -185,11 +217,16 @@ struct Signs {
 }
 
 impl Signs {
-    fn of_result(result: &ToolResult) -> Signs {
-        let mut signs = Signs::default();
+    fn of_result(result: &ToolResult, is_of_tests: bool) -> Signs {
+        let mut signs = Signs {
+            is_of_tests,
+            // Nobody asks where a status is recorded.
+            mentions_test: result.success.is_some(),
+            ..Signs::default()
+        };
         for text in texts(result) {
             for end in ends(text) {
-                signs.read(end, result.success.is_none());
+                signs.read(end);
             }
             // A failure decides, whatever else is said.
             if signs.failure {
@@ -199,12 +236,17 @@ impl Signs {
         signs
     }
 
-    fn read(&mut self, text: &str, asks_for_tests: bool) {
+    /// Whether they are those of a failure.
+    fn failed(&self) -> bool {
+        self.failure || self.ended_badly && !self.success
+    }
+
+    fn read(&mut self, text: &str) {
         if text.contains("could not compile") || text.contains("command not found") {
             self.failure = true;
             return;
         }
-        if asks_for_tests && !self.mentions_test {
+        if !self.mentions_test {
             let mut fours = text.as_bytes().windows(4);
             self.mentions_test = fours.any(|four| four.eq_ignore_ascii_case(b"test"));
         }
@@ -219,7 +261,7 @@ impl Signs {
                 continue;
             }
             let ended_badly = std::mem::take(&mut self.ended_badly);
-            for line in whole.split('\r').filter(|line| !is_of_one_that_passed(line)) {
+            for line in whole.split('\r').filter(|line| !is_signed(line)) {
                 split(line, &mut words);
                 // What was found and fixed is over: what is left of it decides.
                 if says_what_is_left(line)
@@ -229,8 +271,12 @@ impl Signs {
                     self.failure |= left > 0;
                     continue;
                 }
+                if self.is_of_tests {
+                    self.wholes |= matches!(passed(line), Some(Passed::Whole(_)));
+                }
+                let stands_alone = !self.is_of_tests || is_counting(&words) || says_so(line);
                 for at in 0..words.len() {
-                    self.weigh(&words, at);
+                    self.weigh(&words, at, stands_alone);
                 }
             }
             self.failure |= self.ended_badly && start == last;
@@ -241,7 +287,8 @@ impl Signs {
         }
     }
 
-    fn weigh(&mut self, words: &[Word], at: usize) {
+    /// Weighs one word of a line, which for itself says that all went well if the line `stands_alone`, or beside a number.
+    fn weigh(&mut self, words: &[Word], at: usize, stands_alone: bool) {
         let word = words[at].text;
         let is = |names: &str| names.split(' ').any(|name| name.eq_ignore_ascii_case(word));
         // Few words begin like the words below, and an output has many words.
@@ -251,11 +298,15 @@ impl Signs {
         }
         let next = words.get(at + 1);
         let is_denied = at > 0 && words[at - 1].denies_after();
+        let says_so_much = || count(words, at).is_some();
+        let is_granted = || next.is_some_and(|next| next.is_value() && next.text == "true");
         if is("pass passed success") {
             let is_none = count(words, at) == Some(0) || next.is_some_and(Word::denies_before);
-            self.success |= !is_none && !is_denied;
+            self.success |= !is_none && !is_denied && (stands_alone || says_so_much() || is_granted());
         } else if is("ok passing succeeded successful successfully") {
-            self.all_well |= count(words, at) != Some(0) && !is_denied;
+            self.all_well |= count(words, at) != Some(0) && !is_denied && (stands_alone || says_so_much());
+        } else if at > 0 && words[at - 1].text.eq_ignore_ascii_case("expected") {
+            // `OK (expected failures=1)`
         } else if is("failed failure failures fail fails failing") {
             match count(words, at) {
                 Some(0) => self.all_well = true,
@@ -304,146 +355,6 @@ fn may_tell(line: &[u8]) -> bool {
         }
     }
     false
-}
-
-/// A run of letters, digits and underscores.
-struct Word<'a> {
-    text: &'a str,
-    /// What stands between the word before and this one.
-    gap: &'a str,
-}
-
-impl Word<'_> {
-    fn is_number(&self) -> bool {
-        self.text.bytes().all(|b| b.is_ascii_digit())
-    }
-
-    /// A number; one too large to hold is large all the same.
-    fn number(&self) -> Option<u64> {
-        self.is_number().then(|| self.text.parse().unwrap_or(u64::MAX))
-    }
-
-    /// Only blanks stand before it.
-    fn is_adjacent(&self) -> bool {
-        !self.gap.is_empty() && self.gap.bytes().all(|b| matches!(b, b' ' | b'\t'))
-    }
-
-    /// It is the value of the word before, as in `failed: 2`, `failures=2`, `code 2`.
-    fn is_close(&self) -> bool {
-        self.is_adjacent() || self.is_value()
-    }
-
-    fn is_value(&self) -> bool {
-        let sign = self.gap.trim_matches(|c: char| c == ' ' || c == '"' || c == '\'');
-        sign == ":" || sign == "="
-    }
-
-    fn denies_after(&self) -> bool {
-        ["no", "not", "never", "without", "cannot", "t"]
-            .iter()
-            .any(|no| self.text.eq_ignore_ascii_case(no))
-    }
-
-    fn denies_before(&self) -> bool {
-        self.is_value() && (self.text.eq_ignore_ascii_case("false") || self.text.eq_ignore_ascii_case("no"))
-    }
-
-    /// A thing that is counted between the number and the word: `2 tests failed`.
-    fn is_counted(&self) -> bool {
-        const COUNTED: &[&str] = &[
-            "test",
-            "tests",
-            "suite",
-            "suites",
-            "spec",
-            "specs",
-            "example",
-            "examples",
-            "case",
-            "cases",
-            "file",
-            "files",
-            "assertion",
-            "assertions",
-            "check",
-            "checks",
-        ];
-        COUNTED.iter().any(|name| self.text.eq_ignore_ascii_case(name))
-    }
-}
-
-/// The count that belongs to a word: `2 failed`, `2 tests failed`, `failed: 2`, `# fail 2`.
-fn count(words: &[Word], at: usize) -> Option<u64> {
-    let behind = words.get(at + 1).filter(|word| word.is_value());
-    // In `unreachable=0 failed=2` each number belongs to the word before it.
-    if at > 1
-        && words[at - 1].is_value()
-        && let Some(number) = behind.and_then(Word::number)
-    {
-        return Some(number);
-    }
-    if at > 0 && words[at].is_adjacent() {
-        let before = &words[at - 1];
-        if let Some(number) = before.number() {
-            return Some(number);
-        }
-        if at > 1
-            && before.is_counted()
-            && before.is_adjacent()
-            && let Some(number) = words[at - 2].number()
-        {
-            return Some(number);
-        }
-    }
-    let after = words.get(at + 1)?;
-    if after.is_counted() {
-        return words.get(at + 2).filter(|word| word.is_value())?.number();
-    }
-    if !after.is_close() || after.number().is_none() {
-        return None;
-    }
-    // `failed 2 tests` counts; `passed in 3 seconds`, `fail 2.5` and `error 404 handled` do not.
-    let is_last = words
-        .get(at + 2)
-        .is_none_or(|word| !word.is_adjacent() && word.gap != "." || word.is_counted());
-    (after.is_value() || is_last).then(|| after.number())?
-}
-
-/// Whether a number begins what it counts.
-fn begins(words: &[Word], at: usize) -> bool {
-    at == 0 || !words[at].is_adjacent() || words[at - 1].text.eq_ignore_ascii_case("found")
-}
-
-/// The words of a line, without the escape codes that colour it.
-fn split<'a>(line: &'a str, words: &mut Vec<Word<'a>>) {
-    words.clear();
-    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut rest, mut gap_from) = (line, line);
-    while let Some(c) = rest.chars().next() {
-        if let Some(code) = rest.strip_prefix("\u{1b}[") {
-            let end = code
-                .find(|c: char| ('@'..='~').contains(&c))
-                .map_or(code.len(), |at| at + 1);
-            // What a code colours is its own word; the code itself is no gap between words.
-            if gap_from.len() == rest.len() {
-                gap_from = &code[end..];
-            }
-            rest = &code[end..];
-        } else if is_letter(c) {
-            let end = rest.find(|c: char| !is_letter(c)).unwrap_or(rest.len());
-            let gap = &gap_from[..gap_from.len() - rest.len()];
-            // A gap with a code in it is taken up to the code: `2\e[0m failed`, `2 \e[0mfailed`.
-            let gap = gap.split('\u{1b}').next().filter(|gap| !gap.is_empty()).unwrap_or(gap);
-            words.push(Word {
-                text: &rest[..end],
-                gap,
-            });
-            rest = &rest[end..];
-            gap_from = rest;
-        } else {
-            rest = &rest[c.len_utf8()..];
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What a failed check names as failed: tests, and files with a place that is wrong; how many there are; and whether it went
 //! on to its end.
 
-use super::signs::{Said, Signs, ends_with_file, is_foreign, place};
-use crate::verdict::failed_count;
+use super::signs::{Said, Signs, is_foreign};
+use crate::said::{ends_with_file, failed_count, place};
 
 /// What is kept of what one check names.
 const ENTRIES: usize = 200;

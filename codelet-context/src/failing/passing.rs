@@ -1,30 +1,14 @@
 //! What the output of a run shows to have passed, whatever program has run it: packages and files as a whole, and single tests.
 
-use super::signs::ends_with_file;
 use super::{Entry, Named, printed, within_frame};
 use crate::message::ToolResult;
 use crate::path::{Folder, is_absolute, is_within_end};
+use crate::said::{Passed, bare_failed, ends_with_file, is_time, passed};
 use crate::testrun::Check;
 use std::collections::HashSet;
 
 /// What is kept of what one run shows.
 const MOST: usize = 20_000;
-/// How lines begin that name a test that has failed, and how they end.
-const FAILED: &[&str] = &[
-    "--- FAIL: ",
-    "FAILED ",
-    "FAIL: ",
-    "ERROR: ",
-    "not ok ",
-    "[  FAILED  ] ",
-    "test ",
-    "✗ ",
-    "✕ ",
-    "× ",
-    "● ",
-];
-const FAILED_ENDS: &[&str] = &[" ... FAILED", " ... FAIL", " ... ERROR", " FAILED"];
-
 /// What a run shows to have passed.
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
@@ -52,51 +36,18 @@ impl Passing {
     }
 
     fn read(&mut self, line: &str) {
+        match passed(line) {
+            Some(Passed::Whole(whole)) => {
+                self.wholes.insert(whole.to_owned());
+            }
+            Some(Passed::Test(test)) => {
+                self.tests.insert(untimed(test).to_owned());
+            }
+            None => {}
+        }
         let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let rest = rest.trim();
-        let test = match first {
-            // `ok  example.com/a 0.3s`, `ok 3 - adds`
-            "ok" => match rest.split_once(" - ") {
-                Some((number, name)) if number.bytes().all(|b| b.is_ascii_digit()) => Some(name),
-                _ => {
-                    let mut words = rest.split_whitespace();
-                    let (package, time) = (words.next(), words.next().unwrap_or_default());
-                    let is_timed = time == "(cached)" || is_time(time);
-                    let package = package.filter(|_| is_timed && !line.contains("[no tests to run]"));
-                    self.wholes.extend(package.map(str::to_owned));
-                    None
-                }
-            },
-            "PASS" if ends_with_file(first_word(rest)) => {
-                self.wholes.insert(first_word(rest).to_owned());
-                None
-            }
-            "✓" | "✔" | "√" => {
-                let name = first_word(rest);
-                let behind = rest[name.len()..].trim_start();
-                if ends_with_file(name) && (behind.is_empty() || behind.starts_with('(') || is_time(behind)) {
-                    self.wholes.insert(name.to_owned());
-                    None
-                } else {
-                    Some(rest)
-                }
-            }
-            _ => line
-                .strip_prefix("--- PASS: ")
-                .or_else(|| line.strip_prefix("[       OK ] "))
-                .or_else(|| {
-                    line.strip_suffix(" ... ok")
-                        .map(|test| test.strip_prefix("test ").unwrap_or(test))
-                })
-                .or_else(|| {
-                    line.split_once(" PASSED")
-                        .map(|(test, _)| test)
-                        .filter(|test| test.contains("::"))
-                }),
-        };
-        self.tests.extend(test.map(|test| untimed(test).to_owned()));
         // `tests/test_a.py ..s. [ 40%]`
-        let dots = first_word(rest);
+        let dots = rest.split_whitespace().next().unwrap_or_default();
         if ends_with_file(first) && dots.contains('.') && dots.bytes().all(|b| matches!(b, b'.' | b's' | b'x')) {
             self.wholes.insert(first.to_owned());
         }
@@ -150,13 +101,7 @@ impl Passing {
 
 /// The name of the test in a line that says that it failed.
 fn name(line: &str) -> &str {
-    let line = line.trim();
-    let line = FAILED.iter().find_map(|head| line.strip_prefix(head)).unwrap_or(line);
-    let line = FAILED_ENDS
-        .iter()
-        .find_map(|end| line.strip_suffix(end))
-        .unwrap_or(line);
-    untimed(line)
+    untimed(bare_failed(line))
 }
 
 /// A line without the time that a test took: `(0.02s)`, `[0.1ms]`, `12ms`.
@@ -174,15 +119,6 @@ fn untimed(line: &str) -> &str {
         true => line[..at].trim_end(),
         false => line,
     }
-}
-
-fn is_time(word: &str) -> bool {
-    let number = word.trim_end_matches(['m', 's', 'µ', 'n', ' ']);
-    number.len() < word.len() && number.parse::<f64>().is_ok()
-}
-
-fn first_word(text: &str) -> &str {
-    text.split_whitespace().next().unwrap_or_default()
 }
 
 #[cfg(test)]

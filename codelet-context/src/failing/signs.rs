@@ -1,5 +1,6 @@
 //! What one line of an output says of a failure: by the words that programs use, and by forms that no language changes.
 
+use crate::said::{FAILED_IN, names_failed, place};
 use crate::verdict::{CAUSES, CLOSINGS, ENDS, counts_failures, is_error};
 
 /// What a line says of a failure.
@@ -25,16 +26,6 @@ pub(crate) enum Said {
     Cause,
 }
 
-/// What a line has in it that names a test that failed.
-const NAMES: &[&str] = &[
-    "... FAILED",
-    "... FAIL",
-    "[FAIL]",
-    "[  FAILED  ]",
-    "<<< FAILURE",
-    "<<< ERROR",
-];
-
 /// The signs that a text has at all: most have few, and each line is asked only for those.
 pub(super) struct Signs {
     causes: Vec<&'static str>,
@@ -51,7 +42,7 @@ impl Signs {
             causes: those(CAUSES.texts()),
             closings: those(CLOSINGS.texts()),
             ends: those(ENDS.texts()),
-            names: those(NAMES),
+            names: those(FAILED_IN),
         }
     }
 
@@ -64,7 +55,7 @@ impl Signs {
             Said::End
         } else if is_closing(line, &self.closings) {
             Said::Closing
-        } else if is_name(line, &self.names) {
+        } else if names_failed(line, &self.names) {
             Said::Name
         } else if is_count(line) {
             Said::Count
@@ -164,23 +155,6 @@ fn counts_some(line: &str, counter: &str) -> bool {
     value.trim_start_matches('0').starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn is_name(line: &str, anywhere: &[&str]) -> bool {
-    const FIRST: &[&str] = &[
-        "✗", "✘", "×", "✖", "●", "❌", "--- FAIL", "FAIL ", "FAIL:", "FAIL\t", "FAILED ", "Failed ", "ERROR ",
-        "not ok ",
-    ];
-    // `Failed to load` is what is wrong, and no test.
-    let is_first = FIRST.iter().any(|sign| line.starts_with(sign));
-    let is_sentence = line.starts_with("Failed to ") || line.starts_with("ERROR ") && !line.contains("::");
-    let is_sum = line.starts_with("FAILED (");
-    let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_numbered = behind.len() < line.len() && behind.starts_with(") ");
-    is_first && !is_sentence && !is_sum
-        || is_numbered
-        || line.ends_with(" FAILED")
-        || anywhere.iter().any(|sign| line.contains(sign))
-}
-
 fn is_cause(line: &str, anywhere: &[&str]) -> bool {
     const FIRST: &[&str] = &[
         "E  ",
@@ -248,85 +222,6 @@ pub(super) fn side(line: &str) -> Option<bool> {
     }
 }
 
-/// A place in a file that a line names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
-    /// It stands first, and what is wrong there follows: `a.c:3:5: …`.
-    pub says: bool,
-}
-
-/// The place that a line names, if it names one.
-pub(super) fn place(line: &str) -> Option<Place> {
-    let bytes = line.as_bytes();
-    for (at, &byte) in bytes.iter().enumerate() {
-        if !matches!(byte, b':' | b'(') {
-            continue;
-        }
-        let behind = &line[at + 1..];
-        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        // GNU ld names an address where it knows no line.
-        let is_section = byte == b':' && behind.starts_with("(.");
-        if digits == 0 && !is_section || !ends_with_file(&line[..at]) {
-            continue;
-        }
-        let rest = &behind[digits..];
-        let says = |rest: &str| {
-            let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ':' | ',' | '-'));
-            rest.starts_with(' ') && !rest.trim().is_empty()
-        };
-        if is_section || byte == b':' {
-            let says = is_section || rest.starts_with(":(.") || rest.starts_with(':') && says(rest);
-            return Some(Place { says });
-        }
-        // `a.ts(3,1): error`, and no call such as `x.push(3)`.
-        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ',');
-        if let Some(rest) = rest.strip_prefix("):") {
-            return Some(Place { says: says(rest) });
-        }
-    }
-    // `File "a.py", line 3`, `in C:\a.cs:line 131`, `in /a.php on line 12`.
-    let named = line.match_indices("line ").any(|(at, word)| {
-        let before = line[..at]
-            .trim_end_matches("on ")
-            .trim_end_matches([' ', ',', '"', '\'', ':']);
-        line[at + word.len()..].starts_with(|c: char| c.is_ascii_digit()) && ends_with_file(before)
-    });
-    named.then_some(Place { says: false })
-}
-
-/// Whether the last word of a text is the name of a file.
-pub(super) fn ends_with_file(text: &str) -> bool {
-    const BARE: &[&str] = &[
-        "Makefile",
-        "Dockerfile",
-        "Rakefile",
-        "Jenkinsfile",
-        "Justfile",
-        "Gemfile",
-    ];
-    const LONGEST: usize = 6;
-    // Names are shorter. A line may have a place for every other of its bytes, and each is looked at from here.
-    const NAME_BYTES: usize = 256;
-    let tail = |bytes: usize| &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
-    if BARE.iter().any(|bare| text.ends_with(bare)) {
-        return true;
-    }
-    let Some((_, ending)) = tail(LONGEST + 1).rsplit_once('.') else {
-        return false;
-    };
-    let is_ending = ending.starts_with(|c: char| c.is_ascii_alphabetic())
-        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if !is_ending {
-        return false;
-    }
-    let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`,;|=".contains(c);
-    let name = tail(NAME_BYTES);
-    let name = name.rsplit_once(is_end).map_or(name, |(_, name)| name);
-    let stem = &name[..name.len() - ending.len() - 1];
-    let is_address = name.contains("://") && !name.starts_with("file:");
-    !is_address && stem.chars().any(char::is_alphabetic)
-}
-
 /// Whether a place is outside of the project: in a library, or in the runner of the tests.
 pub(super) fn is_foreign(line: &str) -> bool {
     const OUTSIDE: &[&str] = &[
@@ -374,26 +269,6 @@ pub(super) fn is_drawn(line: &str) -> bool {
     let behind = behind.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let pointed = line.rsplit_once('^').map_or("", |(_, said)| said);
     behind.starts_with(['|', '│']) && !pointed.chars().any(char::is_alphabetic)
-}
-
-/// Whether a line tells of a single test that passed.
-pub(super) fn is_pass(line: &str) -> bool {
-    const FIRST: &[&str] = &[
-        "✓",
-        "✔",
-        "√",
-        "✅",
-        "--- PASS",
-        "PASS",
-        "ok ",
-        "ok\t",
-        "[       OK ]",
-        "Passed ",
-        "[ OK ]",
-    ];
-    let line = line.trim();
-    FIRST.iter().any(|sign| line.starts_with(sign))
-        || [" ok", " PASSED", " passed"].iter().any(|end| line.ends_with(end))
 }
 
 #[cfg(test)]
@@ -459,7 +334,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_too_odd(line in r#"(\PC|:|\(|\.[a-z]{1,3}|[0-9]|line |E |\||\^|=|-){0,40}"#) {
-            let _ = (said(&line), place(&line), is_drawn(&line), is_pass(&line), is_foreign(&line));
+            let _ = (said(&line), place(&line), is_drawn(&line), is_foreign(&line));
         }
     }
 }

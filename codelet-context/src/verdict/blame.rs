@@ -1,9 +1,10 @@
 //! Of checks that `&&` joins, which one has failed: the first that fails ends the line, so those before the last that is known
 //! to have begun have passed.
 
-use super::closing::closes_well;
-use super::{Verdict, failed_count, is_build_failure, lines};
+use super::closing::closes;
+use super::{Verdict, is_build_failure, lines};
 use crate::message::ToolResult;
+use crate::said::{ERRORS, FINDINGS, PROBLEMS, counts_some, failed_count, is_of_failed_test, split};
 use crate::testrun::{Check, CheckKind, Line, shows_begin};
 
 /// What an output shows of a check of a line that failed.
@@ -61,7 +62,7 @@ fn shown(checks: &[&Check], at: usize, result: &ToolResult) -> Shown {
     let check = checks[at];
     let is_only = checks.iter().filter(|other| other.kind == check.kind).count() == 1;
     let has = |kind: CheckKind| checks.iter().any(|other| other.kind == kind);
-    let tests_ran = || closes_well(result).is_some() && says_tests(result) || lines(result).any(is_of_failed_test);
+    let tests_ran = || closes(result).is_some() && says_tests(result) || lines(result).any(is_of_failed_test);
     let is_fault = is_only
         && match check.kind {
             CheckKind::Test => tests_ran(),
@@ -76,7 +77,7 @@ fn shown(checks: &[&Check], at: usize, result: &ToolResult) -> Shown {
             }
             CheckKind::Lint => {
                 let may_be_anothers = has(CheckKind::Build) || has(CheckKind::Test) && tests_ran();
-                lines(result).any(counts_findings) || !may_be_anothers && lines(result).any(counts_errors)
+                lines(result).any(counts_findings) || !may_be_anothers && lines(result).any(counts_found)
             }
         };
     match is_fault {
@@ -92,47 +93,20 @@ fn says_tests(result: &ToolResult) -> bool {
     lines(result).any(|line| failed_count(line).is_some() && SIGNS.iter().any(|sign| line.contains(sign)))
 }
 
-/// Whether a line is one that only runners of tests print of a test that failed.
-fn is_of_failed_test(line: &str) -> bool {
-    let line = line.trim_start();
-    let heads = ["--- FAIL: ", "FAIL\t", "FAIL ", "FAILED ", "✗ ", "✕ ", "not ok "];
-    heads.iter().any(|head| line.starts_with(head))
-        || line.starts_with("test result: FAILED")
-        || line.starts_with("test ") && line.ends_with(" ... FAILED")
-        || line.contains("[build failed]")
-}
-
 /// Whether a line counts what only linters count: `1 issues:`, `✖ 3 problems (3 errors, 0 warnings)`.
 fn counts_findings(line: &str) -> bool {
-    const FOUND: &[&str] = &[
-        "issue",
-        "issues",
-        "problem",
-        "problems",
-        "offense",
-        "offenses",
-        "offence",
-        "offences",
-        "violation",
-        "violations",
-    ];
-    !line.contains("(0 errors") && counts(line, FOUND)
+    !line.contains("(0 errors") && counts(line, &[FINDINGS, PROBLEMS])
 }
 
 /// Whether a line counts errors as linters do and compilers may: `Found 3 errors.`
-fn counts_errors(line: &str) -> bool {
-    line.trim_start().starts_with("Found ") && counts(line, &["error", "errors"])
+fn counts_found(line: &str) -> bool {
+    line.trim_start().starts_with("Found ") && counts(line, &[ERRORS])
 }
 
-/// Whether a line begins with a number that is not 0, with what is counted behind it.
 fn counts(line: &str, what: &[&str]) -> bool {
-    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let line = line.strip_prefix("Found ").unwrap_or(line);
-    let mut words = line
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    let number = words.next().and_then(|word| word.parse::<u64>().ok());
-    number.is_some_and(|number| number > 0) && words.next().is_some_and(|word| what.contains(&word))
+    let mut words = Vec::new();
+    split(line, &mut words);
+    counts_some(&words, what)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //! there, a count of what was found, a task that is told to have failed.
 
 use super::fixed::{is_fixed, says_what_is_left};
+use super::lines;
 use super::quiet::is_error;
-use super::{lines, split};
 use crate::message::ToolResult;
+use crate::said::{FINDINGS, column_place, counts_errors, counts_some, split};
 use crate::testrun::CheckKind;
 
 /// What tools say in front of a place that is no fault of what is checked.
@@ -32,8 +33,8 @@ fn is_finding(kind: CheckKind, line: &str) -> bool {
     let line = line.trim();
     let bare = without_tags(line);
     let is_shouted = bare.len() < line.len() && ["ERROR", "FATAL", "FAILED"].iter().any(|word| bare.starts_with(word));
-    let is_of_lint = kind == CheckKind::Lint && (is_crossed(bare) || counts_findings(bare));
-    is_fault_at_place(bare) || is_shouted && is_error(bare) || is_of_lint
+    let is_of_lint = kind == CheckKind::Lint && is_crossed(bare);
+    is_fault_at_place(bare) || is_shouted && is_error(bare) || is_of_lint || counts_findings(kind, bare)
 }
 
 /// A line without what a runner of tasks puts in front of it: `[lint:go] a.go:3:1: …`.
@@ -55,7 +56,7 @@ fn is_fault_at_place(line: &str) -> bool {
         Some(rest) => (rest, true),
         None => (line.strip_prefix("vet: ").unwrap_or(line), false),
     };
-    let Some((message, place)) = place(line) else {
+    let Some((message, place)) = column_place(line) else {
         return false;
     };
     let word: String = message
@@ -69,43 +70,30 @@ fn is_fault_at_place(line: &str) -> bool {
     is_named && is_said && (is_marked || !is_mild && !place.contains("://"))
 }
 
-/// What stands behind `path:line:column:`, and the path. Kotlin has no colon behind the column.
-fn place(line: &str) -> Option<(&str, &str)> {
-    let number = |text: &str| {
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        (digits > 0 && digits < 8).then_some(digits)
-    };
-    line.match_indices(':').find_map(|(at, _)| {
-        let behind = &line[at + 1..];
-        let column = behind[number(behind)?..].strip_prefix(':')?;
-        let message = &column[number(column)?..];
-        let is_end = message.starts_with(": ") || message.starts_with(' ') && line.starts_with("file:");
-        is_end.then(|| (message.strip_prefix(':').unwrap_or(message), &line[..at]))
-    })
-}
-
 /// `× Formatter would have printed the following content:`
 fn is_crossed(line: &str) -> bool {
     line.strip_prefix("× ")
         .is_some_and(|rest| rest.starts_with(char::is_alphabetic))
 }
 
-/// `5 issues:`, `3 files inspected, 2 offenses detected`; of problems and warnings some are no fault.
-fn counts_findings(line: &str) -> bool {
-    const FOUND: &str = "issue issues offense offenses offence offences violation violations";
+/// Whether a line counts errors, or of a lint what only linters count: `compiled with 2 errors`, `5 issues:`,
+/// `3 files inspected, 2 offenses detected`. Of problems and warnings some are no fault.
+fn counts_findings(kind: CheckKind, line: &str) -> bool {
     // How much of it is left decides there.
     if says_what_is_left(line) {
         return false;
     }
     let mut words = Vec::new();
     split(line, &mut words);
-    let counted = words
-        .iter()
-        .enumerate()
-        .filter(|(_, word)| word.is_in(FOUND) && word.is_adjacent());
-    let mut counted = counted.filter_map(|(at, _)| at.checked_sub(1));
-    // A sentence may count things, too.
-    counted.any(|before| words[before].number().is_some_and(|number| number > 0) && super::begins(&words, before))
+    counts_errors(&words) || kind == CheckKind::Lint && (counts_some(&words, &[FINDINGS]) || counts_in_list(line))
+}
+
+/// `* errcheck: 1`: how often one of several linters has found something.
+fn counts_in_list(line: &str) -> bool {
+    let counted = line.strip_prefix("* ").and_then(|rest| rest.split_once(": "));
+    counted.is_some_and(|(linter, number)| {
+        !linter.contains(char::is_whitespace) && number.parse::<u64>().is_ok_and(|number| number > 0)
+    })
 }
 
 #[cfg(test)]
@@ -157,6 +145,7 @@ mod tests {
             "3 files inspected, 2 offenses detected",
             "Found 3 violations.",
             "× Formatter would have printed the following content:",
+            "* errcheck: 1",
         ] {
             assert!(is_finding(Lint, line), "{line}");
             assert!(!is_finding(Build, line), "{line}");
@@ -169,6 +158,8 @@ mod tests {
             "issue 5 is open",
             "see 12 issues",
             "×",
+            "* errcheck: 0",
+            "* see also: 3",
         ] {
             assert!(!is_finding(Lint, line), "{line}");
         }

@@ -1,14 +1,17 @@
 //! What tools that fix what they find say of it at the end: how much they found, how much of it they fixed, and what is left.
 
-use super::{Word, split};
+use crate::said::{ERRORS, FINDINGS, PROBLEMS, WARNINGS, Word, split};
 
 /// What is said of a finding that is no more.
 const FIXED: &str = "fixed corrected autocorrected repaired resolved";
 /// What is said of those that are.
 const LEFT: &str = "remaining remain remains left unfixed unresolved";
-/// What is found.
-const FOUND: &str = "error errors problem problems offense offenses offence offences issue issues violation violations \
-                     warning warnings fault faults finding findings";
+/// Whether a word is what is found.
+fn is_found(word: &Word) -> bool {
+    [ERRORS, PROBLEMS, FINDINGS, WARNINGS]
+        .iter()
+        .any(|list| word.is_in(list))
+}
 
 /// Whether a line may tell what is left, seen without taking it apart: few lines do, and each one of an output is asked.
 pub(super) fn says_what_is_left(line: &str) -> bool {
@@ -32,7 +35,7 @@ pub(super) fn left(words: &[Word]) -> Option<u64> {
     let found = words
         .iter()
         .enumerate()
-        .find(|(at, word)| word.is_in(FOUND) && at.checked_sub(1).is_some_and(|before| words[before].is_number()));
+        .find(|(at, word)| is_found(word) && at.checked_sub(1).is_some_and(|before| words[before].is_number()));
     let (at, _) = found?;
     Some(words[at - 1].number()?.saturating_sub(fixed))
 }
@@ -40,7 +43,7 @@ pub(super) fn left(words: &[Word]) -> Option<u64> {
 /// The number before a word, which may be parted from it by what is counted: `2 fixed`, `2 offenses corrected`.
 fn counted_before(words: &[Word], at: usize) -> Option<u64> {
     let before = words[..at].iter().rev();
-    let mut between = before.skip_while(|word| word.is_in(FOUND) || word.is_in("was were are is been have has"));
+    let mut between = before.skip_while(|word| is_found(word) || word.is_in("was were are is been have has"));
     between.next().and_then(Word::number)
 }
 

@@ -4,6 +4,7 @@ use super::fixed::{is_fixed, leaves_none};
 use super::signs::{ERRORS, OPEN};
 use super::{ends, lines, outermost, texts};
 use crate::message::ToolResult;
+use crate::said::{self, WARNINGS, count, is_bare_place, leads_with_place, place, split};
 
 /// Where an output says that all is well, in bytes from its beginning, where a frame may stand, and to its end.
 const FIRST: usize = 256;
@@ -58,6 +59,77 @@ pub(crate) fn is_error(line: &str) -> bool {
 /// Whether what was run may not have come to its end.
 pub(super) fn is_open(result: &ToolResult) -> bool {
     texts(result).flat_map(ends).any(|text| OPEN.is_in(text))
+}
+
+/// The lines of an output that say how it ended, from the last one on.
+fn last_lines(result: &ToolResult) -> impl Iterator<Item = &str> {
+    const LAST_LINES: usize = 3;
+    let last = texts(result).filter(|text| !text.trim().is_empty()).last();
+    let lines = last.unwrap_or_default().lines().rev().map(str::trim);
+    lines.filter(|line| !line.is_empty()).take(LAST_LINES)
+}
+
+/// Whether a build or a lint says in its last lines that it has failed: with an exception that nobody caught, or with a sentence
+/// that ends with that word.
+pub(super) fn gives_up(result: &ToolResult) -> bool {
+    last_lines(result).any(|line| !is_mild(line) && (is_exception(line) || says_it_failed(line)))
+}
+
+/// Whether what a build or a lint says last, or counts, may be that something was wrong, though it is not called so.
+pub(super) fn may_be_ill(result: &ToolResult) -> bool {
+    let says_failure = |line: &str| {
+        let mut words = Vec::new();
+        split(line, &mut words);
+        let is_failure = |at: usize| {
+            let is_denied = at > 0 && (words[at - 1].denies_after() || words[at - 1].number() == Some(0));
+            words[at].is_in("failed failure failures fails failing") && !is_denied && count(&words, at) != Some(0)
+        };
+        (0..words.len()).any(is_failure)
+    };
+    last_lines(result).any(|line| {
+        let is_rated = line.contains("rated at ") && !line.contains("10.00/10");
+        !is_mild(line) && says_failure(line) || is_bare_place(line) || counts_warnings(line) || is_rated
+    })
+}
+
+/// Whether a line counts warnings as what was found, without a word on errors: `found 2 warnings`.
+fn counts_warnings(line: &str) -> bool {
+    let mut words = Vec::new();
+    split(line, &mut words);
+    let is_found = |at: usize| words[at].is_in(WARNINGS) && at > 1 && words[at - 2].is_in("found");
+    let counted = |at: usize| words[at - 1].number().is_some_and(|number| number > 0);
+    !words.iter().any(|word| word.is_in(said::ERRORS)) && (0..words.len()).any(|at| is_found(at) && counted(at))
+}
+
+/// Whether a line tells of less than an error by how it begins: `warning: failed to read a source map`.
+fn is_mild(line: &str) -> bool {
+    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    ["warn", "Warn", "WARN", "info", "INFO", "note", "debug", "DEBUG"]
+        .iter()
+        .any(|word| line.starts_with(word))
+}
+
+/// `subprocess.CalledProcessError: Command died`, `[!] RollupError: Could not resolve "./x"`.
+fn is_exception(line: &str) -> bool {
+    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let Some((name, _)) = line.split_once(": ") else {
+        return false;
+    };
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_'));
+    // `Error: (none)` is a field.
+    is_name
+        && ["Error", "Exception"]
+            .iter()
+            .any(|end| name.len() > end.len() && name.ends_with(end))
+}
+
+/// `Application bundle generation failed. [3.2 seconds]`
+fn says_it_failed(line: &str) -> bool {
+    ["failed", "FAILED"].iter().any(|word| {
+        let behind = line.split(word).skip(1);
+        let ends = |behind: &str| behind.is_empty() || behind == "." || behind == "!" || behind.starts_with(". ");
+        line.split_whitespace().nth(1).is_some() && behind.into_iter().any(ends)
+    })
 }
 
 /// Whether nothing was printed, or a harness says so.
@@ -129,12 +201,7 @@ pub(super) fn shows_fault(result: &ToolResult) -> bool {
         "[warn]",
         "style issues found",
     ];
-    let is_place = |line: &str| {
-        let mut pieces = line.split(':');
-        let name = pieces.next().unwrap_or_default();
-        let number = pieces.next().unwrap_or_default();
-        name.contains(['.', '/']) && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
-    };
+    let is_place = |line: &str| leads_with_place(line) || place(line).is_some_and(|_| line.starts_with("In "));
     let mut lines = lines(result).filter(|line| !is_fixed(line));
-    lines.any(|line| is_place(line.trim_start()) || SIGNS.iter().any(|sign| line.contains(sign)))
+    lines.any(|line| is_place(line.trim()) || SIGNS.iter().any(|sign| line.contains(sign)))
 }

@@ -27,6 +27,8 @@ struct Sign {
     breaks_off: bool,
     /// Of a build or a lint it is an error, wherever it stands.
     is_error: bool,
+    /// At the end of a run of tests it says that the run has failed, whatever was counted.
+    fails: bool,
     /// In the last line of an output it says that what was run has not ended there.
     cuts: bool,
 }
@@ -37,6 +39,7 @@ const fn sign(text: &'static str, means: Means) -> Sign {
         means,
         breaks_off: false,
         is_error: false,
+        fails: false,
         cuts: false,
     }
 }
@@ -53,6 +56,15 @@ impl Sign {
         Sign { is_error: true, ..self }
     }
 
+    /// It breaks off, and nothing else can have said so.
+    const fn that_fails(self) -> Sign {
+        Sign {
+            breaks_off: true,
+            fails: true,
+            ..self
+        }
+    }
+
     const fn that_cuts(self) -> Sign {
         Sign { cuts: true, ..self }
     }
@@ -60,6 +72,7 @@ impl Sign {
 
 const SIGNS: &[Sign] = &[
     sign("panicked at", Cause).that_breaks_off(),
+    sign("panic: ", Cause).that_fails(),
     sign("Error:", Cause),
     sign("Error -", Cause),
     sign(": error", Cause).that_is_error(),
@@ -74,15 +87,15 @@ const SIGNS: &[Sign] = &[
     sign("ERROR", Cause),
     sign("FATAL", Cause),
     sign("CRITICAL", Cause),
-    sign("INTERNALERROR", Cause).that_breaks_off(),
+    sign("INTERNALERROR", Cause).that_fails(),
     sign("AssertionError", Cause),
     sign("assertion", Cause),
     sign("Assertion", Cause),
     sign("asserting", Cause),
     sign(" error ", Cause).that_is_error(),
-    sign("rrors while", Cause).that_breaks_off(),
-    sign("npm error", Cause).that_breaks_off(),
-    sign("npm ERR!", Cause).that_is_error(),
+    sign("rrors while", Cause).that_fails(),
+    sign("npm error", Cause).that_fails(),
+    sign("npm ERR!", Cause).that_is_error().that_fails(),
     sign("ERR!", Cause),
     sign("ERR]", Cause),
     sign("FTL]", Cause),
@@ -98,8 +111,8 @@ const SIGNS: &[Sign] = &[
     sign("No such file", Cause).that_breaks_off(),
     sign("no such file", Cause).that_breaks_off(),
     sign("no required module", Cause).that_breaks_off(),
-    sign("does not meet", Cause).that_breaks_off(),
-    sign("not met", Cause).that_breaks_off(),
+    sign("does not meet", Cause).that_fails(),
+    sign("not met", Cause).that_fails(),
     sign("unhandled", Cause).that_breaks_off(),
     sign("Unhandled", Cause).that_breaks_off(),
     sign("ncaught", Cause).that_breaks_off(),
@@ -118,7 +131,7 @@ const SIGNS: &[Sign] = &[
     sign("linker command failed", Closing),
     sign("could not compile", Closing),
     sign("test failed, to rerun", Closing),
-    sign("to rerun pass", Closing).that_breaks_off(),
+    sign("to rerun pass", Closing).that_fails(),
     sign("aborting due to", Closing),
     sign("have detailed explanations", Closing),
     sign("For more information about", Closing),
@@ -128,16 +141,20 @@ const SIGNS: &[Sign] = &[
     sign("exited with", Closing).that_breaks_off(),
     sign("failed with exit code", Closing),
     sign("process completed with", Closing),
-    sign("ELIFECYCLE", Closing).that_breaks_off(),
+    sign("ELIFECYCLE", Closing).that_fails(),
     sign("Lifecycle script", Closing),
     sign("Failed to execute goal", Closing),
-    sign("un Aborted", Closing).that_breaks_off(),
+    sign("un Aborted", Closing).that_fails(),
     sign("uild failed", Closing).that_is_error(),
     sign("BUILD FAILED", Closing),
     sign("BUILD FAILURE", Closing),
     sign("[build failed]", Closing),
     sign("[setup failed]", Closing),
     sign("Re-run Maven", Closing),
+    sign("too many errors", Closing).that_is_error(),
+    sign("Run with --stacktrace option", Closing).that_is_error(),
+    sign("Run with --info or --debug", Closing).that_is_error(),
+    sign("Get more help at https://help.gradle", Closing).that_is_error(),
     sign("[Help 1]", Closing),
     sign("egmentation fault", End).that_is_error(),
     sign("core dumped", End).that_is_error(),
@@ -181,6 +198,8 @@ pub(super) static OPEN: Group = Group::of(|sign| sign.means == Open);
 pub(super) static CUT: Group = Group::of(|sign| matches!(sign.means, Cut | End) || sign.cuts);
 /// The signs that break off a run of tests.
 pub(super) static BREAKING_OFF: Group = Group::of(|sign| sign.breaks_off);
+/// The signs that end a run of tests that has failed.
+pub(super) static FAILING: Group = Group::of(|sign| sign.fails);
 /// The signs that are an error of a build or a lint wherever they stand.
 pub(super) static ERRORS: Group = Group::of(|sign| sign.is_error);
 

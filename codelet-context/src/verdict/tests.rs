@@ -13,7 +13,47 @@ fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
 #[test]
 fn the_status_decides_where_it_is_the_checks_own() {
     assert_eq!(verdict("cargo test", Some(true), "3 failed"), Passed);
+    assert_eq!(
+        verdict("pytest", Some(true), "log: 1 failed, 3 passed\n12 passed in 1s"),
+        Passed
+    );
     assert_eq!(verdict("cargo test", Some(false), "all tests passed"), Failed);
+}
+
+#[test]
+fn a_run_that_closes_with_failures_has_failed_though_its_status_is_dropped() {
+    for (line, output) in [
+        (
+            "npm test",
+            "> jest || true\n\nFAIL src/a.test.ts\n\nTests:       1 failed, 57 passed, 58 total",
+        ),
+        (
+            "make test",
+            "pytest -q\n1 failed, 11 passed in 1s\nmake: [Makefile:3: test] Error 1 (ignored)",
+        ),
+        (
+            "mvn test -Dmaven.test.failure.ignore=true",
+            "Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\nBUILD SUCCESS",
+        ),
+        (
+            "./gradlew test",
+            "OrderTest > total() FAILED\n3 tests completed, 1 failed\nThere were failing tests. See the report\nBUILD SUCCESSFUL in 3s",
+        ),
+        ("npx mocha", "  5 passing (20ms)\n  1 failing\n"),
+    ] {
+        assert_eq!(verdict(line, Some(true), output), Failed, "{line}: {output}");
+    }
+    for (line, output) in [
+        ("pytest", "1 failed, 3 passed in 1s\nretrying\n4 passed in 1s"),
+        (
+            "mvn test",
+            "Tests run: 3, Failures: 0, Errors: 0, Skipped: 0\nBUILD SUCCESS",
+        ),
+        ("python -m unittest", "Ran 3 tests in 0.1s\n\nOK (expected failures=1)"),
+        ("npx playwright test", "  1 flaky\n  3 passed (9s)"),
+    ] {
+        assert_eq!(verdict(line, Some(true), output), Passed, "{line}: {output}");
+    }
 }
 
 #[test]
@@ -45,9 +85,12 @@ fn without_a_status_the_output_decides_by_whole_words() {
         ("tests passed\nfailed tests: 3", Failed),
         ("FAILED (failures=1)\n3 tests passed", Failed),
         ("--- PASS: TestA\n--- FAIL: TestB", Failed),
-        ("test handles_failure ... passed", Passed),
-        ("test: a request that failed is retried: passed", Passed),
-        ("test: HTTP 500 error is shown: passed", Passed),
+        ("test handles_failure ... passed", Unknown),
+        ("test handles_failure ... passed\n1 test passed", Passed),
+        ("test: a request that failed is retried: passed\n1 passed", Passed),
+        ("test: HTTP 500 error is shown: passed\n1 passed", Passed),
+        ("OK (expected failures=1)\nall tests pass", Passed),
+        ("error: test failed, to rerun pass `--lib`", Failed),
         ("3 tests passed, 1 error", Failed),
         ("1 xfailed, 3 tests passed", Passed),
         (
@@ -87,7 +130,41 @@ fn behind_a_pipe_status_0_needs_an_output_that_does_not_contradict() {
         ("FAIL\texample.com/a\nexit status 1", Failed),
         ("3 passed\nexit code: 101", Failed),
         ("3 passed\nexit code: 0", Passed),
-        ("error[E0308]: mismatched types", Unknown),
+        ("error[E0308]: mismatched types", Failed),
+        ("\nerror: test failed, to rerun pass `--lib`", Failed),
+        ("error: doctest failed, to rerun pass `--doc`", Failed),
+        (
+            "test result: ok. 40 passed; 0 failed; 0 ignored\nerror: test failed, to rerun pass `--test api`",
+            Failed,
+        ),
+        (
+            " Test Files  4 passed (4)\n      Tests  40 passed (40)\n     Errors  1 error\n   Start at  10:00:00\n   Duration  1.2s",
+            Failed,
+        ),
+        (
+            "Tests:       40 passed, 40 total\nJest: \"global\" coverage threshold for lines (80%) not met: 61%",
+            Failed,
+        ),
+        ("  1 interrupted\n  8 did not run\n  3 passed (9s)", Failed),
+        ("  8 did not run\n  3 passed (9s)", Failed),
+        ("# tests 5\n# pass 4\n# fail 0\n# cancelled 1\n# skipped 0", Failed),
+        ("# tests 5\n# pass 5\n# fail 0\n# cancelled 0\n# skipped 0", Passed),
+        (
+            "ok  \texample.com/a\t0.1s\npanic: runtime error: index out of range\n\ngoroutine 7 [running]:",
+            Failed,
+        ),
+        ("ok  \texample.com/a\t0.1s\npanic: test timed out after 10m0s", Failed),
+        ("tests/a.py::test_a PASSED\ntests/a.py::test_b PASSED", Unknown),
+        ("test a::b ... ok\ntest a::c ... ok", Unknown),
+        ("to pass this to the tests, rerun", Unknown),
+        ("warning: a test may pass a value", Unknown),
+        ("All 12 tests passed", Passed),
+        ("OK", Passed),
+        ("PASS src/a.test.ts\nPASS src/b.test.ts", Passed),
+        (
+            "12 passed in 3s\nls: cannot access 'x': No such file or directory",
+            Unknown,
+        ),
         ("", Unknown),
     ];
     for (output, expected) in table {
@@ -257,6 +334,67 @@ fn a_build_or_a_lint_whose_status_a_pipe_hides_is_well_if_its_end_is_seen_and_sh
             "mise run lint 2>&1 | tail -9",
             "[lint:go] 5 issues:\n[lint:go] * ireturn: 5\nFinished in 2.20s\n[lint:go] ERROR task failed",
             Failed,
+        ),
+        (
+            "npm run build 2>&1 | tail -1",
+            "webpack 5.90.0 compiled with 2 errors in 3000 ms",
+            Failed,
+        ),
+        (
+            "npx ng build 2>&1 | tail -2",
+            "Application bundle generation failed. [3.2 seconds]\n",
+            Failed,
+        ),
+        (
+            "npx rollup -c 2>&1 | tail -2",
+            "[!] RollupError: Could not resolve \"./x\" from \"src/a.js\"",
+            Failed,
+        ),
+        (
+            "python -m build 2>&1 | tail -1",
+            "subprocess.CalledProcessError: Command died with <Signals.SIGKILL: 9>.",
+            Failed,
+        ),
+        ("go build ./... 2>&1 | tail -1", "\ttoo many errors", Failed),
+        (
+            "./gradlew assemble 2>&1 | tail -3",
+            "> Run with --info or --debug option to get more log output.\n> Run with --scan to get full insights.\n> Get more help at https://help.gradle.org.",
+            Failed,
+        ),
+        (
+            "docker build -t x . 2>&1 | tail -3",
+            "------\nDockerfile:9\n--------------------",
+            Unknown,
+        ),
+        ("npx oxlint | tail -1", "Found 0 warnings and 3 errors.", Failed),
+        ("npx oxlint | tail -1", "Found 2 warnings and 0 errors.", Passed),
+        ("golangci-lint run | tail -2", "* errcheck: 1", Failed),
+        (
+            "shellcheck *.sh | tail -3",
+            "In a.sh line 3:\necho $x\n     ^-- SC2086 (info): Double quote to prevent globbing",
+            Unknown,
+        ),
+        (
+            "mix credo | tail -2",
+            "14 mods/funs, found 2 warnings, 1 refactoring opportunity.",
+            Unknown,
+        ),
+        ("pylint app | tail -2", "Your code has been rated at 4.20/10", Unknown),
+        ("pylint app | tail -2", "Your code has been rated at 10.00/10", Passed),
+        (
+            "npm run build 2>&1 | tail -3",
+            "warning: failed to read a source map\ndist/a.js  3.1 kB",
+            Passed,
+        ),
+        (
+            "npm run build 2>&1 | tail -3",
+            "upload of a.map failed, trying again",
+            Unknown,
+        ),
+        (
+            "npm run build | tail -3",
+            "✓ built in 3.2s\n(!) Some chunks are larger than 500 kB",
+            Passed,
         ),
         (
             "npm run lint 2>&1 | tail -4",

@@ -4,8 +4,8 @@
 //! counts that says nothing else of a run, and only of what the line itself names, because what is run says the same of what it
 //! starts.
 
-use super::failed_count;
 use crate::message::ToolResult;
+use crate::said::failed_count;
 use crate::testrun::Check;
 
 /// Lines of an answer that only says so.
