@@ -29,6 +29,8 @@ struct Started {
     line: CommandLine,
     /// What it is called in its answer, and was in its call.
     names: Vec<Box<str>>,
+    /// The tests that it has shown last had failures among them.
+    has_failed: bool,
 }
 
 /// What a later answer tells of a command.
@@ -55,6 +57,7 @@ impl Running {
             self.0.push(Started {
                 line: line.clone(),
                 names,
+                has_failed: verdict::closes_with_failures(result),
             });
         }
         true
@@ -68,6 +71,10 @@ impl Running {
         let is_it = |started: &Started| started.names.iter().any(|name| asks_for(call, name));
         let at = self.0.iter().rposition(is_it)?;
         let end = stand(result);
+        let shows_tests = verdict::closes_as_tests_do(result);
+        if shows_tests {
+            self.0[at].has_failed = verdict::closes_with_failures(result);
+        }
         if end == Some(Stand::Runs) {
             return None;
         }
@@ -77,6 +84,8 @@ impl Running {
         }
         let result = ToolResult {
             success: match end {
+                // What watches the tests goes well when it is left, whatever it has shown.
+                Some(Stand::Ended(true)) if self.0[at].has_failed && !shows_tests => None,
                 Some(Stand::Ended(success)) => Some(success),
                 _ => None,
             },
@@ -85,7 +94,7 @@ impl Running {
         // Where nothing says that it has ended, how tests close may.
         let line = match end {
             Some(_) => self.0.remove(at).line,
-            None if verdict::closes_as_tests_do(&result) => self.0[at].line.clone(),
+            None if shows_tests => self.0[at].line.clone(),
             None => return None,
         };
         Some(Later { line, result })
@@ -572,6 +581,32 @@ mod tests {
         let facts = facts(&[claude.clone(), poll]);
         assert_eq!(facts.errors[0].command, "cargo test");
         assert!(facts.errors[0].lines.iter().any(|line| line.contains("FAILED")));
+    }
+
+    #[test]
+    fn that_what_watches_the_tests_is_left_is_no_word_on_those_it_has_shown() {
+        let frame = "Chunk ID: c\nWall time: 9 seconds\nProcess running with session ID 75259\nOutput:";
+        let shown = |tests: &str| format!("{frame}\n{tests}\n\nWatch Usage");
+        let (broken, well) = (
+            shown("Tests: 1 failed, 3 passed, 4 total"),
+            shown("Tests: 4 passed, 4 total"),
+        );
+        let write = || ("write_stdin", json!({"session_id": 75259, "chars": "q"}));
+        let start = ("exec_command", json!({"command": "npx jest --watch"}));
+        let end = "Process exited with code 0\nOutput:\n";
+        for (first, second, expected) in [
+            (&broken, &broken, Verdict::Unknown),
+            (&well, &broken, Verdict::Unknown),
+            (&broken, &well, Verdict::Passed),
+            (&well, &well, Verdict::Passed),
+        ] {
+            let calls = [
+                (start.0, start.1.clone(), None, first.as_str()),
+                (write().0, write().1, None, second.as_str()),
+                (write().0, write().1, None, end),
+            ];
+            assert_eq!(tests(&calls), Some(expected), "{first} {second}");
+        }
     }
 
     #[test]

@@ -16,7 +16,8 @@ use crate::testrun::{Check, CheckKind};
 pub(crate) use blame::settle;
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
-use closing::{Close, closes, closes_well, closes_with_failures, has_made, is_cut, says_so};
+pub(crate) use closing::closes_with_failures;
+use closing::{Close, closes, closes_well, has_made, is_cut, says_so};
 use faults::shows_finding;
 use fixed::{left, says_what_is_left};
 use idle::ran_nothing;

@@ -80,7 +80,7 @@ pub(super) fn closes_well(result: &ToolResult) -> bool {
 
 /// Whether the last counts of tests in an output tell of failures, whatever status they were passed on with. A single number
 /// is none of a runner.
-pub(super) fn closes_with_failures(result: &ToolResult) -> bool {
+pub(crate) fn closes_with_failures(result: &ToolResult) -> bool {
     let asked = |lines: &mut dyn Iterator<Item = &str>| {
         let (mut numbers, mut has_failed, mut strange, mut words) = (0, false, 0, Vec::new());
         for line in lines {
