@@ -175,7 +175,11 @@ pub(super) fn says_so(line: &str) -> bool {
         .strip_prefix("[INFO] ")
         .or_else(|| line.strip_prefix("[info] "))
         .unwrap_or(line);
-    BEGIN.iter().any(|begin| bare.starts_with(begin))
+    // `✨ All tests passed!`
+    let undrawn = bare.trim_start_matches(|c: char| !c.is_ascii());
+    BEGIN
+        .iter()
+        .any(|begin| bare.starts_with(begin) || undrawn.trim_start().starts_with(begin))
         || line.ends_with(": All tests passed!")
         || matches!(passed(line), Some(Passed::Whole(_))) && line.starts_with("ok")
         || line.starts_with("Passed!  - Failed: ") && !line.contains("Passed:     0,") && !counts_failures(line)

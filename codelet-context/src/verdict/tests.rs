@@ -159,6 +159,7 @@ fn behind_a_pipe_status_0_needs_an_output_that_does_not_contradict() {
         ("to pass this to the tests, rerun", Unknown),
         ("warning: a test may pass a value", Unknown),
         ("All 12 tests passed", Passed),
+        ("✨ All tests passed! The site is ready.", Passed),
         ("OK", Passed),
         ("PASS src/a.test.ts\nPASS src/b.test.ts", Passed),
         (
