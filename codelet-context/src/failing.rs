@@ -7,7 +7,7 @@ mod signs;
 use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
 use crate::said::is_pass;
-pub(crate) use named::{Entry, Named};
+pub(crate) use named::{ENTRIES, Entry, Named};
 pub(crate) use passing::Passing;
 use signs::{Said, Signs, is_drawn, is_foreign, said, side};
 use std::borrow::Cow;

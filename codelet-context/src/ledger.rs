@@ -211,7 +211,7 @@ impl Ran {
     /// Whether the work was put aside for it and is there again.
     pub fn is_comparison(&self) -> bool {
         let stashes = &self.line.stashes;
-        let is_there = matches!(stashes[..], [(_, Stash::Away), .., (_, Stash::Back)]);
+        let is_there = matches!(stashes[..], [(_, Stash::Away(_)), .., (_, Stash::Back(_))]);
         self.is_aside && is_there
     }
 

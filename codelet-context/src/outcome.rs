@@ -144,9 +144,9 @@ impl Gatherer {
                 }
             }
             ActionKind::Change if is_done(action.kind, result) => self.change(call),
-            // What never ran has failed at nothing.
+            // What never ran has failed at nothing, and a look at what an earlier one has printed is taken as its answer.
             ActionKind::Command if !was_refused(result) => {
-                if let Some(ran) = ran {
+                if let Some(ran) = ran.filter(|ran| ran.earlier().is_none()) {
                     self.command(action, result, ran);
                 }
             }
@@ -226,7 +226,8 @@ impl Gatherer {
         if check.kind == CheckKind::Test {
             let is_chosen = |check: &Check| check.kind == CheckKind::Test && !check.scope.filters.is_empty();
             let is_chosen = is_chosen(check) || shown.iter().any(is_chosen);
-            self.errors.show(&Passing::of(result, is_chosen));
+            let run: Vec<&Check> = std::iter::once(check).chain(&shown).collect();
+            self.errors.show(&Passing::of(result, is_chosen), &run);
         }
     }
 

@@ -129,6 +129,10 @@ pub(crate) struct Program {
     pub valued: &'static str,
     /// … and of which the value says what is checked of all.
     pub narrows: &'static str,
+    /// … and of which the value says that something else is checked.
+    pub alters: &'static str,
+    /// A first word that says no more than none.
+    pub leading: &'static str,
 }
 
 impl Program {
@@ -137,6 +141,14 @@ impl Program {
 
     const fn by(self, narrows: &'static str) -> Program {
         Program { narrows, ..self }
+    }
+
+    const fn other(self, alters: &'static str) -> Program {
+        Program { alters, ..self }
+    }
+
+    const fn led(self, leading: &'static str) -> Program {
+        Program { leading, ..self }
     }
 }
 
@@ -147,10 +159,12 @@ const fn program(kind: CheckKind, names: &'static str, told: Told, valued: &'sta
         kind,
         valued,
         narrows: "",
+        alters: "",
+        leading: "",
     }
 }
 
-const CARGO: &str = "--manifest-path -C --config --color -Z --target -j";
+const CARGO: &str = "--manifest-path -C --config --color -Z --target -j --features -F -D -W -A";
 /// What of a workspace, and which tests of it.
 const CRATES: &str = "-p --package --exclude --test --bin --example --bench --skip -E --run-ignored";
 const NPM: &str = "--prefix -C --dir --cwd --loglevel -R";
@@ -159,14 +173,15 @@ const MAKE: &str = "-C -I -o -W --directory";
 const MAVEN: &str = "-s -P -T";
 /// Another file of what is to be done is another project.
 const PROJECT: &str = "-f --file";
-const GRADLE: &str = "-p -b -I --project-dir";
+const GRADLE: &str = "-I --project-dir";
 
 /// The programs that check. The first row that fits counts.
 const PROGRAMS: &[Program] = &[
+    program(Test, "cargo", First("nextest"), CARGO).by(CRATES).led("run"),
     program(
         Test,
         "cargo",
-        First("test t nextest tarpaulin llvm-cov miri mutants insta"),
+        First("test t tarpaulin llvm-cov miri mutants insta"),
         CARGO,
     )
     .by(CRATES),
@@ -186,8 +201,9 @@ const PROGRAMS: &[Program] = &[
         Always,
         "-n -p -o -W --tb -r",
     )
-    .by("-c -k -m --deselect --ignore --ignore-glob"),
-    program(Test, "tox nox", Always, "-c -f").by("-e -s -k -t"),
+    .by("-k -m --deselect --ignore --ignore-glob")
+    .other("-c"),
+    program(Test, "tox nox", Always, "-f").by("-e -s -k -t").other("-c"),
     program(
         Lint,
         "mypy pyright basedpyright flake8 pylint black isort bandit ty",
@@ -206,12 +222,19 @@ const PROGRAMS: &[Program] = &[
     program(Build, "uv poetry hatch pdm flit", First("build"), ""),
     program(
         Test,
-        "vitest jest mocha ava tap jasmine karma uvu qunit wdio c8 nyc",
+        "jest mocha ava jasmine karma uvu qunit c8 nyc",
         Always,
         "-R",
     )
-    .by("-c --config -t -g --grep --testNamePattern --testPathPattern --project --selectProjects"),
-    program(Test, "playwright", First("test"), "--reporter").by("-c --config -g --grep --grep-invert --project"),
+    .by("-t -g --grep --testNamePattern --testPathPattern --project --selectProjects")
+    .other("-c --config"),
+    program(Test, "vitest tap wdio", Always, "-R")
+        .by("-t -g --grep --testNamePattern --testPathPattern --project")
+        .other("-c --config")
+        .led("run"),
+    program(Test, "playwright", First("test"), "--reporter")
+        .by("-g --grep --grep-invert --project")
+        .other("-c --config"),
     program(Test, "cypress", Any("run"), "-b -e -C").by("-s --spec"),
     program(
         Test,
@@ -231,13 +254,14 @@ const PROGRAMS: &[Program] = &[
         Always,
         "",
     )
-    .by("-p --project"),
+    .other("-p --project"),
     program(
         Lint,
         "eslint prettier biome oxlint stylelint standard xo tslint markdownlint",
         Always,
-        "-c",
-    ),
+        "",
+    )
+    .other("-c"),
     program(
         Test,
         "npm pnpm yarn bun",
@@ -253,34 +277,39 @@ const PROGRAMS: &[Program] = &[
     program(Build, "go", First("build install run generate"), "-C"),
     program(Lint, "go", First("vet fmt"), "-C"),
     program(Test, "gotestsum ginkgo richgo gotest", Always, "-tags").by("-run -skip --focus"),
-    program(Lint, "golangci-lint staticcheck gofmt revive", Always, ""),
+    program(Lint, "golangci-lint", Always, "").other("-c").led("run"),
+    program(Lint, "staticcheck gofmt revive", Always, ""),
     program(
         Test,
         "mvn mvnw mvnd",
         Any("test verify integration-test surefire:test failsafe:verify"),
         MAVEN,
     )
-    .by("-pl --projects -f --file"),
+    .by("-pl --projects")
+    .other(PROJECT),
     program(
         Build,
         "mvn mvnw mvnd",
         Any("compile package install test-compile deploy"),
         MAVEN,
     )
-    .by("-pl --projects -f --file"),
-    program(Test, "gradle gradlew", Target, GRADLE).by("--tests -x"),
+    .by("-pl --projects")
+    .other(PROJECT),
+    program(Test, "gradle gradlew", Target, GRADLE).by("--tests -x -p -b"),
     program(
         Build,
         "gradle gradlew",
         Any("build assemble classes testClasses compileJava compileKotlin compileTestJava jar bootJar shadowJar war installDist bundle assembleDebug assembleRelease"),
         GRADLE,
-    ),
+    )
+    .by("-x -p -b"),
     program(
         Lint,
         "gradle gradlew",
         Any("lint ktlintCheck detekt spotlessCheck checkstyleMain"),
         GRADLE,
-    ),
+    )
+    .by("-x -p -b"),
     program(Test, "sbt mill lein clj clojure amm bloop", Target, ""),
     program(
         Build,
@@ -290,7 +319,7 @@ const PROGRAMS: &[Program] = &[
     ),
     program(Build, "javac kotlinc scalac", Always, ""),
     program(Test, "dotnet", First("test vstest"), "-c --configuration -f --framework --logger -l -v -o").by("--filter"),
-    program(Build, "dotnet", First("build publish pack msbuild"), ""),
+    program(Build, "dotnet", First("build publish pack msbuild"), "-c --configuration -f --framework -o -v -r"),
     program(Lint, "dotnet", First("format"), ""),
     program(Build, "msbuild xbuild", Always, ""),
     program(
@@ -314,22 +343,22 @@ const PROGRAMS: &[Program] = &[
         Target,
         MAKE,
     )
-    .by(PROJECT),
+    .other(PROJECT),
     program(
         Lint,
         "make gmake just task rake mage invoke inv poe",
         Any("lint fmt format clippy typecheck vet rubocop"),
         MAKE,
     )
-    .by(PROJECT),
+    .other(PROJECT),
     program(
         Build,
         "just task rake mage invoke inv ant xmake",
         Any("build compile all release debug"),
         MAKE,
     )
-    .by(PROJECT),
-    program(Build, "make gmake ninja samu scons nmake mingw32-make", Always, MAKE).by(PROJECT),
+    .other(PROJECT),
+    program(Build, "make gmake ninja samu scons nmake mingw32-make", Always, MAKE).other(PROJECT),
     program(Build, "cmake", Always, ""),
     program(
         Build,
@@ -339,10 +368,11 @@ const PROGRAMS: &[Program] = &[
     ),
     program(
         Lint,
-        "clang-tidy clang-format cppcheck shellcheck shfmt hadolint yamllint actionlint pre-commit sqlfluff tflint",
+        "clang-tidy clang-format cppcheck shellcheck shfmt hadolint yamllint actionlint sqlfluff tflint",
         Always,
         "",
     ),
+    program(Lint, "pre-commit", Always, "--hook-stage").led("run"),
     program(
         Test,
         "bazel bazelisk buck buck2 pants please plz",
@@ -362,9 +392,11 @@ const PROGRAMS: &[Program] = &[
         Test,
         "phpunit pest paratest codecept phpspec simple-phpunit",
         Always,
-        "-c",
+        "",
     )
-    .by("--filter --group --testsuite"),
+    .by("--filter --group --testsuite")
+    .other("-c")
+    .led("run"),
     program(Test, "composer", Script("run run-script"), "-d"),
     program(Test, "artisan", First("test"), ""),
     program(Lint, "phpstan psalm phpcs php-cs-fixer pint", Always, ""),
@@ -399,7 +431,8 @@ const PROGRAMS: &[Program] = &[
         Any("test test-without-building"),
         "-project -workspace -destination",
     )
-    .by("-scheme -only-testing -skip-testing"),
+    .by("-only-testing -skip-testing")
+    .other("-scheme"),
     program(Build, "xcodebuild swiftc", Always, ""),
     program(Lint, "swiftlint swiftformat ktlint detekt", Always, ""),
     program(Test, "manage.py setup.py runtests.py", First("test"), ""),

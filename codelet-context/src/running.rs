@@ -4,10 +4,16 @@
 //! first or last lines of an answer, each in its own words, with a name for it; whoever asks for it later names it.
 
 use crate::answer::was_refused;
-use crate::command::CommandLine;
+use crate::command::{Command, CommandLine, Script};
+use crate::failing::printed;
 use crate::message::{ActionKind, ToolCall, ToolResult};
+use crate::path::{is_absolute, plain};
 use crate::verdict;
+use crate::wrapped::is_in;
 use serde_json::Value;
+use stand::{Stand, says_it_runs, says_it_runs_on, stand};
+
+mod stand;
 
 /// Commands that are remembered, and names of each.
 const MOST: usize = 64;
@@ -17,8 +23,6 @@ const ABOVE: usize = 8;
 const BELOW: usize = 3;
 /// Longer lines say nothing of it.
 const LONGEST: usize = 400;
-/// Lines of an answer that holds nothing but such words.
-const FEW: usize = 3;
 
 /// Commands that were started and are not known to have ended, newest last.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +35,10 @@ struct Started {
     names: Vec<Box<str>>,
     /// The tests that it has shown last had failures among them.
     has_failed: bool,
+    /// The file that it writes what it prints to, as its answer says.
+    output: Option<Box<str>>,
+    /// What that file holds was told, and is not told again where files were changed since.
+    is_told: bool,
 }
 
 /// What a later answer tells of a command.
@@ -58,6 +66,8 @@ impl Running {
                 line: line.clone(),
                 names,
                 has_failed: verdict::closes_with_failures(result),
+                output: output(result),
+                is_told: false,
             });
         }
         true
@@ -65,7 +75,19 @@ impl Running {
 
     /// What this answer tells of a command that was started before, where its call asks for one and it has ended.
     pub fn ended(&mut self, call: &ToolCall, result: &ToolResult) -> Option<Later> {
-        if self.0.is_empty() || call.action.kind == ActionKind::Command || was_refused(result) {
+        if self.0.is_empty() {
+            return None;
+        }
+        if !call.action.changed().is_empty() {
+            self.0.retain(|started| !started.is_told);
+        }
+        if was_refused(result) {
+            return None;
+        }
+        if let Some(later) = self.shown(call, result) {
+            return Some(later);
+        }
+        if call.action.kind == ActionKind::Command {
             return None;
         }
         let is_it = |started: &Started| started.names.iter().any(|name| asks_for(call, name));
@@ -101,6 +123,76 @@ impl Running {
     }
 }
 
+impl Running {
+    /// What a look at the file that a command writes to shows of it, where that closes as runs of tests do.
+    fn shown(&mut self, call: &ToolCall, result: &ToolResult) -> Option<Later> {
+        let looks_at = |output: &str| match call.action.kind {
+            ActionKind::Read => call.action.paths.iter().any(|path| plain(path) == plain(output)),
+            ActionKind::Command => call.action.command.as_ref().is_some_and(|line| {
+                line.said().checks.is_empty() && shows(line, output) && call.action.changed().is_empty()
+            }),
+            _ => false,
+        };
+        let is_it = |started: &Started| started.output.as_ref().is_some_and(|output| looks_at(output));
+        if result.success == Some(false) {
+            return None;
+        }
+        let at = self.0.iter().rposition(is_it)?;
+        let texts: Vec<String> = result
+            .texts()
+            .map(|text| unnumbered(&printed(text.body.as_str())))
+            .collect();
+        let shown = ToolResult::new(&*result.call_id, None, texts.join("\n"));
+        if !verdict::closes_as_tests_do(&shown) {
+            return None;
+        }
+        self.0[at].is_told = true;
+        Some(Later {
+            line: self.0[at].line.clone(),
+            result: shown,
+        })
+    }
+}
+
+/// Whether a command line shows the end of a file as it stands there, perhaps after waiting for it.
+fn shows(line: &str, file: &str) -> bool {
+    const SHOWING: &str = "cat tail less more bat sleep echo";
+    let script = Script::read(line);
+    let shown = |command: &Command| {
+        is_in(&command.name(), "cat tail less more bat")
+            && command.words().iter().any(|word| plain(word) == plain(file))
+    };
+    script.commands.iter().any(shown) && script.commands.iter().all(|command| is_in(&command.name(), SHOWING))
+}
+
+/// The file that an answer says to hold what a command prints.
+fn output(result: &ToolResult) -> Option<Box<str>> {
+    const SAYING: &[&str] = &["output", "log", "written to", "redirected to"];
+    let text = result.texts().next()?.body.as_str();
+    let lines = text.lines().take(ABOVE).filter(|line| line.len() <= LONGEST);
+    let mut told = lines.filter(|line| {
+        let line = line.to_ascii_lowercase();
+        SAYING.iter().any(|say| line.contains(say))
+    });
+    told.find_map(|line| {
+        let mut words = line.split(|c: char| c.is_whitespace() || "\"'`<>()".contains(c));
+        let file = words.find(|word| is_absolute(word) && word.len() > 3)?;
+        Some(file.trim_end_matches(['.', ',', ';', ':']).into())
+    })
+}
+
+/// A text without the numbers that a reading tool puts before its lines.
+fn unnumbered(text: &str) -> String {
+    let bare = |line: &str| -> Option<String> {
+        let rest = line.trim_start();
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).filter(|digits| *digits > 0)?;
+        let behind = rest[digits..].strip_prefix(['\t', '→', '|', ':'])?;
+        Some(behind.to_owned())
+    };
+    let lines: Option<Vec<String>> = text.lines().filter(|line| !line.is_empty()).map(bare).collect();
+    lines.map_or_else(|| text.to_owned(), |lines| lines.join("\n"))
+}
+
 /// Whether a command runs on behind the answer to its call.
 fn runs_on(call: &ToolCall, result: &ToolResult) -> bool {
     if result.success == Some(false) || call.action.kind != ActionKind::Command {
@@ -125,177 +217,6 @@ fn is_sent_away(call: &ToolCall) -> bool {
         let is_mode = name.eq_ignore_ascii_case("mode") && value.as_str() == Some("async");
         is_mode || is_asked && names.iter().any(|one| name.eq_ignore_ascii_case(one))
     })
-}
-
-/// Whether an answer says so where a harness does.
-fn says_it_runs_on(result: &ToolResult) -> bool {
-    // A frame above an output, and how a sentence begins that is one of a harness.
-    const FRAME: &[&str] = &["chunk id:", "wall time:", "duration:"];
-    const BEGIN: &[&str] = &[
-        "command",
-        "the command",
-        "process",
-        "the process",
-        "started",
-        "running",
-        "moved",
-        "background",
-        "task",
-        "job",
-        "shell",
-        "terminal",
-        "[",
-        "<",
-        "{",
-    ];
-    let Some(text) = result.texts().next().map(|text| text.body.as_str()) else {
-        return false;
-    };
-    let begins = |line: &str, with: &[&str]| {
-        let head: String = line.chars().take(16).collect::<String>().to_ascii_lowercase();
-        with.iter().any(|with| head.starts_with(with))
-    };
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let is_short = lines().nth(FEW).is_none();
-    let mut above = lines().take(ABOVE / 2);
-    let first = above.next().unwrap_or_default();
-    if says_it_runs(first) && (is_short || begins(first, BEGIN) && !verdict::closes_as_tests_do(result)) {
-        return true;
-    }
-    let is_framed = begins(first, FRAME) && above.take_while(|line| !line.starts_with("Output")).any(says_it_runs);
-    let is_last = |line: &str| says_it_runs(line) && (is_short || begins(line, BEGIN));
-    is_framed
-        || text
-            .lines()
-            .rev()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .take(2)
-            .any(is_last)
-}
-
-/// Whether a line says that a command has not ended.
-fn says_it_runs(line: &str) -> bool {
-    const WHO: &[&str] = &[
-        "command", "process", "task", "shell", "session", "job", "terminal", "pid",
-    ];
-    const RUNS: &[&str] = &[
-        "still running",
-        "in the background",
-        "in background",
-        "to the background",
-        "to background",
-        "backgrounded",
-        "background process",
-        "background command",
-        "background task",
-        "process running",
-        "command running",
-        "process is running",
-        "command is running",
-        "task is running",
-        "running with session",
-        "has no new output",
-    ];
-    if line.len() > LONGEST {
-        return false;
-    }
-    let line = line.to_ascii_lowercase();
-    RUNS.iter().any(|runs| line.contains(runs)) && WHO.iter().any(|who| line.contains(who))
-}
-
-/// How a command stands, as the frame around what it has printed says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stand {
-    Runs,
-    /// It has ended by itself, well or not.
-    Ended(bool),
-    /// It was ended, or nothing says how it did.
-    Stopped,
-}
-
-fn stand(result: &ToolResult) -> Option<Stand> {
-    let text = result.texts().next()?.body.as_str();
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    // Behind these the program speaks.
-    let is_output = |line: &&str| !["Output:", "<output>", "<stdout>", "stdout:"].contains(line);
-    let above = lines().take(ABOVE).take_while(is_output);
-    let below = text
-        .lines()
-        .rev()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .take(BELOW);
-    let lines: Vec<&str> = above
-        .chain(below.filter(|line| is_framed(line)))
-        .filter(|line| line.len() <= LONGEST)
-        .collect();
-    let status = lines.iter().find_map(|line| status(line));
-    // What a signal has ended was ended by somebody.
-    let by_status = status.map(|status| match status {
-        0 => Stand::Ended(true),
-        1..=128 => Stand::Ended(false),
-        _ => Stand::Stopped,
-    });
-    let is_running = || lines.iter().any(|line| says_it_runs(line)).then_some(Stand::Runs);
-    by_status
-        .or_else(|| lines.iter().find_map(|line| word(line)))
-        .or_else(is_running)
-}
-
-/// Whether a line stands in a frame of its own.
-fn is_framed(line: &str) -> bool {
-    line.starts_with(['<', '[', '{']) && line.ends_with(['>', ']', '}'])
-}
-
-/// The exit status that a line states.
-fn status(line: &str) -> Option<i64> {
-    const NAMES: &[&str] = &[
-        "exit_code",
-        "exitcode",
-        "exit code",
-        "exit status",
-        "exited with code",
-        "exited with status",
-        "returncode",
-        "return code",
-        "exited with",
-    ];
-    let line = line.to_ascii_lowercase();
-    let behind = NAMES
-        .iter()
-        .find_map(|name| line.split_once(name).map(|(_, behind)| behind))?;
-    let behind = behind.trim_start_matches([' ', ':', '=', '>', '"', '\'', '(']);
-    let end = behind
-        .char_indices()
-        .find(|(at, c)| !(c.is_ascii_digit() || *at == 0 && *c == '-'))
-        .map_or(behind.len(), |(at, _)| at);
-    behind[..end].parse().ok()
-}
-
-/// What a field says that is called a status.
-fn word(line: &str) -> Option<Stand> {
-    let line = line.to_ascii_lowercase();
-    let (before, behind) = line.split_once("status")?;
-    // `retrieval_status` is another one, and so is the word in a sentence.
-    if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') || before.contains(' ') && !before.starts_with('{') {
-        return None;
-    }
-    let value = behind.trim_start_matches(['>', ':', '=', '"', '\'', ' ']);
-    if value.len() == behind.len() {
-        return None;
-    }
-    let end = value
-        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .unwrap_or(value.len());
-    match &value[..end] {
-        "running" | "pending" | "in_progress" | "started" => Some(Stand::Runs),
-        "failed" => Some(Stand::Ended(false)),
-        // That it has ended is no word on how.
-        "completed" | "exited" | "finished" | "done" | "ended" | "killed" | "stopped" | "terminated" | "cancelled"
-        | "canceled" => Some(Stand::Stopped),
-        _ => None,
-    }
 }
 
 /// Whether a tool ends what runs, by its name. That it has done so is no word on the command.
@@ -380,273 +301,4 @@ fn asks_for(call: &ToolCall, name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use crate::message::{Action, Message, Part, Role};
-    use crate::outcome::{Facts, Verdict};
-    use proptest::prelude::*;
-    use serde_json::json;
-    use std::sync::Arc;
-
-    /// Calls with their answers: the tool, its parameters, the status that came with the answer, and the answer.
-    fn facts(calls: &[(&str, Value, Option<bool>, &str)]) -> Facts {
-        let mut messages = Vec::new();
-        for (number, (tool, parameters, success, answer)) in calls.iter().enumerate() {
-            let id = number.to_string();
-            let line = parameters.get("command").and_then(Value::as_str);
-            let action = line.map_or_else(Action::default, Action::command);
-            let call = ToolCall::new(id.as_str(), *tool, parameters.as_object().unwrap().clone()).doing(action);
-            messages.push(Arc::new(Message::new(Role::Assistant, vec![Part::ToolCall(call)])));
-            messages.push(Arc::new(Message::results(vec![ToolResult::new(
-                id.as_str(),
-                *success,
-                *answer,
-            )])));
-        }
-        Facts::gather(&messages)
-    }
-
-    fn tests(calls: &[(&str, Value, Option<bool>, &str)]) -> Option<Verdict> {
-        facts(calls).tests.map(|fact| fact.verdict)
-    }
-
-    const YES: Option<bool> = Some(true);
-
-    #[test]
-    fn that_a_check_was_started_is_no_word_on_how_it_went() {
-        for answer in [
-            "Command running in background with ID: b7f3a1. Output is being written to: /tmp/tasks/b7f3a1.output",
-            "Command was manually backgrounded by user with ID: b7f3a1",
-            "Chunk ID: 0b19a4\nWall time: 10.0 seconds\nProcess running with session ID 75259\nOriginal token count: 9\nOutput:\n40 passed, 0 failed",
-            "a ... ok\n<command with shellId: 27 is still running after 30 seconds. Use read_bash to continue waiting.>",
-            "Command is still running in the user's terminal.\nHere's the output so far:\n\ncollected 9 items",
-            "Started background process 3",
-            "{\"task_id\":\"t9\",\"status\":\"running\",\"message\":\"The command is running in the background\"}",
-            "[The command has no new output after 10 seconds. You may wait longer.]",
-        ] {
-            let run = ("Bash", json!({"command": "cargo test"}), YES, answer);
-            assert_eq!(tests(&[run]), Some(Verdict::Unknown), "{answer}");
-        }
-        for parameters in [
-            json!({"command": "cargo test", "run_in_background": true}),
-            json!({"command": "cargo test", "is_background": "true"}),
-            json!({"command": "cargo test", "mode": "async"}),
-        ] {
-            assert_eq!(tests(&[("Bash", parameters, YES, "ok")]), Some(Verdict::Unknown));
-        }
-    }
-
-    #[test]
-    fn a_run_that_speaks_of_the_background_has_ended_all_the_same() {
-        for answer in [
-            "running 2 tests\ntest runs_in_the_background ... ok\ntest result: ok. 2 passed; 0 failed",
-            "Started server process 41 in the background\na\nb\nc\nd\ntest result: ok. 2 passed; 0 failed; 0 ignored",
-            "the worker process is still running\na\nb\nc\nd\n3 passed",
-            "Chunk ID: a\nWall time: 1 seconds\nProcess exited with code 0\nOutput:\nserver process running in background\nok",
-        ] {
-            let run = ("Bash", json!({"command": "cargo test"}), YES, answer);
-            assert_eq!(tests(&[run]), Some(Verdict::Passed), "{answer}");
-        }
-        let parameters = json!({"command": "cargo test", "run_in_background": false});
-        assert_eq!(tests(&[("Bash", parameters, YES, "ok")]), Some(Verdict::Passed));
-        let failed = (
-            "Bash",
-            json!({"command": "cargo test", "background": true}),
-            Some(false),
-            "1 failed",
-        );
-        assert_eq!(tests(&[failed]), Some(Verdict::Failed));
-    }
-
-    #[test]
-    fn a_later_answer_tells_what_came_of_it() {
-        let started = |answer| ("Bash", json!({"command": "cargo test"}), YES, answer);
-        let claude =
-            started("Command running in background with ID: b7f3a1. Output is being written to: /tmp/b7f3a1.output");
-        let codex = started("Chunk ID: c\nWall time: 9 seconds\nProcess running with session ID 75259\nOutput:\n");
-        let copilot = started("<command with shellId: 27 is still running after 30 seconds.>");
-        let table = [
-            (
-                &claude,
-                (
-                    "TaskOutput",
-                    json!({"task_id": "b7f3a1"}),
-                    "<retrieval_status>success</retrieval_status>\n<task_id>b7f3a1</task_id>\n<status>failed</status>\n<exit_code>101</exit_code>\n<output>\ntest result: FAILED. 2 passed; 2 failed\n</output>",
-                ),
-                Verdict::Failed,
-            ),
-            (
-                &claude,
-                (
-                    "TaskOutput",
-                    json!({"task_id": "b7f3a1"}),
-                    "<status>completed</status>\n<exit_code>0</exit_code>\n<output>\nok\n</output>",
-                ),
-                Verdict::Passed,
-            ),
-            (
-                &claude,
-                (
-                    "TaskOutput",
-                    json!({"task_id": "b7f3a1"}),
-                    "<retrieval_status>timeout</retrieval_status>\n<status>running</status>\n<output>\n3 passed\n</output>",
-                ),
-                Verdict::Unknown,
-            ),
-            (
-                &claude,
-                (
-                    "TaskOutput",
-                    json!({"task_id": "other"}),
-                    "<status>failed</status>\n<exit_code>1</exit_code>",
-                ),
-                Verdict::Unknown,
-            ),
-            (
-                &claude,
-                (
-                    "KillShell",
-                    json!({"shell_id": "b7f3a1"}),
-                    "Successfully killed shell: b7f3a1 (cargo test)",
-                ),
-                Verdict::Unknown,
-            ),
-            (
-                &claude,
-                (
-                    "BashOutput",
-                    json!({"bash_id": "b7f3a1"}),
-                    "<status>killed</status>\n<exit_code>137</exit_code>",
-                ),
-                Verdict::Unknown,
-            ),
-            (
-                &codex,
-                (
-                    "write_stdin",
-                    json!({"session_id": 75259, "chars": ""}),
-                    "Chunk ID: d\nWall time: 1 seconds\nProcess exited with code 101\nOutput:\n",
-                ),
-                Verdict::Failed,
-            ),
-            (
-                &codex,
-                (
-                    "write_stdin",
-                    json!({"session_id": 75259, "chars": ""}),
-                    "Chunk ID: d\nWall time: 1 seconds\nProcess exited with code 0\nOutput:\nexit code: 3",
-                ),
-                Verdict::Passed,
-            ),
-            (
-                &codex,
-                (
-                    "write_stdin",
-                    json!({"session_id": 75259, "chars": ""}),
-                    "Chunk ID: d\nWall time: 1 seconds\nProcess running with session ID 75259\nOutput:\n1 failed",
-                ),
-                Verdict::Unknown,
-            ),
-            (
-                &copilot,
-                (
-                    "read_bash",
-                    json!({"shellId": "27", "delay": 2}),
-                    "1 failed\n<command with shellId: 27 completed with exit code 1>",
-                ),
-                Verdict::Failed,
-            ),
-            (
-                &copilot,
-                (
-                    "read_bash",
-                    json!({"shellId": "30", "delay": 27}),
-                    "<command with shellId: 30 completed with exit code 1>",
-                ),
-                Verdict::Unknown,
-            ),
-        ];
-        for (start, (tool, parameters, answer), expected) in table {
-            let later = (tool, parameters, YES, answer);
-            assert_eq!(tests(&[start.clone(), later]), Some(expected), "{answer}");
-        }
-        let poll = (
-            "TaskOutput",
-            json!({"task_id": "b7f3a1"}),
-            YES,
-            "<status>failed</status>\n<exit_code>101</exit_code>\n<output>\ntest a ... FAILED\n</output>",
-        );
-        let facts = facts(&[claude.clone(), poll]);
-        assert_eq!(facts.errors[0].command, "cargo test");
-        assert!(facts.errors[0].lines.iter().any(|line| line.contains("FAILED")));
-    }
-
-    #[test]
-    fn that_what_watches_the_tests_is_left_is_no_word_on_those_it_has_shown() {
-        let frame = "Chunk ID: c\nWall time: 9 seconds\nProcess running with session ID 75259\nOutput:";
-        let shown = |tests: &str| format!("{frame}\n{tests}\n\nWatch Usage");
-        let (broken, well) = (
-            shown("Tests: 1 failed, 3 passed, 4 total"),
-            shown("Tests: 4 passed, 4 total"),
-        );
-        let write = || ("write_stdin", json!({"session_id": 75259, "chars": "q"}));
-        let start = ("exec_command", json!({"command": "npx jest --watch"}));
-        let end = "Process exited with code 0\nOutput:\n";
-        for (first, second, expected) in [
-            (&broken, &broken, Verdict::Unknown),
-            (&well, &broken, Verdict::Unknown),
-            (&broken, &well, Verdict::Passed),
-            (&well, &well, Verdict::Passed),
-        ] {
-            let calls = [
-                (start.0, start.1.clone(), None, first.as_str()),
-                (write().0, write().1, None, second.as_str()),
-                (write().0, write().1, None, end),
-            ];
-            assert_eq!(tests(&calls), Some(expected), "{first} {second}");
-        }
-    }
-
-    #[test]
-    fn what_was_started_is_over_nothing() {
-        let failed = ("Bash", json!({"command": "./deploy"}), Some(false), "no such host");
-        let started = (
-            "Bash",
-            json!({"command": "./deploy", "run_in_background": true}),
-            YES,
-            "Command running in background with ID: b1",
-        );
-        let ended = |status: u8| {
-            (
-                "TaskOutput",
-                json!({"task_id": "b1"}),
-                YES,
-                if status == 0 {
-                    "<exit_code>0</exit_code>"
-                } else {
-                    "<exit_code>1</exit_code>"
-                },
-            )
-        };
-        let open = |calls: &[_]| facts(calls).errors.len();
-        assert_eq!(open(&[failed.clone(), started.clone()]), 1);
-        assert_eq!(open(&[failed.clone(), started.clone(), ended(0)]), 0);
-        assert_eq!(open(&[started.clone(), ended(1)]), 1);
-        assert_eq!(open(&[started, ended(0)]), 0);
-    }
-
-    proptest! {
-        #[test]
-        fn no_answer_is_too_odd(
-            first in r"(\PC|\n|Command running in background with ID: b1|session ID 5|status|<status>|running|exit code -?[0-9]){0,12}",
-            second in r"(\PC|\n|<exit_code>|</exit_code>|[0-9]|exited with code |<status>|status: |failed|:){0,12}",
-        ) {
-            facts(&[
-                ("Bash", json!({"command": "cargo test", "background": true}), YES, &first),
-                ("Poll", json!({"id": "b1", "session_id": 5}), YES, &second),
-            ]);
-        }
-    }
-}
+mod tests;

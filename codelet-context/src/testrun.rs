@@ -3,11 +3,13 @@
 use crate::command::{Command, Script};
 use crate::shell::Next;
 use crate::wrapped::{base, first_word, is_in};
+use aside::beside;
 pub(crate) use aside::{Aside, Stash};
-pub(crate) use echo::{echoed, shows_begin};
+pub(crate) use echo::{echoed, shows_begin, stands_for};
 use formats::writes;
 use recognise::recognise;
 pub use scope::Scope;
+pub use settings::Settings;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod aside;
@@ -16,6 +18,7 @@ mod formats;
 mod recognise;
 mod scope;
 mod selects;
+mod settings;
 mod written;
 
 /// What a command checks.
@@ -48,6 +51,10 @@ pub struct Check {
     pub is_optional: bool,
     /// The status of the line is that of what was asked of its output behind a pipe, such as `grep`.
     pub is_asked: bool,
+    /// It is told to end with the first failure.
+    pub stops: bool,
+    /// It ends the line, and `head` or `tail` behind it shows so many lines at most.
+    pub shows: Option<usize>,
 }
 
 impl Check {
@@ -57,7 +64,26 @@ impl Check {
         let is_flat = self.is_flat();
         // To build the tests is not to run them.
         let is_kind = self.kind == failed.kind || self.kind == CheckKind::Test;
-        is_kind && self.name == failed.name && self.scope.covers(&failed.scope, is_flat)
+        let is_name = self.name == failed.name || self.is_whole_of(failed);
+        is_kind && is_name && self.scope.covers(&failed.scope, is_flat)
+    }
+
+    /// Whether this one does in every part of a project what the other does in one: `gradle test`, `gradle :web:test`.
+    fn is_whole_of(&self, other: &Check) -> bool {
+        let own = self
+            .name
+            .split_once(' ')
+            .filter(|(program, _)| program.starts_with("gradle"));
+        let (Some((program, verb)), Some((other, part))) = (own, other.name.split_once(' ')) else {
+            return false;
+        };
+        program == other && part.starts_with(':') && part.rsplit(':').next() == Some(verb)
+    }
+
+    /// The part of the project that what it is told to do begins with: `:web` of `gradle :web:test`.
+    pub(crate) fn part(&self) -> Option<&str> {
+        let (_, verb) = self.name.split_once(' ')?;
+        verb.rfind([':', '/']).map(|at| &verb[..at])
     }
 
     /// The program of this check, without what it is told to do.
@@ -67,7 +93,7 @@ impl Check {
 
     /// Of Go, a folder is one package, without those in it.
     fn is_flat(&self) -> bool {
-        self.name.starts_with("go") && !self.name.starts_with("gofmt")
+        self.name.starts_with("go") && !is_in(self.program(), "gofmt golangci-lint")
     }
 
     /// Whether both are the same check of the same things.
@@ -97,6 +123,8 @@ pub(crate) struct Line {
     pub formats: bool,
     /// Where the work is put aside and fetched again, each with the number of checks before it.
     pub stashes: Vec<(usize, Stash)>,
+    /// Folders in which it puts another state of the project beside the work.
+    pub beside: Vec<String>,
     /// For each check its place among those that `&&` joins.
     links: Vec<Link>,
 }
@@ -123,13 +151,21 @@ impl Line {
             is_question: ends_with_question(commands),
             ..Line::default()
         };
-        collect(commands, (true, false), &mut 0, &mut line);
+        collect(commands, &Around::default(), &mut 0, &mut line);
+        aside::moved(commands, &mut line.stashes);
         let is_asked = |last: &Command| last.is_piped && is_in(&last.name(), "grep egrep fgrep rg ag ack");
         let is_asked = commands.last().is_some_and(is_asked);
         for check in line.checks.iter_mut().filter(|check| !check.decides) {
             check.is_asked = is_asked;
         }
         line
+    }
+
+    /// The number of checks in some of the commands of a line.
+    fn of_part(commands: &[Command]) -> usize {
+        let mut line = Line::default();
+        collect(commands, &Around::default(), &mut 0, &mut line);
+        line.checks.len()
     }
 
     /// The same without some of its checks, by their number.
@@ -206,11 +242,21 @@ fn is_verb(word: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
 }
 
+/// What a script is run in.
+#[derive(Default)]
+struct Around {
+    /// Its status is not that of the line.
+    hides: bool,
+    /// It is left in the background.
+    is_left: bool,
+    /// How it is run.
+    settings: Settings,
+}
+
 /// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
-///
-/// `outer` says of what the script is run in whether its status is the line's, and whether it is left in the background.
-fn collect(commands: &[Command], outer: (bool, bool), list: &mut usize, line: &mut Line) {
+fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Line) {
     let (mut before, mut is_behind_or) = (Next::Then, false);
+    let mut around = outer.settings.clone();
     let (deciding, left, seen) = (deciding(commands), left(commands), seen(commands));
     for (index, command) in commands.iter().enumerate() {
         let then = command.simple.then;
@@ -228,18 +274,29 @@ fn collect(commands: &[Command], outer: (bool, bool), list: &mut usize, line: &m
         // Whether the work was put aside behind `||`, nobody knows.
         if let Some(stash) = Stash::of(command.words()).filter(|_| !command.is_elsewhere)
             && line.stashes.len() < MOST
-            && (stash == Stash::Back || !is_behind_or)
+            && (!matches!(stash, Stash::Away(_)) || !is_behind_or)
         {
             line.stashes.push((line.checks.len(), stash));
+        }
+        if let Some(folder) = beside(command.words()).filter(|_| !command.is_elsewhere && line.beside.len() < MOST) {
+            line.beside.push(command.folder.name(folder).into_owned());
         }
         let link = Link {
             list: *list,
             is_gate: then == Next::And && !is_behind_or,
         };
-        let decides = outer.0 && deciding[index] && !command.is_inverted;
-        let (is_left, is_seen) = (outer.1 || left[index], seen[index]);
+        let decides = !outer.hides && deciding[index] && !command.is_inverted;
+        let (is_left, is_seen) = (outer.is_left || left[index], seen[index]);
         if let Some(script) = &command.script {
-            collect(&script.commands, (decides, is_left), list, line);
+            let mut settings = Settings::default();
+            settings.program(command.wrapping(), &[]);
+            settings.within(&around);
+            let inner = Around {
+                hides: !decides,
+                is_left,
+                settings,
+            };
+            collect(&script.commands, &inner, list, line);
             *list += 1;
             continue;
         }
@@ -256,8 +313,15 @@ fn collect(commands: &[Command], outer: (bool, bool), list: &mut usize, line: &m
             if let Some(folder) = folder {
                 scope.go_to(&folder);
             }
+            scope.settings.program(command.wrapping(), command.words());
+            scope.settings.within(&around);
             line.links.push(link);
             line.checks.push(Check {
+                stops: words.iter().any(|word| is_stop(word)),
+                shows: match &commands[index + 1..] {
+                    [last] if then == Next::Pipe => most_shown(last.words()),
+                    _ => None,
+                },
                 kind,
                 name,
                 scope,
@@ -267,8 +331,24 @@ fn collect(commands: &[Command], outer: (bool, bool), list: &mut usize, line: &m
                 is_optional: words.iter().any(|word| word == "--if-present"),
                 is_asked: false,
             });
+        } else {
+            around.tell_shell(command.words());
         }
     }
+}
+
+/// Whether an option tells a check to end with the first failure.
+fn is_stop(word: &str) -> bool {
+    const STOPS: &str = "-x --exitfirst --maxfail --bail -b -failfast --failfast --fail-fast --ff";
+    is_in(word.split('=').next().unwrap_or(word), STOPS)
+}
+
+/// How many lines `head` or `tail` shows at most: `tail -5`, `head -n 20`.
+fn most_shown(words: &[String]) -> Option<usize> {
+    let (program, rest) = words.split_first()?;
+    let most: String = rest.iter().map(String::as_str).collect();
+    let most = most.trim_start_matches("-n").trim_start_matches('-').parse().ok();
+    most.filter(|_| is_in(&base(program), "head tail"))
 }
 
 /// For each command, whether status 0 of the whole line means status 0 of it: it surely ran, and nothing after it hides its

@@ -273,7 +273,7 @@ impl Signs {
                     continue;
                 }
                 if self.is_of_tests {
-                    self.wholes |= matches!(passed(line), Some(Passed::Whole(_)));
+                    self.wholes |= matches!(passed(line), Some(Passed::Package(_) | Passed::File(_)));
                 }
                 let stands_alone = !self.is_of_tests || is_counting(&words) || says_so(line);
                 for at in 0..words.len() {

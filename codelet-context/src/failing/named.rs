@@ -2,10 +2,11 @@
 //! on to its end.
 
 use super::signs::{Said, Signs, is_foreign};
+use crate::path::{is_within_end, plain};
 use crate::said::{ends_with_file, failed_count, place};
 
 /// What is kept of what one check names.
-const ENTRIES: usize = 200;
+pub(crate) const ENTRIES: usize = 200;
 const FILES: usize = 64;
 const WIDTH: usize = 400;
 /// Bytes to the end of an output in which it may say that it did not go on.
@@ -18,7 +19,7 @@ pub(crate) struct Named {
     pub entries: Vec<Entry>,
     /// Files of the project that stand in the lines that say what failed.
     pub files: Vec<String>,
-    /// How many of them there were before others took some out.
+    /// How many of them it has named, of which no more than [`ENTRIES`] are kept, and others may take some out.
     pub total: usize,
     /// How many have failed, by its own count.
     pub count: Option<u64>,
@@ -85,9 +86,9 @@ impl Named {
         if named.entries.is_empty() {
             named.entries = places;
         }
-        let is_all = named.entries.len() <= ENTRIES;
-        named.entries.truncate(ENTRIES);
         named.total = named.entries.len();
+        let is_all = named.total <= ENTRIES;
+        named.entries.truncate(ENTRIES);
         // It is said at the end, or in a line that says what failed.
         let holds = |text: &str| {
             let end = &text[text.ceil_char_boundary(text.len().saturating_sub(END))..];
@@ -110,7 +111,8 @@ impl Entry {
     fn is_like(&self, other: &Entry) -> bool {
         match (&self.path, &other.path) {
             (Some(one), Some(another)) => {
-                one == another || one.ends_with(another.as_str()) || another.ends_with(one.as_str())
+                let (one, another) = (plain(one), plain(another));
+                one == another || is_within_end(&one, &another) || is_within_end(&another, &one)
             }
             _ => {
                 const COMMON: &[&str] = &["test", "tests", "error", "failed", "with", "assertion", "expected"];
@@ -208,6 +210,26 @@ mod tests {
         let pytest = named("FAILED tests/a.py::b - x\n1 failed, 63 passed in 9s");
         assert!(!pytest.is_stopped && pytest.count == Some(1));
         assert!(named("FAILED tests/a.py::b\n!!!!!! stopping after 1 failures !!!!!!\n1 failed").is_stopped);
+    }
+
+    #[test]
+    fn a_test_is_named_by_whole_names_of_files() {
+        let entry = |line: &str| Entry::of(line);
+        let one = entry("FAILED tests/test_a.py::test_x - no");
+        assert!(one.is_like(&entry("FAILED /w/app/tests/test_a.py::test_x - no")));
+        assert!(one.is_like(&entry("FAILED ./tests/test_a.py::test_x - no")));
+        assert!(!one.is_like(&entry("FAILED my_tests/test_a.py::test_x - no")));
+        assert!(!entry("FAILED test_a.py::test_x").is_like(&entry("FAILED my_test_a.py::test_x")));
+    }
+
+    #[test]
+    fn of_more_than_are_kept_the_number_is_known() {
+        let text: String = (0..ENTRIES + 5)
+            .map(|at| format!("FAILED a.py::test_{at} - x\n"))
+            .collect();
+        let named = Named::of(&text.lines().collect::<Vec<_>>(), &[&text]);
+        assert_eq!((named.entries.len(), named.total), (ENTRIES, ENTRIES + 5));
+        assert!(named.is_stopped);
     }
 
     proptest! {

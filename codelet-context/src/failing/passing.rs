@@ -2,7 +2,7 @@
 
 use super::{Entry, Named, printed, within_frame};
 use crate::message::ToolResult;
-use crate::path::{Folder, is_absolute, is_within_end};
+use crate::path::{Folder, is_absolute, is_within_end, plain};
 use crate::said::{Passed, bare_failed, ends_with_file, is_time, passed};
 use crate::testrun::Check;
 use std::collections::HashSet;
@@ -12,8 +12,10 @@ const MOST: usize = 20_000;
 /// What a run shows to have passed.
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
-    /// Files and packages of which all has passed.
-    wholes: HashSet<String>,
+    /// Packages of which all has passed, by names that say where in all the world they are.
+    packages: HashSet<String>,
+    /// Files of which all has passed, as seen from where the run was.
+    files: HashSet<String>,
     /// Single tests.
     tests: HashSet<String>,
 }
@@ -24,21 +26,48 @@ impl Passing {
         let mut passing = Passing::default();
         for text in result.texts() {
             for line in printed(text.body.as_str()).lines().filter_map(within_frame) {
-                if passing.wholes.len() + passing.tests.len() < MOST {
+                if passing.packages.len() + passing.files.len() + passing.tests.len() < MOST {
                     passing.read(line.trim());
                 }
             }
         }
         if is_chosen {
-            passing.wholes.clear();
+            passing.packages.clear();
+            passing.files.clear();
+        }
+        passing
+    }
+
+    /// From the output of a run that failed: the single tests that have passed in it all the same, and in no other part of it
+    /// failed.
+    pub fn tests_of(result: &ToolResult) -> Passing {
+        let mut passing = Passing::of(result, true);
+        if passing.tests.is_empty() {
+            return passing;
+        }
+        for text in result.error.iter().chain(result.texts().map(|text| &text.body)) {
+            for line in printed(text.as_str()).lines().filter_map(within_frame) {
+                let line = line.trim();
+                if line.ends_with(" ... ERROR") || line.contains("FAIL") {
+                    passing.tests.remove(name(line));
+                    // `a.py::test_b FAILED [ 50%]`, `FAILED a.py::test_b - no`
+                    let words = line.split_whitespace().filter(|word| word.contains("::"));
+                    for word in words {
+                        passing.tests.remove(word);
+                    }
+                }
+            }
         }
         passing
     }
 
     fn read(&mut self, line: &str) {
         match passed(line) {
-            Some(Passed::Whole(whole)) => {
-                self.wholes.insert(whole.to_owned());
+            Some(Passed::Package(package)) => {
+                self.packages.insert(package.to_owned());
+            }
+            Some(Passed::File(file)) => {
+                self.files.insert(file.to_owned());
             }
             Some(Passed::Test(test)) => {
                 self.tests.insert(untimed(test).to_owned());
@@ -49,16 +78,25 @@ impl Passing {
         // `tests/test_a.py ..s. [ 40%]`
         let dots = rest.split_whitespace().next().unwrap_or_default();
         if ends_with_file(first) && dots.contains('.') && dots.bytes().all(|b| matches!(b, b'.' | b's' | b'x')) {
-            self.wholes.insert(first.to_owned());
+            self.files.insert(first.to_owned());
         }
     }
 
-    /// Takes out of what a check has named as failed what has passed here, and says whether that is all that the check was
-    /// about: what it was narrowed to has passed as a whole.
-    pub fn clears(&self, failed: &Check, named: &mut Named) -> bool {
+    /// Takes out of what a check has named as failed what has passed here, in a run of one of these checks, and says whether
+    /// that is all that the check was about: what it was narrowed to has passed as a whole.
+    pub fn clears(&self, run: &[&Check], failed: &Check, named: &mut Named) -> bool {
+        if !run.iter().any(|check| check.is_run_as(failed)) {
+            return false;
+        }
         let is_placed = |entry: &&Entry| entry.path.is_some();
         let placed = named.entries.iter().filter(is_placed).count();
-        named.entries.retain(|entry| !self.shows(entry));
+        let rerun = named.rerun.take();
+        named.entries.retain(|entry| {
+            let is_shown =
+                |check: &&Check| check.may_contain(failed, entry, rerun.as_deref()) && self.shows(check, failed, entry);
+            !run.iter().any(is_shown)
+        });
+        named.rerun = rerun;
         // The tests of a file or package are named in lines of their own.
         if placed > 0 && !named.entries.iter().any(|entry| entry.path.is_some()) {
             named.entries.clear();
@@ -73,30 +111,77 @@ impl Passing {
             };
             // Of the same name there may be more than one package.
             let is_one = placed > 0 || path.contains('/');
-            is_one && !word.contains("...") && self.is_whole(path)
+            let is_file = || run.iter().any(|check| self.is_file(word, check, failed));
+            is_one && !word.contains("...") && (is_whole(&self.packages, path) || is_file())
         };
         let words = &failed.scope.words;
         !words.is_empty() && named.entries.iter().all(|entry| entry.path.is_none()) && words.iter().all(is_passed)
     }
 
-    fn shows(&self, entry: &Entry) -> bool {
-        match &entry.path {
-            Some(path) => self.is_whole(path) || path.contains("::") && self.tests.contains(path),
-            None => self.tests.contains(name(&entry.line)),
-        }
+    fn shows(&self, check: &Check, failed: &Check, entry: &Entry) -> bool {
+        let Some(path) = &entry.path else {
+            return check.covers_place(failed) && self.tests.contains(name(&entry.line));
+        };
+        let is_test = |path: &String| path.contains("::") && self.tests.contains(path);
+        is_whole(&self.packages, path)
+            || self.is_file(path, check, failed)
+            || seen_from(check, path, failed).iter().any(is_test)
     }
 
-    /// Whether all of a file or package has passed, each named as seen from somewhere.
-    fn is_whole(&self, path: &str) -> bool {
-        let path = path.replace('\\', "/");
-        let path = path.split("::").next().unwrap_or_default();
-        let path = path.trim_start_matches("./").trim_end_matches('/');
-        let is_it = |whole: &String| whole == path || is_within_end(whole, path) || is_within_end(path, whole);
-        !path.is_empty()
-            && path != "."
-            && !path.starts_with("..")
-            && (self.wholes.contains(path) || self.wholes.iter().any(is_it))
+    /// Whether all of a file has passed in the run of a check that another one names.
+    fn is_file(&self, path: &str, check: &Check, failed: &Check) -> bool {
+        !self.files.is_empty()
+            && seen_from(check, path, failed)
+                .iter()
+                .any(|path| is_whole(&self.files, path))
     }
+}
+
+/// Whether one of these is a file or package, each named as seen from somewhere.
+fn is_whole(wholes: &HashSet<String>, path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    let path = path.split("::").next().unwrap_or_default();
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    let is_it = |whole: &String| whole == path || is_within_end(whole, path) || is_within_end(path, whole);
+    !path.is_empty() && path != "." && !path.starts_with("..") && (wholes.contains(path) || wholes.iter().any(is_it))
+}
+
+/// How a path that a check has named may be called in the run of another one, by the folders that both run in.
+fn seen_from(check: &Check, path: &str, failed: &Check) -> Vec<String> {
+    let (here, there) = (check.scope.place.as_deref(), failed.scope.place.as_deref());
+    let path = plain(path);
+    if here == there || is_absolute(&path) {
+        return vec![path];
+    }
+    let mut names = Vec::new();
+    let whole = there.map_or_else(|| path.clone(), |there| format!("{there}/{path}"));
+    match here {
+        None => names.push(whole),
+        Some(here) => {
+            names.extend(
+                whole
+                    .strip_prefix(here)
+                    .and_then(|rest| rest.strip_prefix('/'))
+                    .map(str::to_owned),
+            );
+            // `/w/app/web` is `web` as seen from somewhere.
+            for (at, _) in whole.match_indices('/').filter(|(at, _)| *at > 0) {
+                if is_within_end(here, &whole[..at]) {
+                    names.push(whole[at + 1..].to_owned());
+                }
+            }
+        }
+    }
+    // Who names the whole path of a folder names that of the project, as a rule.
+    let is_same = match (here, there) {
+        (Some(one), None) | (None, Some(one)) => is_absolute(one),
+        (Some(here), Some(there)) => is_within_end(here, there) || is_within_end(there, here),
+        (None, None) => true,
+    };
+    if is_same {
+        names.push(path);
+    }
+    names
 }
 
 /// The name of the test in a line that says that it failed.
@@ -134,7 +219,8 @@ mod tests {
     fn left(failed: &str, output: &str, passed: &str) -> (usize, bool) {
         let (_, mut named) = failing(&ToolResult::new("1", Some(false), output));
         let passing = Passing::of(&ToolResult::new("2", Some(true), passed), false);
-        let is_over = passing.clears(&checks(failed).pop().unwrap(), &mut named);
+        let failed = checks(failed).pop().unwrap();
+        let is_over = passing.clears(&[&failed], &failed, &mut named);
         (named.entries.len(), is_over)
     }
 
@@ -226,7 +312,8 @@ mod tests {
         }
         let chosen = Passing::of(&ToolResult::new("1", Some(true), "ok  \tacme/journal\t0.2s"), true);
         let (_, mut named) = failing(&ToolResult::new("1", Some(false), go));
-        assert!(!chosen.clears(&checks("go test ./journal").pop().unwrap(), &mut named));
+        let failed = checks("go test ./journal").pop().unwrap();
+        assert!(!chosen.clears(&[&failed], &failed, &mut named));
         assert!(!named.entries.is_empty());
     }
 

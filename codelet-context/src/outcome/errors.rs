@@ -8,10 +8,10 @@
 use super::COMMAND;
 use crate::attempt::Attempt;
 use crate::command::CommandLine;
-use crate::failing::{Named, Passing, failing, shorten};
+use crate::failing::{ENTRIES, Named, Passing, failing, shorten};
 use crate::message::{Message, Role, ToolResult};
 use crate::path::{Path, is_in_folder, is_within_end};
-use crate::testrun::{Check, CheckKind};
+use crate::testrun::{Check, CheckKind, stands_for};
 
 /// Open errors that are kept, newest last.
 pub(super) const ERRORS: usize = 8;
@@ -31,6 +31,8 @@ pub struct OpenError {
     /// It failed long ago, and what succeeded since may well have been about the same.
     pub is_past: bool,
     about: About,
+    /// Of a check that runs another one and nothing else: that one.
+    within: Option<Check>,
     since: Since,
 }
 
@@ -114,8 +116,8 @@ impl Errors {
         self.open.iter().any(OpenError::is_check)
     }
 
-    /// What a run of tests that succeeded shows to have passed, whatever program has run it.
-    pub fn show(&mut self, passing: &Passing) {
+    /// What a run of tests shows to have passed, whatever program has run it. It was one of these checks.
+    pub fn show(&mut self, passing: &Passing, run: &[&Check]) {
         self.open.retain_mut(|error| {
             let About::Check(failed, named) = &mut error.about else {
                 return true;
@@ -124,7 +126,7 @@ impl Errors {
                 return true;
             }
             // It takes out what has passed; only then is it known whether anything is left.
-            let is_all = passing.clears(failed, named);
+            let is_all = passing.clears(run, failed, named);
             let is_empty = named.is_all_told(failed) && named.entries.is_empty();
             !is_all && !is_empty
         });
@@ -140,10 +142,18 @@ impl Errors {
             };
             let had = named.entries.len();
             check.clears(failed, named);
-            let is_over = check.covers(failed) || named.is_all_told(failed) && named.entries.is_empty();
+            let mut is_covered = check.covers(failed);
+            if let Some(within) = &error.within {
+                check.clears(within, named);
+                is_covered |= check.covers(within);
+            }
+            let is_over = is_covered || named.is_all_told(failed) && named.entries.is_empty();
             // What is run of the same check, and is not what failed, says nothing of that.
+            let is_part =
+                check.program() == failed.program() && check.part().is_some() && check.part() != failed.part();
             let is_like = check.kind == failed.kind
                 && check.covers_place(failed)
+                && !is_part
                 && (check.name != failed.name || named.entries.len() < had)
                 && check.scope.words.is_empty()
                 && check.scope.filters.is_empty();
@@ -160,16 +170,22 @@ impl Errors {
 
     /// A check failed.
     pub fn fail(&mut self, line: &CommandLine, check: &Check, result: &ToolResult) {
+        if check.kind == CheckKind::Test && self.has_checks() {
+            self.show(&Passing::tests_of(result), &[check]);
+        }
         let (lines, mut named) = failing(result);
-        named.is_uncut = is_uncut(line, result);
+        named.is_uncut = is_uncut(check, result);
         let is_same = |error: &OpenError| matches!(&error.about, About::Check(failed, _) if failed.is_same(check));
         let is_passed = |error: &OpenError| match &error.about {
-            About::Check(failed, before) => passes_within(check, line.told(), &named, failed, before),
+            About::Check(failed, before) => passes_within(check, &named, failed, before),
             About::Unrun(_) | About::Program(..) => false,
         };
         self.open
             .retain(|error| !is_same(error) && !is_passed(error) && !error.is_unrun(check));
         self.push(line, lines, About::Check(check.clone(), named));
+        if let Some(error) = self.open.last_mut() {
+            error.within = stands_for(check, result);
+        }
     }
 
     /// A check was to be run, and could not be: what it has found before stands.
@@ -223,6 +239,7 @@ impl Errors {
             is_rerun: false,
             is_past: false,
             about,
+            within: None,
             since: Since {
                 turn: self.turn,
                 call: self.calls,
@@ -286,6 +303,7 @@ impl Named {
     /// Whether all that has failed was named: as many as are counted, or as are printed where none are counted.
     fn is_all_told(&self, check: &Check) -> bool {
         self.total > 0
+            && self.total <= ENTRIES
             && self
                 .count
                 .map_or(check.decides || self.is_uncut, |count| self.total as u64 >= count)
@@ -293,40 +311,19 @@ impl Named {
 }
 
 /// Whether `head` or `tail` had fewer lines to show than it would have shown.
-fn is_uncut(line: &str, result: &ToolResult) -> bool {
-    let Some((before, last)) = line.rsplit_once('|') else {
-        return false;
-    };
-    let mut words = last.split_whitespace();
-    let is_cutting = matches!(words.next(), Some("head" | "tail"));
-    let most: String = words.collect();
-    let most = most.trim_start_matches("-n").trim_start_matches('-').parse::<usize>();
+fn is_uncut(check: &Check, result: &ToolResult) -> bool {
     let shown: usize = result.texts().map(|text| text.body.as_str().lines().count()).sum();
-    is_cutting && !before.contains('|') && most.is_ok_and(|most| shown < most)
+    check.shows.is_some_and(|most| shown < most)
 }
 
 /// Whether a check that failed shows all the same that what failed before is over: it has run that, too, has gone on to its
 /// end, and lists what failed, which the other did not name.
-fn passes_within(check: &Check, line: &str, named: &Named, failed: &Check, before: &Named) -> bool {
-    const STOPS: &[&str] = &[
-        "-x",
-        "--exitfirst",
-        "--maxfail",
-        "--bail",
-        "-b",
-        "-failfast",
-        "--failfast",
-        "--fail-fast",
-        "--ff",
-    ];
-    let is_told_to_stop = line
-        .split_whitespace()
-        .any(|word| STOPS.contains(&word.split('=').next().unwrap_or(word)));
+fn passes_within(check: &Check, named: &Named, failed: &Check, before: &Named) -> bool {
     let lists_all = match named.count {
         Some(count) => named.total as u64 >= count,
         None => check.name.starts_with("go test") && check.decides,
     };
-    let is_told = !named.entries.is_empty() && lists_all && !named.is_stopped && !is_told_to_stop;
+    let is_told = !named.entries.is_empty() && lists_all && !named.is_stopped && !check.stops;
     if failed.kind != check.kind || check.kind == CheckKind::Build || !is_told || !check.covers(failed) {
         return false;
     }

@@ -71,8 +71,10 @@ pub(crate) fn bare_failed(line: &str) -> &str {
 /// What a line tells to have passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Passed<'a> {
-    /// All of a file or a package.
-    Whole(&'a str),
+    /// All of a package.
+    Package(&'a str),
+    /// All of a file.
+    File(&'a str),
     /// A single test, with the time that it took where that is told.
     Test(&'a str),
 }
@@ -86,14 +88,14 @@ pub(crate) fn passed(line: &str) -> Option<Passed<'_>> {
         // `ok  example.com/a 0.3s`, `ok 3 - adds`
         "ok" => match rest.split_once(" - ") {
             Some((number, name)) if number.bytes().all(|b| b.is_ascii_digit()) => Some(name),
-            _ => return go_package(line).map(Passed::Whole),
+            _ => return go_package(line).map(Passed::Package),
         },
-        "PASS" if ends_with_file(first_word(rest)) => return Some(Passed::Whole(first_word(rest))),
+        "PASS" if ends_with_file(first_word(rest)) => return Some(Passed::File(first_word(rest))),
         _ if PASSED_SIGNS.contains(&first) => {
             let name = first_word(rest);
             let behind = rest[name.len()..].trim_start();
             if ends_with_file(name) && (behind.is_empty() || behind.starts_with('(') || is_time(behind)) {
-                return Some(Passed::Whole(name));
+                return Some(Passed::File(name));
             }
             Some(rest)
         }
@@ -314,9 +316,9 @@ mod tests {
     #[test]
     fn a_line_names_what_has_passed() {
         for (line, expected) in [
-            ("ok  \texample.com/a\t0.3s", Some(Passed::Whole("example.com/a"))),
+            ("ok  \texample.com/a\t0.3s", Some(Passed::Package("example.com/a"))),
             ("ok  \texample.com/a\t0.3s [no tests to run]", None),
-            ("PASS src/a.test.ts (5 s)", Some(Passed::Whole("src/a.test.ts"))),
+            ("PASS src/a.test.ts (5 s)", Some(Passed::File("src/a.test.ts"))),
             ("ok 3 - adds", Some(Passed::Test("adds"))),
             ("test a::b ... ok", Some(Passed::Test("a::b"))),
             (

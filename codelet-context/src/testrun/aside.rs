@@ -1,20 +1,37 @@
 //! What is checked while the work is put aside: of the work itself it says nothing.
 //!
-//! Who stashes what was changed, runs a check and fetches it again compares with how it was before. Where the work is not
-//! fetched again, it goes on with the next change from what is there then.
+//! Who stashes what was changed, or goes to what it was begun from, runs a check and comes back compares with how it was before.
+//! Where nobody comes back, the work goes on with the next change or commit from what is there then.
 
 use super::Line;
 use crate::answer::{is_done, was_refused};
+use crate::command::Command;
 use crate::message::{ActionKind, ToolCall, ToolResult};
+use crate::path::{is_absolute, is_in_folder, is_within_end, plain};
 use crate::wrapped::{base, first_word, is_in};
 
 /// What a command does to the work as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stash {
-    /// It is put aside.
-    Away,
-    /// It is there again, or is given up.
-    Back,
+    /// It is put aside in this way.
+    Away(Way),
+    /// What was put aside in this way is there again, or is given up.
+    Back(Way),
+    /// It goes on from what is there.
+    GoesOn,
+}
+
+/// How the work is put aside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// By stashing what was changed.
+    Stash,
+    /// By going to another branch.
+    Branch,
+    /// By going to what work is begun from, and to no branch of somebody's work.
+    Base,
+    /// By fetching some files as they were.
+    Files,
 }
 
 impl Stash {
@@ -22,64 +39,297 @@ impl Stash {
     pub fn of(words: &[String]) -> Option<Stash> {
         let (git, rest) = words.split_first()?;
         let (verb, rest) = first_word(rest, "-C -c --git-dir --work-tree")?;
-        if base(git) != "git" || verb != "stash" {
+        if base(git) != "git" {
             return None;
         }
+        let has = |options: &str| {
+            rest.iter()
+                .take_while(|word| *word != "--")
+                .any(|word| is_in(word, options))
+        };
+        match verb {
+            "stash" => Stash::of_stash(rest),
+            "checkout" | "switch" if has("-b -B -c -C --orphan --create") => Some(Stash::GoesOn),
+            "checkout" | "switch" => Stash::of_checkout(rest, verb == "switch" || has("--detach -d")),
+            "restore" => {
+                let is_source = |word: &String| word == "-s" || word.starts_with("--source");
+                let at = rest.iter().position(is_source);
+                let source = at.and_then(|at| {
+                    rest[at]
+                        .split_once('=')
+                        .map(|(_, source)| source)
+                        .or(rest.get(at + 1).map(String::as_str))
+                });
+                Some(match source.filter(|source| *source != "HEAD") {
+                    Some(_) => Stash::Away(Way::Files),
+                    None => Stash::Back(Way::Files),
+                })
+            }
+            "bisect" => match rest.first()?.as_str() {
+                "reset" => Some(Stash::Back(Way::Base)),
+                "start" => Some(Stash::Away(Way::Base)),
+                _ => None,
+            },
+            "commit" | "pull" | "merge" | "rebase" | "cherry-pick" | "revert" | "am" => Some(Stash::GoesOn),
+            _ => None,
+        }
+    }
+
+    fn of_stash(rest: &[String]) -> Option<Stash> {
         match rest.iter().map(String::as_str).find(|word| !word.starts_with('-')) {
             // What is about to be committed stays, or what somebody chooses.
             None | Some("push" | "save") if rest.iter().any(|word| is_in(word, PARTS)) => None,
-            None | Some("push" | "save") => Some(Stash::Away),
-            Some("pop" | "apply" | "branch" | "drop" | "clear") => Some(Stash::Back),
+            None | Some("push" | "save") => Some(Stash::Away(Way::Stash)),
+            Some("pop" | "apply" | "branch" | "drop" | "clear") => Some(Stash::Back(Way::Stash)),
             Some(_) => None,
         }
+    }
+
+    fn of_checkout(rest: &[String], is_switch: bool) -> Option<Stash> {
+        let mut words = rest.iter().map(String::as_str);
+        let place = words.clone().position(|word| word == "--");
+        let reference = words.find(|word| *word == "-" || !word.starts_with('-'))?;
+        let is_files = match place {
+            // `git checkout -- a.rs` gives up what was changed.
+            Some(place) if rest.iter().position(|word| word == reference) > Some(place) => return None,
+            Some(place) => place + 1 < rest.len(),
+            None => !is_switch && words.any(|word| !word.starts_with('-')),
+        };
+        Some(match (is_files, reference) {
+            (true, "HEAD") => Stash::Back(Way::Files),
+            (true, _) => Stash::Away(Way::Files),
+            (false, "-" | "@{-1}") => Stash::Back(Way::Branch),
+            (false, "HEAD") => return None,
+            _ if is_base(reference) || rest.iter().any(|word| word == "--detach") => Stash::Away(Way::Base),
+            // It may as well be a file.
+            _ if !is_switch && is_file(reference) => return None,
+            _ => Stash::Away(Way::Branch),
+        })
     }
 }
 
 /// The options by which not all is put aside that was changed.
 const PARTS: &str = "-k --keep-index -S --staged -p --patch";
 
+/// Whether this is a name of what work is begun from: a trunk, a branch elsewhere, a release, an earlier commit.
+fn is_base(reference: &str) -> bool {
+    const TRUNKS: &str = "main master trunk develop development dev FETCH_HEAD ORIG_HEAD";
+    let is_commit = (7..=40).contains(&reference.len()) && reference.bytes().all(|b| b.is_ascii_hexdigit());
+    let version = reference.strip_prefix('v').unwrap_or(reference);
+    let is_release = version.contains('.') && version.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    is_in(reference, TRUNKS)
+        || ["origin/", "upstream/", "refs/", "tags/", "HEAD", "@"]
+            .iter()
+            .any(|front| reference.starts_with(front))
+        || reference.contains(['~', '^'])
+        || is_commit
+        || is_release
+}
+
+/// Whether a word rather names a file than a branch.
+fn is_file(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    name.is_empty() || name.contains(['.', '*', ':']) || word.starts_with(['.', '/'])
+}
+
+/// The folder in which a command puts another state of the project beside the work, and no branch to work on.
+pub(super) fn beside(words: &[String]) -> Option<&str> {
+    let (git, rest) = words.split_first()?;
+    let (verb, rest) = first_word(rest, "-C -c --git-dir --work-tree")?;
+    let (add, rest) = rest
+        .split_first()
+        .filter(|_| base(git) == "git" && verb == "worktree")?;
+    if add != "add" || rest.iter().any(|word| is_in(word, "-b -B --orphan")) {
+        return None;
+    }
+    let mut words = rest.iter().filter(|word| !word.starts_with('-'));
+    let folder = words.next()?;
+    // Of a folder alone it makes a branch of that name.
+    words
+        .next()
+        .or_else(|| rest.iter().find(|word| is_in(word, "--detach -d")))?;
+    Some(folder)
+}
+
+/// Notes where a line moves a file away, checks, and moves it back.
+pub(super) fn moved(commands: &[Command], stashes: &mut Vec<(usize, Stash)>) {
+    let moves: Vec<(usize, String, String)> = commands
+        .iter()
+        .enumerate()
+        .filter(|(_, command)| command.name() == "mv")
+        .filter_map(|(at, command)| {
+            let mut files = command
+                .arguments(1)
+                .map(|(word, _)| word)
+                .filter(|word| !word.starts_with('-'));
+            let (Some(from), Some(to), None) = (files.next(), files.next(), files.next()) else {
+                return None;
+            };
+            let (from, folder) = (plain(from), to.ends_with('/'));
+            let name = from.rsplit('/').next().unwrap_or_default();
+            let to = if folder {
+                format!("{}/{name}", plain(to))
+            } else {
+                plain(to)
+            };
+            Some((at, from, to))
+        })
+        .take(MOVES)
+        .collect();
+    let is_back = |(there, from, to): &(usize, String, String)| {
+        let mut others = moves.iter();
+        others.find(|(back, other, behind)| {
+            let is_it = other == to || is_in_folder(other, to);
+            back > there && is_it && (behind == from || is_in_folder(from, behind))
+        })
+    };
+    for one in &moves {
+        let Some((back, ..)) = is_back(one) else { continue };
+        // The checks are counted in the order of the commands.
+        let before = |end: usize| Line::of_part(&commands[..end]);
+        stashes.push((before(one.0), Stash::Away(Way::Files)));
+        stashes.push((before(*back), Stash::Back(Way::Files)));
+    }
+    stashes.sort_by_key(|(before, _)| *before);
+}
+
+/// Moves of a line that are looked at.
+const MOVES: usize = 8;
+
+/// Folders of other states that are remembered.
+const FOLDERS: usize = 16;
+
 /// Whether the work is put aside, call by call.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Aside {
-    is_away: bool,
+    way: Option<Way>,
+    /// Something was checked, changed or committed where it is now; before that, nobody knows which branch the work is on.
+    has_work: bool,
+    has_changes: bool,
+    beside: Vec<String>,
 }
 
 impl Aside {
-    /// Takes a call with its answer, and gives the checks of its line that ran while the work was put aside, by their number.
+    /// Takes a call with its answer, and gives the checks of its line that ran while the work was put aside, or elsewhere, by
+    /// their number.
     pub fn take(&mut self, call: &ToolCall, result: &ToolResult, line: Option<&Line>) -> Vec<usize> {
+        let changes = || call.action.kind == ActionKind::Change && is_done(call.action.kind, result);
         let Some(line) = line else {
-            self.is_away &= call.action.kind != ActionKind::Change || !is_done(call.action.kind, result);
+            if changes() {
+                self.go_on(call.action.changed().iter().map(|path| &**path));
+            }
             return Vec::new();
         };
-        if line.stashes.is_empty() && !self.is_away || was_refused(result) {
+        if was_refused(result) {
             return Vec::new();
         }
         if line.stashes.is_empty() && result.success != Some(false) && !call.action.changed().is_empty() {
-            self.is_away = false;
-            return Vec::new();
+            self.go_on(call.action.changed().iter().map(|path| &**path));
         }
-        let says = |signs: &[&str]| {
-            let mut lines = result.texts().flat_map(|text| text.body.as_str().lines());
-            lines.any(|line| signs.iter().any(|sign| line.trim_start().starts_with(sign)))
-        };
-        // A program that is tested may say so, too: then less is told.
-        let is_nothing = says(&["No local changes to save", "fatal: "]);
-        let is_kept = says(&["The stash entry is kept", "error: could not restore untracked"]);
+        self.beside.extend(line.beside.iter().map(|folder| plain(folder)));
+        self.beside.truncate(FOLDERS);
         let mut aside = Vec::new();
-        let mut stashes = line.stashes.iter().peekable();
+        let mut stashes = line.stashes.iter().enumerate().peekable();
         for at in 0..=line.checks.len() {
-            while let Some((_, stash)) = stashes.next_if(|(before, _)| *before <= at) {
-                self.is_away = match stash {
-                    Stash::Away => self.is_away || !is_nothing,
-                    Stash::Back => self.is_away && is_kept,
-                };
+            while let Some((number, (_, stash))) = stashes.next_if(|(_, (before, _))| *before <= at) {
+                self.step(*stash, &line.stashes[number + 1..], result);
             }
-            if self.is_away && at < line.checks.len() {
+            let Some(check) = line.checks.get(at) else { break };
+            if self.way.is_some() || check.scope.place.as_deref().is_some_and(|place| self.is_beside(place)) {
                 aside.push(at);
+            } else {
+                self.has_work = true;
             }
         }
         aside
     }
+
+    fn step(&mut self, stash: Stash, behind: &[(usize, Stash)], result: &ToolResult) {
+        let says = |signs: &[&str]| {
+            let mut lines = result.texts().flat_map(|text| text.body.as_str().lines());
+            lines.any(|line| signs.iter().any(|sign| line.trim_start().starts_with(sign)))
+        };
+        let comes_back = |way: Way| {
+            behind
+                .iter()
+                .any(|(_, stash)| matches!(stash, Stash::Back(back) if back.ends(way)))
+        };
+        match stash {
+            Stash::Away(_) if self.way.is_some_and(|way| way != Way::Base && way != Way::Branch) => {}
+            // A program that is tested may say so, too: then less is told.
+            Stash::Away(Way::Stash) => {
+                if !says(&["No local changes to save", "fatal: "]) {
+                    self.way = Some(Way::Stash);
+                }
+            }
+            Stash::Away(_) if says(&["fatal: ", "error: pathspec", "Already on "]) => {}
+            Stash::Away(Way::Files) => self.way = Some(Way::Files),
+            // Where something was checked or changed is the work; where nothing was, it may be what is gone to.
+            Stash::Away(Way::Base) => {
+                if self.has_work || comes_back(Way::Base) {
+                    self.way = Some(Way::Base);
+                }
+            }
+            Stash::Away(Way::Branch) => {
+                let is_way_back = matches!(self.way, Some(Way::Base | Way::Branch));
+                if is_way_back {
+                    self.way = None;
+                } else if self.has_changes || comes_back(Way::Branch) {
+                    self.way = Some(Way::Branch);
+                }
+            }
+            Stash::Back(way) => {
+                let is_kept =
+                    way == Way::Stash && says(&["The stash entry is kept", "error: could not restore untracked"]);
+                if !is_kept && self.way.is_some_and(|own| way.ends(own)) {
+                    self.way = None;
+                }
+            }
+            Stash::GoesOn => {
+                if self.way != Some(Way::Stash) {
+                    self.way = None;
+                }
+                (self.has_work, self.has_changes) = (true, true);
+            }
+        }
+    }
+
+    /// These were changed: the work goes on from what is there.
+    fn go_on<'a>(&mut self, changed: impl Iterator<Item = &'a str>) {
+        let mut is_here = false;
+        for path in changed {
+            let path = plain(path);
+            let before = self.beside.len();
+            self.beside.retain(|folder| !is_inside(&path, folder));
+            is_here |= self.beside.len() == before;
+        }
+        if is_here {
+            (self.way, self.has_work, self.has_changes) = (None, true, true);
+        }
+    }
+
+    fn is_beside(&self, place: &str) -> bool {
+        let place = plain(place);
+        self.beside.iter().any(|folder| is_inside(&place, folder))
+    }
+}
+
+impl Way {
+    /// Whether what has brought back from this way has brought back from another one.
+    fn ends(self, other: Way) -> bool {
+        let goes = |way: Way| matches!(way, Way::Branch | Way::Base);
+        self == other || goes(self) && goes(other) || self == Way::Stash && other == Way::Files
+    }
+}
+
+/// Whether a path lies in a folder, each as seen from somewhere.
+fn is_inside(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_start_matches("../");
+    let is_it = |path: &str| is_in_folder(path, folder);
+    let starts = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+    is_it(path.trim_start_matches("../"))
+        || !is_absolute(folder) && starts.into_iter().any(is_it)
+        || is_within_end(path, folder)
 }
 
 #[cfg(test)]
@@ -122,8 +372,68 @@ mod tests {
             "cd a && git stash -q && pytest; git stash pop -q",
             "git stash; bash -c 'pytest -q'; git stash pop",
             "git stash && git checkout main && pytest; git checkout - && git stash pop",
+            "git checkout main -q && npm test; git checkout - -q",
+            "git switch other && npm test; git switch -",
+            "git checkout v1.2.0 && make test && git checkout -",
+            "git checkout --detach fix && cargo test; git switch -",
+            "git checkout HEAD~3 -- src && npm test; git checkout HEAD -- src",
+            "git checkout main src/a.rs && cargo test; git checkout HEAD src/a.rs",
+            "git restore --source=HEAD~1 . && pytest; git restore .",
+            "git restore -s main src; pytest; git restore src",
+            "git worktree add /tmp/base main && cd /tmp/base && npm test",
+            "git worktree add --detach ../base && cd ../base && npm test",
+            "(git worktree add -f ../base HEAD~1 && cd ../base/web && npm test)",
+            "mv src/a.test.ts /tmp/ && npm test; mv /tmp/a.test.ts src/",
+            "mv conftest.py conftest.bak && pytest; mv conftest.bak conftest.py",
         ] {
             assert_eq!(told(&[(line, SAVED)]), NONE, "{line}");
+        }
+        let table: [&[(&str, &str)]; 6] = [
+            &[
+                ("pytest", ""),
+                ("git switch main", ""),
+                ("npm test", ""),
+                ("git switch fix", ""),
+                ("make test", ""),
+            ],
+            &[
+                ("pytest", ""),
+                ("git bisect start", ""),
+                ("npm test", ""),
+                ("git bisect reset", ""),
+                ("make test", ""),
+            ],
+            &[
+                (CHANGE, ""),
+                ("pytest", ""),
+                ("git checkout other", ""),
+                ("npm test", ""),
+                ("git checkout -", ""),
+                ("make test", ""),
+            ],
+            &[
+                ("pytest", ""),
+                ("git checkout 1a2b3c4d", ""),
+                ("npm test", ""),
+                ("git checkout fix", ""),
+                ("make test", ""),
+            ],
+            &[
+                ("pytest", ""),
+                ("git worktree add ../b main", ""),
+                ("cd ../b && npm test", ""),
+                ("make test", ""),
+            ],
+            &[
+                ("pytest", ""),
+                ("git checkout main -- src", ""),
+                ("npm test", ""),
+                ("git stash pop", ""),
+                ("make test", ""),
+            ],
+        ];
+        for lines in table {
+            assert_eq!(told(lines), ["pytest", "make test"], "{lines:?}");
         }
         assert_eq!(
             told(&[("pytest; git stash; cargo test; git stash pop; go test", SAVED)]),
@@ -152,6 +462,17 @@ mod tests {
             "echo git stash && npm test",
             "git diff --quiet || git stash; npm test",
             "ssh host git stash; npm test",
+            // What is gone to first is what somebody wants to know of.
+            "git checkout main && npm test",
+            "git switch fix/login; npm test",
+            "git checkout -b fix && npm test",
+            "git checkout main && git pull && npm test; git checkout -b next",
+            "git checkout -- src && npm test",
+            "git checkout . && npm test",
+            "git restore src && npm test",
+            "git worktree add -b fix ../fix && cd ../fix && npm test",
+            "git worktree add ../fix && cd ../fix && npm test",
+            "mv a.ts b.ts && npm test",
         ] {
             assert_eq!(told(&[(line, "")]), ["npm test"], "{line}");
         }
@@ -177,6 +498,24 @@ mod tests {
             let lines = [("git stash", SAVED), ("pytest", ""), (line, ""), ("npm test", "")];
             assert_eq!(told(&lines), ["npm test"], "{line}");
         }
+        for line in [
+            CHANGE,
+            "git commit -m a",
+            "git merge fix",
+            "git pull",
+            "git checkout -b next",
+            "git switch fix",
+        ] {
+            let lines = [("pytest", ""), ("git checkout main", ""), (line, ""), ("npm test", "")];
+            assert_eq!(told(&lines), ["pytest", "npm test"], "{line}");
+        }
+        // Somebody works in the other folder.
+        let lines = [
+            ("git worktree add ../fix fix", ""),
+            ("cd ../fix && echo a > a.rs", ""),
+            ("cd ../fix && npm test", ""),
+        ];
+        assert_eq!(told(&lines), ["npm test"]);
         let lines = [
             ("git stash", SAVED),
             (
@@ -190,7 +529,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_too_odd(line in r"(git stash|git stash pop|pytest|make| \|\| | && |; |\(|\)|bash -c '|'){0,20}", output in r"(\PC|fatal: |\n){0,10}") {
+        fn no_line_is_too_odd(line in r"(git stash|git stash pop|git checkout (main|-|-- a|a -- b)|git worktree add (a|\\.\\./b) c|cd a|mv a b|mv b a|git bisect start|pytest|make| \|\| | && |; |\(|\)|bash -c '|'){0,20}", output in r"(\PC|fatal: |\n){0,10}") {
             told(&[(&line, &output), ("pytest", ""), (&line, "")]);
         }
     }

@@ -1,6 +1,7 @@
 //! What a runner of scripts shows to have run: `> vitest run` of npm, `[test] $ go test ./...` of mise, the bare lines of make.
 
 use super::{Check, Line};
+use crate::command::Script;
 use crate::failing::printed;
 use crate::message::ToolResult;
 use crate::wrapped::is_in;
@@ -46,6 +47,7 @@ pub(crate) fn echoed(check: &Check, result: &ToolResult) -> Vec<Check> {
             for mut echoed in Line::read(command).checks.into_iter().filter(|check| check.decides) {
                 let own = echoed.scope.place.take();
                 echoed.scope.place.clone_from(&check.scope.place);
+                echoed.scope.settings.within(&check.scope.settings);
                 for folder in folder.into_iter().chain(own.as_deref()) {
                     echoed.scope.go_to(folder);
                 }
@@ -56,6 +58,28 @@ pub(crate) fn echoed(check: &Check, result: &ToolResult) -> Vec<Check> {
         }
     }
     found
+}
+
+/// The check that a runner of scripts shows to be all that it ran, where it ran nothing else.
+pub(crate) fn stands_for(check: &Check, result: &ToolResult) -> Option<Check> {
+    if !is_in(check.program(), SIGNING) {
+        return None;
+    }
+    let runs_more = |text: &str| {
+        let lines = text.lines().take(LINES).filter(|line| line.len() <= WIDTH).map(bare);
+        lines.into_iter().any(|line| {
+            command(&line, check).is_some_and(|(_, command)| {
+                let commands = Script::read(command).commands;
+                commands.len() > 1 && !Line::of(&commands).checks.is_empty()
+            })
+        })
+    };
+    match &echoed(check, result)[..] {
+        [only] if only.kind == check.kind && !result.texts().any(|text| runs_more(&printed(text.body.as_str()))) => {
+            Some(only.clone())
+        }
+        _ => None,
+    }
 }
 
 /// Whether an output shows that a runner has begun with this check.

@@ -168,7 +168,7 @@ fn told<'a>(row: &Program, words: &'a [String]) -> Option<(CheckKind, Option<&'a
     match &row.told {
         Told::Always => Some((row.kind, None)),
         Told::First(verbs) => {
-            let valued = format!("{} {}", row.valued, row.narrows);
+            let valued = format!("{} {} {}", row.valued, row.narrows, row.alters);
             let (verb, _) = first_word(words, &valued)?;
             is_in(verb, verbs).then_some((row.kind, Some(verb)))
         }
@@ -248,12 +248,12 @@ pub(super) fn stem(file: &str) -> &str {
 
 /// The words that are no options, nor their values.
 fn plain<'a>(words: &'a [String], row: &Program) -> impl Iterator<Item = &'a str> {
-    let (valued, narrows) = (row.valued, row.narrows);
+    let (valued, narrows, alters) = (row.valued, row.narrows, row.alters);
     let mut words = words.iter();
     std::iter::from_fn(move || {
         loop {
             let word = words.next()?;
-            if is_in(word, valued) || is_in(word, narrows) {
+            if is_in(word, valued) || is_in(word, narrows) || is_in(word, alters) {
                 words.next();
             } else if !word.starts_with(['-', '+']) && !is_assignment(word) {
                 return Some(word.as_str());

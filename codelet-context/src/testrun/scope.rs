@@ -1,5 +1,6 @@
 //! What a check is narrowed to, and whether the success of one is that of another, too.
 
+use super::settings::Settings;
 use crate::path::{Folder, is_absolute, is_in_folder, is_within_end, plain};
 use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in};
@@ -16,24 +17,32 @@ pub struct Scope {
     pub wider: Vec<(String, String)>,
     /// The folder that it is run in, if the line goes there.
     pub place: Option<String>,
+    /// How it is run, as far as that may change what comes of it.
+    pub settings: Settings,
 }
 
 /// Pieces of the names of options that choose among tests.
 const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise";
 /// Options with one of these pieces that choose nothing.
-const NOT_CHOOSING: &str = "--test-threads --test-timeout --testtimeout --test-dir --passwithnotests --pass-with-no-tests --hostname --testlogger";
-/// Options that choose, without such a piece: another project, or other rules.
-const ALSO_CHOOSING: &str = "--lf --sw --nf --config --rootdir";
-/// Assignments that say how much is told, and not what is checked.
+const NOT_CHOOSING: &str =
+    "--test-threads --test-timeout --testtimeout --passwithnotests --pass-with-no-tests --hostname --testlogger";
+/// Options that choose, without such a piece.
+const ALSO_CHOOSING: &str = "--lf --sw --nf --ext --rule -A";
+/// Options whose value is another project, or other rules, of whatever program.
+const ALTERING: &str = "--config --rootdir";
+/// Pieces of the names of variables by which a part is chosen of what a target checks.
+const PART: &str = "test spec filter match pattern only package pkg suite case group args opts";
+/// Assignments of a target that say how much is told, and not what is checked.
 const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
 /// Options that bring in what is else left out.
 const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored -tags";
 /// Options with a value, of whatever program, that choose nothing.
-const VALUED: &str = "--config --color --reporter --format --output --timeout -timeout --tb --report --logger --verbosity --log-level --maxfail --durations --cov --cov-report --rootdir --profile --cargo-profile --target-dir";
+const VALUED: &str = "--config --color --reporter --format --output --timeout -timeout --tb --report --logger --verbosity --log-level --maxfail --durations --cov --cov-report --rootdir --profile --cargo-profile --target-dir --rule --max-warnings --ext --include --preset \
+                      --python-version --platform --retries --workers --message-format --seed";
 /// So many pairs of words of two checks are compared at most.
 const MANY_PAIRS: usize = 40_000;
 /// Options whose value is the folder that the check is run in.
-const PLACES: &str = "-C --prefix --dir --cwd --directory --project-dir --manifest-path";
+const PLACES: &str = "-C --prefix --dir --cwd --directory --project-dir --manifest-path --test-dir";
 
 impl Scope {
     /// What the arguments of a program narrow it to. The word that tells it what to do, if there is one, and those before
@@ -49,7 +58,7 @@ impl Scope {
                     None => attached(word, row),
                 };
                 let is_valued = || {
-                    [row.valued, row.narrows, VALUED, PLACES]
+                    [row.valued, row.narrows, row.alters, VALUED, PLACES]
                         .iter()
                         .any(|list| is_in(key, list))
                 };
@@ -57,6 +66,8 @@ impl Scope {
                     value = words.next().map(String::as_str);
                 }
                 scope.option(key, value.unwrap_or_default(), row);
+            } else if let Some(toolchain) = word.strip_prefix('+') {
+                scope.settings.toolchain(toolchain);
             } else if !is_told {
                 is_told = verb == Some(word.as_str());
             } else if is_assignment(word) {
@@ -64,13 +75,17 @@ impl Scope {
                 let (name, value) = word.split_once('=').unwrap_or_default();
                 if !is_in(name, HOW) {
                     scope.filters.push((name.to_owned(), value.to_owned()));
+                    let name = name.to_ascii_lowercase();
+                    if !PART.split(' ').any(|piece| name.contains(piece)) {
+                        scope.settings.variable(word);
+                    }
                 }
-            } else if !word.starts_with('+') && !word.bytes().all(|b| b.is_ascii_digit()) {
+            } else if !word.bytes().all(|b| b.is_ascii_digit()) {
                 scope.words.push(word.clone());
             }
         }
         // `vitest` and `vitest run` are the same.
-        if scope.words.first().is_some_and(|word| word == "run") {
+        if scope.words.first().is_some_and(|word| word == row.leading) {
             scope.words.remove(0);
         }
         scope
@@ -94,8 +109,17 @@ impl Scope {
         }
         let name = key.to_ascii_lowercase();
         let chooses = CHOOSING.split(' ').any(|piece| name.contains(piece)) && !is_in(&name, NOT_CHOOSING);
-        if is_in(key, row.narrows) || is_in(&name, ALSO_CHOOSING) || chooses && (!is_wider || key == "--ignored") {
+        let alters = is_in(key, row.alters) || is_in(&name, ALTERING);
+        if alters {
+            // Who names the file that is taken anyhow says nothing.
+            if !is_usual(value, row) {
+                self.filters.push(said());
+                self.settings.other(key, value);
+            }
+        } else if is_in(key, row.narrows) || is_in(key, ALSO_CHOOSING) || chooses && (!is_wider || key == "--ignored") {
             self.filters.push(said());
+        } else if !is_wider {
+            self.settings.option(key, value, row);
         }
     }
 
@@ -111,6 +135,7 @@ impl Scope {
     pub(super) fn covers(&self, other: &Scope, is_flat: bool) -> bool {
         self.covers_place(other)
             && is_among(&other.wider, &self.wider)
+            && self.settings.cover(&other.settings)
             && self.chooses_alike(other)
             && self.covers_words(other, is_flat)
     }
@@ -159,9 +184,23 @@ impl Scope {
     }
 }
 
+/// Whether this is the project or the file of rules that a program takes where it is told none: `-p .`, `-c jest.config.js`.
+fn is_usual(value: &str, row: &Program) -> bool {
+    const USUAL: &str =
+        ". tsconfig pyproject setup pytest tox mypy phpunit phpunit.xml pom Makefile makefile .golangci .eslintrc";
+    let file = plain(value);
+    let stem = file.rsplit_once('.').map_or(&*file, |(stem, _)| stem);
+    let is_config = |program: &str| stem.strip_prefix(program) == Some(".config");
+    is_in(&file, USUAL) || !stem.is_empty() && is_in(stem, USUAL) || row.names.split(' ').any(is_config)
+}
+
 /// A short option with its value in one word: `-kfast`.
 fn attached<'a>(word: &'a str, row: &Program) -> (&'a str, Option<&'a str>) {
-    let is_known = |word: &str| is_in(word, row.narrows) || is_in(word, row.valued);
+    let is_known = |word: &str| {
+        [row.narrows, row.valued, row.alters]
+            .iter()
+            .any(|list| is_in(word, list))
+    };
     if is_known(word) || word.starts_with("--") || !word.is_char_boundary(2) {
         return (word, None);
     }

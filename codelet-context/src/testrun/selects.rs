@@ -11,6 +11,8 @@ const BY_NAME: &str = "-k -t -g -run --run -test.run --grep --filter --tests -Dt
                        --testNamePattern --gtest_filter -R --tests-regex --example -e --name -n";
 /// Options by which only what failed the last time is run.
 const FAILED_ONLY: &str = "--lf --last-failed --only-failures --onlyFailures";
+/// So many pairs of words of two checks are compared at most.
+const MOST_PAIRS: usize = 10_000;
 /// Names of fewer letters say too little.
 const NAMED: usize = 3;
 
@@ -65,11 +67,45 @@ impl Check {
             && self.kind != CheckKind::Build
             && self.name == other.name
             && here.covers_place(there)
+            && self.is_run_as(other)
             && there
                 .wider
                 .iter()
                 .filter(brings_in)
                 .all(|option| here.wider.contains(option))
+    }
+
+    /// Whether a run of this check, whatever its program, may be one of a test that another one has named as failed: it is run on
+    /// no other package, and in no other part of the project.
+    pub(crate) fn may_contain(&self, failed: &Check, entry: &Entry, rerun: Option<&str>) -> bool {
+        const PACKAGES: &str = "-p --package -w --workspace --filter -pl --projects --project";
+        let is_meant = |filter: &(String, String)| {
+            let (key, value) = filter;
+            !is_in(key, PACKAGES)
+                || value.is_empty()
+                || failed.scope.filters.contains(filter)
+                || rerun.is_some_and(|rerun| {
+                    rerun.contains(&format!("{key} {value} ")) || rerun.contains(&format!("{key} {value}`"))
+                })
+                || entry.line.contains(value.as_str())
+        };
+        let is_path = |words: &[String]| !words.is_empty() && words.iter().all(|word| word.contains('/'));
+        let is_apart = || {
+            let (own, others) = (&self.scope.words, &failed.scope.words);
+            let is_one = |own: &String| {
+                let mut others = others.iter();
+                others.any(|other| word_covers(own, other, self.is_flat()) || word_covers(other, own, self.is_flat()))
+            };
+            is_path(own) && is_path(others) && own.len() * others.len() <= MOST_PAIRS && !own.iter().any(is_one)
+        };
+        let is_other_part =
+            || self.program() == failed.program() && self.part().is_some() && self.part() != failed.part();
+        self.scope.filters.iter().all(is_meant) && (entry.path.is_some() || !is_apart()) && !is_other_part()
+    }
+
+    /// Whether this check is run with all that another one is run with.
+    pub(crate) fn is_run_as(&self, failed: &Check) -> bool {
+        self.scope.settings.cover(&failed.scope.settings)
     }
 
     /// Whether this check is run in the folder that another one is run in, or in one around it.

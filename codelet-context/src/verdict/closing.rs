@@ -181,7 +181,7 @@ pub(super) fn says_so(line: &str) -> bool {
         .iter()
         .any(|begin| bare.starts_with(begin) || undrawn.trim_start().starts_with(begin))
         || line.ends_with(": All tests passed!")
-        || matches!(passed(line), Some(Passed::Whole(_))) && line.starts_with("ok")
+        || matches!(passed(line), Some(Passed::Package(_)))
         || line.starts_with("Passed!  - Failed: ") && !line.contains("Passed:     0,") && !counts_failures(line)
 }
 

@@ -469,3 +469,114 @@ fn a_check_that_could_not_be_run_has_not_failed_and_hides_no_failure() {
         NONE
     );
 }
+
+#[test]
+fn a_run_that_fails_elsewhere_shows_which_single_tests_pass_again() {
+    let one = "test a::one ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 3 filtered out";
+    let two = "test a::one ... ok\ntest data::zwei ... FAILED\n\ntest result: FAILED. 4 passed; 1 failed; 0 ignored\n\n\
+               error: test failed, to rerun pass `--lib`";
+    let talk = mended(Talk::new().run("cargo test one", false, one));
+    assert_eq!(open(&talk.run("cargo test", false, two)), ["cargo test"]);
+    let pytest = "tests/a.py::test_a FAILED [100%]\nFAILED tests/a.py::test_a - x\n1 failed in 1s";
+    let other = "tests/a.py::test_a PASSED [ 10%]\ntests/b.py::test_b FAILED [ 20%]\nFAILED tests/b.py::test_b - x\n\
+                 !!!!!! stopping after 1 failures !!!!!!\n1 failed, 1 passed in 1s";
+    let talk = mended(Talk::new().run("pytest -v -x tests/a.py", false, pytest));
+    assert_eq!(open(&talk.run("pytest -v -x", false, other)), ["pytest -v -x"]);
+    // What has failed again, has failed in one of two places, or is of another folder has not passed.
+    let again = format!("test a::one ... ok\n{two}\ntest a::one ... FAILED");
+    let failed = || mended(Talk::new().run("cargo test one", false, one));
+    assert_eq!(open(&failed().run("cargo test", false, &again)).len(), 2);
+    assert_eq!(open(&failed().run("cd other && cargo test", false, two)).len(), 2);
+    assert_eq!(open(&failed().run("cargo test -p other", false, two)).len(), 2);
+}
+
+#[test]
+fn a_test_of_the_same_name_in_another_package_is_over_nothing() {
+    let cargo = "test tests::parses ... FAILED\n\ntest result: FAILED. 2 passed; 1 failed; 0 ignored\n\n\
+                 error: test failed, to rerun pass `-p cart --lib`";
+    let passed = "test tests::parses ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored";
+    let python = "FAILED tests/test_init.py::test_loads - x\n1 failed, 3 passed in 1s";
+    let python_passed = "tests/test_init.py::test_loads PASSED [100%]\n1 passed in 0.1s";
+    let jest = "FAIL src/a.test.ts\n  ● a › b\n\nTests: 1 failed, 3 passed, 4 total";
+    let jest_passed = "PASS src/a.test.ts (5.1 s)\nTests: 4 passed, 4 total";
+    for (failed, output, line, shown, is_over) in [
+        ("cargo test -p cart", cargo, "cargo test -p shop", passed, false),
+        ("cargo test --workspace", cargo, "cargo test -p shop", passed, false),
+        ("cargo test --workspace", cargo, "cargo test -p cart", passed, true),
+        ("cargo test -p cart", cargo, "cargo test", passed, true),
+        (
+            "cd cart && pytest",
+            python,
+            "cd shop && pytest -v",
+            python_passed,
+            false,
+        ),
+        (
+            "cd cart && pytest",
+            python,
+            "cd /w/cart && pytest -v",
+            python_passed,
+            true,
+        ),
+        ("pytest -W error", python, "pytest -v", python_passed, false),
+        ("cd cart && npx jest", jest, "cd shop && npx jest", jest_passed, false),
+        ("npm test -w cart", jest, "npm test -w shop", jest_passed, false),
+        (
+            "npx jest",
+            &jest.replace("src", "cart/src"),
+            "cd cart && npm test",
+            jest_passed,
+            true,
+        ),
+        (
+            "./gradlew :cart:test",
+            "OrderTest > total() FAILED",
+            "./gradlew :shop:test",
+            "OrderTest > total() PASSED",
+            false,
+        ),
+        (
+            "./gradlew :cart:test",
+            "OrderTest > total() FAILED",
+            "./gradlew test",
+            "BUILD SUCCESSFUL",
+            true,
+        ),
+    ] {
+        let talk = mended(Talk::new().run(failed, false, output)).run(line, true, shown);
+        assert_eq!(open(&talk).is_empty(), is_over, "{failed}: {line}");
+        assert!(
+            is_over || talk.facts().errors[0].stands(crate::testrun::CheckKind::Test),
+            "{failed}: {line}"
+        );
+    }
+}
+
+#[test]
+fn what_a_script_runs_alone_may_pass_by_itself() {
+    let failed = |script: &str| {
+        let output = format!(
+            "> shop@1 test\n> {script}\n\nFAIL src/a.test.ts\n  ● a › b\n\nTests: 1 failed, 57 passed, 58 total"
+        );
+        mended(Talk::new().run("npm test", false, &output))
+    };
+    let passed = "Tests: 58 passed, 58 total";
+    assert_eq!(open(&failed("jest --ci").run("npx jest", true, passed)), NONE);
+    assert_eq!(open(&failed("jest").run("npx jest src/a.test.ts", true, passed)), NONE);
+    for script in [
+        "jest && eslint .",
+        "node prepare.js && jest",
+        "jest --config jest.int.config.js",
+        "vitest",
+    ] {
+        assert_eq!(
+            open(&failed(script).run("npx jest", true, passed)),
+            ["npm test"],
+            "{script}"
+        );
+    }
+    assert_eq!(
+        open(&failed("jest").run("npx jest src/b.test.ts", true, passed)),
+        ["npm test"]
+    );
+}

@@ -1,0 +1,479 @@
+//! How a check is run, as far as that may change what comes of it: variables, toolchains, machines, and options of which no
+//! table knows that they change only what is told.
+
+use crate::programs::{Program, wrappers};
+use crate::wrapped::{base, first_word, is_assignment, is_in, skip_options};
+use std::collections::HashSet;
+
+/// A name and a value.
+type Setting = (String, String);
+
+/// How a check is run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Settings {
+    /// What is said for this run.
+    own: Vec<Setting>,
+    /// What may hold where nothing says so as well: what was said to the shell before (`nvm use 18`), and the environment that a
+    /// program lies in.
+    presumed: Vec<Setting>,
+}
+
+/// Presumed settings that are looked at.
+const MOST: usize = 16;
+/// The key of what stands for the machine, the version of the interpreter, its environment, and the toolchain.
+const MACHINE: &str = "on";
+const INTERPRETER: &str = "python";
+const ENVIRONMENT: &str = "environment";
+const TOOLCHAIN: &str = "toolchain";
+/// Settings of which one takes the place of another instead of adding to it: who checks with them has not checked without.
+const INSTEAD: &str = "GOOS GOARCH toolchain --target --no-default-features -destination";
+/// Variables that say where things lie or how much is told, by pieces of their names.
+const VARIABLES: &str = "LOG DEBUG COLOR COLUMNS TRACE VERBOSE QUIET CACHE TERM PATH THREADS JOBS WORKERS TIMEOUT TMP HOME TARGET_DIR TOKEN \
+                         SECRET PASSWORD KEY UPDATE SKIP PAGER EDITOR NODE_OPTIONS UNBUFFERED DONTWRITE ENCODING LANG FRONTEND ADDOPTS ARGS OPTS";
+const VARIABLE: &str = "V Q CI JOBS LC_ALL USER INCREMENTAL CARGO_INCREMENTAL FORCE";
+/// Pieces of the names of options that change what is told, or when a run ends, and not what is found. Without `-` and `_`.
+const TELLING: &[&str] = &[
+    "verbos",
+    "quiet",
+    "silent",
+    "color",
+    "colour",
+    "report",
+    "log",
+    "output",
+    "coverage",
+    "nocov",
+    "cache",
+    "timeout",
+    "retr",
+    "parallel",
+    "job",
+    "worker",
+    "thread",
+    "fork",
+    "watch",
+    "bail",
+    "failfast",
+    "exitfirst",
+    "maxfail",
+    "capture",
+    "trace",
+    "summary",
+    "duration",
+    "header",
+    "progress",
+    "pretty",
+    "format",
+    "info",
+    "daemon",
+    "offline",
+    "frozen",
+    "locked",
+    "interactive",
+    "yes",
+    "runinband",
+    "forceexit",
+    "openhandle",
+    "snapshot",
+    "incremental",
+    "noemit",
+    "nocapture",
+    "keepgoing",
+    "passwithno",
+    "show",
+    "statist",
+    "exitcode",
+    "console",
+    "batch",
+    "install",
+    "fixtures",
+    "randomly",
+    "timing",
+    "profiledur",
+    "maxmodule",
+    "difference",
+    "listdiff",
+    "nowarn",
+    "disablewarn",
+    "transfer",
+    "continue",
+    "rerun",
+    "heading",
+    "testthreads",
+];
+/// The same as whole names.
+const TOLD: &[&str] = &[
+    "ci",
+    "fix",
+    "fixdryrun",
+    "write",
+    "check",
+    "diff",
+    "cov",
+    "json",
+    "tb",
+    "run",
+    "once",
+    "rm",
+    "tty",
+    "ui",
+    "headed",
+    "headless",
+    "debug",
+    "nofail",
+    "detectopenhandles",
+    "xml",
+    "junit",
+    "junitxml",
+    "html",
+    "expose-gc",
+    "cover",
+    "coverprofile",
+    "coverpkg",
+    "covermode",
+    "benchmem",
+    "strictports",
+    "nologo",
+    "norestore",
+    "nobuild",
+    "scan",
+    "rerunTasks",
+    "lf",
+    "ff",
+    "nf",
+    "sw",
+    "no",
+    "exit",
+    "bun",
+    "outputsync",
+    "diffonly",
+    "ext",
+    "host",
+    "port",
+    "help",
+    "trimpath",
+];
+/// Short options of that kind, which may stand in one word: `-xvs`, `-j8`.
+const LETTERS: &str = "vqsxlihtdykneobpVBUTrRjz0123456789";
+
+impl Settings {
+    /// Notes an option of the program, with its value or nothing.
+    pub(super) fn option(&mut self, key: &str, value: &str, row: &Program) {
+        if !is_telling(key, value, row) {
+            self.own.push((key.to_owned(), value.to_owned()));
+        }
+    }
+
+    /// Notes an option by which something else is checked.
+    pub(super) fn other(&mut self, key: &str, value: &str) {
+        self.own.push((key.to_owned(), value.to_owned()));
+    }
+
+    /// Notes a variable that is set for the program.
+    pub(super) fn variable(&mut self, word: &str) {
+        self.own.extend(variable(word));
+    }
+
+    /// Notes the toolchain that a program is asked to be, without its sign: `cargo +nightly`.
+    pub(super) fn toolchain(&mut self, name: &str) {
+        // What is stable is what there is without a word.
+        if name != "stable" && !name.is_empty() {
+            self.own.push((TOOLCHAIN.to_owned(), name.to_owned()));
+        }
+    }
+
+    /// Notes what a program is wrapped in, and the folder and the version in its own name.
+    pub(super) fn program(&mut self, wrapping: &[String], words: &[String]) {
+        self.wrapping(wrapping);
+        let Some(program) = words.first() else { return };
+        self.presume(environment(program).map(|name| (ENVIRONMENT, name)));
+        let name = base(program);
+        let version = ["python", "pypy", "py"].iter().find_map(|one| name.strip_prefix(one));
+        if let Some(version) = version.filter(|version| is_version(version)) {
+            self.own.push((INTERPRETER.to_owned(), version.to_owned()));
+        }
+        // Of `py -3.9` the version is an option.
+        let option = words.get(1).and_then(|word| word.strip_prefix('-'));
+        if let Some(version) = option.filter(|version| name == "py" && is_version(version)) {
+            self.own.push((INTERPRETER.to_owned(), version.to_owned()));
+        }
+    }
+
+    fn wrapping(&mut self, words: &[String]) {
+        const AWAY: &str = "docker podman docker-compose";
+        const PYTHON: &str = "--python -p";
+        const PLACED: &str = "-n --name --prefix -e --environment -f";
+        let mut rest = words;
+        while let Some(first) = rest.first() {
+            if is_assignment(first) {
+                self.variable(first);
+            }
+            // One that ends the list of words has lost the one that it runs.
+            let wrapper = wrappers(&base(first)).iter().find(|(names, ..)| {
+                let mut given = rest.iter().map(|word| base(word));
+                names
+                    .split(' ')
+                    .all(|name| given.next().is_some_and(|word| word == name))
+            });
+            let Some((names, valued, before)) = wrapper else {
+                rest = &rest[1..];
+                continue;
+            };
+            let behind = &rest[names.split(' ').count()..];
+            let left = skip_options(behind, valued);
+            let options = &behind[..behind.len() - left.len()];
+            let is_python = *names == "uv run";
+            for (at, word) in options.iter().enumerate() {
+                let (key, value) = match word.split_once('=') {
+                    Some((key, value)) if word.starts_with('-') => (key, value),
+                    _ => (word.as_str(), options.get(at + 1).map_or("", String::as_str)),
+                };
+                if is_assignment(word) {
+                    self.variable(word);
+                } else if is_python && is_in(key, PYTHON) {
+                    self.own.push((INTERPRETER.to_owned(), value.to_owned()));
+                } else if is_in(names.split(' ').next_back().unwrap_or_default(), "run dotenv")
+                    && !is_in(&base(first), AWAY)
+                    && !is_python
+                    && is_in(key, PLACED)
+                {
+                    self.presume(Some((ENVIRONMENT, value.to_owned())));
+                }
+            }
+            if let Some(target) = left.first().filter(|_| *before > 0) {
+                if is_in(&base(first), AWAY) {
+                    self.own.push((MACHINE.to_owned(), target.clone()));
+                } else if *names == "rustup run" {
+                    self.toolchain(target);
+                }
+            }
+            rest = &left[(*before).min(left.len())..];
+        }
+    }
+
+    /// Notes what a command says to the shell that it stands in.
+    pub(super) fn tell_shell(&mut self, words: &[String]) {
+        let Some((program, rest)) = words.split_first() else {
+            return;
+        };
+        let Some((verb, behind)) = first_word(rest, "") else {
+            return;
+        };
+        let value = behind.iter().find(|word| !word.starts_with('-'));
+        let told = match &*base(program) {
+            "export" => {
+                let told: Vec<Setting> = rest.iter().filter_map(|word| variable(word)).collect();
+                self.presumed.extend(told);
+                None
+            }
+            "nvm" | "fnm" | "volta" | "sdk" if verb == "use" => value.map(|value| ("node", value.clone())),
+            "pyenv" if is_in(verb, "shell local global") => value.map(|value| (INTERPRETER, value.clone())),
+            "conda" | "mamba" | "micromamba" if verb == "activate" => value.map(|value| (ENVIRONMENT, value.clone())),
+            "source" | "." => environment(verb).map(|name| (ENVIRONMENT, name)),
+            _ => None,
+        };
+        self.presumed.truncate(MOST);
+        self.presume(told);
+    }
+
+    /// One environment takes the place of another.
+    fn presume(&mut self, told: Option<(&str, String)>) {
+        if let Some((key, value)) = told {
+            self.presumed.retain(|(known, _)| known != key);
+            self.presumed.push((key.to_owned(), value));
+        }
+    }
+
+    /// Takes over what holds around this run, unless it says otherwise.
+    pub(super) fn within(&mut self, outer: &Settings) {
+        self.own.extend(outer.own.iter().cloned());
+        for (key, value) in &outer.presumed {
+            if self.presumed.len() < MOST && !self.presumed.iter().any(|(known, _)| known == key) {
+                self.presumed.push((key.clone(), value.clone()));
+            }
+        }
+    }
+
+    /// Whether what goes well in this way would have shown what has failed in the other way: it is run with all that the other
+    /// was run with. It may have more.
+    pub(super) fn cover(&self, other: &Settings) -> bool {
+        if self == other {
+            return true;
+        }
+        let own: HashSet<&Setting> = self.own.iter().chain(&self.presumed).collect();
+        let others: HashSet<&Setting> = other.own.iter().chain(&other.presumed).collect();
+        let is_other = |(key, value): &Setting| {
+            let mut all = self.own.iter().chain(&self.presumed);
+            all.any(|(known, told)| known == key && told != value)
+        };
+        other.own.iter().all(|setting| own.contains(setting))
+            && !other.presumed.iter().any(is_other)
+            && !self
+                .own
+                .iter()
+                .any(|setting| is_in(&setting.0, INSTEAD) && !others.contains(setting))
+    }
+}
+
+/// The variable that a word sets, unless it says only how much is told.
+fn variable(word: &str) -> Option<Setting> {
+    let (name, value) = word.split_once('=').filter(|_| is_assignment(word))?;
+    let upper = name.to_ascii_uppercase();
+    let tells = is_in(&upper, VARIABLE) || VARIABLES.split_whitespace().any(|piece| upper.contains(piece));
+    (!tells).then(|| (name.to_owned(), value.to_owned()))
+}
+
+/// Whether an option changes only what is told.
+fn is_telling(key: &str, value: &str, row: &Program) -> bool {
+    let name: String = key.chars().filter(|c| !matches!(c, '-' | '_')).collect();
+    if name.is_empty() {
+        return true;
+    }
+    let is_short = !key.starts_with("--");
+    if is_short && name == "count" {
+        return value == "1";
+    }
+    let is_go = row.names.starts_with("go");
+    let is_cluster = is_short && (name.len() == 1 || !is_go) && name.chars().all(|c| LETTERS.contains(c));
+    // `-rA` of pytest.
+    let is_cluster =
+        is_cluster || is_short && name.starts_with('r') && name.len() <= 4 && row.names.starts_with("pytest");
+    let name = name.to_ascii_lowercase();
+    let bare = name.strip_prefix("no").filter(|bare| !bare.is_empty()).unwrap_or(&name);
+    is_cluster
+        || TOLD.iter().any(|told| *told == name || *told == bare)
+        || TELLING.iter().any(|piece| name.contains(piece))
+}
+
+fn is_version(text: &str) -> bool {
+    // `python3` is what there is.
+    text != "3" && !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+}
+
+/// The environment of programs that a path leads into, where it is another than the one that projects and systems have:
+/// `.venv39/bin/pytest`.
+fn environment(program: &str) -> Option<String> {
+    const USUAL: &str = ". .. usr local .local opt homebrew .cargo .venv venv env .env vendor node_modules .bin sbin go .bun .deno root";
+    let path = program.replace('\\', "/");
+    let (front, _) = path.rsplit_once("/bin/").or_else(|| path.rsplit_once("/Scripts/"))?;
+    let name = front.rsplit('/').next().unwrap_or_default();
+    let is_usual = name.is_empty() || is_in(name, USUAL) || name.starts_with('$') || name.starts_with('~');
+    (!is_usual).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::testrun::checks;
+    use proptest::prelude::*;
+
+    fn covers(passed: &str, failed: &str) -> bool {
+        let last = |line: &str| checks(line).pop().unwrap();
+        last(passed).covers(&last(failed))
+    }
+
+    #[test]
+    fn what_passes_in_another_way_says_nothing_of_what_failed() {
+        for (passed, failed) in [
+            ("go build ./...", "GOOS=windows go build ./..."),
+            ("GOOS=windows go build ./...", "go build ./..."),
+            ("GOARCH=arm64 go vet ./...", "env GOARCH=amd64 go vet ./..."),
+            ("DB=sqlite pytest", "DB=postgres pytest"),
+            ("bash -c 'npm test'", "STRICT=1 bash -c 'npm test'"),
+            ("cargo test", "cargo +nightly test"),
+            ("cargo test", "rustup run 1.70 cargo test"),
+            ("cargo build", "cargo build --target wasm32-unknown-unknown"),
+            ("cargo clippy", "cargo clippy --all-targets -- -D warnings"),
+            ("cargo clippy -- -A clippy::all", "cargo clippy"),
+            ("python3.12 -m pytest", "python3.9 -m pytest"),
+            ("uv run -p 3.12 pytest", "uv run --python=3.9 pytest"),
+            (".venv312/bin/pytest", "/w/.venv39/bin/pytest"),
+            ("source a/bin/activate && pytest", "source b/bin/activate && pytest"),
+            ("fnm use 20 && npm test", "fnm use 18 && npm test"),
+            ("docker compose exec -T web pytest", "docker compose exec -T api pytest"),
+            (
+                "docker run --rm -v .:/w img:1 make test",
+                "docker run --rm -v .:/w img:2 make test",
+            ),
+            ("docker exec a sh -c 'make test'", "docker exec b sh -c 'make test'"),
+            ("go test ./...", "go test -race ./..."),
+            ("go test ./a", "go test ./a -count 20"),
+            ("pytest", "pytest --runslow"),
+            ("mypy .", "mypy . --strict"),
+            ("npx eslint .", "npx eslint . --max-warnings=0"),
+            ("npx jest", "npx jest -c jest.e2e.config.js"),
+            ("make", "make CFLAGS=-Werror"),
+            ("xcodebuild test -scheme B", "xcodebuild test -scheme A"),
+            ("./gradlew -p api test", "./gradlew -p web test"),
+        ] {
+            assert!(!covers(passed, failed), "{passed}: {failed}");
+            assert!(covers(failed, failed), "{failed}");
+        }
+    }
+
+    #[test]
+    fn what_only_tells_more_or_less_is_no_other_way() {
+        for (passed, failed) in [
+            ("npm test", "CI=1 NO_COLOR=1 npm test"),
+            (
+                "cargo test",
+                "RUST_LOG=debug RUST_BACKTRACE=1 cargo test -- --nocapture --test-threads=1",
+            ),
+            (
+                "cargo test",
+                "cargo +stable test --no-fail-fast -q --message-format short --locked --offline",
+            ),
+            (
+                "pytest",
+                "PYTHONPATH=src python3 -m pytest -xvs --tb=short -n 4 -p no:cacheprovider --no-cov -rA --maxfail=3",
+            ),
+            ("pytest -q", ".venv/bin/python -m pytest --color=no --disable-warnings"),
+            ("uv run pytest", "source .venv/bin/activate && pytest"),
+            ("pytest", "conda activate testbed && pytest"),
+            ("python -m pytest", "/opt/miniconda3/envs/testbed/bin/python -m pytest"),
+            (
+                "go test ./...",
+                "go test -v -count=1 -timeout 60s -json -failfast ./...",
+            ),
+            ("go test -race ./...", "go test ./..."),
+            (
+                "npx jest",
+                "npx jest --ci --runInBand --coverage --silent --verbose=false --forceExit",
+            ),
+            ("npx jest", "npx jest --config jest.config.js"),
+            ("npx vitest run", "npx vitest --reporter=verbose --no-color"),
+            ("npx vitest", "npx vitest run"),
+            ("npx tsc", "npx tsc --noEmit --pretty false -p tsconfig.json"),
+            ("npx tsc -p .", "npx tsc"),
+            ("npx eslint .", "npx eslint . --fix --format unix --cache"),
+            ("mvn test", "mvn -B -ntp -q -T4 test"),
+            (
+                "./gradlew test",
+                "./gradlew test --no-daemon --stacktrace --console=plain --info",
+            ),
+            ("./gradlew test", "./gradlew :web:test"),
+            ("golangci-lint run", "golangci-lint run ./a --timeout 5m"),
+            ("cargo nextest run", "cargo nextest run one"),
+            ("make test", "make -j8 test V=1"),
+            ("make test", "make test TESTARGS=-v"),
+            ("bundle exec rspec", "bundle exec rspec --format documentation"),
+        ] {
+            assert!(covers(passed, failed), "{passed}: {failed}");
+        }
+        assert!(!covers("cargo test run", "cargo test"));
+        assert!(!covers("npx jest run", "npx jest"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_way_is_too_odd_and_each_is_its_own(
+            line in "(A=b |env |sudo |docker |exec |run |uv run |rustup run |nvm use |source |export |[+]1 |/bin/|\\.venv|-p |--x=|-e |&& |pytest |cargo test |'|sh -c ){0,12}",
+        ) {
+            for check in checks(&line) {
+                prop_assert!(check.scope.settings.cover(&check.scope.settings));
+                prop_assert!(check.covers(&check));
+            }
+        }
+    }
+}
