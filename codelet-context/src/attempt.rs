@@ -1,6 +1,8 @@
 //! What a command that is no check was an attempt at: whether it only asked, whether somebody will want it done, and on what.
 
+use crate::command::git::Git;
 use crate::command::{Command, Script};
+use crate::effects::{awk_writes, perl_writes, sed_writes, yq_writes};
 use crate::path::plain;
 use crate::wrapped::{base, is_in};
 
@@ -16,14 +18,14 @@ pub(crate) struct Attempt {
 }
 
 /// What shows something and changes nothing.
-const LOOKS: &str = "cat nl head tail less more bat batcat awk gawk grep egrep fgrep rg ag ack find fd ls tree stat file wc sort \
-                     uniq cut tr jq yq gron xmllint diff cmp comm which type whereis echo printf pwd test [ [[ true false sleep \
+const LOOKS: &str = "cat nl head tail less more bat batcat grep egrep fgrep rg ag ack fd ls tree stat file wc sort \
+                     uniq cut tr jq gron xmllint diff cmp comm which type whereis echo printf pwd test [[ true false sleep \
                      date env printenv uname id whoami hostname ps pgrep lsof df du free top ping dig nslookup host wget http \
                      netstat ss xxd od hexdump strings base64 md5sum sha256sum man help column paste seq get-content gc \
                      select-string get-childitem gci test-path resolve-path dir where tasklist findstr";
 /// What stands between commands, or goes to another folder.
-const BESIDE: &str = "cd pushd popd set export unset : for done do if then else elif fi while until case esac { } ( ) [ source . \
-                      set-location sl chdir exit return break continue read local declare";
+const BESIDE: &str = "cd pushd popd set export unset : for done fi case esac } [ source . set-location sl chdir exit return break \
+                      continue read local declare";
 /// What a program is told that only shows something, as the first or second of its words.
 const LOOKING: &str = "status log show diff rev-parse rev-list describe ls-files ls-remote ls-tree blame shortlog reflog grep view \
                        list ls get info search logs inspect ps version whoami outdated why explain check-ignore merge-base \
@@ -38,7 +40,7 @@ const DATABASES: &str = "psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-cli
 /// What changes the world outside, by the name of a program, of a script, or of what a program is told.
 const ACTS: &str = "publish push deploy deployment migrate migration migrations upgrade apply release rollout rollback provision \
                     destroy promote ship upload submit scp rsync alembic flyway liquibase ansible terraform pulumi vercel \
-                    goose dbmate sendmail merge install-hooks";
+                    goose dbmate sendmail merge";
 /// Of these, what is told by a word that is otherwise harmless.
 const ACTING: &[(&str, &str)] = &[
     (
@@ -48,7 +50,7 @@ const ACTING: &[(&str, &str)] = &[
     ("gh glab", "create edit close comment"),
 ];
 /// Names that mean something else to everybody.
-const COMMON: &str = "HEAD main master develop origin upstream origin/main origin/master origin/HEAD upstream/main /dev/null /tmp . .. ./ ../ / ~";
+const COMMON: &str = "origin/main origin/master origin/HEAD upstream/main /dev/null /tmp ../";
 /// What Git keeps of files is nothing done to them.
 const KEEPING: &str = "add commit rm mv";
 
@@ -86,7 +88,7 @@ impl Attempt {
             let is_look = looks(&name, program, rest, command);
             self.is_probe &= is_look;
             self.acts |= !is_look && acts(&name, rest);
-            let keeps = name == "git" && rest.iter().any(|word| is_in(word, KEEPING));
+            let keeps = Git::of(command).is_some_and(|git| is_in(git.verb, KEEPING));
             if !keeps {
                 self.operands.extend(rest.iter().filter_map(|word| operand(word)));
             }
@@ -112,6 +114,9 @@ fn looks(name: &str, program: &str, rest: &[String], command: &Command) -> bool 
         // What is written is no look, but a note of one.
         return true;
     }
+    if is_in(plain, "perl ruby") && perl_writes(rest) {
+        return false;
+    }
     if is_in(plain, INTERPRETERS) {
         let script = rest.iter().find(|word| !word.starts_with('-'));
         let is_aside = script.is_some_and(|script| script.starts_with("/tmp/") || script.starts_with("$TMP"));
@@ -122,9 +127,10 @@ fn looks(name: &str, program: &str, rest: &[String], command: &Command) -> bool 
             || is_aside;
     }
     match name {
-        "sed" => !rest
-            .iter()
-            .any(|word| word.starts_with("-i") || word.starts_with("--in-place")),
+        "sed" => !sed_writes(rest),
+        "awk" | "gawk" => !awk_writes(rest),
+        "yq" => !yq_writes(rest),
+        "find" => !has("-delete") && finds(rest),
         "curl" | "invoke-webrequest" | "iwr" => {
             const SENDS: &str =
                 "-d --data --data-raw --data-binary --json -F --form -T --upload-file -XPOST -XPUT -XDELETE -XPATCH";
@@ -147,6 +153,14 @@ fn looks(name: &str, program: &str, rest: &[String], command: &Command) -> bool 
             !is_own && verbs.any(|verb| is_in(verb, LOOKING)) || has("--version --help")
         }
     }
+}
+
+/// Whether what `find` runs only shows what was found.
+fn finds(arguments: &[String]) -> bool {
+    let run = arguments
+        .windows(2)
+        .filter(|pair| is_in(&pair[0], "-exec -execdir -ok -okdir"));
+    run.into_iter().all(|pair| is_in(&base(&pair[1]), LOOKS))
 }
 
 /// Whether a command changes something outside.
@@ -204,6 +218,10 @@ mod tests {
             "psql postgres://u@h:5432/d -c 'select 1'",
             "cat missing.txt",
             "timeout 5 node --version",
+            "sed -es/i/x/ a.rs",
+            "perl -ne 'print if /x/' a.rs",
+            "find . -name x -exec grep -l y {} +",
+            "yq .a x.yaml",
         ] {
             assert!(Attempt::read(line).is_probe, "{line}");
         }
@@ -218,6 +236,13 @@ mod tests {
             "psql h -c 'drop table a'",
             "docker compose up -d",
             "./show logs",
+            "sed -Ei s/a/b/ x.rs",
+            "perl -pi -e s/a/b/ x.rs",
+            "ruby -i.bak -pe 'gsub(1, 2)' x.rb",
+            "gawk -i inplace '{ print }' x.txt",
+            "yq -i .a=1 x.yaml",
+            "find . -name x -delete",
+            "find . -name x -exec rm {} +",
         ] {
             assert!(!Attempt::read(line).is_probe, "{line}");
         }

@@ -7,7 +7,7 @@ use crate::look;
 use crate::path::Folder;
 use crate::shell::{self, Next, Simple};
 use crate::testrun::{self, Line};
-use crate::wrapped::{DEEPEST, Unwrapped, base, inner_script, is_in, unwrap};
+use crate::wrapped::{DEEPEST, Unwrapped, base, changes_folder, inner_script, unwrap};
 use flow::{Flow, Outer};
 use std::borrow::Cow;
 use std::fmt;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use told::Told;
 
 mod flow;
+pub(crate) mod git;
 mod told;
 
 /// A command line. Clones share what was read in it.
@@ -155,9 +156,6 @@ pub(crate) struct Command {
     pub script: Option<Script>,
 }
 
-/// Programs that run others where the files are not those of here.
-const ELSEWHERE: &str = "docker docker-compose podman podman-compose nerdctl kubectl oc ssh vagrant wsl lxc incus multipass adb chroot toolbox distrobox limactl";
-
 impl Script {
     /// The commands of a line, and of the scripts in it, down to some depth.
     pub fn read(line: &str) -> Script {
@@ -174,19 +172,25 @@ impl Script {
                 words,
                 outer,
                 is_inverted,
+                is_elsewhere,
             } = unwrap(&simple.words);
             let front = simple.words.len() - words.len();
             let is_sure = flow.enter(index, &simple.words, is_inverted);
             let inner = inner_script(words).filter(|_| depth < DEEPEST);
+            let folder = match changes_folder(&simple.words[..front]) {
+                true => flow.at().unknown(),
+                false => flow.at().clone(),
+            };
+            let script = inner.map(|inner| Script::read_in(&inner, flow.outer(index, &folder, is_sure), depth + 1));
             let command = Command {
                 front,
                 before_wrapper: simple.words.len() - outer.len(),
                 is_inverted,
-                folder: flow.at().clone(),
+                folder,
                 is_sure,
-                is_elsewhere: simple.words[..front].iter().any(|word| is_in(&base(word), ELSEWHERE)),
+                is_elsewhere,
                 is_piped: before == Next::Pipe,
-                script: inner.map(|inner| Script::read_in(&inner, flow.outer(index, is_sure), depth + 1)),
+                script,
                 simple,
             };
             before = command.simple.then;

@@ -1,13 +1,17 @@
 //! What command lines and patches visibly do to files. In doubt they do nothing: a program's captured output is no change to
 //! a file, and a name that the shell has to work out is none yet.
 
+use crate::command::git::Git;
 use crate::command::{Command, Script};
-use crate::message::Parameters;
 use crate::outcome::FileState;
 use crate::path::Folder;
 use crate::shell::Simple;
 use crate::wrapped::is_in;
-use serde_json::Value;
+pub use patch::patched;
+pub(crate) use patch::patched_by;
+
+mod git;
+mod patch;
 
 /// Files taken from one line or patch at most.
 const MOST: usize = 200;
@@ -79,41 +83,6 @@ pub(crate) fn undone(effects: &[Effect]) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// The files that a patch changes, in the form that `apply_patch` takes or as a unified diff, with what becomes of each.
-pub fn patched(patch: &str) -> Vec<(&str, FileState)> {
-    const HEADS: [(&str, FileState); 4] = [
-        ("*** Add File: ", FileState::Created),
-        ("*** Update File: ", FileState::Edited),
-        ("*** Delete File: ", FileState::Deleted),
-        ("*** Move to: ", FileState::Created),
-    ];
-    let mut found: Vec<(&str, FileState)> = Vec::new();
-    for line in patch.lines() {
-        let named = HEADS
-            .iter()
-            .find_map(|(head, state)| Some((line.strip_prefix(head)?, *state)));
-        let diffed = || {
-            let path = line.strip_prefix("+++ ")?.split('\t').next()?;
-            Some((path.strip_prefix("b/").unwrap_or(path), FileState::Edited))
-        };
-        if let Some((path, state)) = named.or_else(diffed).map(|(path, state)| (path.trim(), state))
-            && is_file(path)
-            && found.len() < MOST
-            && !found.iter().any(|(other, _)| *other == path)
-        {
-            found.push((path, state));
-        }
-    }
-    found
-}
-
-/// The same of the patches among the parameters of a call.
-pub(crate) fn patched_by(parameters: &Parameters) -> impl Iterator<Item = (&str, FileState)> {
-    let texts = parameters.as_map().values().filter_map(Value::as_str);
-    let patches = texts.filter(|text| text.trim_start().starts_with("*** "));
-    patches.flat_map(patched)
-}
-
 fn is_file(path: &str) -> bool {
     let is_nothing = path.eq_ignore_ascii_case("nul") || path == "-";
     !path.is_empty() && !is_nothing && !path.starts_with("/dev/") && !path.contains('\n')
@@ -140,15 +109,11 @@ fn collect(script: &Script, found: &mut Vec<Effect>) {
                 let is_text = |word: &String| word.contains([' ', '\n']) || word.starts_with('$');
                 makes_text = name.is_empty() || is_in(&name, TEXT_TOOLS) || words.first().is_some_and(is_text);
             }
-            let goes = |word: &String| word == "-C" || word == "-D" || word.starts_with("--chdir");
             let given = Given {
                 command,
                 simple: &command.simple,
                 words,
-                at: match command.wrapping().iter().any(goes) {
-                    true => command.folder.unknown(),
-                    false => command.folder.clone(),
-                },
+                at: &command.folder,
                 makes_text,
             };
             if !given.is_rehearsed() {
@@ -169,7 +134,7 @@ struct Given<'a> {
     simple: &'a Simple,
     words: &'a [String],
     /// The folder that it runs in.
-    at: Folder,
+    at: &'a Folder,
     makes_text: bool,
 }
 
@@ -198,6 +163,12 @@ impl Given<'_> {
             .any(|word| is_it(word))
     }
 
+    /// Whether one of the options is one of these long ones.
+    fn has_long(&self, list: &str) -> bool {
+        let mut options = self.words.iter().skip(1).take_while(|word| *word != "--");
+        options.any(|word| is_in(word.split('=').next().unwrap_or(word), list))
+    }
+
     /// Whether PowerShell only tells what it would do, or asks first.
     fn is_rehearsed(&self) -> bool {
         self.words.iter().skip(1).any(|word| {
@@ -213,6 +184,13 @@ impl Given<'_> {
 
     /// What it visibly writes.
     fn written(&self, name: &str, found: &mut Vec<Effect>) {
+        const CMDLETS: &str = "set-content add-content sc ac out-file new-item ni";
+        let named = if is_in(name, CMDLETS) {
+            self.cmdlet()
+        } else {
+            Vec::new()
+        };
+        let first = named.first().map(String::as_str);
         let mut paths: Vec<&str> = Vec::new();
         if self.makes_text {
             paths.extend(self.simple.outputs.iter().map(String::as_str));
@@ -221,14 +199,27 @@ impl Given<'_> {
         match name {
             "tee" | "sponge" | "tee-object" if self.makes_text => paths.extend(self.operands(1)),
             "sed" if sed_writes(&self.words[1..]) => {
-                paths.extend(self.edited(|word| matches!(word, "-e" | "-f" | "--expression" | "--file")))
+                let brings_script =
+                    |word: &str| matches!(word.split('=').next(), Some("-e" | "-f" | "--expression" | "--file"));
+                paths.extend(self.edited(brings_script));
             }
-            "perl" if perl_writes(&self.words[1..]) => {
+            "perl" | "ruby" if perl_writes(&self.words[1..]) => {
                 let brings_script = |word: &str| perl_letters(word).last().is_some_and(|c| matches!(c, 'e' | 'E'));
                 paths.extend(self.edited(brings_script));
             }
-            "set-content" | "add-content" | "sc" | "ac" => paths.extend(self.cmdlet().first()),
-            "out-file" if self.makes_text => paths.extend(self.cmdlet().first()),
+            "awk" | "gawk" if awk_writes(&self.words[1..]) => {
+                let is_valued = |word: &str| matches!(word, "-i" | "-v" | "-F" | "--include" | "--assign");
+                paths.extend(
+                    self.operands_behind(is_valued, |word| matches!(word, "-f" | "-e" | "--file" | "--source")),
+                );
+            }
+            "yq" if yq_writes(&self.words[1..]) => {
+                paths.extend(self.operands_behind(|_| false, |_| false).last());
+            }
+            "set-content" | "add-content" => paths.extend(first),
+            // For `cmd` it is about services.
+            "sc" | "ac" => paths.extend(first.filter(|path| path.contains(['.', '/', '\\']))),
+            "out-file" if self.makes_text => paths.extend(first),
             "new-item" | "ni"
                 if !self
                     .words
@@ -236,10 +227,24 @@ impl Given<'_> {
                     .any(|word| is_in(&word.to_ascii_lowercase(), "directory symboliclink junction")) =>
             {
                 state = FileState::Created;
-                paths.extend(self.cmdlet().first());
+                paths.extend(first);
             }
-            "apply_patch" | "applypatch" | "patch" => self.patch(found),
-            "git" if self.words.get(1).is_some_and(|word| word == "apply") => self.patch(found),
+            "apply_patch" | "applypatch" => self.patch(found),
+            "patch"
+                if !self
+                    .words
+                    .iter()
+                    .any(|word| is_in(word, "--dry-run -C --check -o --output -d --directory")) =>
+            {
+                self.patch(found);
+            }
+            "git" => {
+                const REHEARSING: &str = "--check --stat --numstat --summary --cached --directory";
+                let git = Git::of(self.command).filter(|git| git.verb == "apply" && !git.has(REHEARSING));
+                if let Some(git) = git {
+                    self.patch_in(&git.at, found);
+                }
+            }
             _ => {}
         }
         let paths = paths.into_iter().filter(|path| is_file(path)).take(MOST);
@@ -252,20 +257,38 @@ impl Given<'_> {
     }
 
     fn patch(&self, found: &mut Vec<Effect>) {
+        self.patch_in(self.at, found);
+    }
+
+    fn patch_in(&self, at: &Folder, found: &mut Vec<Effect>) {
         let given = self.simple.documents.iter().map(|document| &*document.text);
         let words = self.words.iter().map(String::as_str).filter(|word| word.contains('\n'));
         let patches = given.chain(words).flat_map(patched);
-        found.extend(patches.take(MOST).map(|(path, state)| self.write(path, state)));
+        found.extend(
+            patches
+                .take(MOST)
+                .map(|(path, state)| Effect::Write(at.name(path).into_owned(), state)),
+        );
     }
 
     /// The operands that are files: all after the script, which is the first operand unless an option brought it.
     fn edited(&self, brings_script: impl Fn(&str) -> bool) -> Vec<&str> {
+        self.operands_behind(|_| false, brings_script)
+    }
+
+    /// The same where some options are followed by a value.
+    fn operands_behind(&self, is_valued: impl Fn(&str) -> bool, brings_script: impl Fn(&str) -> bool) -> Vec<&str> {
         let mut files = Vec::new();
         let mut has_script = false;
         let mut words = self.command.arguments(1).peekable();
         while let Some((word, is_open)) = words.next() {
-            if brings_script(word) {
+            if is_valued(word) {
                 words.next();
+            } else if brings_script(word) {
+                // A long option may have its value behind `=`.
+                if !word.contains('=') {
+                    words.next();
+                }
                 has_script = true;
             } else if word.starts_with('-') {
                 // BSD's sed takes an empty suffix as a word of its own.
@@ -279,21 +302,39 @@ impl Given<'_> {
         files
     }
 
-    /// The paths that a cmdlet is given: by the name of a parameter or by their place.
-    fn cmdlet(&self) -> Vec<&str> {
-        const VALUED: &str = "-value -encoding -itemtype -type -filter -include -exclude -inputobject -width -stream -erroraction -ea -credential";
-        let mut paths = Vec::new();
+    /// The paths that a cmdlet is given, by the name of a parameter or by their place: where something goes is the last.
+    ///
+    /// Nothing where the shell has to work out one of them, or they are only some of those that it names.
+    fn cmdlet(&self) -> Vec<String> {
+        const VALUED: &str =
+            "-value -encoding -itemtype -type -inputobject -width -stream -erroraction -ea -credential";
+        const CHOOSING: &str = "-filter -include -exclude";
+        let (mut paths, mut to, mut name) = (Vec::new(), None, None);
         let mut words = self.command.arguments(1);
         while let Some((word, is_open)) = words.next() {
-            if word.starts_with('-') && is_in(&word.to_ascii_lowercase(), VALUED) {
-                words.next();
-            } else if !word.starts_with('-') {
-                if is_open {
-                    return Vec::new();
+            let option = word.starts_with('-').then(|| word.to_ascii_lowercase());
+            match option.as_deref() {
+                Some("-destination" | "-newname") => to = words.next(),
+                Some("-name") => name = words.next(),
+                Some(option) if is_in(option, VALUED) => {
+                    words.next();
                 }
-                paths.push(word);
+                Some(option) if is_in(option, CHOOSING) => return Vec::new(),
+                Some(_) => {}
+                None if is_open => return Vec::new(),
+                // `a, b` are two.
+                None => paths.extend(word.split(',').filter(|path| !path.is_empty()).map(str::to_owned)),
             }
         }
+        if [to, name].into_iter().flatten().any(|(_, is_open)| is_open) {
+            return Vec::new();
+        }
+        match (name, paths.first_mut()) {
+            (Some((name, _)), Some(folder)) => *folder = format!("{}/{name}", folder.trim_end_matches(['/', '\\'])),
+            (Some((name, _)), None) => paths.push(name.to_owned()),
+            (None, _) => {}
+        }
+        paths.extend(to.map(|(to, _)| to.to_owned()));
         paths
     }
 
@@ -302,39 +343,41 @@ impl Given<'_> {
         let asks = |letters: &str| has_flag(&self.words[1..], letters, "--interactive");
         match name {
             "rm" if asks("iI") => Vec::new(),
-            "mv" | "cp" if asks("in") || has_flag(&self.words[1..], "", "--no-clobber") => Vec::new(),
-            "rm" | "unlink" | "rmdir" => self.removed(self.operands(1)),
+            // What may be left as it is, or goes where its folder says.
+            "mv" | "cp" if asks("inu") || self.has_long("--no-clobber --update --parents") => Vec::new(),
+            "rm" | "unlink" | "trash" | "trash-put" => self.removed(&self.operands(1)),
             "del" | "erase" if self.words.iter().any(|word| word.eq_ignore_ascii_case("/p")) => Vec::new(),
-            "del" | "erase" | "rd" => {
-                let operands = self.operands(1).into_iter();
-                // `/q` and the like are options.
-                self.removed(
-                    operands
-                        .filter(|word| !(word.len() <= 2 && word.starts_with('/')))
-                        .collect(),
-                )
+            "del" | "erase" | "rd" | "rmdir" => {
+                let mut operands = self.operands(1);
+                operands.retain(|word| !is_switch(word));
+                self.removed(&operands)
             }
-            "remove-item" | "ri" => self.removed(self.cmdlet()),
+            "remove-item" | "ri" => self.removed(&self.cmdlet()),
             "mv" | "move" | "move-item" | "mi" | "ren" | "rename" | "rename-item" | "rni" | "cp" | "copy"
             | "copy-item" | "cpi" => self.renamed(name),
-            "git" => self.git(),
+            "git" => Git::of(self.command).map_or_else(Vec::new, |git| git::effects(&git)),
             _ => Vec::new(),
         }
     }
 
-    fn removed(&self, paths: Vec<&str>) -> Vec<Effect> {
-        let places = paths.into_iter().filter_map(|path| self.place(path)).take(MOST);
+    fn removed(&self, paths: &[impl AsRef<str>]) -> Vec<Effect> {
+        let places = paths.iter().filter_map(|path| self.place(path.as_ref())).take(MOST);
         places.map(Effect::Remove).collect()
     }
 
     fn renamed(&self, name: &str) -> Vec<Effect> {
         let is_cmdlet = name.contains('-') || matches!(name, "mi" | "rni" | "cpi");
-        let operands = if is_cmdlet { self.cmdlet() } else { self.operands(1) };
-        let is_switch = |word: &&str| word.len() <= 2 && word.starts_with('/');
-        let operands: Vec<&str> = operands.into_iter().filter(|word| !is_switch(word)).collect();
+        let named = if is_cmdlet { self.cmdlet() } else { Vec::new() };
+        let mut operands = match is_cmdlet {
+            true => named.iter().map(String::as_str).collect(),
+            false => self.operands(1),
+        };
+        operands.retain(|word| !is_switch(word));
+        // `copy a + b c` makes one of them.
+        let is_joined = name == "copy" && operands.iter().any(|word| word.contains('+'));
         let Some((to, from)) = operands
             .split_last()
-            .filter(|_| !self.has('t', "--target-directory") || is_cmdlet)
+            .filter(|_| (!self.has('t', "--target-directory") || is_cmdlet) && !is_joined)
         else {
             return Vec::new();
         };
@@ -364,140 +407,6 @@ impl Given<'_> {
         };
         from.iter().filter_map(effect).take(MOST).collect()
     }
-
-    fn git(&self) -> Vec<Effect> {
-        let names_folder = |word: &String| word.starts_with("GIT_DIR=") || word.starts_with("GIT_WORK_TREE=");
-        let mut at = match self.simple.words.iter().any(names_folder) {
-            true => self.at.unknown(),
-            false => self.at.clone(),
-        };
-        let mut skipped = 1;
-        while let Some(option) = self.words.get(skipped).filter(|word| word.starts_with('-')) {
-            if option == "-C" {
-                let folder = self
-                    .command
-                    .arguments(skipped + 1)
-                    .next()
-                    .filter(|(_, is_open)| !is_open);
-                at = folder.map_or_else(|| at.unknown(), |(folder, _)| at.enter(folder, true));
-            } else if option.starts_with("--git-dir") || option.starts_with("--work-tree") {
-                at = at.unknown();
-            }
-            skipped += if is_in(option, "-C -c --git-dir --work-tree") {
-                2
-            } else {
-                1
-            };
-        }
-        let Some(verb) = self.words.get(skipped) else {
-            return Vec::new();
-        };
-        let rest = &self.words[skipped + 1..];
-        let has = |list: &str| {
-            rest.iter()
-                .any(|word| is_in(word.split('=').next().unwrap_or(word), list))
-        };
-        let operands = self.operands(skipped + 1);
-        let split = rest.iter().position(|word| word == "--");
-        // What stands behind `--` is a path for sure.
-        let sure: Vec<&str> = match split {
-            Some(split) => self
-                .command
-                .arguments(skipped + 2 + split)
-                .filter(|(_, open)| !open)
-                .map(|(word, _)| word)
-                .collect(),
-            None => Vec::new(),
-        };
-        let refs = operands.len() - sure.len().min(operands.len());
-        let flag = |letters: &str, long: &str| has_flag(rest, letters, long);
-        let place = |path: &str| at.place(path);
-        let among = |path: &&str| {
-            let path = place(path)?;
-            Some(if path == "." {
-                Among::Repository(String::new())
-            } else {
-                Among::Path(path)
-            })
-        };
-        let all = || at.known().map(|at| Among::Repository(at.to_owned()));
-        let put_back = |paths: &[&str]| -> Vec<Effect> {
-            paths.iter().filter_map(among).map(Effect::PutBack).take(MOST).collect()
-        };
-        let all_known = !self.command.arguments(skipped + 1).any(|(_, is_open)| is_open);
-        match verb.as_str() {
-            "rm" | "mv" if flag("n", "--dry-run") => Vec::new(),
-            "rm" if !has("--cached") => {
-                let places = operands.iter().filter_map(|path| place(path)).take(MOST);
-                places.map(Effect::Remove).collect()
-            }
-            "mv" if all_known => {
-                let Some((to, from)) = operands.split_last() else {
-                    return Vec::new();
-                };
-                let end = if from.len() > 1 || to.ends_with('/') { "/" } else { "" };
-                let moved = |from: &&str| {
-                    Some(Effect::Move {
-                        from: place(from)?,
-                        to: place(to)? + end,
-                        is_tracked: true,
-                    })
-                };
-                from.iter().filter_map(moved).take(MOST).collect()
-            }
-            "commit" if !has("--dry-run") => at.known().map(|at| Effect::Commit(at.to_owned())).into_iter().collect(),
-            "reset" if has("--hard") => all().map(Effect::PutBack).into_iter().collect(),
-            "restore" | "checkout" | "stash" if flag("p", "--patch") => Vec::new(),
-            "restore" if has("--staged -S") && !has("--worktree -W") => Vec::new(),
-            "restore" if has("--source -s") => Vec::new(),
-            "restore" => put_back(&operands),
-            "checkout" if has("-b -B --orphan") => Vec::new(),
-            "checkout" if split.is_some() => match operands[..refs] {
-                [] | ["HEAD"] => put_back(&sure),
-                // As it was elsewhere: the session has changed it.
-                _ => sure
-                    .iter()
-                    .filter(|path| is_file(path))
-                    .take(MOST)
-                    .map(|path| Effect::Write(at.name(path).into_owned(), FileState::Edited))
-                    .collect(),
-            },
-            "checkout" => match operands[..] {
-                // Without `--` it may be a branch, which is no file that is known.
-                ["HEAD", ref paths @ ..] => put_back(paths),
-                [path] if path == "." || path.contains(['.', '/']) => put_back(&[path]),
-                [] if has("-f --force") => all().map(Effect::PutBack).into_iter().collect(),
-                _ => Vec::new(),
-            },
-            "stash" if all_known => {
-                let with_new = has("-u --include-untracked -a --all");
-                let verb = operands.first().copied();
-                match verb {
-                    _ if has("-k --keep-index -S --staged") => Vec::new(),
-                    Some("pop" | "apply") => vec![Effect::Unstash],
-                    Some("push" | "save") | None => {
-                        let stashed: Vec<Among> = match sure.is_empty() {
-                            true => all().into_iter().collect(),
-                            false => sure.iter().filter_map(among).collect(),
-                        };
-                        let stash = |among| Effect::Stash { among, with_new };
-                        stashed.into_iter().map(stash).collect()
-                    }
-                    _ => Vec::new(),
-                }
-            }
-            // Only what is ignored is taken with `-X`.
-            "clean"
-                if operands.is_empty()
-                    && flag("f", "--force")
-                    && !flag("niX", "--dry-run")
-                    && !has("--interactive") =>
-            {
-                at.known().map(|at| Effect::Clean(at.to_owned())).into_iter().collect()
-            }
-            _ => Vec::new(),
-        }
-    }
 }
 
 /// Whether an option of a program of Unix has one of these letters, or this long name.
@@ -511,8 +420,26 @@ fn has_flag(words: &[String], letters: &str, long: &str) -> bool {
     words.iter().take_while(|word| *word != "--").any(is_it)
 }
 
-/// Whether Perl is given a script that changes files in place.
-fn perl_writes(arguments: &[String]) -> bool {
+/// Whether a word is an option of `cmd`: `/q`.
+fn is_switch(word: &str) -> bool {
+    word.len() <= 2 && word.starts_with('/')
+}
+
+/// Whether `awk` is told to change files in place.
+pub(crate) fn awk_writes(arguments: &[String]) -> bool {
+    let is_told = |pair: &[String]| is_in(&pair[0], "-i --include") && pair[1] == "inplace";
+    let is_joined = |word: &String| is_in(word, "-iinplace --include=inplace");
+    arguments.windows(2).any(is_told) || arguments.iter().any(is_joined)
+}
+
+/// Whether `yq` is.
+pub(crate) fn yq_writes(arguments: &[String]) -> bool {
+    let is_it = |word: &String| is_in(word, "-i --inplace --in-place") || word.starts_with("-i") && !word.contains('n');
+    arguments.iter().any(is_it)
+}
+
+/// Whether Perl, or Ruby, is given a script that changes files in place.
+pub(crate) fn perl_writes(arguments: &[String]) -> bool {
     let (mut is_in_place, mut has_script) = (false, false);
     let mut words = arguments.iter();
     while let Some(word) = words.next().filter(|word| word.starts_with('-') && *word != "--") {
@@ -527,14 +454,14 @@ fn perl_writes(arguments: &[String]) -> bool {
     is_in_place && has_script
 }
 
-/// The letters of a cluster of options of Perl, up to the first that takes what follows it.
+/// The letters of a cluster of options of Perl or Ruby, up to the first that takes what follows it.
 fn perl_letters(word: &str) -> impl Iterator<Item = char> {
     let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
     // `-i.bak`, `-Mstrict`; the numbers behind `-0` and `-l` are no letters.
     let mut is_over = false;
     letters.unwrap_or_default().chars().take_while(move |&c| {
         let is_behind = is_over;
-        is_over = matches!(c, 'i' | 'M' | 'm' | 'I' | 'e' | 'E' | 'F' | 'x' | 'D' | 'C' | 'V');
+        is_over = matches!(c, 'i' | 'M' | 'm' | 'I' | 'e' | 'E' | 'F' | 'x' | 'D' | 'C' | 'V' | 'r');
         !is_behind
     })
 }

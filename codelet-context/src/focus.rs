@@ -16,8 +16,8 @@ const FILE: f32 = 3.0;
 const RARE: f32 = 20.0;
 /// … unless it stands in no more than so many.
 const FEW: usize = 20;
-/// Words that name nothing.
-const EMPTY: [&str; 40] = [
+/// Words that name nothing, as they are looked for.
+const EMPTY: [&str; 38] = [
     "about",
     "all",
     "and",
@@ -30,7 +30,6 @@ const EMPTY: [&str; 40] = [
     "detail",
     "everything",
     "focu",
-    "focus",
     "for",
     "from",
     "how",
@@ -48,7 +47,6 @@ const EMPTY: [&str; 40] = [
     "summary",
     "that",
     "the",
-    "thi",
     "this",
     "was",
     "what",

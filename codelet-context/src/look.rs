@@ -1,7 +1,8 @@
 //! Whether a command line only looks at files, as a tool that reads them would.
 
-use crate::command::Script;
-use crate::effects::sed_writes;
+use crate::command::git::Git;
+use crate::command::{Command, Script};
+use crate::effects::{awk_writes, sed_writes};
 use crate::wrapped::is_in;
 
 /// What prints the lines of the files that it is given.
@@ -17,7 +18,7 @@ const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --su
 /// none (`git diff`).
 pub(crate) fn file(script: &Script) -> Option<String> {
     if let [only] = &script.commands[..]
-        && let Some(script) = &only.script
+        && let Some(script) = only.script.as_ref().filter(|_| !only.is_elsewhere)
     {
         return file(script);
     }
@@ -25,6 +26,9 @@ pub(crate) fn file(script: &Script) -> Option<String> {
     for command in &script.commands {
         let words = command.words();
         words.first()?;
+        if command.is_elsewhere {
+            return None;
+        }
         let (program, is_piped) = (command.name(), command.is_piped);
         if is_in(&program, READERS) {
             if !is_piped {
@@ -34,7 +38,7 @@ pub(crate) fn file(script: &Script) -> Option<String> {
                 return None;
             }
         } else if program == "git" && !is_piped {
-            found.get_or_insert(compared(&words[1..])?);
+            found.get_or_insert(compared(command)?);
         } else if is_piped || !command.goes() && !is_in(&program, BESIDE) {
             return None;
         }
@@ -58,30 +62,33 @@ fn operand<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
     operands.next()
 }
 
-/// Whether `sed` is told to change the file instead of printing it.
+/// Whether it is told to change the file instead of printing it.
 fn is_written(program: &str, arguments: &[String]) -> bool {
-    program == "sed" && sed_writes(arguments)
+    match program {
+        "sed" => sed_writes(arguments),
+        "awk" | "gawk" => awk_writes(arguments),
+        _ => false,
+    }
 }
 
 /// The file of a `git diff` or `git show` that prints lines, or nothing if it names none.
-fn compared(arguments: &[String]) -> Option<String> {
-    let at = arguments.iter().position(|word| word == "diff" || word == "show")?;
-    let rest = &arguments[at + 1..];
-    let has = |list: &str| {
-        rest.iter()
-            .any(|word| is_in(word.split('=').next().unwrap_or(word), list))
-    };
-    if has(LISTS) && !has("-p -u --patch") {
-        return None;
+fn compared(command: &Command) -> Option<String> {
+    let git = Git::of(command)?;
+    let is_patch = git.has("-p -u --patch");
+    match git.verb {
+        "diff" | "show" if is_patch || !git.has(LISTS) => {}
+        "stash" if is_patch && git.rest.first().is_some_and(|word| word == "show") => {}
+        _ => return None,
     }
-    let named = rest.iter().skip_while(|word| *word != "--").nth(1);
-    let shown = || {
-        rest.iter()
-            .filter(|word| !word.starts_with('-'))
-            .find_map(|word| word.split_once(':'))
-            .map(|(_, file)| file)
-    };
-    Some(named.map(|word| &**word).or_else(shown).unwrap_or_default().to_owned())
+    let (before, behind) = git.operands("");
+    let named = behind
+        .iter()
+        .flatten()
+        .next()
+        .map(|(path, _)| git.at.name(path).into_owned());
+    // What a commit had is named as seen from the repository.
+    let shown = || before.iter().find_map(|(word, _)| word.split_once(':'));
+    Some(named.or_else(|| Some(shown()?.1.to_owned())).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -106,7 +113,10 @@ mod tests {
             ("for f in a b; do cat \"$f\"; done", "$f"),
             ("git diff", ""),
             ("git diff HEAD~1 -- a.rs b.rs", "a.rs"),
+            ("cd x && git diff --cached -- a.rs", "x/a.rs"),
+            ("git --no-pager -c core.pager=cat diff -- a.rs", "a.rs"),
             ("git show 1f00:src/a.rs | head -20", "src/a.rs"),
+            ("git stash show -p", ""),
             ("git -C /x show --stat --patch 1f00", ""),
         ] {
             assert_eq!(file(&Script::read(line)).as_deref(), Some(file_of), "{line}");
@@ -121,12 +131,19 @@ mod tests {
             "cat a.rs | grep x",
             "sed -i s/a/b/ a.rs",
             "sed -Ei s/a/b/ a.rs",
+            "gawk -i inplace '{ print }' a.rs",
             "cat a.rs | sed -i s/a/b/ b.rs",
             "sed -n 1,5p a.rs && cargo test",
             "cat <<EOF\nx\nEOF",
             "ls src",
             "git diff --stat",
             "git log -p",
+            "git add show",
+            "git branch diff",
+            "git stash show",
+            "docker exec app cat a.rs",
+            "docker exec app sh -c 'cat a.rs'",
+            "podman run --rm x cat a.rs",
             "echo x | cat a.rs",
         ] {
             assert_eq!(file(&Script::read(line)), None, "{line}");

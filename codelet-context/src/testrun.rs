@@ -1,8 +1,9 @@
 //! Which commands run tests, builds or lints, seen through the wrappers that they are run in.
 
+use crate::command::git::Git;
 use crate::command::{Command, Script};
 use crate::shell::Next;
-use crate::wrapped::{base, first_word, is_in};
+use crate::wrapped::{base, is_in};
 use aside::beside;
 pub(crate) use aside::{Aside, Stash};
 pub(crate) use echo::{echoed, shows_begin, stands_for};
@@ -200,9 +201,7 @@ fn ends_with_question(commands: &[Command]) -> bool {
     const LOOKED_WITH: &str = "docker podman kubectl oc gh glab";
     let last = commands.iter().rfind(|command| command.simple.words[0] != "exit");
     last.is_some_and(|command| match command.words() {
-        [git, rest @ ..] if base(git) == "git" => {
-            first_word(rest, "-C -c").is_some_and(|(verb, _)| is_in(verb, GIT_QUESTIONS))
-        }
+        [git, ..] if base(git) == "git" => Git::of(command).is_some_and(|git| is_in(git.verb, GIT_QUESTIONS)),
         [program, rest @ ..] if is_in(&base(program), LOOKED_WITH) => rest
             .iter()
             .filter(|word| is_verb(word))
@@ -272,13 +271,13 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             continue;
         }
         // Whether the work was put aside behind `||`, nobody knows.
-        if let Some(stash) = Stash::of(command.words()).filter(|_| !command.is_elsewhere)
+        if let Some(stash) = Stash::of(command).filter(|_| !command.is_elsewhere)
             && line.stashes.len() < MOST
             && (!matches!(stash, Stash::Away(_)) || !is_behind_or)
         {
             line.stashes.push((line.checks.len(), stash));
         }
-        if let Some(folder) = beside(command.words()).filter(|_| !command.is_elsewhere && line.beside.len() < MOST) {
+        if let Some(folder) = beside(command).filter(|_| !command.is_elsewhere && line.beside.len() < MOST) {
             line.beside.push(command.folder.name(folder).into_owned());
         }
         let link = Link {

@@ -1,6 +1,6 @@
 //! Commands without what they are wrapped in: `sudo`, `timeout 60`, `uv run`, and scripts that a shell is given.
 
-use crate::programs::wrappers;
+use crate::programs::{Wrapper, wrappers};
 use std::borrow::Cow;
 
 /// Scripts in scripts, and programs that an interpreter runs, are looked into this deep.
@@ -14,23 +14,25 @@ pub(crate) struct Unwrapped<'a> {
     pub outer: &'a [String],
     /// The status is turned round.
     pub is_inverted: bool,
+    /// It runs where the files are not those of here.
+    pub is_elsewhere: bool,
 }
 
 pub(crate) fn unwrap(words: &[String]) -> Unwrapped<'_> {
     const RESERVED: &str = "if then elif else do while until {";
-    let (mut rest, mut outer, mut is_inverted) = (words, &words[..0], false);
+    let (mut rest, mut outer) = (words, &words[..0]);
+    let (mut is_inverted, mut is_elsewhere) = (false, false);
     while let Some(first) = rest.first() {
         if first == "!" {
             is_inverted = !is_inverted;
             rest = &rest[1..];
         } else if is_assignment(first) || is_in(first, RESERVED) {
             rest = &rest[1..];
-        } else if let Some((names, valued, before)) =
-            wrappers(&base(first)).iter().find(|(names, ..)| is_called(rest, names))
-        {
+        } else if let Some(wrapper) = called(rest, first) {
             outer = rest;
-            rest = skip_options(&rest[names.split(' ').count()..], valued);
-            rest = skip_options(&rest[(*before).min(rest.len())..], valued);
+            is_elsewhere |= wrapper.is_elsewhere;
+            rest = skip_options(&rest[wrapper.name.split(' ').count()..], wrapper.valued);
+            rest = skip_options(&rest[wrapper.before.min(rest.len())..], wrapper.valued);
         } else {
             break;
         }
@@ -39,7 +41,22 @@ pub(crate) fn unwrap(words: &[String]) -> Unwrapped<'_> {
         words: rest,
         outer,
         is_inverted,
+        is_elsewhere,
     }
+}
+
+/// The wrapper that these words begin with.
+fn called(words: &[String], first: &str) -> Option<&'static Wrapper> {
+    let mut wrappers = wrappers(&base(first)).iter().copied();
+    wrappers.find(|wrapper| is_called(words, wrapper.name))
+}
+
+/// Whether what a command is wrapped in goes to another folder first: `env -C a`, `uv run --directory a`.
+pub(crate) fn changes_folder(wrapping: &[String]) -> bool {
+    const GOING: &str = "-C -D --chdir --directory --cwd";
+    wrapping
+        .iter()
+        .any(|word| is_in(word.split('=').next().unwrap_or(word), GOING))
 }
 
 fn is_called(words: &[String], names: &str) -> bool {

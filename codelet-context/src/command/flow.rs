@@ -96,10 +96,10 @@ impl Flow {
         &self.at
     }
 
-    /// What a script runs in that this command is given.
-    pub(super) fn outer(&self, index: usize, is_sure: bool) -> Outer {
+    /// What a script runs in that this command is given, which runs in this folder.
+    pub(super) fn outer(&self, index: usize, at: &Folder, is_sure: bool) -> Outer {
         Outer {
-            at: self.at.clone(),
+            at: at.clone(),
             is_sure,
             is_last: self.outer.is_last && index >= self.given_from,
         }

@@ -54,6 +54,13 @@ fn files_that_are_written_are_seen_through_what_a_command_is_wrapped_in() {
         "@'\nit's\n'@ | Set-Content x.rs",
         "pwsh -NoProfile -Command \"Set-Content x.rs 'a'\"",
         "Add-Content x.rs 'a'",
+        "ruby -i.bak -pe 'gsub(/a/, \"b\")' x.rs",
+        "gawk -i inplace -v a=1 '{ print a }' x.rs",
+        "gawk -iinplace -f a.awk x.rs",
+        "yq -i '.a = 1' x.rs",
+        "sed -i --expression=s/a/b/ x.rs",
+        "Set-Content -Value a x.rs",
+        "sc x.rs a",
     ] {
         assert_eq!(written(line), ["x.rs"], "{line}");
     }
@@ -72,6 +79,16 @@ fn files_that_are_written_are_seen_through_what_a_command_is_wrapped_in() {
         "echo x > NUL",
         "rm a",
         "New-Item -ItemType Directory a",
+        "ruby -rset -ne 'puts 1' a",
+        "awk -v i=inplace '{ print }' a",
+        "yq .a x.yaml",
+        "sc query a",
+        "sc.exe stop a",
+        "git apply --check <<'E'\n+++ b/x.py\nE",
+        "git apply --stat - <<'E'\n+++ b/x.py\nE",
+        "git apply --cached <<'E'\n+++ b/x.py\nE",
+        "patch -p1 --dry-run <<'E'\n+++ b/x.py\nE",
+        "Set-Content -Path x* -Filter *.rs -Value a",
     ] {
         assert_eq!(written(line), [""; 0], "{line}");
     }
@@ -158,6 +175,49 @@ fn what_becomes_of_files_is_read_from_simple_words() {
         ("git stash list", ""),
         ("git clean -fd", "clean"),
         ("git clean -nfd", ""),
+        ("git clean -fd out a.tmp", "clean out, clean a.tmp"),
+        ("git clean -fd -e out", ""),
+        ("git --namespace x rm src/a.rs", "remove src/a.rs"),
+        ("git --no-pager --config-env a.b=C rm src/a.rs", "remove src/a.rs"),
+        ("git rm -r app ':!app/a.py'", ""),
+        ("git checkout -- . ':(exclude)a.py'", ""),
+        ("git mv -- a.py b.py", "move a.py b.py"),
+        ("git checkout main src/a.py", "Edited src/a.py"),
+        ("git checkout HEAD~2 a.py b.py", "Edited a.py, Edited b.py"),
+        ("git checkout origin/main a.py", "Edited a.py"),
+        ("git checkout HEAD a.py", "back a.py"),
+        ("git checkout LICENSE a.py", ""),
+        ("git checkout --theirs a.py", ""),
+        ("git checkout --theirs -- a.py", "Edited a.py"),
+        ("git checkout -f main", "back *"),
+        ("git switch --discard-changes main", "back *"),
+        ("git switch main", ""),
+        ("git restore --source=main a.py", "Edited a.py"),
+        ("git restore -s HEAD~1 -- a.py", "Edited a.py"),
+        ("git restore --source HEAD a.py", "back a.py"),
+        ("git restore -SW a.py", "back a.py"),
+        ("git restore -- a.py", "back a.py"),
+        ("git stash push a.py", "stash a.py false"),
+        ("git stash push -m wip a.py b.py", "stash a.py false, stash b.py false"),
+        ("git stash save work in progress", "stash * false"),
+        ("git stash -ua", "stash * true"),
+        ("git stash branch x", "unstash"),
+        ("git commit --porcelain", ""),
+        ("Move-Item -Destination b.py -Path a.py", "move a.py b.py"),
+        ("Rename-Item -NewName b.py app\\a.py", "move app/a.py app/b.py"),
+        ("Remove-Item a.py,b.py", "remove a.py, remove b.py"),
+        ("Remove-Item -Recurse app -Exclude a.py", ""),
+        ("New-Item -Path app -Name a.py -ItemType File", "Created app/a.py"),
+        ("rmdir /s /q app", "remove app"),
+        ("trash a.py", "remove a.py"),
+        ("mv -u a.py b.py; cp --update=none a.py b.py", ""),
+        ("cp --parents app/a.py lib", ""),
+        ("copy /b a.py + b.py c.py", ""),
+        (
+            "git apply <<'E'\n--- a/x.py\n+++ /dev/null\n--- /dev/null\n+++ b/y.py\nE",
+            "Deleted x.py, Created y.py",
+        ),
+        ("git -C sub apply <<'E'\n+++ b/x.py\nE", "Edited sub/x.py"),
         ("git add -A && git commit -qm 'rm a'", "commit"),
         ("echo rm a.py", ""),
         (
@@ -244,6 +304,8 @@ fn a_relative_path_needs_a_folder_that_is_known() {
         ("cd app && serve & rm db.py", "remove db.py"),
         ("bash -c 'cd app && ls'; rm db.py", "remove db.py"),
         ("env -C /tmp rm db.py", ""),
+        ("env -C /tmp rm /w/db.py", "remove /w/db.py"),
+        ("env --chdir=/tmp sh -c 'rm db.py'", ""),
     ] {
         assert_eq!(shown(line), expected, "{line}");
     }
@@ -253,6 +315,22 @@ fn a_relative_path_needs_a_folder_that_is_known() {
 fn nothing_is_done_elsewhere_or_for_show() {
     for line in [
         "docker exec app rm f",
+        "docker container exec app rm f",
+        "podman run --rm -v .:/w img rm f",
+        "podman compose exec app rm f",
+        "nerdctl exec app rm f",
+        "sudo docker exec -u me app rm f",
+        "docker run --platform linux/amd64 img rm f",
+        "ssh -p 22 host rm src/a.rs",
+        "oc exec pod -- rm f",
+        "adb shell rm f",
+        "sudo chroot /mnt rm f",
+        "toolbox run rm f",
+        "distrobox enter x -- rm f",
+        "lxc exec x -- rm f",
+        "multipass exec x -- rm f",
+        "limactl shell x rm f",
+        "uv run --directory docker rm f",
         "docker compose run --rm app sh -c 'rm f && git stash'",
         "podman exec -it c bash -c 'git checkout -- f'",
         "kubectl exec pod -- rm f",
@@ -281,6 +359,17 @@ fn nothing_is_done_elsewhere_or_for_show() {
         assert_eq!(shown(line), "", "{line}");
     }
     assert_eq!(shown("rm -Recurse -Force f"), "remove f");
+    // The name of a user, a folder or an environment is no program.
+    for line in [
+        "sudo -u vagrant rm f",
+        "sudo -u docker rm f",
+        "conda run -n wsl rm f",
+        "uv run --project docker rm f",
+        "env CONTAINER=ssh rm f",
+        "timeout 5 rm f",
+    ] {
+        assert_eq!(shown(line), "remove f", "{line}");
+    }
     assert_eq!(shown("git commit -nm x"), "commit");
 }
 

@@ -6,9 +6,10 @@
 use super::Line;
 use crate::answer::{is_done, was_refused};
 use crate::command::Command;
+use crate::command::git::Git;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::path::{is_absolute, is_in_folder, is_within_end, plain};
-use crate::wrapped::{base, first_word, is_in};
+use crate::wrapped::is_in;
 
 /// What a command does to the work as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,18 +36,11 @@ pub(crate) enum Way {
 }
 
 impl Stash {
-    /// What a command without its wrappers does, if it is one that does.
-    pub fn of(words: &[String]) -> Option<Stash> {
-        let (git, rest) = words.split_first()?;
-        let (verb, rest) = first_word(rest, "-C -c --git-dir --work-tree")?;
-        if base(git) != "git" {
-            return None;
-        }
-        let has = |options: &str| {
-            rest.iter()
-                .take_while(|word| *word != "--")
-                .any(|word| is_in(word, options))
-        };
+    /// What a command does, if it is one that does.
+    pub fn of(command: &Command) -> Option<Stash> {
+        let git = Git::of(command)?;
+        let (verb, rest) = (git.verb, git.rest);
+        let has = |options: &str| git.has(options);
         match verb {
             "stash" => Stash::of_stash(rest),
             "checkout" | "switch" if has("-b -B -c -C --orphan --create") => Some(Stash::GoesOn),
@@ -133,12 +127,9 @@ fn is_file(word: &str) -> bool {
 }
 
 /// The folder in which a command puts another state of the project beside the work, and no branch to work on.
-pub(super) fn beside(words: &[String]) -> Option<&str> {
-    let (git, rest) = words.split_first()?;
-    let (verb, rest) = first_word(rest, "-C -c --git-dir --work-tree")?;
-    let (add, rest) = rest
-        .split_first()
-        .filter(|_| base(git) == "git" && verb == "worktree")?;
+pub(super) fn beside(command: &Command) -> Option<&str> {
+    let git = Git::of(command).filter(|git| git.verb == "worktree")?;
+    let (add, rest) = git.rest.split_first()?;
     if add != "add" || rest.iter().any(|word| is_in(word, "-b -B --orphan")) {
         return None;
     }

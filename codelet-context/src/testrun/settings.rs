@@ -1,7 +1,7 @@
 //! How a check is run, as far as that may change what comes of it: variables, toolchains, machines, and options of which no
 //! table knows that they change only what is told.
 
-use crate::programs::{Program, wrappers};
+use crate::programs::{Program, Wrapper, wrappers};
 use crate::wrapped::{base, first_word, is_assignment, is_in, skip_options};
 use std::collections::HashSet;
 
@@ -209,20 +209,27 @@ impl Settings {
                 self.variable(first);
             }
             // One that ends the list of words has lost the one that it runs.
-            let wrapper = wrappers(&base(first)).iter().find(|(names, ..)| {
+            let wrapper = wrappers(&base(first)).iter().find(|wrapper| {
                 let mut given = rest.iter().map(|word| base(word));
-                names
+                wrapper
+                    .name
                     .split(' ')
                     .all(|name| given.next().is_some_and(|word| word == name))
             });
-            let Some((names, valued, before)) = wrapper else {
+            let Some(&Wrapper {
+                name: names,
+                valued,
+                before,
+                ..
+            }) = wrapper.copied()
+            else {
                 rest = &rest[1..];
                 continue;
             };
             let behind = &rest[names.split(' ').count()..];
             let left = skip_options(behind, valued);
             let options = &behind[..behind.len() - left.len()];
-            let is_python = *names == "uv run";
+            let is_python = names == "uv run";
             for (at, word) in options.iter().enumerate() {
                 let (key, value) = match word.split_once('=') {
                     Some((key, value)) if word.starts_with('-') => (key, value),
@@ -240,14 +247,14 @@ impl Settings {
                     self.presume(Some((ENVIRONMENT, value.to_owned())));
                 }
             }
-            if let Some(target) = left.first().filter(|_| *before > 0) {
+            if let Some(target) = left.first().filter(|_| before > 0) {
                 if is_in(&base(first), AWAY) {
                     self.own.push((MACHINE.to_owned(), target.clone()));
-                } else if *names == "rustup run" {
+                } else if names == "rustup run" {
                     self.toolchain(target);
                 }
             }
-            rest = &left[(*before).min(left.len())..];
+            rest = &left[before.min(left.len())..];
         }
     }
 
