@@ -148,6 +148,8 @@ pub(crate) struct Command {
     pub folder: Folder,
     /// It is run if the line succeeds.
     pub is_sure: bool,
+    /// It has succeeded if the line succeeds: nothing behind it hides how it ended.
+    pub is_proven: bool,
     /// It runs where the files are not those of here.
     pub is_elsewhere: bool,
     /// Its input is another command's output.
@@ -188,6 +190,7 @@ impl Script {
                 is_inverted,
                 folder,
                 is_sure,
+                is_proven: flow.proves(index, is_sure),
                 is_elsewhere,
                 is_piped: before == Next::Pipe,
                 script,

@@ -1,15 +1,21 @@
 //! What command lines do to the newest commits of a repository: what is committed, what stands in its place, and what is
 //! taken back. In doubt a commit that was told of stays told.
 
+use crate::command::git::Git;
 use crate::command::{Command, Script};
 use crate::message::ToolResult;
 use crate::path::{Path, is_in_folder};
 use crate::wrapped::is_in;
+use printed::Printed;
+
+mod printed;
 
 /// Steps taken from one line, and commits that may yet be taken back, at most.
 const MOST: usize = 50;
 /// Letters of the fewest that a hash is printed with.
 const HASH: usize = 4;
+/// The letters of options of `git commit` that are followed by nothing.
+const FLAGS: &str = "aeinopqsvz";
 
 /// What a command does to the newest commits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +25,10 @@ pub(crate) struct Step {
     does: Does,
     /// What it prints says whether it was done.
     is_loud: bool,
+    /// A line that succeeds says that it has.
+    is_proven: bool,
+    /// Nothing else in the line counts files that were changed.
+    counts_alone: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,156 +37,176 @@ enum Does {
     Commit(Option<String>),
     /// Another in place of the newest; with the same message, if `None`.
     Amend(Option<Option<String>>),
+    /// One more for each that is named, which says that it takes that one back; whether it is only the newest.
+    Revert(bool),
     /// So many of the newest are taken back.
     TakeBack(usize),
     /// All that came behind this one are, if it is one of those; with what the line calls it.
     GoTo(String),
-    /// Others may be the newest now.
+    /// Others are the newest now, on another branch.
     GoElsewhere,
+    /// Others may be the newest now, and those that were may be among them.
+    Mix,
+    /// Those behind this one are written anew, if it says which: others, or in another order.
+    Rewrite(Option<String>),
+    /// They may be on other branches, too, or in other repositories.
+    Spread,
+    /// Branches are deleted, whatever is on them.
+    DropBranches,
 }
 
 /// What a line does to the newest commits, in its order.
 pub(crate) fn steps(script: &Script) -> Vec<Step> {
     let mut found = Vec::new();
-    collect(script, &mut found);
+    let mut counts = 0;
+    collect(script, &mut found, &mut counts);
     found.truncate(MOST);
+    for step in &mut found {
+        step.counts_alone = counts == 1;
+    }
     found
 }
 
-fn collect(script: &Script, found: &mut Vec<Step>) {
+/// `counts` is how many commands may count the files that were changed.
+fn collect(script: &Script, found: &mut Vec<Step>, counts: &mut usize) {
     for command in script.commands.iter().filter(|command| !command.is_elsewhere) {
         if found.len() >= MOST {
             return;
         }
         match command.script.as_ref().filter(|_| command.is_script()) {
-            Some(inner) => collect(inner, found),
-            None => found.extend(step(command)),
+            Some(inner) => collect(inner, found, counts),
+            None if command.name() == "gh" => found.push(spread(command)),
+            None => {
+                let Some(git) = Git::of(command) else { continue };
+                // These say nothing of the kind.
+                const SILENT: &str =
+                    "add rm mv status push fetch branch tag config switch rev-parse restore reset init";
+                *counts += usize::from(!is_in(git.verb, SILENT));
+                found.extend(step(&git));
+            }
         }
     }
 }
 
-fn step(command: &Command) -> Option<Step> {
-    if command.name() != "git" {
-        return None;
+fn spread(command: &Command) -> Step {
+    Step {
+        at: command.folder.known().map(str::to_owned),
+        does: Does::Spread,
+        is_loud: false,
+        is_proven: false,
+        counts_alone: false,
     }
-    let words = command.words();
-    let (mut at, mut skipped) = (command.folder.clone(), 1);
-    while let Some(option) = words.get(skipped).filter(|word| word.starts_with('-')) {
-        let has_value = is_in(option, "-C -c --git-dir --work-tree --namespace");
-        match option.as_str() {
-            "-C" => match command.arguments(skipped + 1).next() {
-                Some((folder, false)) => at = at.enter(folder, true),
-                _ => at = at.unknown(),
-            },
-            _ if option.starts_with("--git-dir") || option.starts_with("--work-tree") => at = at.unknown(),
-            _ => {}
+}
+
+fn step(git: &Git) -> Option<Step> {
+    let command = git.command;
+    let does = match git.verb {
+        "commit" => committed(git),
+        "reset" => reset(git),
+        "checkout" | "switch" => gone(git),
+        "revert" => reverted(git),
+        "branch" => branched(git),
+        "rebase" if git.has_flag("i", "--interactive") => {
+            let (operands, _) = git.operands("-x --exec -s --strategy -X --strategy-option --onto");
+            let name = operands.first().filter(|(_, is_open)| !is_open);
+            Some(Does::Rewrite(name.map(|(name, _)| (*name).to_owned())))
         }
-        skipped += 1 + usize::from(has_value);
-    }
-    let verb = words.get(skipped)?;
-    let given = Given {
-        command,
-        rest: &words[skipped + 1..],
-        skipped: skipped + 1,
-    };
-    let does = match verb.as_str() {
-        "commit" => given.committed(),
-        "reset" => given.reset(),
-        "checkout" | "switch" => given.goes_elsewhere().then_some(Does::GoElsewhere),
-        "merge" | "pull" | "rebase" | "cherry-pick" | "revert" | "am" | "update-ref" | "filter-branch" => {
-            Some(Does::GoElsewhere)
+        "merge" | "pull" | "rebase" | "cherry-pick" | "am" | "update-ref" | "filter-branch" | "filter-repo" => {
+            Some(Does::Mix)
         }
+        "push" | "tag" | "worktree" | "bundle" | "format-patch" | "send-email" => Some(Does::Spread),
         _ => None,
     }?;
     // What may not have run at all takes nothing back.
     let does = match does {
-        Does::Commit(_) | Does::GoElsewhere => does,
+        Does::Commit(_) | Does::GoElsewhere | Does::Spread => does,
         _ if command.is_sure => does,
-        _ => Does::GoElsewhere,
+        _ => Does::Mix,
     };
     Some(Step {
-        at: at.known().map(str::to_owned),
+        at: git.at.known().map(str::to_owned),
         does,
-        is_loud: !given.is_quiet() && command.simple.outputs.is_empty(),
+        is_loud: !is_quiet(git) && command.simple.outputs.is_empty(),
+        is_proven: command.is_proven,
+        counts_alone: false,
     })
 }
 
-/// The words behind the verb.
-struct Given<'a> {
-    command: &'a Command,
-    rest: &'a [String],
-    skipped: usize,
+fn is_quiet(git: &Git) -> bool {
+    let is_flag = |c: char| FLAGS.contains(c);
+    let is_it = |word: &String| {
+        let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        letters.is_some_and(|letters| letters.chars().take_while(|c| is_flag(*c)).any(|c| c == 'q'))
+    };
+    git.has("--quiet") || git.rest.iter().any(is_it)
 }
 
-impl Given<'_> {
-    fn has(&self, list: &str) -> bool {
-        let options = self.rest.iter().take_while(|word| *word != "--");
-        let names = options.map(|word| word.split('=').next().unwrap_or(word));
-        names.into_iter().any(|name| is_in(name, list))
+fn committed(git: &Git) -> Option<Does> {
+    // These only show what would be committed.
+    if git.has("--dry-run --short --porcelain --long -h --help") {
+        return None;
     }
+    let words = message(git.rest);
+    if !git.has("--amend") {
+        return Some(Does::Commit(words));
+    }
+    let is_other = words.is_some() || git.has("-F --file -t --template") || message_word(git.rest).is_some();
+    Some(Does::Amend(is_other.then_some(words)))
+}
 
-    /// What is no option, with whether the shell has to work it out.
-    fn operands(&self) -> Vec<(&str, bool)> {
-        let words = self.command.arguments(self.skipped);
-        words
-            .filter(|(word, _)| *word == "-" || !word.starts_with('-'))
-            .collect()
+/// Files that are put back to what they were take no commit back.
+fn reset(git: &Git) -> Option<Does> {
+    let is_whole = git.has("--soft --mixed --hard --keep --merge");
+    let (operands, None) = git.operands("") else {
+        return None;
+    };
+    let [(to, is_open)] = operands[..] else { return None };
+    if matches!(to, "HEAD" | "@") {
+        return None;
     }
+    match steps_back(to) {
+        Some(0) => None,
+        Some(steps) => Some(Does::TakeBack(steps)),
+        None if is_whole || is_hash(to) => {
+            // What the shell works out is no name.
+            let name = if is_open { "another commit" } else { to };
+            Some(Does::GoTo(name.to_owned()))
+        }
+        None => None,
+    }
+}
 
-    fn is_quiet(&self) -> bool {
-        let is_flag = |c: char| "aenopqsvz".contains(c);
-        let is_it = |word: &String| {
-            let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-            letters.is_some_and(|letters| letters.chars().take_while(|c| is_flag(*c)).any(|c| c == 'q'))
-        };
-        self.has("--quiet") || self.rest.iter().any(is_it)
+/// Goes to another branch, unless it only puts files back.
+fn gone(git: &Git) -> Option<Does> {
+    let is_new = git.has("-b -B -c -C --create --force-create --orphan");
+    let (operands, behind) = git.operands("");
+    match (&operands[..], behind) {
+        // Where it begins, a new branch is what was here before.
+        ([_], _) if is_new && !git.has("--orphan") => Some(Does::Spread),
+        ([(name, _)], None) if is_new || !name.contains('.') => Some(Does::GoElsewhere),
+        ([], _) => None,
+        _ => is_new.then_some(Does::GoElsewhere),
     }
+}
 
-    fn committed(&self) -> Option<Does> {
-        if self.has("--dry-run -h --help") {
-            return None;
-        }
-        let words = message(self.rest);
-        if !self.has("--amend") {
-            return Some(Does::Commit(words));
-        }
-        let is_other = words.is_some() || self.has("-F --file -t --template") || message_word(self.rest).is_some();
-        Some(Does::Amend(is_other.then_some(words)))
+fn reverted(git: &Git) -> Option<Does> {
+    if git.has("-n --no-commit") {
+        return None;
     }
+    let (operands, _) = git.operands("-m --mainline -X --strategy --strategy-option");
+    match operands[..] {
+        [] => Some(Does::Mix),
+        [(name, is_open)] => Some(Does::Revert(!is_open && matches!(name, "HEAD" | "@"))),
+        _ => Some(Does::Revert(false)),
+    }
+}
 
-    /// Files that are put back to what they were take no commit back.
-    fn reset(&self) -> Option<Does> {
-        let is_whole = self.has("--soft --mixed --hard --keep --merge");
-        let operands = self.operands();
-        let [(to, is_open)] = operands[..] else { return None };
-        if self.has("--") || self.rest.iter().any(|word| word == "--") || matches!(to, "HEAD" | "@") {
-            return None;
-        }
-        match steps_back(to) {
-            Some(0) => None,
-            Some(steps) => Some(Does::TakeBack(steps)),
-            None if is_whole || is_hash(to) => {
-                // What the shell works out is no name.
-                let name = if is_open { "another commit" } else { to };
-                Some(Does::GoTo(name.to_owned()))
-            }
-            None => None,
-        }
+fn branched(git: &Git) -> Option<Does> {
+    if git.has_flag("D", "") {
+        return Some(Does::DropBranches);
     }
-
-    /// Whether it goes to another branch, and does not only put files back.
-    fn goes_elsewhere(&self) -> bool {
-        let is_new = self.has("-b -B -c -C --create --force-create --orphan");
-        let operands = self.operands();
-        let is_split = self.rest.iter().any(|word| word == "--");
-        match operands[..] {
-            // Where it begins, a new branch is what was here before.
-            [_] if is_new => self.has("--orphan"),
-            [(name, _)] => !is_split && !name.contains('.'),
-            [] => false,
-            _ => is_new,
-        }
-    }
+    let (operands, _) = git.operands("");
+    (!operands.is_empty() && !git.has("--list -l --contains --merged -d --delete")).then_some(Does::Spread)
 }
 
 /// So many commits before the newest: `HEAD~2`, `HEAD^^`, `@~`.
@@ -207,7 +237,8 @@ fn is_hash(name: &str) -> bool {
 
 /// The word that brings a message, as far as it is one: `-m one`, `-am one`, `-mone`, `--message=one`.
 fn message_word(words: &[String]) -> Option<&str> {
-    words.iter().enumerate().find_map(|(at, word)| {
+    let options = words.iter().take_while(|word| *word != "--").enumerate();
+    options.into_iter().find_map(|(at, word)| {
         let next = || words.get(at + 1).map(String::as_str);
         if word == "--message" {
             return next();
@@ -216,8 +247,7 @@ fn message_word(words: &[String]) -> Option<&str> {
         }
         let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
         let (before, message) = letters.split_once('m')?;
-        let is_flag = |c: char| "aenopqsvz".contains(c);
-        if !before.chars().all(is_flag) {
+        if !before.chars().all(|c| FLAGS.contains(c)) {
             return None;
         }
         if message.is_empty() { next() } else { Some(message) }
@@ -241,6 +271,8 @@ pub(crate) enum Change {
     Undone(usize),
     /// The newest is this one, and nobody knows which of the others stand.
     WentTo(String),
+    /// Those behind this one were written anew, if it is known, and nobody knows which stand.
+    Rewrote(Option<String>),
 }
 
 /// The newest commits as far as the session has made them.
@@ -248,6 +280,8 @@ pub(crate) enum Change {
 pub(crate) struct Commits {
     /// Oldest first.
     standing: Vec<Standing>,
+    /// Those of a branch that was left, which are nowhere else as far as anybody knows.
+    left: Vec<Standing>,
     /// So many were told of.
     told: usize,
 }
@@ -257,92 +291,170 @@ struct Standing {
     at: Option<String>,
     /// Under which it was told of, unless its message is not known.
     number: Option<usize>,
+    words: Option<String>,
     hash: Option<String>,
+    /// As Git calls it when it commits.
+    branch: Option<String>,
 }
 
 impl Commits {
-    /// Takes the steps of a line that was run, and did not fail. Commits are told of under the numbers from 0 on.
+    /// Takes the steps of a line that was run. Commits are told of under the numbers from 0 on.
+    ///
+    /// Of a line that has failed, what came before the last commit that it shows was done.
     pub fn take(&mut self, steps: &[Step], result: &ToolResult) -> Vec<Change> {
-        let printed: Vec<&str> = result.texts().map(|text| text.body.as_str()).collect();
-        let mut hashes = printed.iter().flat_map(|text| text.lines()).filter_map(printed_hash);
-        let is_in_doubt = result.success.is_none() && printed.iter().any(|text| text.lines().any(complains));
+        let mut printed = Printed::by(result);
+        let made: Vec<Option<Made>> = made(steps, result, &mut printed);
+        let steps = match result.success {
+            Some(false) => &steps[..made.iter().rposition(Option::is_some).map_or(0, |last| last + 1)],
+            _ => steps,
+        };
+        let is_in_doubt = printed.complains;
+        let is_told = |step: &Step| step.is_proven && result.success == Some(true);
+        let is_done = |step: &Step| !is_in_doubt || is_told(step);
         let mut changes = Vec::new();
-        for step in steps {
-            let is_commit = matches!(step.does, Does::Commit(_) | Does::Amend(_));
-            let hash = if is_commit && step.is_loud { hashes.next() } else { None };
-            if is_in_doubt && hash.is_none() && step.is_loud && step.does != Does::GoElsewhere {
-                continue;
+        for (step, made) in steps.iter().zip(made) {
+            match step.does {
+                Does::Commit(_) | Does::Amend(_) => match made {
+                    Some(made) => self.commit(step, made, &mut changes),
+                    None => continue,
+                },
+                Does::Revert(is_newest) => {
+                    self.revert(step, is_newest && is_told(step), &mut printed, &mut changes);
+                }
+                Does::TakeBack(_) | Does::GoTo(_) | Does::Rewrite(_) if !is_done(step) => continue,
+                Does::TakeBack(steps) => self.take_back(step, steps, &mut changes),
+                Does::GoTo(ref name) => self.go_to(step, name, &mut changes),
+                Does::Rewrite(ref name) => {
+                    if self.newest(step).is_some() {
+                        changes.push(Change::Rewrote(name.clone()));
+                    }
+                    self.forget(step);
+                }
+                Does::GoElsewhere => self.leave(step),
+                Does::Mix => self.forget(step),
+                Does::Spread => self.spread(),
+                Does::DropBranches => self.drop_branches(&printed, &mut changes),
             }
-            self.step(step, hash, &mut changes);
         }
         changes
     }
 
-    fn step(&mut self, step: &Step, hash: Option<&str>, changes: &mut Vec<Change>) {
-        let newest = self
-            .standing
+    fn newest(&self, step: &Step) -> Option<usize> {
+        self.standing
             .iter()
-            .rposition(|standing| is_same(&standing.at, &step.at));
-        match &step.does {
-            Does::Commit(words) => self.push(step, words.as_deref(), hash, changes),
-            Does::Amend(None) => {
-                if let Some(newest) = newest {
-                    self.standing[newest].hash = hash.map(str::to_owned);
-                }
+            .rposition(|standing| is_same(&standing.at, &step.at))
+    }
+
+    fn commit(&mut self, step: &Step, made: Made, changes: &mut Vec<Change>) {
+        let newest = self.newest(step);
+        if let (Does::Amend(_), Some(newest)) = (&step.does, newest) {
+            if step.does == Does::Amend(None) {
+                self.standing[newest].hash = made.hash;
+                return;
             }
-            Does::Amend(Some(words)) => {
-                if let Some(newest) = newest {
-                    self.undo(newest, changes);
-                }
-                self.push(step, words.as_deref(), hash, changes);
-            }
-            Does::TakeBack(steps) => {
-                for _ in 0..*steps {
-                    let newest = self
-                        .standing
-                        .iter()
-                        .rposition(|standing| is_same(&standing.at, &step.at));
-                    let Some(newest) = newest else { break };
-                    self.undo(newest, changes);
-                }
-            }
-            Does::GoTo(name) => {
-                let is_it = |standing: &Standing| {
-                    let known = standing.hash.as_deref();
-                    let alike = |known: &str| known.starts_with(name.as_str()) || name.starts_with(known);
-                    is_same(&standing.at, &step.at) && is_hash(name) && known.is_some_and(alike)
-                };
-                match self.standing.iter().rposition(is_it) {
-                    Some(found) => {
-                        for at in (found + 1..self.standing.len()).rev() {
-                            if is_same(&self.standing[at].at, &step.at) {
-                                self.undo(at, changes);
-                            }
-                        }
-                    }
-                    None if newest.is_some() => {
-                        changes.push(Change::WentTo(name.clone()));
-                        self.standing.retain(|standing| !is_same(&standing.at, &step.at));
-                    }
-                    None => {}
-                }
-            }
-            Does::GoElsewhere => self.standing.retain(|standing| !is_same(&standing.at, &step.at)),
+            self.undo(newest, changes);
+        }
+        // Of one that keeps its message nothing is told if nobody knows which one that is.
+        if step.does != Does::Amend(None) {
+            self.push(step, made, changes);
         }
     }
 
-    fn push(&mut self, step: &Step, words: Option<&str>, hash: Option<&str>, changes: &mut Vec<Change>) {
+    fn revert(&mut self, step: &Step, is_newest: bool, printed: &mut Printed, changes: &mut Vec<Change>) {
+        let newest = self.newest(step);
+        let reverts = printed.reverts();
+        if reverts.is_empty() {
+            let words = newest
+                .filter(|_| is_newest)
+                .and_then(|newest| self.standing[newest].words.as_ref());
+            match words.map(|words| format!("Revert \"{words}\"")) {
+                Some(words) => self.push(step, Made::with(Some(words)), changes),
+                None => self.forget(step),
+            }
+        }
+        for made in reverts {
+            self.push(step, made, changes);
+        }
+    }
+
+    fn take_back(&mut self, step: &Step, steps: usize, changes: &mut Vec<Change>) {
+        for _ in 0..steps {
+            let Some(newest) = self.newest(step) else { break };
+            self.undo(newest, changes);
+        }
+    }
+
+    fn go_to(&mut self, step: &Step, name: &str, changes: &mut Vec<Change>) {
+        let is_it = |standing: &Standing| {
+            let known = standing.hash.as_deref();
+            is_same(&standing.at, &step.at) && is_hash(name) && known.is_some_and(|known| is_alike(known, name))
+        };
+        match self.standing.iter().rposition(is_it) {
+            Some(found) => {
+                for at in (found + 1..self.standing.len()).rev() {
+                    if is_same(&self.standing[at].at, &step.at) {
+                        self.undo(at, changes);
+                    }
+                }
+            }
+            None if self.newest(step).is_some() => {
+                changes.push(Change::WentTo(name.to_owned()));
+                self.standing.retain(|standing| !is_same(&standing.at, &step.at));
+            }
+            None => {}
+        }
+    }
+
+    /// What is the newest now is not known, and where those that were are.
+    fn forget(&mut self, step: &Step) {
+        self.standing.retain(|standing| !is_same(&standing.at, &step.at));
+        self.spread();
+    }
+
+    /// That a branch is deleted takes none of these back.
+    fn spread(&mut self) {
+        self.left.clear();
+        self.standing.iter_mut().for_each(|standing| standing.branch = None);
+    }
+
+    /// What is the newest now is not known, and those that were are on their branch alone.
+    fn leave(&mut self, step: &Step) {
+        let here = |standing: &mut Standing| is_same(&standing.at, &step.at);
+        self.left.extend(self.standing.extract_if(.., here));
+        let over = self.left.len().saturating_sub(MOST);
+        self.left.drain(..over);
+    }
+
+    /// `Deleted branch x (was 1a2b3c4).`: its commits are gone where that is the newest of those that were left on it.
+    fn drop_branches(&mut self, printed: &Printed, changes: &mut Vec<Change>) {
+        for (branch, hash) in printed.deleted() {
+            let is_on = |left: &&Standing| left.branch.as_deref() == Some(branch);
+            let newest = self.left.iter().rfind(is_on);
+            let is_it = newest
+                .and_then(|newest| newest.hash.as_deref())
+                .is_some_and(|known| is_alike(known, hash));
+            if is_it {
+                let gone = self.left.extract_if(.., |left| left.branch.as_deref() == Some(branch));
+                changes.extend(gone.filter_map(|gone| gone.number).map(Change::Undone));
+            }
+        }
+    }
+
+    fn push(&mut self, step: &Step, made: Made, changes: &mut Vec<Change>) {
         if self.standing.len() == MOST {
             self.standing.remove(0);
         }
+        let Made { words, hash, branch } = made;
         self.standing.push(Standing {
             at: step.at.clone(),
-            number: words.map(|_| self.told),
-            hash: hash.map(str::to_owned),
+            number: words.as_ref().map(|_| self.told),
+            words: words.clone(),
+            hash,
+            branch,
         });
         if let Some(words) = words {
             self.told += 1;
-            changes.push(Change::Made(words.to_owned()));
+            changes.push(Change::Made(words));
         }
     }
 
@@ -350,6 +462,67 @@ impl Commits {
         let standing = self.standing.remove(at);
         changes.extend(standing.number.map(Change::Undone));
     }
+}
+
+/// A commit that was made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Made {
+    /// The first line of its message, if that is known.
+    words: Option<String>,
+    hash: Option<String>,
+    branch: Option<String>,
+}
+
+impl Made {
+    fn with(words: Option<String>) -> Made {
+        Made {
+            words,
+            ..Made::default()
+        }
+    }
+}
+
+/// Whether a line that makes commits has made one; nothing if it is no such line.
+pub(crate) fn has_made(steps: &[Step], result: &ToolResult) -> Option<bool> {
+    let makes = |step: &Step| matches!(step.does, Does::Commit(_) | Does::Amend(_));
+    let has_made = || {
+        made(steps, result, &mut Printed::by(result))
+            .iter()
+            .any(Option::is_some)
+    };
+    steps.iter().any(makes).then(has_made)
+}
+
+/// For each step the commit that it has made.
+///
+/// Git says of every commit what it is called. Where it may say so and does not, there is one only if the status says it, or
+/// if there is nothing that speaks against it.
+fn made(steps: &[Step], result: &ToolResult, printed: &mut Printed) -> Vec<Option<Made>> {
+    let words = |step: &Step| match &step.does {
+        Does::Commit(words) => Some(words.clone()),
+        Does::Amend(words) => Some(words.clone().flatten()),
+        _ => None,
+    };
+    let mut made: Vec<Option<Made>> = steps.iter().map(|step| printed.named(&words(step)??)).collect();
+    for (step, made) in steps.iter().zip(&mut made) {
+        let Some(words) = words(step).filter(|_| made.is_none()) else {
+            continue;
+        };
+        let of_line = if step.is_loud { printed.next() } else { None };
+        let is_done = match result.success {
+            Some(false) => false,
+            Some(true) if step.is_proven => true,
+            // Git prints nothing, and hooks say what they like.
+            _ if !step.is_loud => !printed.refuses,
+            _ => printed.is_empty || step.counts_alone && printed.counts || printed.lists(words.as_deref()),
+        };
+        *made = of_line.or_else(|| is_done.then(|| Made::with(words)));
+    }
+    made
+}
+
+fn is_alike(one: &str, other: &str) -> bool {
+    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Whether two folders are of one repository, as far as they say: nothing says where a line begins.
@@ -368,25 +541,6 @@ fn is_same(one: &Option<String>, other: &Option<String>) -> bool {
         }
         false => !is_outside(&one) && !is_outside(&other),
     }
-}
-
-/// The hash of a commit that was made: `[main 1a2b3c4] Mend the parser`, `[main (root-commit) 1a2b3c4] one`.
-fn printed_hash(line: &str) -> Option<&str> {
-    let (inside, _) = line.strip_prefix('[')?.split_once("] ")?;
-    let (_, hash) = inside.rsplit_once(' ')?;
-    is_hash(hash).then_some(hash)
-}
-
-/// Whether Git says that it could not, or had nothing to do.
-fn complains(line: &str) -> bool {
-    const COMPLAINTS: [&str; 5] = [
-        "fatal: ",
-        "error: ",
-        "nothing to commit",
-        "nothing added to commit",
-        "no changes added to commit",
-    ];
-    COMPLAINTS.iter().any(|complaint| line.starts_with(complaint))
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub(crate) enum Deed {
     },
     /// The newest commit was made to be this one, and nobody knows which of those above still stand.
     WentTo(String),
+    /// The commits behind this one were written anew, if it is known, and nobody knows which of those above still stand.
+    Rewrote(Option<String>),
 }
 
 impl Deed {

@@ -58,7 +58,7 @@ impl Ledger {
             deeds.extend(Deed::of(call, result, ran.as_ref(), changes).map(|deed| (*messages, deed)));
             let line = call.action.command.as_ref();
             let steps = line.map_or(&[][..], |line| line.commits());
-            if steps.is_empty() || result.success == Some(false) || was_refused(result) {
+            if steps.is_empty() || was_refused(result) {
                 return;
             }
             for change in commits.take(steps, result) {
@@ -73,6 +73,7 @@ impl Ledger {
                         }
                     }
                     Change::WentTo(name) => deeds.push((*messages, Deed::WentTo(name))),
+                    Change::Rewrote(behind) => deeds.push((*messages, Deed::Rewrote(behind))),
                 }
             }
         });

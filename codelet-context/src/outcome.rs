@@ -2,6 +2,7 @@
 
 use crate::answer::is_done;
 use crate::command::CommandLine;
+use crate::commits::has_made;
 use crate::effects::Effect;
 use crate::exchange::Exchanges;
 use crate::failing::{Passing, shorten};
@@ -180,6 +181,16 @@ impl Gatherer {
             }
         }
         if let Some(line) = &action.command {
+            // What was committed before something else failed is committed.
+            if result.success == Some(false) && has_made(line.commits(), result) == Some(true) {
+                for effect in line
+                    .effects()
+                    .iter()
+                    .filter(|effect| matches!(effect, Effect::Commit(_)))
+                {
+                    self.apply(effect, result);
+                }
+            }
             self.came_of(line, result, ran);
         }
     }
@@ -243,8 +254,17 @@ impl Gatherer {
             self.touch(path, FileState::Edited);
         }
         let is_in_doubt = result.success.is_none() && complains(result);
+        let has_made = action
+            .command
+            .as_ref()
+            .and_then(|line| has_made(line.commits(), result));
         for effect in effects {
-            if !is_in_doubt || matches!(effect, Effect::Write(..)) {
+            let is_done = match effect {
+                Effect::Write(..) => true,
+                Effect::Commit(_) => has_made != Some(false),
+                _ => !is_in_doubt,
+            };
+            if is_done {
                 self.apply(effect, result);
             }
         }

@@ -133,6 +133,11 @@ impl Flow {
             && (is_told || !self.is_behind_and)
     }
 
+    /// Whether a command that is run for sure if the line succeeds has succeeded then.
+    pub(super) fn proves(&self, index: usize, is_sure: bool) -> bool {
+        is_sure && self.outer.is_last && index >= self.given_from
+    }
+
     fn open_blocks(&mut self, words: &[String]) {
         let mut is_first = true;
         for word in words {

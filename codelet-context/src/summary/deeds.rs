@@ -85,6 +85,11 @@ impl Deeds {
                     );
                 }
                 Deed::Committed { .. } => {}
+                Deed::Rewrote(behind) => {
+                    let since = behind.iter().map(|name| format!(" since {}", harmless(name, ITEM)));
+                    let told = format!("rewrote the commits{}", since.collect::<String>());
+                    keep_newest(&mut deeds.commits, (at, told), COMMITS);
+                }
                 Deed::WentTo(name) => {
                     keep_newest(
                         &mut deeds.commits,
