@@ -36,6 +36,9 @@ impl Gatherer {
                 if files.is_empty() && *is_tracked && is_renamed(from, to) && self.living(to).is_empty() {
                     self.touch(to, FileState::Created);
                 }
+                if files.is_empty() && !is_tracked {
+                    self.replace(to);
+                }
                 let states = self.written_over(&names);
                 for ((found, name), state) in files.into_iter().zip(names).zip(states) {
                     self.remove(found.file);
@@ -44,6 +47,9 @@ impl Gatherer {
             }
             Effect::Copy { from, to } => {
                 let files = self.living(from);
+                if files.is_empty() {
+                    self.replace(to);
+                }
                 let names = self.moved(&files, to);
                 let states = self.written_over(&names);
                 for (name, state) in names.iter().zip(states) {
@@ -125,6 +131,14 @@ impl Gatherer {
             false => FileState::Created,
         };
         names.iter().map(state).collect()
+    }
+
+    /// A file that is known is another one now, from one that is not: a copy that was kept of it, perhaps.
+    fn replace(&mut self, path: &str) {
+        let known = self.files.meant(path).filter(|known| self.touched.contains_key(known));
+        if let Some(known) = known.filter(|_| !path.ends_with('/')) {
+            self.touch_file(known, FileState::Edited);
+        }
     }
 
     fn remove(&mut self, known: u64) {
@@ -308,6 +322,13 @@ mod tests {
             "/s/app/new.py:Created /s/app/db.py:Edited /s/top.py:Deleted /s/app/top.py:Created"
         );
         assert_eq!(talk(&["cp top.py /s/two.py"]), format!("{before} /s/two.py:Created"));
+        for line in ["cp /tmp/kept.py app/db.py", "mv app/db.py.orig app/db.py"] {
+            assert_eq!(
+                talk(&["rm app/db.py", line]),
+                "/s/app/new.py:Created /s/top.py:Read /s/app/db.py:Edited",
+                "a file that is there again: {line}"
+            );
+        }
         assert_eq!(
             talk(&["rm -r app"]),
             "/s/top.py:Read /s/app/db.py:Deleted /s/app/new.py:Deleted"
