@@ -209,9 +209,9 @@ impl Archive {
         self.shelves.is_empty()
     }
 
-    /// Takes over what another archive keeps.
+    /// Takes over what another archive keeps, in the order in which it came there.
     pub fn merge(&mut self, other: &Archive) {
-        for (handle, removed) in other.iter() {
+        for (handle, removed) in other.oldest() {
             if self.get(handle.as_str()).is_none() {
                 self.insert(handle.clone(), removed.clone());
             }
@@ -251,6 +251,20 @@ mod tests {
         assert!(copied < 10_000, "{copied}");
     }
 
+    #[test]
+    fn what_came_last_stays_the_newest_when_an_archive_is_taken_over() {
+        let mut kept = Archive::default();
+        for number in 0..9 {
+            kept.keep(&Body::new(format!("page {number}")), "Read", "old");
+        }
+        let mut restored = Archive::default();
+        restored.keep(&Body::new("page 4"), "Read", "old");
+        restored.merge(&kept);
+        let newest: Vec<&str> = restored.newest().map(|(_, removed)| removed.body.as_str()).collect();
+        let expected = [8, 7, 6, 5, 3, 2, 1, 0, 4].map(|number| format!("page {number}"));
+        assert_eq!(newest, expected);
+    }
+
     proptest! {
         #[test]
         fn shelves_are_one_archive(steps in proptest::collection::vec((0u32..60, any::<bool>()), 0..120), from in 0usize..60) {
@@ -272,6 +286,10 @@ mod tests {
             }
             earlier.push((archive, whole));
             for (archive, whole) in earlier {
+                let mut merged = Archive::default();
+                merged.merge(&archive);
+                merged.merge(&archive);
+                prop_assert!(merged.newest().map(|(handle, _)| handle).eq(whole.iter().rev()));
                 prop_assert_eq!(archive.len(), whole.len());
                 prop_assert_eq!(archive.is_empty(), whole.is_empty());
                 prop_assert!(archive.since(from).eq(whole.iter().skip(from)));
