@@ -112,6 +112,9 @@ pub fn break_cost(read: f64, write: f64, tail: f64) -> f64 {
 }
 
 /// After how many steps an edit has paid for itself, where `removed` tokens go and `tail` tokens behind them stay.
+///
+/// What pays no rent never pays: infinite where nothing is removed or reading is free, and not a number where such an edit
+/// costs nothing either.
 pub fn break_even(read: f64, write: f64, tail: f64, removed: f64) -> f64 {
     break_cost(read, write, tail) / (read * removed)
 }

@@ -79,7 +79,7 @@ pub(crate) struct Economy {
     /// How many messages of the view the last request held as they are now, and its prompt.
     sent: usize,
     prompt: f64,
-    /// The last request held what it held as this many messages, whose end can be read, and whether it was sent cold.
+    /// A request is under way, and whether it was sent cold.
     sending: Option<bool>,
     /// Where the last requests had their extra mark, newest last, and where the next one is to have it.
     marks: Vec<usize>,

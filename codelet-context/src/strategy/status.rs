@@ -177,7 +177,6 @@ const KINDS: &[Kind] = &[
         "npm http fetch GET 200 …",
         |_, indent| indent == 0,
     ),
-    // wget.
     // A build's steps: "[12/345] Building …", "[ 12%] Building …".
     done("[", 21, "[…] Building …", |rest, indent| {
         indent == 0 && is_build_step(rest)

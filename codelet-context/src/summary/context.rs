@@ -151,7 +151,7 @@ pub(super) fn add_lines(
     }
     let other = other_sides(lines);
     for at in most_telling(lines, most.min(lines.len())) {
-        let line = format!("  | {}", harmless(lines[at].as_ref(), width));
+        let line = format!("{}{}", labels::UNDER, harmless(lines[at].as_ref(), width));
         if !page.add(place(at), line) {
             // Half of a comparison says less than nothing.
             if let Some(other) = other[at] {

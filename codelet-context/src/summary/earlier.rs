@@ -126,7 +126,7 @@ impl<'a> Earlier<'a> {
                         lines.push(line);
                     }
                 }
-                _ if in_outcomes && line.starts_with("- ") => self.outcomes.push(vec![line]),
+                _ if in_outcomes && line.starts_with(labels::ITEM) => self.outcomes.push(vec![line]),
                 _ => is_check = self.read_context(line),
             }
         }
@@ -163,7 +163,7 @@ impl<'a> Earlier<'a> {
         } else if let Some(number) = line.strip_prefix(labels::UNLISTED) {
             let number = number.split(' ').next().unwrap_or_default();
             self.unlisted = number.parse().unwrap_or(0).min(MOST_UNLISTED);
-        } else if line.starts_with("To do") {
+        } else if line.starts_with(labels::LISTED) {
             note(&mut self.todo);
         } else if line.starts_with(labels::DONE) {
             self.done = Some(line);
@@ -256,7 +256,7 @@ impl<'a> Earlier<'a> {
     /// The lines on the newest turn that begins with one of these quotations. Each is given once, as prompts may be alike.
     pub(super) fn take(&mut self, abouts: &[String]) -> Option<Lines<'a>> {
         let is_about = |lines: &Lines| {
-            let said = lines[0].strip_prefix("- ").unwrap_or_default();
+            let said = lines[0].strip_prefix(labels::ITEM).unwrap_or_default();
             let rest = abouts.iter().find_map(|about| said.strip_prefix(about.as_str()));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ']))
         };
@@ -336,7 +336,7 @@ impl<'a> Earlier<'a> {
             if page.add((topic, number, 0), format!("{head}{command}")) {
                 let said = error.lines[1..]
                     .iter()
-                    .map(|line| line.strip_prefix("  | ").unwrap_or(line));
+                    .map(|line| line.strip_prefix(labels::UNDER).unwrap_or(line));
                 add_lines(page, (topic, number), &said.collect::<Vec<_>>(), lines, width);
             }
         }

@@ -7,6 +7,7 @@ use super::page::{Page, Place, Topic};
 use super::quotation::{harmless, quoted};
 use super::{PROMPT, Story};
 use crate::anchor::Anchor;
+use crate::labels;
 use std::ops::Range;
 
 /// Bytes of what was said at the end of a turn.
@@ -62,7 +63,8 @@ fn add_shortest(page: &mut Page, story: &Story<'_>, summarised: usize) {
             continue;
         }
         let line = format!(
-            "- {}: {}",
+            "{}{}: {}",
+            labels::ITEM,
             about(story, &range, SHORTEST),
             harmless(&deeds.in_short(), SHORTEST_DONE)
         );
@@ -124,7 +126,10 @@ pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>, earlier: &mut Ear
     let missing = summarised - (0..summarised).filter(is_told).count();
     // What became of a single turn stands in its goal and the state of things.
     if missing > 0 && summarised > 1 {
-        page.add((Topic::Outcome, 0, usize::MAX), format!("- ({NOT_TOLD}{missing})"));
+        page.add(
+            (Topic::Outcome, 0, usize::MAX),
+            format!("{}({NOT_TOLD}{missing})", labels::ITEM),
+        );
     }
     longer
 }
@@ -147,7 +152,7 @@ fn outcome_line(
     let is_finished = |anchor: &&Anchor| anchor.turn == number && anchor.range == *turn && turn.end <= story.until;
     let marks = story.anchors.iter().filter(is_finished);
     let marks: String = marks.map(|anchor| format!(" [{}]", anchor.kind.name())).collect();
-    format!("- {about}{colon}{}{marks}", told.join("; "))
+    format!("{}{about}{colon}{}{marks}", labels::ITEM, told.join("; "))
 }
 
 /// A turn by its prompt.
