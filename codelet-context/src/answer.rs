@@ -6,6 +6,7 @@
 //! the lines of a file) are not the tool's own, and tell nothing.
 
 mod abroad;
+pub mod object;
 mod refusal;
 mod table;
 mod words;
@@ -15,7 +16,7 @@ use crate::refusal::NOT_RUN;
 use crate::verdict;
 use abroad::Abroad;
 use serde_json::{Map, Value};
-use table::{FAILURE, REFUSED};
+use table::REFUSED;
 use words::Telling;
 
 /// Bytes and lines from the beginning of an answer in which it says how it went.
@@ -214,24 +215,8 @@ fn lines_tell(text: &str) -> Option<bool> {
 }
 
 fn object_tells(map: &Map<String, Value>, depth: usize) -> Option<bool> {
-    const GOOD: &[&str] = &["ok", "success", "succeeded", "successful"];
-    const BAD: &[&str] = &["error", "errors", "err", "isError", "is_error", "failed"];
-    const BAD_STATUS: &[&str] = &["fail", "invalid", "forbidden", "timeout", "timed_out"];
-    if let Some(good) = GOOD.iter().find_map(|name| map.get(*name)?.as_bool()) {
-        return Some(good);
-    }
-    if BAD.iter().filter_map(|name| map.get(*name)).any(says_something) {
-        return Some(false);
-    }
-    if let Some(status) = map.get("status").and_then(Value::as_str) {
-        let is_bad = |bad: &&str| status.eq_ignore_ascii_case(bad);
-        let word = table::find(status);
-        if BAD_STATUS.iter().any(is_bad) || word.0 == "error" || word.1 & (FAILURE | REFUSED) != 0 {
-            return Some(false);
-        }
-    }
     // What is said of a failure, or in what the answer is wrapped.
-    inner(map, depth, tells, object_tells)
+    object::tells(map).or_else(|| inner(map, depth, tells, object_tells))
 }
 
 /// What the first of the values says in which answers are wrapped.
@@ -250,18 +235,6 @@ fn inner(
         Value::Object(map) => object(map, depth + 1),
         _ => None,
     })
-}
-
-/// Whether a field that tells of errors tells of one.
-fn says_something(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(is) => *is,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.trim().is_empty() && text != "none",
-        Value::Array(all) => !all.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-    }
 }
 
 /// Whether a line is no word of the tool: a diff, a fence, or a line of a file, with its number or indented.

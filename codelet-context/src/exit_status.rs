@@ -3,7 +3,7 @@
 //! Requests have no field for it, so agents write it before or behind what the command printed, each in its own words. A
 //! program prints what it likes, too. So only what stands around the output can count, in the first or last lines; a line
 //! that stands for itself (`Exit code 1`) only as the very first or last one. Which of these the harness writes, the other
-//! results of the file show (`manner`).
+//! results of the file show.
 
 mod loose;
 
@@ -63,12 +63,14 @@ const RUN: [&str; 7] = [
 /// Where and in which shape a status is stated. A harness states every one in the same, whatever words it has for a
 /// failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
+pub enum Form {
     /// `<exit_code>1</exit_code>`
     TagAbove,
+    /// The same below the output.
     TagBelow,
     /// `Exit code: 1`
     LineAbove,
+    /// The same below the output.
     LineBelow,
     /// `[Command finished with exit code 1]`
     SquareBelow,
@@ -78,28 +80,31 @@ pub(crate) enum Form {
     Field,
     /// `[FAILED exit=1]`, or anything else of one line that says so.
     LooseAbove,
+    /// The same below the output.
     LooseBelow,
 }
 
 impl Form {
     /// Whether any program may print it, so that it counts only where all answers have it.
-    pub(crate) fn is_loose(self) -> bool {
+    pub fn is_loose(self) -> bool {
         matches!(self, Form::LooseAbove | Form::LooseBelow)
     }
 }
 
 /// A status that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stated {
-    pub(crate) status: i64,
-    pub(crate) form: Form,
+pub struct Stated {
+    /// The status.
+    pub status: i64,
+    /// How it is stated.
+    pub form: Form,
     /// Other words stand around it that hardly any program prints.
     is_framed: bool,
 }
 
 /// What may be the exit status that the harness states in the result of a command, above the output and below it. A
 /// command that prints a status itself (`; echo "exit code: $?"`) leaves nothing to a line that stands for itself.
-pub(crate) fn stated(text: &str, command: &str) -> Vec<Stated> {
+pub fn stated(text: &str, command: &str) -> Vec<Stated> {
     let text = text.trim();
     let first: Vec<&str> = ends(text.split('\n'));
     let last: Vec<&str> = ends(text.rsplit('\n'));
@@ -125,6 +130,12 @@ pub(crate) fn stated(text: &str, command: &str) -> Vec<Stated> {
         .collect()
 }
 
+/// The status that a line states, whether it is a harness's or not.
+pub fn of_line(line: &str) -> Option<i64> {
+    let line = line.trim();
+    tagged(line).or_else(|| statement(line)).or_else(|| loose::status(line))
+}
+
 /// The first lines from one end that say anything.
 fn ends<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let lines = lines.map(str::trim).filter(|line| !line.is_empty());
@@ -140,7 +151,7 @@ fn tells_of_the_run(lines: &[&str]) -> bool {
 }
 
 /// The exit status beside what was printed, in an object that is a whole result, or in the one object within it.
-pub(crate) fn of_object(object: &Map<String, Value>) -> Option<i64> {
+pub fn of_object(object: &Map<String, Value>) -> Option<i64> {
     beside_printed(object).or_else(|| {
         let mut inner = object.values().filter_map(Value::as_object);
         let only = inner.next().filter(|_| inner.next().is_none())?;
@@ -170,7 +181,7 @@ fn beside_printed(object: &Map<String, Value>) -> Option<i64> {
 }
 
 /// The exit status among the fields of an object.
-pub(crate) fn of_fields(object: &Map<String, Value>) -> Option<i64> {
+pub fn of_fields(object: &Map<String, Value>) -> Option<i64> {
     NAMES.iter().find_map(|name| object.get(*name)?.as_i64())
 }
 
@@ -341,5 +352,4 @@ fn statement(line: &str) -> Option<i64> {
 }
 
 #[cfg(test)]
-#[path = "exit_status/tests.rs"]
 mod tests;

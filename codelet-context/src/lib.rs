@@ -115,7 +115,7 @@ pub use serde_json;
 
 mod account;
 pub mod anchor;
-mod answer;
+pub mod answer;
 mod attempt;
 pub mod body;
 pub mod breaks;
@@ -137,6 +137,7 @@ mod encoded;
 mod exact;
 mod excerpt;
 pub mod exchange;
+pub mod exit_status;
 mod failing;
 mod files;
 mod focus;

@@ -47,7 +47,6 @@ mod dialect;
 pub mod document;
 mod envelope;
 mod error;
-mod exit_status;
 mod extra;
 mod format;
 mod gather;

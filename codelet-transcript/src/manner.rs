@@ -4,8 +4,8 @@
 //! One answer does not tell what the harness has written and what the program printed. A harness writes the same around
 //! every output, and no program prints the same in all of them.
 
-use crate::exit_status::{self, Form, Stated, of_object};
 use codelet_context::exchange::Calls;
+use codelet_context::exit_status::{self, Form, Stated, of_object};
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use std::collections::HashMap;
 use std::sync::Arc;

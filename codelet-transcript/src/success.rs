@@ -4,14 +4,14 @@
 //! flag with every result, and the exit status in the text. What the file said is written back as it was. What counts of a
 //! text, and against a flag, is in `docs/decisions/0020-statuses-in-text.md`.
 
-use crate::exit_status::of_object;
 use crate::extra::marked;
 use crate::format::Format;
-use crate::gemini::answer;
 use crate::manner::{Manner, manners};
 use crate::objects;
+use codelet_context::answer::object::{flag, has_error, tells};
 use codelet_context::command::CommandLine;
 use codelet_context::exchange::Calls;
+use codelet_context::exit_status::of_object;
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use flags::Flags;
 use serde_json::{Map, Value};
@@ -105,15 +105,15 @@ fn said_in(object: &Map<String, Value>, called: Option<&Called>) -> Option<bool>
     let in_objects = called.manner.in_objects;
     match called.kind {
         ActionKind::Command | ActionKind::Read | ActionKind::Search if !in_objects => None,
-        ActionKind::Command => match (answer::flag(object), of_object(object)) {
+        ActionKind::Command => match (flag(object), of_object(object)) {
             (flag, Some(status)) => Some(flag != Some(false) && status == 0),
             (flag, None) => flag,
         },
-        ActionKind::Read | ActionKind::Search if answer::has_error(object) => Some(false),
-        ActionKind::Read | ActionKind::Search => answer::flag(object),
+        ActionKind::Read | ActionKind::Search if has_error(object) => Some(false),
+        ActionKind::Read | ActionKind::Search => flag(object),
         // Whoever asks for a change is told of it, and of nothing else.
-        ActionKind::Change => answer::success(object),
-        _ if in_objects => answer::success(object),
+        ActionKind::Change => tells(object),
+        _ if in_objects => tells(object),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Statuses in words and signs that no harness is known for: `--- process ended with status 0 after 0.41s ---`,
 //! `[FAILED exit=1]`.
 //!
-//! Any program may print such a line, so one counts only where nearly all answers of the tool have one (`manner`): what
+//! Any program may print such a line, so one counts only where nearly all answers of the tool have one: what
 //! stands in all of them no program has printed.
 
 /// Longer lines, and those of more words, state nothing.

@@ -106,6 +106,20 @@ fn a_frame_that_tells_of_the_run_leaves_nothing_to_a_last_line() {
 }
 
 #[test]
+fn a_line_states_a_status_in_a_tag_a_field_or_a_sentence() {
+    for (line, status) in [
+        ("<exit_code>7</exit_code>", Some(7)),
+        ("  Exit code: 1", Some(1)),
+        ("\"exitCode\": 2,", Some(2)),
+        ("[Background job 3 exited with code 4]", Some(4)),
+        ("3 files changed", None),
+        ("status: 200", None),
+    ] {
+        assert_eq!(of_line(line), status, "{line}");
+    }
+}
+
+#[test]
 fn a_form_is_the_place_and_the_shape_and_not_the_words() {
     use Form::*;
     assert_eq!(forms("Exit code 1\nx"), [LineAbove]);

@@ -6,8 +6,9 @@
 
 use crate::extra::{Fields, Kept, is_note, marked, text_with, was_null};
 use crate::node::Node;
+use crate::objects;
 use crate::success::said;
-use crate::{exit_status, objects};
+use codelet_context::answer::object::tells;
 use codelet_context::message::{Extra, Part, Text, ToolResult};
 use serde_json::{Map, Value};
 
@@ -42,7 +43,7 @@ fn usual(success: Option<bool>) -> &'static str {
 
 /// Reads an object.
 pub(super) fn read(response: Map<String, Value>) -> Answer {
-    let success = success(&response);
+    let success = tells(&response);
     let mut fields = Fields::new(response);
     let is_said = |name: &&str| {
         let text = fields.peek(name);
@@ -132,55 +133,6 @@ pub(crate) fn others(fields: &Map<String, Value>) -> Map<String, Value> {
 
 pub(crate) fn of_field(text: String, name: &str) -> Text {
     text_with(text, marked(Extra::default(), FIELD, name))
-}
-
-/// What an object that a tool answers with says of its success.
-pub(crate) fn success(object: &Map<String, Value>) -> Option<bool> {
-    let flag = flag(object);
-    if has_error(object) || flag == Some(false) {
-        return Some(false);
-    }
-    let status = exit_status::of_fields(object)
-        .or_else(|| exit_status::of_object(object))
-        .map(|status| status == 0);
-    status.or_else(|| word(object)).or(flag)
-}
-
-/// Whether an object names an error.
-pub(crate) fn has_error(object: &Map<String, Value>) -> bool {
-    object.get("error").is_some_and(|error| match error {
-        Value::Null | Value::Bool(false) => false,
-        Value::Bool(true) => true,
-        Value::Number(code) => code.as_f64() != Some(0.0),
-        Value::String(error) => {
-            let error = error.trim().trim_end_matches('.');
-            !["", "none", "no error", "null"]
-                .iter()
-                .any(|none| error.eq_ignore_ascii_case(none))
-        }
-        Value::Array(errors) => !errors.is_empty(),
-        Value::Object(error) => !error.is_empty(),
-    })
-}
-
-/// The fields that say yes or no.
-pub(crate) fn flag(object: &Map<String, Value>) -> Option<bool> {
-    let find = |names: &[&str]| names.iter().find_map(|name| object.get(*name)?.as_bool());
-    let failed = find(&["isError", "is_error"]).map(|failed| !failed);
-    match (find(&["ok", "success"]), failed) {
-        (Some(a), Some(b)) => Some(a && b),
-        (one, other) => one.or(other),
-    }
-}
-
-/// The field that says it in a word.
-fn word(object: &Map<String, Value>) -> Option<bool> {
-    let word = object.get("status")?.as_str()?.to_ascii_lowercase();
-    match word.as_str() {
-        "error" | "failed" | "failure" | "denied" | "rejected" => Some(false),
-        "success" | "ok" | "succeeded" => Some(true),
-        _ => None,
-    }
 }
 
 /// The object again, with what became of its texts; `kept` is what was kept of it, `also` is said behind its first text.
