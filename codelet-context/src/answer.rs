@@ -6,6 +6,7 @@
 //! the lines of a file) are not the tool's own, and tell nothing.
 
 mod abroad;
+mod choice;
 pub mod object;
 mod refusal;
 mod table;
@@ -91,6 +92,29 @@ pub fn was_refused(result: &ToolResult) -> bool {
     result.success != Some(true) && result.texts().next().is_some_and(|text| text.body.told().refused)
 }
 
+/// Whether an answer says in its own words that the call was refused or has failed, whatever the flag beside it says. For
+/// calls whose answers tell of them, and of nothing that was asked for.
+pub fn denies(kind: ActionKind, result: &ToolResult) -> bool {
+    let Some(text) = result.texts().next() else {
+        return false;
+    };
+    let told = || text.body.told();
+    let is_short = || text.body.len() <= SHORT && is_one_line_or_object(text.body.as_str());
+    match kind {
+        ActionKind::Change => told().refused || told().done == Some(false),
+        // What is to be done may tell of anything.
+        ActionKind::Todo => told().refused || is_short() && told().done == Some(false),
+        // What the user says may, too.
+        ActionKind::Ask => told().refused,
+        _ => false,
+    }
+}
+
+/// Whether the user was offered a choice, and chose that nothing should happen.
+pub(crate) fn is_choice(text: &str) -> bool {
+    choice::is_no(text)
+}
+
 /// Whether a call that [was refused](was_refused) may have begun: it was interrupted, or its answer is lost.
 pub(crate) fn was_stopped(result: &ToolResult) -> bool {
     was_refused(result) && result.texts().next().is_some_and(|text| text.body.told().stopped)
@@ -122,6 +146,9 @@ fn names_a_stop(text: &str) -> bool {
     const NOES: [&str; 4] = ["denied", "declin", "refus", "reject"];
     if let Some(Abroad::Refused { is_stop }) = abroad::tells(text) {
         return is_stop;
+    }
+    if choice::is_no(text) {
+        return false;
     }
     let head = text.trim_start().lines().next().unwrap_or_default();
     let head = head[..head.floor_char_boundary(HEAD.min(head.len()))].to_lowercase();
@@ -203,6 +230,7 @@ fn lines_tell(text: &str) -> Option<bool> {
         words::split(line, &mut words);
         match words::words_tell(&words) {
             Telling::Of(how) => return Some(how),
+            _ if choice::is_no(line) => return Some(false),
             Telling::Doubt => is_doubtful = true,
             Telling::Nothing => {}
         }
@@ -295,7 +323,12 @@ fn refuses_in_english(text: &str) -> bool {
     let line = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut words = Vec::new();
     words::split(line, &mut words);
-    refusal::words_refuse(&words, text.len() <= HEAD)
+    let is_all = text.len() <= HEAD;
+    refusal::words_refuse(&words, is_all) || choice::is_no(if is_all { text } else { first_sentence(line) })
+}
+
+fn first_sentence(line: &str) -> &str {
+    line.split_once(". ").map_or(line, |(sentence, _)| sentence)
 }
 
 fn object_refuses(map: &Map<String, Value>, depth: usize) -> Option<bool> {

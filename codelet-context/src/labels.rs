@@ -7,8 +7,9 @@ pub(crate) const LATEST: &str = "Latest prompt: ";
 /// What the user pinned and decided.
 pub(crate) const PINNED: &str = "Pinned: ";
 pub(crate) const DECIDED: &str = "Decided: ";
-/// What the user was asked and answered with a question.
+/// What the user was asked and answered with a question, or not at all.
 pub(crate) const ASKED: &str = "Asked: ";
+pub(crate) const NO_ANSWER: &str = "no answer";
 /// A call that the user has not let be made, with what the user said.
 pub(crate) const REFUSED: &str = "Refused: ";
 /// The kinds of checks; some of them may share a line, as in `Tests, build: passed`.

@@ -132,7 +132,11 @@ impl Gatherer {
         let action = &call.action;
         self.errors.count_call();
         self.changes.clear();
-        if let Some(words) = refusal::words(result) {
+        if action.kind == ActionKind::Ask && Decision::is_answer(&call.parameters, result) {
+            if let Some(decision) = Decision::of_answer(&call.parameters, result) {
+                decision.note_in(&mut self.facts.decisions);
+            }
+        } else if let Some(words) = refusal::words(result) {
             Decision::of_refusal(call, &words).note_in(&mut self.facts.decisions);
         }
         if let Some((ran, (line, result))) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
@@ -152,11 +156,6 @@ impl Gatherer {
                 }
             }
             ActionKind::Todo if is_done(action.kind, result) => self.facts.todo.take(&call.parameters),
-            ActionKind::Ask if result.success != Some(false) && !was_refused(result) => {
-                if let Some(decision) = Decision::of_answer(&call.parameters, result) {
-                    decision.note_in(&mut self.facts.decisions);
-                }
-            }
             _ => {}
         }
     }

@@ -3,11 +3,15 @@
 //! A flag says that the tool worked, and for a command that is not whether the program did: many harnesses send the same
 //! flag with every result, and the exit status in the text. What the file said is written back as it was. What counts of a
 //! text, and against a flag, is in `docs/decisions/0020-statuses-in-text.md`.
+//!
+//! Nor is it worth more of another call where the answer says of itself that the call was refused, or did nothing: there are
+//! harnesses whose flag says that the tool has answered, whatever it did.
 
 use crate::extra::marked;
 use crate::format::Format;
 use crate::manner::{Manner, manners};
 use crate::objects;
+use codelet_context::answer::denies;
 use codelet_context::answer::object::{flag, has_error, tells};
 use codelet_context::command::CommandLine;
 use codelet_context::exchange::Calls;
@@ -42,6 +46,10 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
                 Part::ToolCall(call) => calls.called(call.id.clone(), Called::of(call, &manners)),
                 Part::ToolResult(result) => {
                     let called = calls.of(result);
+                    // The form of Gemini has no flag: what is known of an answer says the answer itself.
+                    if format != Format::Gemini && called.is_some_and(|called| denies(called.kind, result)) {
+                        doubt(result);
+                    }
                     let object = if is_in_text { objects::of(result) } else { None };
                     let success = match &object {
                         Some(object) => said_in(object, called),

@@ -31,10 +31,14 @@ fn is_refused(words: &[Word], is_all: bool) -> bool {
     let noun = word(words, at);
     let between = words.iter().skip(at + 1).take_while(|word| word.is(PASSIVE));
     let verb = at + 1 + between.count();
-    if !noun.is(NOUN) || !word(words, verb).is(REFUSED) {
+    let is_not = word(words, verb).says("not")
+        && ["accepted", "approved"]
+            .iter()
+            .any(|yes| word(words, verb + 1).says(yes));
+    if !noun.is(NOUN) || !is_not && !word(words, verb).is(REFUSED) {
         return false;
     }
-    is_by_user(&words[verb + 1..]) || is_all && noun.is(OF_TOOLS)
+    is_by_user(&words[verb + 1 + usize::from(is_not)..]) || is_all && noun.is(OF_TOOLS)
 }
 
 fn is_by_user(words: &[Word]) -> bool {

@@ -69,6 +69,17 @@ fn a_change_that_its_answer_says_was_not_made_is_not_done() {
         "Unchanged",
         "The model made no changes",
         "Edits failed in a.rs, 1 was applied",
+        "Path /srv/a.go is outside of the allowed directories",
+        "a.go lies outside the working directory",
+        "Skipped: /srv/a.go is read-only",
+        "The file system is read-only.",
+        "Waiting for user approval",
+        "Edit is awaiting your confirmation",
+        "The user wants you to stop here.",
+        "Diff shown to user. User chose: discard",
+        "Changes discarded",
+        "All changes were discarded.",
+        "User selected \"No, and tell the agent what to do differently\": use b.go",
     ];
     for answer in answers {
         assert!(!done(ActionKind::Change, None, answer), "{answer}");
@@ -167,6 +178,12 @@ fn words_that_often_tell_of_a_failure_tell_of_none_where_the_change_is_said_to_b
         "x.py, mode 0644, permission unchanged",
         "x.csv is too large to show; saved",
         "You should not edit this file by hand.",
+        "Moved the helper outside the project folder",
+        "Updated a.rs, pending permission checks are unchanged",
+        "Saved a.rs (it was read-only)",
+        "Skipped: formatting. Wrote a.rs",
+        "0 changes discarded, 3 made",
+        "User chose: apply. The file was updated.",
     ];
     for answer in answers {
         assert!(done(ActionKind::Change, None, answer), "{answer}");
@@ -202,6 +219,11 @@ fn what_the_user_did_not_let_happen_was_refused() {
         "Command execution was denied by the user.",
         "[Request interrupted by user for tool use]",
         "Compiling a\nCompiling b\n\nCommand aborted",
+        "User chose: discard",
+        "User selected \"No, keep planning\"",
+        "Plan execution was not approved. User chose to cancel.",
+        "The plan was not approved by the user.",
+        "The user wants you to stop here.",
     ];
     for answer in answers {
         for success in [None, Some(false)] {
@@ -327,4 +349,35 @@ proptest! {
         };
         prop_assert!(!done(ActionKind::Change, None, &bad), "{}", bad);
     }
+}
+
+#[test]
+fn an_answer_denies_its_call_whatever_the_flag_beside_it_says() {
+    let denied = |kind, text: &str| denies(kind, &ToolResult::new("1", Some(true), text));
+    for text in [
+        "No match found",
+        "{\"ok\": false}",
+        "User rejected the edit",
+        "ERROR:\nNo replacement was performed",
+    ] {
+        assert!(denied(ActionKind::Change, text), "{text}");
+        assert!(
+            !denied(ActionKind::Read, text) && !denied(ActionKind::Command, text),
+            "{text}"
+        );
+    }
+    assert!(denied(ActionKind::Todo, "Error: todos is required"));
+    assert!(!denied(
+        ActionKind::Todo,
+        "1. [x] error: not found\n2. [ ] handle failed logins"
+    ));
+    assert!(denied(ActionKind::Ask, "User dismissed the question"));
+    assert!(!denied(
+        ActionKind::Ask,
+        "That file was not found, I could not tell why"
+    ));
+    assert!(!denied(
+        ActionKind::Change,
+        "The file a.rs was updated.\n1\terror: not found"
+    ));
 }

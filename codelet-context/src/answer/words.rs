@@ -178,11 +178,20 @@ fn is_failure(words: &[Word], at: usize) -> bool {
                 next.says("since") || next.says("externally") || next.says("by") && is_by_another
             }
             "before" => next.is(WRITING),
+            "outside" => words[at + 1..].iter().take(NEAR).any(|word| word.is(PLACE)),
+            "read-only" | "readonly" => before.is(STATE) && !is_made_behind(words, at),
+            "skipped" => at == 0 && this.is_label && !is_made_behind(words, at),
+            "discarded" => before.is(PASSIVE | NOUN | MADE) && !two_before(words, at).is(NONE),
+            "waiting" => next.says("for") && words[at + 2..].iter().take(NEAR).any(|word| word.is(APPROVAL)),
+            "awaiting" | "pending" => words[at + 1..].iter().take(2).any(|word| word.is(APPROVAL)),
             "ok" | "success" => next.says("false"),
             _ if this.is(DOUBT) => at == 0 && this.is_label,
             _ => this.is(FAILURE) && !before.is(NONE),
         }
 }
+
+/// Words within which a place or a permission is named.
+const NEAR: usize = 4;
 
 /// A line of so few words is about the call and nothing else.
 const FEW_WORDS: usize = 4;

@@ -6,6 +6,8 @@ use crate::message::{ActionKind, Parameters, ToolCall, ToolResult, values_within
 use crate::{answer, cut};
 use serde_json::{Map, Value};
 
+mod unanswered;
+
 /// Decisions that are kept, and bytes of a question or an answer.
 const DECISIONS: usize = 20;
 const ANSWER: usize = 600;
@@ -15,7 +17,7 @@ const ANSWER: usize = 600;
 pub struct Decision {
     /// What was asked, the plan that was laid before the user, or the call.
     pub question: String,
-    /// What the user answered; may be empty where a call was refused.
+    /// What the user answered; may be empty where a call was refused, and is where nobody has answered.
     pub answer: String,
     /// The user has not let the call be made.
     pub is_refusal: bool,
@@ -27,22 +29,26 @@ impl Decision {
     /// A question to the user with its answer, or a plan that the user approved.
     pub(super) fn of_answer(parameters: &Parameters, result: &ToolResult) -> Option<Decision> {
         let question = asked(parameters.as_map());
-        let mut answers = result.texts().map(|text| text.body.as_str());
-        let answer = answers.find(|text| !text.trim().is_empty())?;
         if question.trim().is_empty() {
             return None;
         }
-        let object = answer::object(answer);
-        let only = object.as_ref().and_then(|object| {
-            let mut said = texts(object);
-            said.next().filter(|_| said.next().is_none())
-        });
         Some(Decision {
             question: shorten(&question, ANSWER),
-            answer: shorten(only.unwrap_or(answer), ANSWER),
+            answer: shorten(&unanswered::answer_in(said(result)?), ANSWER),
             is_refusal: false,
             offers_questions: offers_questions(parameters.as_map()),
         })
+    }
+
+    /// Whether what a call to ask the user was answered is an answer, perhaps that there is none. A plan can be refused as any
+    /// call can; of a question the user can only refuse to be asked.
+    pub(super) fn is_answer(parameters: &Parameters, result: &ToolResult) -> bool {
+        let Some(said) = said(result) else { return false };
+        let is_plan = parameters.as_map().contains_key("plan");
+        if !is_plan && unanswered::is_unanswered(said) {
+            return true;
+        }
+        result.success != Some(false) && (!answer::was_refused(result) || !is_plan && answer::is_choice(said))
     }
 
     /// A call that the user has not let be made, with the words of the refusal.
@@ -64,6 +70,12 @@ impl Decision {
         }
         decisions.push(self);
     }
+}
+
+/// The text that answers a question.
+fn said(result: &ToolResult) -> Option<&str> {
+    let mut texts = result.texts().map(|text| text.body.as_str());
+    texts.find(|text| !text.trim().is_empty())
 }
 
 /// What the user is asked by parameters; may be empty.
@@ -165,6 +177,40 @@ mod tests {
                 offers_questions(parameters.as_object().unwrap()),
                 expected,
                 "{parameters}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_question_that_nobody_answered_is_no_decision_and_no_refusal() {
+        let ask = || Action::on(ActionKind::Ask, []);
+        let parameters = || json!({"question": "Which database?"});
+        for answer in [
+            "User dismissed ask_user dialog without answering.",
+            "User skipped the question.",
+            "{\"answers\":{\"q1\":{\"answers\":[]}}}",
+            "<answer>\n</answer>",
+        ] {
+            for success in [None, Some(true)] {
+                let decisions = Talk::new().call(ask(), parameters(), success, answer).facts().decisions;
+                assert_eq!(decisions.len(), 1, "{answer}");
+                assert!(decisions[0].answer.is_empty() && !decisions[0].is_refusal, "{answer}");
+            }
+        }
+        // What the user chose is the answer where nothing else was asked for.
+        let chosen = "User selected \"No\"";
+        let decisions = Talk::new().call(ask(), parameters(), None, chosen).facts().decisions;
+        assert_eq!((decisions[0].answer.as_str(), decisions[0].is_refusal), (chosen, false));
+        for refused in [
+            "User chose to stay in plan mode",
+            "Plan execution was not approved. User chose to cancel.",
+        ] {
+            let talk = Talk::new().call(ask(), json!({"plan": "1. do it"}), None, refused);
+            let decisions = talk.facts().decisions;
+            assert_eq!(decisions.len(), 1, "{refused}");
+            assert!(
+                decisions[0].is_refusal && decisions[0].question.contains("do it"),
+                "{refused}"
             );
         }
     }

@@ -262,16 +262,21 @@ fn refusal_line(decision: &Decision, width: usize) -> String {
     }
 }
 
-/// What was decided, and what the user has answered with a question, which decides nothing.
+/// What was decided, and what the user has answered with a question or not at all, which decides nothing.
 fn answer_lines(decision: &Decision, width: usize) -> impl Iterator<Item = String> {
     let each = answers(&decision.question, &decision.answer);
     let width = width / each.len();
-    let asked_back = |answer: &str| !decision.offers_questions && is_question(answer);
+    let asked_back = |answer: &str| answer.trim().is_empty() || !decision.offers_questions && is_question(answer);
     let (asked, decided): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, answer)| asked_back(answer));
     let line = move |label: &str, pairs: Vec<(&str, &str)>| {
-        let pairs = pairs
-            .into_iter()
-            .map(|(question, answer)| format!("{} → {}", harmless(question, width), harmless(answer, width)));
+        let pairs = pairs.into_iter().map(|(question, answer)| {
+            let answer = if answer.trim().is_empty() {
+                labels::NO_ANSWER
+            } else {
+                answer
+            };
+            format!("{} → {}", harmless(question, width), harmless(answer, width))
+        });
         let pairs = pairs.collect::<Vec<_>>().join(" | ");
         (!pairs.is_empty()).then(|| format!("{label}{pairs}"))
     };
@@ -280,9 +285,22 @@ fn answer_lines(decision: &Decision, width: usize) -> impl Iterator<Item = Strin
         .flatten()
 }
 
+/// Whether an answer is a question; whoever is in a hurry writes one without its sign.
 fn is_question(answer: &str) -> bool {
+    const WHAT: [&str; 7] = ["how", "what", "when", "where", "which", "who", "why"];
+    const VERBS: [&str; 14] = [
+        "are", "can", "could", "did", "do", "does", "has", "have", "is", "should", "was", "were", "will", "would",
+    ];
+    /// What is said in no answer but such a one.
+    const WHY: [&str; 6] = ["warum", "wieso", "pourquoi", "perché", "почему", "为什么"];
     let said = answer.trim_end_matches(|c: char| c.is_whitespace() || "\"'”’»)!.".contains(c));
+    let is_word =
+        |word: Option<&str>, all: &[&str]| word.is_some_and(|word| all.iter().any(|one| word.to_lowercase() == *one));
+    let mut words = said.split_whitespace();
+    let first = words.next();
     said.ends_with(['?', '？', '؟'])
+        || is_word(first, &WHY)
+        || is_word(first, &WHAT) && is_word(words.next(), &VERBS) && !said.contains(['.', ','])
 }
 
 /// Whether a plan, or another long text, was refused again that begins alike: it is told once.

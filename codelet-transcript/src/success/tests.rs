@@ -411,3 +411,44 @@ fn flags_that_never_tell_of_a_check_that_failed_are_no_statuses() {
     let read = ("Read", json!({"file_path": "/w/a.ts"}), "Found 3 errors.", no);
     assert_eq!(flagged(&[lint(), read]), [None, yes]);
 }
+
+#[test]
+fn a_flag_that_says_no_error_of_a_change_that_was_not_made_says_nothing() {
+    let (yes, no) = (Some(true), Some(false));
+    let edit = |answer: &'static str, flag| {
+        (
+            "Edit",
+            json!({"file_path": "/w/a.ts", "old_string": "a", "new_string": "b"}),
+            answer,
+            flag,
+        )
+    };
+    let failed = || ("Read", json!({"file_path": "/w/b.ts"}), "File does not exist.", yes);
+    for answer in [
+        "String to replace not found in file.",
+        "The user denied this operation.\n<feedback>\nnot this file\n</feedback>",
+        "Permission to use Edit has been denied",
+    ] {
+        assert_eq!(flagged(&[failed(), edit(answer, None)]), [no, None], "{answer}");
+        assert_eq!(flagged(&[edit(answer, no)]), [None], "{answer}");
+        assert_eq!(flagged(&[edit(answer, yes)]), [no], "{answer}");
+    }
+    for answer in [
+        "The file /w/a.ts has been updated. Here's the result:\n1\terror: not found\n2\tcannot",
+        "OK",
+        "Applied. 2 lint errors were not fixed.",
+    ] {
+        assert_eq!(flagged(&[failed(), edit(answer, None)]), [no, yes], "{answer}");
+        assert_eq!(flagged(&[edit(answer, no)]), [yes], "{answer}");
+    }
+    let object = "{\"status\":\"denied\",\"message\":\"The user denied this operation.\"}";
+    assert_eq!(flagged(&[edit(object, no)]), [no]);
+    // Of a read the text is what was asked for.
+    let read = (
+        "Read",
+        json!({"file_path": "/w/b.ts"}),
+        "The user denied this operation.",
+        no,
+    );
+    assert_eq!(flagged(&[read]), [yes]);
+}
