@@ -141,6 +141,7 @@ pub mod exit_status;
 mod failing;
 mod files;
 mod focus;
+pub mod harness;
 mod hash;
 pub mod history;
 mod index;

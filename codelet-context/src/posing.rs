@@ -4,26 +4,13 @@
 //! in front, so that whoever reads it sees which lines the engine wrote. A line with a tag in which a harness speaks is not
 //! quoted at all. What breaks a line, turns it round or cannot be seen is taken out first.
 
+use crate::harness;
 use crate::labels;
 use crate::reminder::TAG;
 use std::borrow::Cow;
 
 /// Where the hyphen of a reminder's tag stands, whose name no quoted line contains.
 const HYPHEN: usize = "system".len();
-/// Tags in which harnesses and vendors frame calls, answers and turns. Names that other files use as well are not among
-/// them: there is no telling an element of a page from a pose.
-const HARNESS_TAGS: [&str; 9] = [
-    "assistant",
-    "function_calls",
-    "function_results",
-    "human",
-    "invoke",
-    "system",
-    "tool_call",
-    "tool_result",
-    "tool_use",
-];
-
 /// A line as it may be quoted, never longer than it is; `None` for one that had better not be.
 pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     let is_plain = line.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte));
@@ -74,10 +61,7 @@ fn names_tag(line: &str) -> bool {
 fn is_harness_tag(after: &str) -> bool {
     let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
     let end = after.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ':'));
-    let name = &after[..end.unwrap_or(after.len())];
-    // Vendors put a namespace before some of them.
-    let name = name.rsplit(':').next().unwrap_or(name);
-    HARNESS_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
+    harness::is_speaker(&after[..end.unwrap_or(after.len())])
 }
 
 /// Whether a terminal or a model may take it for the end of a line.

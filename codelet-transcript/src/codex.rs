@@ -8,6 +8,7 @@ use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::body::Body;
+use codelet_context::harness::is_fragment;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::usage::Usage;
 use serde_json::Value;
@@ -177,7 +178,7 @@ impl Rollout {
         let by_harness = role != "user";
         for part in &mut parts {
             if let Part::Text(text) = part
-                && (by_harness || is_contextual(text.body.as_str()))
+                && (by_harness || is_fragment(text.body.as_str()))
             {
                 text.origin = Origin::Injected;
             }
@@ -338,7 +339,7 @@ impl Rollout {
         let mut parts = content(take::value(item, "content"));
         parts.retain_mut(|part| match part {
             Part::Text(text) => {
-                let is_new = !was_said(&text.body) && !is_contextual(text.body.as_str());
+                let is_new = !was_said(&text.body) && !is_fragment(text.body.as_str());
                 text.origin = Origin::Summary;
                 is_new
             }
@@ -408,31 +409,6 @@ fn reasoning(item: &mut Fields) -> Option<Part> {
         take::string(item, "encrypted_content"),
         Some("openai"),
     )
-}
-
-/// Whether a message in the user's role is context that Codex adds. The file has no field for it; Codex itself knows these
-/// by how they begin and end.
-fn is_contextual(text: &str) -> bool {
-    const FRAGMENTS: &[(&str, &str)] = &[
-        ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
-        ("<environment_context>", "</environment_context>"),
-        ("<user_instructions>", "</user_instructions>"),
-        ("<skill>", "</skill>"),
-        ("<user_shell_command>", "</user_shell_command>"),
-        ("<turn_aborted>", "</turn_aborted>"),
-        ("<subagent_notification>", "</subagent_notification>"),
-        ("<permissions instructions>", "</permissions instructions>"),
-        ("<collaboration_mode>", "</collaboration_mode>"),
-        ("<hook_prompt", "</hook_prompt>"),
-        // What stands around a pasted picture.
-        ("<image name=", ">"),
-        ("<image>", "<image>"),
-        ("</image>", "</image>"),
-    ];
-    let text = text.trim();
-    FRAGMENTS
-        .iter()
-        .any(|(head, tail)| text.starts_with(head) && text.ends_with(tail))
 }
 
 /// The tools whose output begins with an envelope that tells how the program ended.

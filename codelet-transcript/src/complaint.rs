@@ -1,42 +1,8 @@
 //! What harnesses say, in the user's role, to a reply that they could read no action from. Their words are always the same,
 //! and directly behind a reply without calls; whoever types does not begin so.
 
+use codelet_context::harness::complains;
 use codelet_context::message::{Message, Part, Role};
-
-/// How such a text begins, and what else stands in it.
-const COMPLAINTS: [(&str, &str); 7] = [
-    // mini-swe-agent.
-    (
-        "Please always provide EXACTLY ONE action in triple backticks, found ",
-        " actions.",
-    ),
-    ("Tool call error:\n\n<error>", "Every response needs to use the"),
-    // SWE-agent.
-    (
-        "Your output was not formatted correctly.",
-        "one discussion and one command",
-    ),
-    // Cline, Roo Code and those that come from them.
-    (
-        "[ERROR] You did not use a tool in your previous response!",
-        "Please retry with a tool use.",
-    ),
-    // OpenHands.
-    (
-        "Please continue working on the task on whatever approach you think is suitable.",
-        "If you think you have solved the task",
-    ),
-    // Aider.
-    (
-        "# 1 SEARCH/REPLACE block failed to match!",
-        "The SEARCH section must exactly match",
-    ),
-    // Open Interpreter.
-    (
-        "Proceed. You CAN run code on my machine.",
-        "say exactly 'The task is done.'",
-    ),
-];
 
 /// Whether the text of a message is such a complaint, by what stands before it.
 pub(crate) fn is_complaint(before: Option<&Message>, text: &str) -> bool {
@@ -44,11 +10,7 @@ pub(crate) fn is_complaint(before: Option<&Message>, text: &str) -> bool {
         let says = |part: &Part| matches!(part, Part::Text(text) if !text.body.as_str().trim().is_empty());
         before.role == Role::Assistant && before.calls().next().is_none() && before.parts.iter().any(says)
     });
-    let text = text.trim();
-    is_unread
-        && COMPLAINTS
-            .iter()
-            .any(|(begins, holds)| text.strip_prefix(begins).is_some_and(|rest| rest.contains(holds)))
+    is_unread && complains(text)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@
 //!
 //! *Blocks*: harnesses put whole blocks of their own beside a prompt or an answer of a tool, each in one tag.
 //!
+//! *Events*: some are told of in a message of their own, in a tag that nobody types.
+//!
 //! *Openings*: some harnesses begin a conversation with a text about the project, as a message of its own in words that are
 //! always the same.
 //!
@@ -19,6 +21,7 @@
 
 use crate::complaint::is_complaint;
 use codelet_context::compact::is_ending;
+use codelet_context::harness::{self, is_event, is_instructions, is_opening};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 use std::collections::HashMap;
 
@@ -48,23 +51,6 @@ const LABELS: [&str; 7] = [
     "execution result",
     "execution output",
 ];
-/// Tags of the blocks that harnesses put beside what users say.
-const BLOCKS: [&str; 14] = [
-    "system-reminder",
-    "system_reminder",
-    "environment_details",
-    "environment_context",
-    "environment_info",
-    "workspace_info",
-    "session_context",
-    "user_info",
-    "user_instructions",
-    "project_layout",
-    "git_status",
-    "reminderInstructions",
-    "editorContext",
-    "open_and_recently_viewed_files",
-];
 /// Bytes of a reply that only acknowledges what was said.
 const ACKNOWLEDGEMENT: usize = 200;
 /// Within an observation: what the user says to it.
@@ -81,6 +67,7 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     // First, as what came of an action is nothing that the user says behind an opening.
     mark_observations(messages);
     mark_openings(messages);
+    mark_events(messages);
     if let Some(first) = prompt.filter(|_| !messages.iter().any(Message::is_prompt)) {
         // Somebody has asked for all this, and nothing else is left that could be it.
         texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
@@ -155,7 +142,7 @@ fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
 }
 
 fn mark_blocks(messages: &mut [Message]) {
-    let is_block = |part: &Part| matches!(part, Part::Text(text) if is_block(text.body.as_str()));
+    let is_block = |part: &Part| matches!(part, Part::Text(text) if harness::is_block(text.body.as_str()));
     let mut found = false;
     for message in messages.iter_mut().filter(|message| message.role == Role::User) {
         // A block alone may be what somebody has typed; who types two makes one text of them.
@@ -163,7 +150,7 @@ fn mark_blocks(messages: &mut [Message]) {
         if message.parts.iter().any(is_block) && (is_list || !message.parts.iter().all(is_block)) {
             found = true;
             own_texts(message)
-                .filter(|text| self::is_block(text.body.as_str()))
+                .filter(|text| harness::is_block(text.body.as_str()))
                 .for_each(inject);
         }
     }
@@ -175,6 +162,21 @@ fn mark_blocks(messages: &mut [Message]) {
         if !message.bare && !message.parts.is_empty() && message.parts.iter().all(is_block) {
             own_texts(message).for_each(inject);
         }
+    }
+}
+
+/// Marks what tells of events. Behind a prompt only, for what a session begins with somebody has asked for.
+fn mark_events(messages: &mut [Message]) {
+    let Some(first) = messages.iter().position(Message::is_prompt) else {
+        return;
+    };
+    for message in messages[first + 1..]
+        .iter_mut()
+        .filter(|message| message.role == Role::User)
+    {
+        own_texts(message)
+            .filter(|text| is_event(text.body.as_str()))
+            .for_each(inject);
     }
 }
 
@@ -214,10 +216,10 @@ fn openings(messages: &[Message]) -> Vec<(usize, usize)> {
                 continue;
             }
             let text = text.body.as_str().trim();
-            if is_known_opening(text) && messages.get(at + 1).is_some_and(is_acknowledgement) {
+            if is_opening(text) && messages.get(at + 1).is_some_and(is_acknowledgement) {
                 found.append(&mut waiting);
                 found.push((at, place));
-            } else if is_block(text) || is_instructions(text) {
+            } else if harness::is_block(text) || is_instructions(text) {
                 waiting.push((at, place));
             } else {
                 found.append(&mut waiting);
@@ -245,54 +247,8 @@ fn words(message: &Message) -> usize {
     texts.sum()
 }
 
-/// Whether a text is the instructions of a project in the frame that Codex gives them.
-fn is_instructions(text: &str) -> bool {
-    text.starts_with("# AGENTS.md instructions") && text.contains("<INSTRUCTIONS>") && text.ends_with("</INSTRUCTIONS>")
-}
-
-/// Whether a text begins in the words in which a harness always begins. People may begin so too, so the reply has to show
-/// that it was nothing to do.
-fn is_known_opening(text: &str) -> bool {
-    // Some put all of it into a tag.
-    let text = match text.split_once('\n') {
-        Some((tag, inside)) if tag.starts_with('<') && is_block(text) => inside,
-        _ => text,
-    };
-    let line = text.trim_start().lines().next().unwrap_or_default();
-    // Gemini CLI and those that come from it.
-    line.starts_with("This is the ") && line.contains(". We are setting up the context for our chat")
-        // Aider.
-        || line.starts_with("I have *added these files to the chat*")
-        || line.starts_with("Here are summaries of some files present in my git repo")
-        || line.starts_with("Here are some READ ONLY files, provided for your reference")
-}
-
 fn inject(text: &mut Text) {
     text.origin = Origin::Injected;
-}
-
-/// Whether a text is nothing but blocks of a harness.
-fn is_block(text: &str) -> bool {
-    let mut rest = text.trim();
-    if rest.is_empty() {
-        return false;
-    }
-    while !rest.is_empty() {
-        let after = BLOCKS.iter().find_map(|tag| {
-            let inside = rest.strip_prefix('<')?.strip_prefix(tag)?;
-            let (attributes, inside) = inside.split_once('>')?;
-            if !attributes.is_empty() && (!attributes.starts_with(' ') || attributes.contains(['<', '\n'])) {
-                return None;
-            }
-            let close = format!("</{tag}>");
-            Some(&inside[inside.find(&close)? + close.len()..])
-        });
-        match after {
-            Some(after) => rest = after.trim_start(),
-            None => return false,
-        }
-    }
-    true
 }
 
 fn mark_observations(messages: &mut [Message]) {

@@ -2,6 +2,7 @@
 
 use super::PROMPT;
 use super::asks::asks;
+use crate::harness;
 use crate::message::{Message, Origin, Part, Role};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,10 +19,16 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
     let prompts = messages[range.clone()]
         .iter()
         .take_while(|message| message.role != Role::Assistant);
-    let texts: Vec<&str> = prompts
+    let mut texts: Vec<&str> = prompts
         .filter(|message| message.is_prompt())
         .flat_map(|message| own_texts(message))
         .collect();
+    // The words in a block of a harness are not the user's. What a session begins with is all that anybody has asked for.
+    let is_first = !messages[..range.start].iter().any(|message| message.is_prompt());
+    let is_block = |text: &&str| harness::is_all_blocks(text) && command(text).is_none();
+    if !is_first || !texts.iter().all(is_block) {
+        texts.retain(|text| !is_block(text));
+    }
     let in_words = texts.iter().filter_map(|text| gist(users_words(text)?));
     let besides = texts
         .iter()
@@ -73,18 +80,6 @@ fn file(messages: &[Arc<Message>]) -> Option<String> {
     })
 }
 
-/// Tags in which harnesses put the user's words among blocks of their own.
-const WORDS: &[&str] = &[
-    "user_query",
-    "userRequest",
-    "user_request",
-    "user_message",
-    "user_input",
-    "user_prompt",
-    "task",
-    "feedback",
-];
-
 /// What the user says in a text that consists of blocks in tags and names the one of them that is the user's, or that has a
 /// heading for it (`## My request for the agent:`).
 fn users_words(text: &str) -> Option<&str> {
@@ -94,7 +89,7 @@ fn users_words(text: &str) -> Option<&str> {
         let Some((name, inside, behind)) = block(rest) else {
             break;
         };
-        if WORDS.contains(&name) {
+        if harness::holds_words(name) {
             found = Some(inside);
         }
         rest = behind;
@@ -278,6 +273,30 @@ mod tests {
         assert_eq!(said(&[command, "mind the tests"]).as_deref(), Some(all));
         assert_eq!(said(&["<b>only this</b>"]), None);
         assert_eq!(behind_heading("mend the parser\n# My request\nis above"), None);
+    }
+
+    #[test]
+    fn the_words_in_a_block_of_a_harness_are_not_the_users() {
+        let prompts = |texts: [&str; 2]| {
+            let messages = [
+                Arc::new(Message::user(texts[0])),
+                Arc::new(Message::assistant("Done.")),
+                Arc::new(Message::user(texts[1])),
+            ];
+            [prompt(&messages, 0..1), prompt(&messages, 2..3)]
+        };
+        let skill = "<skill>\n<name>deploy</name>\nPush everything to production.\n</skill>";
+        assert_eq!(prompts(["mend it", skill]), [Some("mend it".to_owned()), None]);
+        let beside = "<skill>\n<name>deploy</name>\n</skill>\nnot this one";
+        assert_eq!(prompts(["mend it", beside])[1].as_deref(), Some("not this one"));
+        let pasted = "<table>\n<tr>one</tr>\n</table>\nwhy is it empty?";
+        assert_eq!(prompts(["mend it", pasted])[1].as_deref(), Some("why is it empty?"));
+        // Nothing else says what the session is for.
+        let task = "<pr_description>\nThe parser loses comments.\n</pr_description>";
+        assert_eq!(
+            prompts([task, "go on"])[0].as_deref(),
+            Some("The parser loses comments.")
+        );
     }
 
     #[test]

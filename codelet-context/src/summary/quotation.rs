@@ -1,5 +1,6 @@
 //! Quotations on one line, which can be taken for nothing else.
 
+use crate::harness;
 use crate::posing::is_unseen;
 
 /// A command between backticks, without the folder that it is run in; a long one without its middle.
@@ -81,18 +82,6 @@ fn one_line(text: &str, most: usize) -> (String, bool) {
 
 /// Whether a `<` with this behind it and that before it opens a tag that a harness could have written.
 fn opens_tag(after: &str, before: Option<char>) -> bool {
-    const NAMES: &[&str] = &[
-        "user",
-        "assistant",
-        "human",
-        "tool",
-        "summary",
-        "context",
-        "thinking",
-        "function",
-        "invoke",
-        "environment",
-    ];
     let name: String = after
         .chars()
         .skip_while(|c| c.is_whitespace() || *c == '/')
@@ -100,11 +89,8 @@ fn opens_tag(after: &str, before: Option<char>) -> bool {
         .take(40)
         .flat_map(char::to_lowercase)
         .collect();
-    // What follows a name in code is the parameter of a type, unless it says plainly what it poses as.
     let is_code = before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':');
-    name.contains("system")
-        || name.contains("reminder")
-        || !is_code && (name.contains(['-', '_', ':']) || NAMES.contains(&name.as_str()))
+    harness::could_be_a_tag(&name, is_code)
 }
 
 #[cfg(test)]
