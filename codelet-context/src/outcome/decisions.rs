@@ -45,7 +45,7 @@ impl Decision {
     pub(super) fn is_answer(parameters: &Parameters, result: &ToolResult) -> bool {
         let Some(said) = said(result) else { return false };
         let is_plan = parameters.as_map().contains_key("plan");
-        if !is_plan && unanswered::is_unanswered(said) {
+        if !is_plan && (unanswered::is_unanswered(said) || unanswered::listed(said).is_some()) {
             return true;
         }
         result.success != Some(false) && (!answer::was_refused(result) || !is_plan && answer::is_choice(said))
