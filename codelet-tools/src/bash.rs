@@ -222,6 +222,11 @@ impl Tool for Bash {
                 return Output::failure(INTERRUPTED);
             }
             let command = call.parameters.str("command").unwrap_or_default();
+            let is_shut_in = self.desk.permission() != Permission::All;
+            let objection = || self.desk.owned.committed.objection(command);
+            if let Some(objection) = is_shut_in.then(objection).flatten() {
+                return Output::failure(objection);
+            }
             let timeout = match arguments::number(call.parameters, "timeout") {
                 Ok(Some(ms)) if ms > 0 => Duration::from_millis(ms).min(self.desk.options.bash_longest),
                 _ => self.desk.options.bash_timeout,

@@ -57,35 +57,6 @@ pub(crate) fn is_gits(path: &Path) -> bool {
     path.iter().any(is_named) || path.ancestors().skip(1).any(is_repository)
 }
 
-/// What committing writes to elsewhere where this folder is a working tree of a repository that lies outside of it: what is
-/// the tree's alone, and what holds and names commits; neither the repository's settings nor its hooks. Nothing where that
-/// repository does not know the tree: the file that leads there comes from whoever wrote the folder.
-pub(crate) fn committed(tree: &Path) -> Vec<PathBuf> {
-    const KEPT: [&str; 5] = ["objects", "refs", "logs", "reftable", "packed-refs"];
-    let found = || -> Option<Vec<PathBuf>> {
-        let dot = tree.canonicalize().ok()?.join(".git");
-        if !dot.symlink_metadata().ok()?.is_file() {
-            return None;
-        }
-        let own = tree
-            .join(text(&dot)?.strip_prefix("gitdir:")?.trim())
-            .canonicalize()
-            .ok()?;
-        let trees = own.parent().filter(|trees| trees.ends_with("worktrees"))?;
-        let common = trees.parent()?;
-        let back = own.join(text(&own.join("gitdir"))?.trim()).canonicalize().ok()?;
-        let is_known = back == dot && own.join(text(&own.join("commondir"))?.trim()).canonicalize().ok()? == common;
-        if !is_known || common.starts_with(tree) {
-            return None;
-        }
-        let kept = KEPT.iter().map(|name| common.join(name));
-        // A link would permit what it leads to.
-        let kept = kept.filter(|path| path.symlink_metadata().is_ok_and(|kept| !kept.is_symlink()));
-        Some(kept.chain([own.clone()]).collect())
-    };
-    found().unwrap_or_default()
-}
-
 /// A repository on disk.
 pub(crate) struct Repository {
     root: PathBuf,
@@ -121,18 +92,21 @@ impl Repository {
         }
     }
 
-    /// The files that make git start programs, as they stand: its settings and hooks, also those of submodules.
+    /// The files that make git start programs, as they stand: its settings and hooks, also those of submodules and of other
+    /// working trees.
     pub(crate) fn obeyed(&self) -> Obeyed {
         let mut obeyed = Obeyed::default();
         obeyed.note_repository(&self.own);
         obeyed.note_repository(&self.common);
         let mut waiting = vec![self.own.join("modules"), self.common.join("modules")];
+        waiting.extend(obeyed.note_trees(&self.common));
         let mut count = 0;
         // A submodule's name, so its folder too, may have many parts.
         while let Some(folder) = waiting.pop() {
             let inner = if folder.join("HEAD").symlink_metadata().is_ok() {
                 obeyed.note_repository(&folder);
-                vec![folder.join("modules")]
+                let trees = obeyed.note_trees(&folder);
+                [vec![folder.join("modules")], trees].concat()
             } else {
                 obeyed.within(&folder, |path| path.is_dir())
             };
@@ -177,6 +151,20 @@ impl Obeyed {
         for hook in hooks {
             self.note(hook);
         }
+    }
+
+    /// Notes what the further working trees of a repository have of their own; where submodules of theirs may be.
+    fn note_trees(&mut self, common: &Path) -> Vec<PathBuf> {
+        let trees = self.within(&common.join("worktrees"), |path| path.is_dir());
+        for tree in &trees {
+            self.note_repository(tree);
+            let leads = text(&tree.join("commondir")).and_then(|leads| tree.join(leads.trim()).canonicalize().ok());
+            // With a new tree comes a new file; one that leads elsewhere leads to other settings.
+            if leads != common.canonicalize().ok() {
+                self.note(tree.join("commondir"));
+            }
+        }
+        trees.into_iter().map(|tree| tree.join("modules")).collect()
     }
 
     fn note(&mut self, path: PathBuf) {
@@ -425,7 +413,7 @@ fn values(answer: &str) -> Vec<(String, String)> {
 }
 
 /// A small file of git's.
-fn text(path: &Path) -> Option<String> {
+pub(crate) fn text(path: &Path) -> Option<String> {
     let (file, _) = files::open(&path.canonicalize().ok()?).ok()?;
     let mut text = String::new();
     file.take(POINTER).read_to_string(&mut text).ok()?;
@@ -433,7 +421,7 @@ fn text(path: &Path) -> Option<String> {
 }
 
 /// What is in a folder, as far as it is looked at.
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries.take(ENTRIES).filter_map(|entry| Some(entry.ok()?.path()))
 }

@@ -24,6 +24,7 @@ mod arguments;
 mod bash;
 mod bounded;
 mod clean;
+mod committed;
 mod desk;
 mod diff;
 mod edit;

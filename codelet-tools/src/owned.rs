@@ -1,6 +1,7 @@
 //! What lies in the workspace and is not the workspace's: git's own files, Codelet's settings, and where the workspace is
 //! the user's home, or holds it, the files there that shells and other programs obey.
 
+use crate::committed::Committed;
 use crate::git;
 use codelet_agent::tool::Owner;
 use std::os::unix::ffi::OsStrExt;
@@ -14,20 +15,21 @@ pub(crate) struct Owned {
     /// The home, if the workspace holds it.
     home: Option<PathBuf>,
     /// Where commits of the workspace are kept, if not in it.
-    committed: Vec<PathBuf>,
+    pub committed: Committed,
 }
 
 impl Owned {
     /// In this workspace, which is named without links.
     pub(crate) fn new(root: &Path, home: Option<&Path>, settings: &[PathBuf]) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let home = home.map(real);
         let mut all = settings.to_vec();
         all.extend(settings.iter().map(|path| real(path)));
         Owned {
             root: root.to_owned(),
-            committed: git::committed(root),
+            committed: Committed::of(root, home.as_deref()),
             settings: all,
-            home: home.map(real).filter(|home| home.starts_with(root)),
+            home: home.filter(|home| home.starts_with(root)),
         }
     }
 
@@ -55,8 +57,10 @@ impl Owned {
     /// that. The kernel's rules only permit, so a folder in which something is kept is not permitted itself. And where commits
     /// of it are kept: that was found out when the session began, before any command could say otherwise.
     pub(crate) fn writable(&self) -> Vec<PathBuf> {
-        let mut found = self.committed.clone();
-        self.collect(&self.root, &mut found);
+        let mut found = Vec::new();
+        for folder in self.committed.writable.iter().chain([&self.root]) {
+            self.collect(folder, &mut found);
+        }
         found
     }
 

@@ -6,4 +6,5 @@ mod bash;
 mod files;
 mod sandbox;
 mod search;
+mod trees;
 mod trial;

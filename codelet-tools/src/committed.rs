@@ -1,0 +1,390 @@
+//! Where committing writes to if the workspace's repository lies outside of it: the workspace is a further working tree of
+//! one, or a submodule of another. The `.git` file that leads there comes from whoever wrote the folder and may name any
+//! place, so it is believed only where the repository names the tree in turn.
+
+use crate::git::{entries, text};
+use std::path::{Path, PathBuf};
+
+/// What commands may write to besides the workspace, so that they can commit.
+#[derive(Default, Debug, PartialEq, Eq)]
+pub(crate) struct Committed {
+    pub writable: Vec<PathBuf>,
+    /// Other folders lie in the repository's, so only what holds and names commits may be written to: new commits can be
+    /// made, and references cannot be taken away.
+    pub is_part: bool,
+}
+
+impl Committed {
+    /// Of this working tree, as it stands now; nothing where its repository lies in it, or does not know it.
+    pub(crate) fn of(tree: &Path, home: Option<&Path>) -> Committed {
+        let found = || {
+            let tree = tree.canonicalize().ok()?;
+            let dot = tree.join(".git");
+            if !dot.symlink_metadata().ok()?.is_file() {
+                return None;
+            }
+            let own = tree.join(text(&dot)?.strip_prefix("gitdir:")?.trim());
+            let own = own.canonicalize().ok()?;
+            of_linked(&tree, &dot, &own, home).or_else(|| of_submodule(&tree, &own, home))
+        };
+        found().unwrap_or_default()
+    }
+
+    /// Why a command line would leave things half done: git takes away a reference in the end where it picks, merges or
+    /// rebases, goes on when it cannot, and believes later that it is still at it.
+    pub(crate) fn objection(&self, line: &str) -> Option<String> {
+        let verb = self.is_part.then(|| unfinished(line))??;
+        Some(format!(
+            "nothing was run: `git {verb}` would stay half done. This working tree's repository lies in a folder with other things in it, where commands in the sandbox can commit but take no reference away; it needs `/permission all`"
+        ))
+    }
+}
+
+/// What `git worktree` made.
+fn of_linked(tree: &Path, dot: &Path, own: &Path, home: Option<&Path>) -> Option<Committed> {
+    const KEPT: [&str; 5] = ["objects", "refs", "logs", "reftable", "packed-refs"];
+    let trees = own.parent().filter(|trees| trees.ends_with("worktrees"))?;
+    let common = trees.parent()?;
+    let back = own.join(text(&own.join("gitdir"))?.trim()).canonicalize().ok()?;
+    let is_known = back == dot && own.join(text(&own.join("commondir"))?.trim()).canonicalize().ok()? == common;
+    if !is_known || common.starts_with(tree) {
+        return None;
+    }
+    if is_gits_alone(common, tree, home) {
+        return Some(Committed {
+            writable: vec![common.to_owned()],
+            is_part: false,
+        });
+    }
+    let kept = KEPT.iter().map(|name| common.join(name));
+    // A link would permit what it leads to.
+    let kept = kept.filter(|path| path.symlink_metadata().is_ok_and(|kept| !kept.is_symlink()));
+    Some(Committed {
+        writable: kept.chain([own.to_owned()]).collect(),
+        is_part: true,
+    })
+}
+
+/// What `git submodule` made: the repository lies among the modules of another one, and its settings name the tree.
+fn of_submodule(tree: &Path, own: &Path, home: Option<&Path>) -> Option<Committed> {
+    let mut above = own.ancestors().skip(1);
+    let is_module = above.any(|folder| folder.ends_with("modules") && folder.parent().is_some_and(is_repository));
+    if !is_module || own.starts_with(tree) || !is_gits_alone(own, tree, home) {
+        return None;
+    }
+    // Where each working tree has settings of its own, it stands in those.
+    let mut settings = ["config.worktree", "config"].iter().map(|name| own.join(name));
+    let back = settings.find_map(|settings| worktree(&text(&settings)?))?;
+    let is_known = own.join(back).canonicalize().ok()? == tree;
+    is_known.then(|| Committed {
+        writable: vec![own.to_owned()],
+        is_part: false,
+    })
+}
+
+/// Whether git would take a folder for a repository, or for the part of one that belongs to a working tree.
+fn is_repository(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+/// Whether a folder is a repository and nobody's files lie in it: neither this working tree nor another one that it knows
+/// (a bare one is sometimes the folder of its own trees), nor the home.
+fn is_gits_alone(folder: &Path, tree: &Path, home: Option<&Path>) -> bool {
+    let tree_of = |own: PathBuf| {
+        own.join(text(&own.join("gitdir")).unwrap_or_default().trim())
+            .canonicalize()
+    };
+    let trees = folder.join("worktrees");
+    let mut known = entries(&trees).filter_map(|own| {
+        let dot = tree_of(own.clone()).ok()?;
+        // Without a file that says where it is, its own folder is what comes out.
+        (dot != own).then_some(dot)
+    });
+    is_repository(folder)
+        && !tree.starts_with(folder)
+        && !home.is_some_and(|home| home.starts_with(folder))
+        && !known.any(|dot| dot.starts_with(folder))
+}
+
+/// The tree that a repository's settings name, as far as they can be read without git: what is continued on the next line,
+/// or stands in another file, is not.
+fn worktree(settings: &str) -> Option<String> {
+    let mut is_core = false;
+    let mut found = None;
+    for line in settings.lines() {
+        let mut line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            let (name, rest) = header.split_once(']')?;
+            is_core = name.trim().eq_ignore_ascii_case("core");
+            line = rest.trim();
+        }
+        let Some((name, value)) = line.split_once('=').filter(|_| is_core) else {
+            continue;
+        };
+        if name.trim().eq_ignore_ascii_case("worktree") {
+            // The last one counts.
+            found = Some(plain(value.trim())?);
+        }
+    }
+    found
+}
+
+/// A value of git's settings without quotes, escapes and comments.
+fn plain(value: &str) -> Option<String> {
+    let mut plain = String::new();
+    let mut is_quoted = false;
+    // Blanks at the end count in quotes only.
+    let mut kept = 0;
+    let mut signs = value.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '"' => is_quoted = !is_quoted,
+            '\\' => plain.push(match signs.next()? {
+                'n' => '\n',
+                't' => '\t',
+                sign @ ('"' | '\\') => sign,
+                _ => return None,
+            }),
+            '#' | ';' if !is_quoted => break,
+            sign => plain.push(sign),
+        }
+        if is_quoted || !sign.is_whitespace() {
+            kept = plain.len();
+        }
+    }
+    plain.truncate(kept);
+    (!is_quoted && !plain.is_empty()).then_some(plain)
+}
+
+/// The first command of git's in a line that takes references away at its end. In doubt, as in a text that is printed, it is
+/// taken for one.
+fn unfinished(line: &str) -> Option<&str> {
+    let commands = line.split([';', '&', '|', '\n', '(', ')', '{', '}', '`']);
+    commands.into_iter().find_map(|command| {
+        let words = command.split_whitespace();
+        verb(words.map(|word| word.trim_matches(['\'', '"'])))
+    })
+}
+
+/// What the words have git do, if it is one of these.
+fn verb<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const UNFINISHED: [&str; 6] = ["rebase", "cherry-pick", "revert", "merge", "pull", "am"];
+    const WITH_VALUE: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
+    words.find(|word| *word == "git" || word.ends_with("/git"))?;
+    while let Some(word) = words.next() {
+        if WITH_VALUE.contains(&word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return UNFINISHED.contains(&word).then_some(word);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+    use std::fs;
+
+    /// Files below a folder, each with its text; those without are folders.
+    fn lay(base: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = base.join(name);
+            if name.ends_with('/') {
+                fs::create_dir_all(path).unwrap();
+                continue;
+            }
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text.replace("BASE", &base.display().to_string())).unwrap();
+        }
+    }
+
+    fn repository(base: &Path, name: &str) {
+        for inner in ["objects", "refs"] {
+            fs::create_dir_all(base.join(name).join(inner)).unwrap();
+        }
+        fs::write(base.join(name).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    fn scratch() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        (folder, base)
+    }
+
+    #[test]
+    fn of_a_repository_that_knows_the_tree_all_may_be_written_to() {
+        for common in ["main/.git", "proj/.bare", "proj/it.git", "sup/.git/modules/libs/sub"] {
+            let (_folder, base) = scratch();
+            repository(&base, common);
+            lay(
+                &base,
+                &[
+                    ("tree/.git", &format!("gitdir: BASE/{common}/worktrees/tree\n")),
+                    (&format!("{common}/worktrees/tree/gitdir"), "BASE/tree/.git\n"),
+                    (&format!("{common}/worktrees/tree/commondir"), "../..\n"),
+                    // One that is gone, and one that is not finished.
+                    (&format!("{common}/worktrees/old/gitdir"), "/nowhere/.git\n"),
+                    (&format!("{common}/worktrees/odd/"), ""),
+                ],
+            );
+            let found = Committed::of(&base.join("tree"), None);
+            assert_eq!(found.writable, [base.join(common)], "{common}");
+            assert!(!found.is_part && found.objection("git rebase main").is_none());
+            // A home in it stays closed.
+            let home = base.join(common).join("ada");
+            assert!(Committed::of(&base.join("tree"), Some(&home)).is_part);
+            // One that names another tree, or another repository, does not know this one.
+            for (name, text) in [("gitdir", "/elsewhere/.git\n"), ("commondir", "..\n")] {
+                let file = base.join(common).join("worktrees/tree").join(name);
+                let old = fs::read(&file).unwrap();
+                fs::write(&file, text).unwrap();
+                assert_eq!(Committed::of(&base.join("tree"), None), Committed::default(), "{name}");
+                fs::write(&file, old).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_repository_with_other_trees_in_it_is_written_to_in_part_and_nothing_stays_half_done() {
+        let (_folder, base) = scratch();
+        repository(&base, "proj");
+        lay(
+            &base,
+            &[
+                ("proj/tree/.git", "gitdir: ../worktrees/tree\n"),
+                ("proj/worktrees/tree/gitdir", "BASE/proj/tree/.git\n"),
+                ("proj/worktrees/tree/commondir", "../..\n"),
+                ("proj/logs/", ""),
+                ("away/.git", "gitdir: BASE/proj/worktrees/away\n"),
+                ("proj/worktrees/away/gitdir", "BASE/away/.git\n"),
+                ("proj/worktrees/away/commondir", "../..\n"),
+            ],
+        );
+        for (tree, own) in [("proj/tree", "tree"), ("away", "away")] {
+            let found = Committed::of(&base.join(tree), None);
+            let kept = ["objects", "refs", "logs"].map(|name| base.join("proj").join(name));
+            let own = base.join("proj/worktrees").join(own);
+            assert_eq!(found.writable, [kept.as_slice(), &[own]].concat());
+            for line in [
+                "git rebase -i main",
+                "cd x && git -C . --no-pager cherry-pick abc",
+                "git fetch; git -c a=b merge origin/main",
+                "bash -c 'make && git revert HEAD'",
+                "git pull || true",
+            ] {
+                assert!(found.objection(line).is_some(), "{line}");
+            }
+            for line in [
+                "git commit -qm 'merge it'",
+                "git log --merges",
+                "cat git.merge | grep 'merge git'",
+                "git merge-base a b",
+            ] {
+                assert_eq!(found.objection(line), None, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_submodules_repository_is_written_to_where_its_settings_name_the_tree() {
+        for (module, tree) in [
+            ("sup/.git/modules/sub", "sup/sub"),
+            ("sup/.git/modules/libs/far/two", "sup/libs/far/two"),
+            ("sup/.git/modules/one/modules/two", "sup/one/two"),
+            ("sup/.git/worktrees/w/modules/sub", "w/sub"),
+        ] {
+            let (_folder, base) = scratch();
+            repository(&base, "sup/.git");
+            repository(&base, "sup/.git/modules/one");
+            lay(
+                &base,
+                &[
+                    ("sup/.git/worktrees/w/HEAD", ""),
+                    ("sup/.git/worktrees/w/commondir", "../..\n"),
+                ],
+            );
+            repository(&base, module);
+            let settings = format!("[core]\n\tbare = false\n\tworktree = {}\n", base.join(tree).display());
+            let config = format!("{module}/config");
+            lay(
+                &base,
+                &[
+                    (&format!("{tree}/.git"), &format!("gitdir: BASE/{module}\n")),
+                    (&config, &settings),
+                ],
+            );
+            let tree = base.join(tree);
+            assert_eq!(Committed::of(&tree, None).writable, [base.join(module)], "{module}");
+            for settings in [
+                "",
+                "[core]\n\tbare = false\n",
+                "[core]\n\tworktree = /\n",
+                "[core \"x\"]\n\tworktree = BASE/sup/sub\n",
+            ] {
+                lay(&base, &[(&config, settings)]);
+                assert_eq!(Committed::of(&tree, None), Committed::default(), "{settings}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_file_opens_a_folder_that_is_no_submodules() {
+        let (_folder, base) = scratch();
+        repository(&base, "other/.git");
+        repository(&base, "modules/loose");
+        let named = format!("[core]\n\tworktree = {}\n", base.join("tree").display());
+        for other in ["other/.git", "modules/loose", "home/modules/x"] {
+            lay(
+                &base,
+                &[
+                    ("tree/.git", &format!("gitdir: BASE/{other}\n")),
+                    (&format!("{other}/config"), &named),
+                ],
+            );
+            assert_eq!(Committed::of(&base.join("tree"), None), Committed::default(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_tree_is_read_from_settings_as_git_writes_it() {
+        for (settings, tree) in [
+            ("[core]\n\tworktree = ../../../sub\n", Some("../../../sub")),
+            ("[CORE] WorkTree=a b # there\n", Some("a b")),
+            (
+                "[core]\nworktree = \"../odd ; \\\"name\\\" \"\n",
+                Some("../odd ; \"name\" "),
+            ),
+            (
+                "[core]\nworktree = a\n[user]\nname = x\n[core]\nworktree = b\n",
+                Some("b"),
+            ),
+            ("[submodule \"core\"]\nworktree = a\n", None),
+            ("[core]\nworktree = \"a\n", None),
+            ("[core]\nworktree = a\\\nb\n", None),
+            ("[core]\n# worktree = a\n;worktree = a\nworktree\n", None),
+            ("worktree = a\n", None),
+        ] {
+            assert_eq!(worktree(settings).as_deref(), tree, "{settings:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_settings_are_read(settings in "(\\[core\\]|\\[|\\]|worktree|=|\"|\\\\|#|;|\\n|[ -~äß])*") {
+            let _ = worktree(&settings);
+        }
+
+        #[test]
+        fn a_value_in_quotes_is_itself(name in "[^\\x00-\\x1f]{1,30}") {
+            let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
+            let settings = format!("[core]\n\tworktree = \"{quoted}\"\n");
+            // What breaks a line elsewhere does not here, and `lines` knows no others.
+            prop_assert_eq!(worktree(&settings), Some(name));
+        }
+    }
+}
