@@ -3,8 +3,9 @@
 use crate::apart::{INTERRUPTED, apart};
 use crate::arguments;
 use crate::desk::{Desk, spec};
+use crate::files;
 use crate::text::counted;
-use crate::walk::{self, Pattern, Walked};
+use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
@@ -134,20 +135,25 @@ impl Tool for Glob {
             };
             let desk = Arc::clone(&self.desk);
             apart(call.interrupt, move |interrupt| {
-                if !place.path.is_dir() {
-                    return desk.fail(&folder, &place.path, "there is no such folder");
+                match place.path.metadata() {
+                    Ok(metadata) if metadata.is_dir() => {}
+                    Err(error) if !walk::is_absence(&error) => {
+                        return desk.fail(&folder, &place.path, &files::reason(&error));
+                    }
+                    _ => return desk.fail(&folder, &place.path, "there is no such folder"),
                 }
-                find(&desk, &place.path, &pattern, interrupt)
+                find(&desk, &folder, &place.path, &pattern, interrupt)
             })
             .await
         })
     }
 }
 
-fn find(desk: &Desk, root: &Path, pattern: &Pattern, interrupt: &Interrupt) -> Output {
+fn find(desk: &Desk, name: &str, root: &Path, pattern: &Pattern, interrupt: &Interrupt) -> Output {
     let mut found: Vec<(Reverse<SystemTime>, PathBuf)> = Vec::new();
     let mut count = 0;
-    let walked = walk::files(root, interrupt, |path| {
+    let mut unread = Unread::default();
+    let walked = walk::files(root, interrupt, &mut unread, |path, _| {
         if pattern.matches(root, path) {
             count += 1;
             if found.len() < SORTED {
@@ -159,6 +165,9 @@ fn find(desk: &Desk, root: &Path, pattern: &Pattern, interrupt: &Interrupt) -> O
     });
     if walked == Walked::Interrupted {
         return Output::failure(INTERRUPTED);
+    }
+    if let Some(why) = unread.objection() {
+        return desk.fail(name, root, why);
     }
     found.sort_unstable();
     let mut text: String = found
@@ -177,5 +186,6 @@ fn find(desk: &Desk, root: &Path, pattern: &Pattern, interrupt: &Interrupt) -> O
     if walked == Walked::Cut {
         text.push_str(&format!("[only {} were looked at]\n", counted(walk::ENTRIES, "file")));
     }
+    text.push_str(&unread.note(|path| desk.paths.show(path)));
     Output::success(text)
 }

@@ -5,7 +5,7 @@ use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
 use crate::text::counted;
-use crate::walk::{self, Pattern, Walked};
+use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
@@ -171,18 +171,19 @@ impl Tool for Grep {
                 Err(error) => return Output::failure(error),
             };
             let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |interrupt| {
-                if place.path.symlink_metadata().is_err() {
-                    return desk.fail(&name, &place.path, "there is no such file or folder");
+            apart(call.interrupt, move |interrupt| match place.path.symlink_metadata() {
+                Ok(_) => search(&desk, &name, &place.path, asked, interrupt),
+                Err(error) if walk::is_absence(&error) => {
+                    desk.fail(&name, &place.path, "there is no such file or folder")
                 }
-                search(&desk, &place.path, asked, interrupt)
+                Err(error) => desk.fail(&name, &place.path, &files::reason(&error)),
             })
             .await
         })
     }
 }
 
-fn search(desk: &Desk, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> Output {
+fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> Output {
     let mut found = Found {
         out: String::new(),
         shown: 0,
@@ -190,12 +191,23 @@ fn search(desk: &Desk, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> 
         is_full: false,
     };
     let (mut searched, mut matched, mut troubled) = (0usize, 0usize, 0usize);
-    let walked = walk::files(root, interrupt, |path| {
+    let (mut unread, mut objection) = (Unread::default(), None);
+    let walked = walk::files(root, interrupt, &mut unread, |path, unread| {
         if asked.glob.as_ref().is_some_and(|glob| !glob.matches(root, path)) {
             return true;
         }
-        // What has gone, or may not be read, has nothing to find.
-        let Ok((file, _)) = files::open(path) else { return true };
+        let file = match files::open(path) {
+            Ok((file, _)) => file,
+            Err(why) => {
+                if path == root {
+                    objection = Some(why);
+                } else if path.symlink_metadata().is_ok_and(|there| there.is_file()) {
+                    // What has gone has nothing to find.
+                    unread.file(path);
+                }
+                return true;
+            }
+        };
         searched += 1;
         let mut sink = InFile {
             found: &mut found,
@@ -212,6 +224,9 @@ fn search(desk: &Desk, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> 
     });
     if interrupt.is_thrown() {
         return Output::failure(INTERRUPTED);
+    }
+    if let Some(why) = objection.as_deref().or(unread.objection()) {
+        return desk.fail(name, root, why);
     }
     let mut text = found.out;
     if searched == 0 && asked.glob.is_some() {
@@ -235,6 +250,7 @@ fn search(desk: &Desk, root: &Path, mut asked: Asked, interrupt: &Interrupt) -> 
             counted(troubled, "file")
         ));
     }
+    text.push_str(&unread.note(|path| desk.paths.show(path)));
     Output::success(text)
 }
 

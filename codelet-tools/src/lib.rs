@@ -176,7 +176,7 @@ pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
 /// The files below a folder by their paths from there, at most so many, past what ignore files name.
 pub fn files(root: &Path, most: usize) -> Vec<String> {
     let mut found = Vec::new();
-    walk::files(root, &Interrupt::new(), |path| {
+    walk::files(root, &Interrupt::new(), &mut walk::Unread::default(), |path, _| {
         let path = path.strip_prefix(root).unwrap_or(path);
         // As the tools read them: a name that would break a line stands in quotes.
         found.push(spelling::spell(path.as_os_str()));

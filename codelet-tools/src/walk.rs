@@ -1,9 +1,12 @@
 //! Walking through folders as ripgrep does: in order, past what ignore files name, and without following links.
 
+use crate::files::reason;
+use crate::text::counted;
 use codelet_agent::interrupt::Interrupt;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
-use std::path::Path;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 /// Entries that one call looks at.
 pub(crate) const ENTRIES: usize = 1_000_000;
@@ -38,8 +41,101 @@ pub(crate) enum Walked {
     Interrupted,
 }
 
-/// Calls `each` with every regular file, as long as it says that it wants more.
-pub(crate) fn files(root: &Path, interrupt: &Interrupt, mut each: impl FnMut(&Path) -> bool) -> Walked {
+/// What a walk came by and could not look into. What is in it is not known, which is not the same as nothing.
+#[derive(Default, Debug)]
+pub(crate) struct Unread {
+    folders: usize,
+    files: usize,
+    /// The first of them.
+    names: Vec<PathBuf>,
+    /// Why it could not even begin.
+    root: Option<String>,
+}
+
+impl Unread {
+    /// Names that are told.
+    const NAMED: usize = 5;
+
+    /// Of a file that could not be opened.
+    pub(crate) fn file(&mut self, path: &Path) {
+        self.files += 1;
+        self.name(path);
+    }
+
+    fn folder(&mut self, root: &Path, error: &ignore::Error) {
+        let Some((path, error)) = place(error) else { return };
+        // What has gone meanwhile has nothing to show.
+        if is_absence(error) {
+            return;
+        }
+        if path == root {
+            self.root = Some(reason(error));
+        }
+        self.folders += 1;
+        self.name(path);
+    }
+
+    fn name(&mut self, path: &Path) {
+        if self.names.len() < Self::NAMED {
+            self.names.push(path.to_owned());
+        }
+    }
+
+    /// Why the walk could not begin at all.
+    pub(crate) fn objection(&self) -> Option<&str> {
+        self.root.as_deref()
+    }
+
+    /// The line that is told of it; nothing where all was looked into.
+    pub(crate) fn note(&self, show: impl Fn(&Path) -> String) -> String {
+        let count = |number: usize, what| (number > 0).then(|| counted(number, what));
+        let counts = [count(self.folders, "folder"), count(self.files, "file")];
+        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        if counts.is_empty() {
+            return String::new();
+        }
+        let names: Vec<String> = self.names.iter().map(|path| show(path)).collect();
+        let more = if self.folders + self.files > names.len() {
+            ", …"
+        } else {
+            ""
+        };
+        format!(
+            "[{} could not be read: {}{more}]\n",
+            counts.join(" and "),
+            names.join(", ")
+        )
+    }
+}
+
+/// Whether an error says that there is nothing, and not that it could not be looked at.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Where an error of a walk happened, if it is one of the system's.
+fn place(mut error: &ignore::Error) -> Option<(&Path, &io::Error)> {
+    let mut place = None;
+    loop {
+        error = match error {
+            ignore::Error::WithPath { path, err } => {
+                place = Some(path.as_path());
+                err
+            }
+            ignore::Error::WithDepth { err, .. } => err,
+            ignore::Error::Io(error) => return Some((place?, error)),
+            _ => return None,
+        };
+    }
+}
+
+/// Calls `each` with every regular file, as long as it says that it wants more, and notes what could not be looked into.
+pub(crate) fn files(
+    root: &Path,
+    interrupt: &Interrupt,
+    unread: &mut Unread,
+    mut each: impl FnMut(&Path, &mut Unread) -> bool,
+) -> Walked {
     for (count, entry) in from(root).build().enumerate() {
         if interrupt.is_thrown() {
             return Walked::Interrupted;
@@ -47,9 +143,14 @@ pub(crate) fn files(root: &Path, interrupt: &Interrupt, mut each: impl FnMut(&Pa
         if count == ENTRIES {
             return Walked::Cut;
         }
-        // A folder that may not be looked into has nothing to show.
-        let Ok(entry) = entry else { continue };
-        if entry.file_type().is_some_and(|kind| kind.is_file()) && !each(entry.path()) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                unread.folder(root, &error);
+                continue;
+            }
+        };
+        if entry.file_type().is_some_and(|kind| kind.is_file()) && !each(entry.path(), unread) {
             return Walked::Whole;
         }
     }

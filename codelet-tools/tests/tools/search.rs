@@ -315,3 +315,76 @@ fn a_glob_that_is_negated_leaves_files_and_folders_out() {
         "!odd.rs\n"
     );
 }
+
+/// Runs on a thread that may look only where permissions say so, as no superuser is held to.
+#[cfg(target_os = "linux")]
+fn held_to_permissions(work: impl FnOnce() + Send + 'static) {
+    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+    let held = move || {
+        let had = capabilities(None).unwrap();
+        let kept = !(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+        let sets = CapabilitySets {
+            effective: had.effective & kept,
+            ..had
+        };
+        set_capabilities(None, sets).unwrap();
+        work();
+    };
+    std::thread::spawn(held).join().unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_may_not_be_read_is_told_and_never_as_what_is_not_there() {
+    use std::os::unix::fs::PermissionsExt;
+    let trial = trial();
+    trial.write("src/secret/s.txt", "top\n");
+    trial.write("src/closed.txt", "top\n");
+    trial.write("src/open.txt", "top\n");
+    let closed = ["src/secret", "src/closed.txt"].map(|name| trial.workspace.join(name));
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for path in &closed {
+        mode(path, 0o000);
+    }
+    held_to_permissions(move || {
+        for (tool, parameters, told) in [
+            (
+                "Grep",
+                json!({"pattern": "top"}),
+                "src/open.txt:1:top\n[1 folder and 1 file could not be read: src/closed.txt, src/secret]\n",
+            ),
+            (
+                "Grep",
+                json!({"pattern": "nowhere", "glob": "open.*"}),
+                "[no match in 1 file]\n[1 folder could not be read: src/secret]\n",
+            ),
+            (
+                "Glob",
+                json!({"pattern": "**/s.txt"}),
+                "[no file matches]\n[1 folder could not be read: src/secret]\n",
+            ),
+            (
+                "Glob",
+                json!({"pattern": "*.rs", "path": "src/deep"}),
+                "src/deep/b.rs\n",
+            ),
+        ] {
+            assert_eq!(trial.done(tool, parameters), told);
+        }
+        for (tool, parameters) in [
+            ("Grep", json!({"pattern": "top", "path": "src/secret"})),
+            ("Grep", json!({"pattern": "top", "path": "src/secret/s.txt"})),
+            ("Grep", json!({"pattern": "top", "path": "src/closed.txt"})),
+            ("Glob", json!({"pattern": "*.txt", "path": "src/secret"})),
+            ("Glob", json!({"pattern": "src/secret/*.txt"})),
+            ("Glob", json!({"pattern": "src/secret/deep/*.txt"})),
+            ("LS", json!({"path": "src/secret"})),
+        ] {
+            let told = trial.failed(tool, parameters.clone());
+            assert!(told.ends_with("Permission denied"), "{tool} {parameters}: {told}");
+        }
+        mode(&closed[0], 0o700);
+    });
+}
