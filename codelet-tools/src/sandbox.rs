@@ -15,7 +15,8 @@
 //! any, and there are no datagrams, which need no connection; a pair of sockets is as good as a pipe, and stays.
 //!
 //! What it leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
-//! known keys, and it cannot send anything); memory that programs share by name (`/dev/shm`), which many need among their own
+//! known keys, and it cannot send anything); modes, owners, times and attributes of the user's files, wherever they are, for
+//! which Landlock has no right, and which a filter cannot refuse without breaking builds; memory that programs share by name (`/dev/shm`), which many need among their own
 //! processes; what programs outside read of the files that it may write (a named pipe is one); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
 //! them is told to the user when the command ends, or, if a job did it that a command left, at the next one; what the last
 //! job of a session changes is not told); and, where the kernel has no Landlock, which [`Sandbox::probe`] tells, other
