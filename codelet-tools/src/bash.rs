@@ -10,6 +10,7 @@ use crate::files;
 use crate::git::{Obeyed, Repository};
 use crate::process::{self, End, Ended, Program};
 use crate::sandbox::Sandbox;
+use crate::scratch::{self, Scratch};
 use crate::secrets::Hiding;
 use crate::text::counted;
 use codelet_agent::model::ToolSpec;
@@ -23,7 +24,6 @@ use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 /// Longest command that is given as an argument, in bytes (Linux takes 128 KiB); a longer one goes through a file.
@@ -52,7 +52,7 @@ pub(crate) struct Bash {
     desk: Arc<Desk>,
     shell: PathBuf,
     /// Its own temporary folder, made when it is first needed.
-    own: Mutex<Option<Arc<TempDir>>>,
+    own: Mutex<Option<Arc<Scratch>>>,
     left: Arc<Left>,
 }
 
@@ -102,7 +102,7 @@ impl Bash {
 
     /// # Errors
     /// Says which folder takes nothing, and why.
-    fn own(&self) -> Result<Arc<TempDir>, String> {
+    fn own(&self) -> Result<Arc<Scratch>, String> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = &*own
             && own.path().is_dir()
@@ -110,8 +110,8 @@ impl Bash {
             return Ok(Arc::clone(own));
         }
         let folder = &self.desk.options.temporary;
-        let made = tempfile::Builder::new().prefix("codelet-").tempdir_in(folder);
-        let made = made.map_err(|error| {
+        scratch::clear(folder);
+        let made = Scratch::new("", folder).map_err(|error| {
             format!(
                 "a temporary folder cannot be made in {}: {}",
                 folder.display(),

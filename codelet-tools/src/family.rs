@@ -1,4 +1,8 @@
 //! Everything that a command has started, also what has left its session, and how to end it.
+//!
+//! It takes this process to end them: where this one is killed itself, they go on. The kernel's signal for a parent's death
+//! comes when the thread ends that has started a program, which a thread of commands always does at once (the
+//! [sandbox](crate::sandbox) holds for a thread), and it is not handed on to what the program starts.
 
 use rustix::process::{Pid, Signal};
 use std::time::Duration;

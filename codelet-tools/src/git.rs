@@ -10,13 +10,13 @@
 use crate::files::{self, Stamp};
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
+use crate::scratch::Scratch;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// Bytes of one answer of git that are looked at.
 const ANSWER: usize = 256 * 1024;
@@ -198,7 +198,7 @@ pub(crate) struct Git {
     stop: Option<PipeReader>,
     is_stopped: Cell<bool>,
     /// The repository folder that git sees.
-    scratch: TempDir,
+    scratch: Scratch,
 }
 
 impl Git {
@@ -330,8 +330,8 @@ fn search(environment: &[(OsString, OsString)], root: &Path) -> Vec<PathBuf> {
 }
 
 /// A repository folder of our own, in which the data of the real one is linked.
-fn scratch(repository: &Repository, temporary: &Path) -> io::Result<TempDir> {
-    let scratch = tempfile::Builder::new().prefix("codelet-git-").tempdir_in(temporary)?;
+fn scratch(repository: &Repository, temporary: &Path) -> io::Result<Scratch> {
+    let scratch = Scratch::new("git-", temporary)?;
     let folder = scratch.path();
     let head = text(&repository.own.join("HEAD")).ok_or(io::ErrorKind::InvalidData)?;
     std::fs::write(folder.join("HEAD"), head)?;

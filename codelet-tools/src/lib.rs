@@ -45,6 +45,7 @@ mod recall;
 mod removed;
 mod replace;
 pub mod sandbox;
+mod scratch;
 pub mod secrets;
 mod seen;
 pub mod surroundings;
