@@ -49,7 +49,11 @@ impl Write {
         // What cannot be written is answered by the call.
         let restored = |old: &str| restored(old, content, &self.desk.secrets).unwrap_or_else(|_| content.to_owned());
         let Ok(there) = path.symlink_metadata() else {
-            return unified("", content);
+            return match content.is_empty() {
+                // Without a line, its diff would say that nothing changes.
+                true => diff::remark("A new, empty file"),
+                false => unified("", content),
+            };
         };
         match files::read(path) {
             Ok(Some(old)) => {

@@ -361,6 +361,19 @@ fn shown(trial: &Trial, tool: &str, parameters: serde_json::Value) -> Result<Str
 }
 
 #[test]
+fn a_new_file_without_content_is_a_change_and_an_empty_one_that_stays_is_none() {
+    let trial = trial();
+    let empty = |file: &str| shown(&trial, "Write", json!({"file_path": file, "content": ""})).unwrap();
+    for file in ["__init__.py", "new/package/__init__.py", "name with … it"] {
+        assert_eq!(empty(file), "… A new, empty file\n", "{file}");
+    }
+    trial.write("there.py", "");
+    assert_eq!(empty("there.py"), "");
+    trial.write("full.py", "import os\n");
+    assert!(empty("full.py").contains("\n-import os\n"));
+}
+
+#[test]
 fn a_change_of_a_long_file_is_shown_too() {
     let trial = trial();
     let long: String = (1..=120_000)
