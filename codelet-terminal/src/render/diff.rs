@@ -113,6 +113,18 @@ impl Diff {
         self.hunks.iter().map(Vec::len).sum()
     }
 
+    /// What of the change is not in it, however far it is unfolded; none where all of it is.
+    pub fn left_out(&self) -> Option<String> {
+        match (self.unseen, self.is_cut) {
+            (0, false) => None,
+            (0, true) => Some("the rest is not shown".to_owned()),
+            (unseen, _) => {
+                let are = if unseen == 1 { "is" } else { "are" };
+                Some(format!("{} {are} not shown", count(unseen, "more changed line")))
+            }
+        }
+    }
+
     /// `+3 −1`; a diff whose end is missing says `+3… −1…`.
     pub fn summary(&self, look: &Look) -> Vec<Span<'static>> {
         let more = if self.is_cut { look.pick("…", "...") } else { "" };
@@ -146,19 +158,10 @@ impl Diff {
         }
         let all: usize = self.hunks.iter().map(Vec::len).sum();
         let more = all - (most - left);
-        if more > 0 || self.is_cut || self.unseen > 0 {
-            let unseen = match self.unseen {
-                0 => "the rest is too long to be shown".to_owned(),
-                unseen => format!(
-                    "{} too long to be shown",
-                    count(unseen, "changed line") + if unseen == 1 { " is" } else { " are" }
-                ),
-            };
-            let words = match (more, self.is_cut || self.unseen > 0) {
-                (0, _) => unseen,
-                (more, false) => count(more as u64, "more line"),
-                (more, true) => format!("{}, and {unseen}", count(more as u64, "more line")),
-            };
+        let folded = (more > 0).then(|| count(more as u64, "more line"));
+        let words: Vec<String> = folded.into_iter().chain(self.left_out()).collect();
+        if !words.is_empty() {
+            let words = words.join("; ");
             let (first, rest) = (format!("{:>digits$} ", ""), " ".repeat(digits + 3));
             let mut wrap = Wrap::new(
                 look.width,
@@ -345,7 +348,7 @@ mod tests {
         assert_eq!((diff.added, diff.removed, diff.is_cut), (1, 0, true));
         assert_eq!(
             shown(&diff, 10).last().map(String::as_str),
-            Some("  ... the rest is too long to be shown")
+            Some("  ... the rest is not shown")
         );
     }
 
@@ -359,13 +362,12 @@ mod tests {
         let lines = shown(&diff, 10);
         let told = |lines: &[String]| lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            told(&lines).ends_with("... 69 changed lines are too long to be shown"),
+            told(&lines).ends_with("... 69 more changed lines are not shown"),
             "{lines:?}"
         );
         let folded = shown(&diff, 1);
-        assert!(told(&folded).contains("more line"), "{folded:?}");
         assert!(
-            told(&folded).ends_with("and 69 changed lines are too long to be shown"),
+            told(&folded).ends_with("... 1 more line; 69 more changed lines are not shown"),
             "{folded:?}"
         );
     }

@@ -100,16 +100,22 @@ fn whose(owner: Owner) -> &'static str {
     }
 }
 
-/// The changes of a call whose end was not shown with the question, whole, as text; none where all of it was.
+/// The changes of a call whose end was not shown with the question, as text, to the end that is there; none where all of it
+/// was.
 pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
     if look.is_plain() {
         return None;
     }
-    let changes = needs.iter().filter_map(|need| match need {
-        Need::Change { path, diff, .. } if Diff::parse(diff).rows() > CHANGED => {
-            Some(format!("{}\n{diff}", shown(path)))
-        }
-        _ => None,
+    let changes = needs.iter().filter_map(|need| {
+        let Need::Change { path, diff, .. } = need else {
+            return None;
+        };
+        let read = Diff::parse(diff);
+        let end = match read.left_out() {
+            Some(told) => format!("\n{} {told}", look.pick("…", "...")),
+            None => String::new(),
+        };
+        (read.rows() > CHANGED).then(|| format!("{}\n{}{end}", shown(path), diff.trim_end_matches('\n')))
     });
     let changes: Vec<String> = changes.collect();
     (!changes.is_empty()).then(|| changes.join("\n"))
@@ -215,7 +221,11 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     }
     out.extend(read.lines(look, CHANGED));
     if read.rows() > CHANGED {
-        warning("Ctrl-O shows all of it, before you answer.", look, out);
+        let told = match read.left_out() {
+            None => "Ctrl-O shows all of it, before you answer.",
+            Some(_) => "Ctrl-O shows more of it, before you answer.",
+        };
+        warning(told, look, out);
     }
 }
 
@@ -253,4 +263,78 @@ pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
         &clean(&format!("{} asks to {}", asked.tool, what.join(" and ")), 1),
         width,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::look::{Background, Styles};
+    use crate::render::wrap::line_text;
+
+    /// What is shown of a change with its question, and what is unfolded then.
+    fn shown_of(diff: String) -> (String, Option<String>) {
+        let look = Look::new(80, Styles::Colour, Background::Dark);
+        let needs = [Need::Change {
+            path: "/work/a".into(),
+            is_inside: true,
+            owner: None,
+            diff,
+        }];
+        let asked = Asked {
+            tool: "Edit",
+            description: "a",
+            needs: &needs,
+        };
+        let lines: Vec<String> = question(asked, Path::new("/work"), &look)
+            .iter()
+            .map(line_text)
+            .collect();
+        (lines.join("\n"), rest(&needs, &look))
+    }
+
+    /// A diff that adds so many lines, of so many in all.
+    fn added(lines: usize, all: usize) -> String {
+        let stat = match all > lines {
+            true => format!("1 file changed, {all} insertions(+), 0 deletions(-)\n"),
+            false => String::new(),
+        };
+        let rows: String = (1..=lines).map(|n| format!("+row {n}\n")).collect();
+        format!("{stat}--- a\n+++ a\n@@ -0,0 +1,{lines} @@\n{rows}")
+    }
+
+    #[test]
+    fn what_no_key_unfolds_is_told_with_the_question_and_where_the_unfolded_ends() {
+        let (question, rest) = shown_of(added(2_000, 90_000));
+        assert!(question.contains("… 1,600 more lines; 88,000 more changed lines are not shown"));
+        assert!(
+            question.ends_with("Ctrl-O shows more of it, before you answer."),
+            "{question}"
+        );
+        let rest = rest.unwrap_or_default();
+        assert!(
+            rest.ends_with("+row 2000\n… 88,000 more changed lines are not shown"),
+            "{rest}"
+        );
+
+        let (question, rest) = shown_of(added(401, 401));
+        assert!(
+            question.ends_with("Ctrl-O shows all of it, before you answer."),
+            "{question}"
+        );
+        assert!(rest.is_some_and(|rest| rest.ends_with("+row 401")));
+
+        // The few long lines that there was room for are all shown, and no key shows more.
+        let (question, rest) = shown_of(added(30, 31));
+        assert!(question.ends_with("… 1 more changed line is not shown"), "{question}");
+        assert_eq!(rest, None);
+    }
+
+    #[test]
+    fn a_change_without_lines_is_what_its_remark_says() {
+        let (question, _) = shown_of("… A new, empty file\n".to_owned());
+        assert!(question.ends_with("A new, empty file."), "{question}");
+        assert!(!question.contains("Nothing would change"), "{question}");
+        let (question, _) = shown_of(String::new());
+        assert!(question.contains("Nothing would change"), "{question}");
+    }
 }
