@@ -1,6 +1,7 @@
 //! What the commands answer, as lines: pure functions of the session.
 
 use crate::command::{self, COMMANDS, Said};
+use crate::front::Doing;
 use crate::render::clean::clean;
 use crate::render::cost;
 use crate::render::figures::{count, number};
@@ -129,10 +130,11 @@ fn heading(look: &Look, text: &str) -> Line<'static> {
     Line::from(Span::styled(text.to_owned(), look.style(Role::Strong)))
 }
 
-/// What is said behind something queued that is no prompt: when it is done.
-pub fn queued(said: &str) -> &'static str {
-    match command::read(said) {
-        Said::Command(..) | Said::Shell(_) => " (done when this turn is over)",
+/// What is said behind something that is queued while something is done, if it is no prompt: when it is its turn.
+pub fn queued(said: &str, doing: Doing) -> &'static str {
+    match (command::read(said), doing) {
+        (Said::Command(..) | Said::Shell(_), Doing::Servers) => " (done when the session has begun)",
+        (Said::Command(..) | Said::Shell(_), _) => " (done when this turn is over)",
         _ => "",
     }
 }

@@ -154,7 +154,7 @@ fn queue(repl: &Repl, look: &Look, width: usize, room: usize) -> Vec<Line<'stati
         };
         let what = format!("queued: {}{more}", clean(first, 4));
         // What it is matters more than when it is done.
-        let when = match answers::queued(text) {
+        let when = match answers::queued(text, repl.doing) {
             when if width < ROOMY && columns(&what) + columns(when) > width => "",
             when => when,
         };
@@ -251,6 +251,21 @@ mod tests {
         };
         assert!(rows(40).contains("queued: /compact the rest\n"));
         assert!(rows(80).contains("queued: /compact the rest (done when this turn is over)\n"));
+    }
+
+    #[test]
+    fn before_the_session_has_begun_there_is_no_turn_to_wait_for() {
+        for (said, when) in [
+            ("/cost", " (done when the session has begun)"),
+            ("!ls", " (done when the session has begun)"),
+            ("hi", ""),
+        ] {
+            let rows = text(&shown((80, 10), None, "", |repl| {
+                repl.doing = Doing::Servers;
+                repl.queue(said.to_owned());
+            }));
+            assert!(rows.contains(&format!("queued: {said}{when}\n")), "{rows}");
+        }
     }
 
     proptest! {

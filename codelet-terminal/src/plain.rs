@@ -406,7 +406,7 @@ impl Front for Plain {
     fn queue(&mut self, said: String) {
         let first: String = said.lines().next().unwrap_or_default().chars().take(60).collect();
         if self.is_typed {
-            self.say(&format!("queued: {first}{}", answers::queued(&said)));
+            self.say(&format!("queued: {first}{}", answers::queued(&said, self.doing)));
         }
         self.keep(said);
     }
