@@ -20,5 +20,7 @@ pub fn run(args: &Man) -> Result<(), Failure> {
             found.clone()
         }
     };
-    Output::Stdout.write(|out| clap_mangen::Man::new(page).render(out))
+    // A command has no version of its own.
+    let source = concat!("codelet ", env!("CARGO_PKG_VERSION"));
+    Output::Stdout.write(|out| clap_mangen::Man::new(page).source(source).render(out))
 }

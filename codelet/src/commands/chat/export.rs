@@ -6,6 +6,7 @@ use crate::output::Output;
 use crate::transcript;
 use codelet_agent::session::Session;
 use codelet_agent::spelling;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const FORCE: &str = "--force";
@@ -31,23 +32,18 @@ impl Asked {
                 .filter(|rest| rest.starts_with(char::is_whitespace))
         });
         let name = bare.unwrap_or(words).trim();
-        let is_flag = |word: &&str| word.starts_with("--") && *word != "--";
-        if let Some(flag) = [name.split_whitespace().next(), name.split_whitespace().last()]
-            .into_iter()
-            .flatten()
-            .find(is_flag)
-        {
-            return Err(format!(
-                "There is no {flag}; /export FILE {FORCE} replaces what is there. A file of that name is ./{flag}."
-            ));
-        }
-        let path = match name.starts_with('"') {
+        // A word may begin with an apostrophe, as it is completed.
+        let is_quoted = name.starts_with('"') || name.starts_with('\'') && !is_word(name);
+        let path = match is_quoted {
             true => PathBuf::from(
-                spelling::read(name)
+                quoted(name)
                     .ok_or_else(|| format!("{name}: a name in quotes ends with its quote; nothing was written."))?,
             ),
-            false => PathBuf::from(name),
+            false => PathBuf::from(unquoted(name)?),
         };
+        if path.as_os_str().is_empty() {
+            return Err("Where to? /export FILE; nothing was written.".to_owned());
+        }
         let path = match (path.strip_prefix("~"), home) {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => path,
@@ -59,6 +55,45 @@ impl Asked {
     }
 }
 
+/// The name in a pair of quotes: in double ones with the escapes of names that are spelled so, in single ones as it is.
+fn quoted(name: &str) -> Option<OsString> {
+    let bare = |name: &str| {
+        let inner = name.strip_prefix('\'')?.strip_suffix('\'')?;
+        (!inner.contains('\'')).then(|| inner.into())
+    };
+    spelling::read(name).or_else(|| bare(name))
+}
+
+/// Whether nothing but its beginning looks as if it were in single quotes.
+fn is_word(name: &str) -> bool {
+    !name.contains(char::is_whitespace) && name.matches('\'').count() == 1
+}
+
+/// A name without quotes, unless it begins or ends as an option does that there is not.
+fn unquoted(name: &str) -> Result<&str, String> {
+    let is_flag = |word: &str| word.starts_with("--") && word != "--";
+    let told = |flag: &str| format!("There is no {flag}; /export FILE {FORCE} replaces what is there.");
+    let mut words = name.split_whitespace();
+    if let Some(first) = words.next().filter(|word| is_flag(word) && *word != FORCE) {
+        return Err(format!("{} A file of that name is ./{first}.", told(first)));
+    }
+    match words.last().filter(|word| is_flag(word)) {
+        Some(flag) => Err(told(flag)),
+        // Nothing is named beside it.
+        None if name == FORCE => Ok(""),
+        None => Ok(name),
+    }
+}
+
+/// A file as it is named to somebody who will type that: a dash at its front would be read as an option.
+fn typed(path: &Path) -> String {
+    let spelled = spelling::spell(path.as_os_str());
+    match path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        true => spelling::spell(Path::new(".").join(path).as_os_str()),
+        false => spelled,
+    }
+}
+
 /// Writes the conversation as the form that its file's name asks for: a page about it as `.html`, else all of it as JSON.
 /// A file that is there and was not written so is replaced only where that is said.
 ///
@@ -66,7 +101,7 @@ impl Asked {
 /// When nothing was written: why.
 pub fn export(words: &str, home: Option<&Path>, session: &Session, page: &Page) -> Result<String, String> {
     let Asked { path, is_forced } = Asked::read(words, home)?;
-    let file = spelling::spell(path.as_os_str());
+    let file = typed(&path);
     if !is_forced && path.is_file() && !is_export(&path) {
         return Err(format!(
             "{file} is there already and is no export; nothing was written. /export {file} {FORCE} replaces it."
@@ -143,6 +178,15 @@ mod tests {
             ("~other/b", "~other/b", false),
             ("\"a \\\"b\\\".json\"", "a \"b\".json", false),
             ("./--force", "./--force", false),
+            ("'sp ace/s.json'", "sp ace/s.json", false),
+            ("'my session.html' --force", "my session.html", true),
+            ("--force '~/a \\ b.html'", "/home/u/a \\ b.html", true),
+            ("\"'tis.json\"", "'tis.json", false),
+            ("'tis.json", "'tis.json", false),
+            ("it's.json", "it's.json", false),
+            ("'--dashed x.json'", "--dashed x.json", false),
+            ("\"a --b\"", "a --b", false),
+            ("-x", "-x", false),
         ] {
             assert_eq!(asked(words), Ok((path.to_owned(), is_forced)), "{words}");
         }
@@ -150,9 +194,52 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_refused() {
-        for words in ["\"open.json", "\"a\" b\"", "--forced", "out.json --forec", "--html out"] {
+        for words in [
+            "\"open.json",
+            "\"a\" b\"",
+            "'open it.json",
+            "'a' b'",
+            "'a'/b.json",
+            "--forced",
+            "out.json --forec",
+            "--html out",
+            "\"\"",
+            "''",
+            "\"\" --force",
+            "--force",
+        ] {
             let why = asked(words).unwrap_err();
-            assert!(why.contains("quote") || why.contains("--force"), "{words}: {why}");
+            let is_told = ["quote", "--force", "Where to?"].iter().any(|told| why.contains(told));
+            assert!(is_told, "{words}: {why}");
+        }
+    }
+
+    #[test]
+    fn an_option_that_there_is_not_may_be_a_file_only_where_a_file_is_named() {
+        assert!(
+            asked("--forse")
+                .unwrap_err()
+                .ends_with("A file of that name is ./--forse.")
+        );
+        assert!(
+            asked("x.html --forse")
+                .unwrap_err()
+                .ends_with("replaces what is there.")
+        );
+    }
+
+    #[test]
+    fn a_file_whose_name_begins_with_a_dash_is_named_as_it_can_be_typed() {
+        for (name, typed_as) in [
+            ("-x", "./-x"),
+            ("-x y.json", "./-x y.json"),
+            ("-\u{1b}", "\"./-\\u{1b}\""),
+            ("--", "./--"),
+            ("a-x", "a-x"),
+            ("./-x", "./-x"),
+            ("/-x", "/-x"),
+        ] {
+            assert_eq!(typed(Path::new(name)), typed_as);
         }
     }
 
@@ -164,6 +251,8 @@ mod tests {
             "\"",
             "esc\u{1b}[31m x",
             "日本 語.html",
+            "'tis.json",
+            "it's a 'b'.json",
         ] {
             let written = codelet_agent::mention::write(&spelling::spell(OsStr::new(name)));
             assert_eq!(asked(&written[1..]), Ok((name.to_owned(), false)), "{written}");
