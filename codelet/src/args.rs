@@ -47,7 +47,7 @@ pub struct Codelet {
 #[derive(Args, Debug)]
 pub struct Chat {
     /// Work on this prompt until it is done, print the answer, and exit; what comes by standard input is put behind it,
-    /// and is the prompt where none or `-` is given
+    /// and is the prompt where none or `-` is given. One that looks like an option is joined: -p='--verbose'
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1)]
     pub prompt: Option<Option<String>>,
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod dashed;
 mod exit;
 mod explain;
 mod front;
@@ -23,7 +24,6 @@ mod world;
 
 use args::{Codelet, Command};
 use clap::Parser;
-use clap::error::ContextKind;
 use exit::{Exit, Failure};
 use paint::{Ink, Look};
 use std::io::Write;
@@ -32,17 +32,14 @@ use std::time::Instant;
 
 fn main() -> ExitCode {
     let began = Instant::now();
-    let args = match Codelet::try_parse() {
+    let typed: Vec<_> = std::env::args_os().collect();
+    let args = match Codelet::try_parse_from(dashed::joined(typed.clone())) {
         Ok(args) => args,
         Err(told) => {
             // Help is an error to the parser, but not to the user who asked for it. A closed pipe is none either.
             let _ = told.print();
-            // Somebody who begins says what is to be done, without -p or without quotes.
-            if told.get(ContextKind::InvalidSubcommand).is_some() {
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "A prompt stands behind -p, in quotes: codelet -p 'make the tests pass'"
-                );
+            if let Some(advice) = dashed::advice(&told, &typed) {
+                let _ = writeln!(std::io::stderr(), "{advice}");
             }
             return if told.use_stderr() { Exit::Usage } else { Exit::Done }.into();
         }

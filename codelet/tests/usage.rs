@@ -28,6 +28,27 @@ fn help_and_version_are_no_errors() {
 }
 
 #[test]
+fn every_manual_page_tells_the_version() {
+    let version = format!("\"codelet {}\"", env!("CARGO_PKG_VERSION"));
+    for args in [&["man"][..], &["man", "compact"], &["man", "replay"]] {
+        let output = run(args);
+        ended(&output, 0);
+        let title = stdout(&output).lines().find(|line| line.starts_with(".TH")).unwrap();
+        assert!(title.contains(&version), "{title}");
+    }
+}
+
+#[test]
+fn a_prompt_that_looks_like_an_option_is_refused_with_the_form_that_takes_it() {
+    refused(
+        &run(&["-p", "-1"]),
+        &["unexpected argument '-1'", "codelet -p='--verbose'"],
+    );
+    refused(&run(&["-p", "--modle", "x"]), &["--model", "codelet -p='--verbose'"]);
+    refused(&run(&["- fix it"]), &["A prompt stands behind -p, in quotes"]);
+}
+
+#[test]
 fn the_formats_are_listed() {
     let output = run(&["formats"]);
     ended(&output, 0);

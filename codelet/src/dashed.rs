@@ -1,0 +1,206 @@
+//! Prompts that begin with a dash, as lists and diffs do: scripts hand them over as they are, and a parser of options would
+//! take them for some.
+
+use crate::args::Codelet;
+use clap::CommandFactory as _;
+use clap::error::{ContextKind, ErrorKind};
+use std::ffi::{OsStr, OsString};
+
+/// What ends the options.
+const END: &str = "--";
+
+/// The command line with a prompt that begins with a dash joined to its `-p`: one that stands behind it and cannot be an
+/// option, or all that stands behind `--` where `-p` has none.
+pub fn joined(mut args: Vec<OsString>) -> Vec<OsString> {
+    let end = end(&args);
+    let Some(at) = args[..end].iter().position(|arg| is_print(arg)) else {
+        return args;
+    };
+    let has_prompt = args[at + 1..end].first().is_some_and(|next| !is_dashed(next));
+    if args[at + 1..end].first().is_some_and(|next| is_prompt(next)) {
+        let prompt = args.remove(at + 1);
+        join(&mut args[at], &prompt);
+    } else if !has_prompt && args.len() == end + 2 {
+        let prompt = args.split_off(end).pop().unwrap_or_default();
+        join(&mut args[at], &prompt);
+    }
+    args
+}
+
+/// What to tell whoever seems to have meant a prompt by what is refused; none where nobody did.
+pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<&'static str> {
+    let args = &args[..end(args)];
+    let is_unknown = refusal.kind() == ErrorKind::UnknownArgument;
+    // Somebody who begins says what is to be done, without -p or without quotes.
+    if refusal.get(ContextKind::InvalidSubcommand).is_some() {
+        Some("A prompt stands behind -p, in quotes: codelet -p 'make the tests pass'")
+    } else if is_unknown && args.get(1).is_some_and(|first| is_prompt(first)) {
+        Some("A prompt stands behind -p, in quotes: codelet -p '- make the tests pass'")
+    } else if is_unknown && args.windows(2).any(|pair| is_print(&pair[0]) && is_dashed(&pair[1])) {
+        Some("A prompt that looks like an option is joined to its -p: codelet -p='--verbose'")
+    } else {
+        None
+    }
+}
+
+/// Where the options end.
+fn end(args: &[OsString]) -> usize {
+    args.iter().position(|arg| arg == END).unwrap_or(args.len())
+}
+
+fn is_print(arg: &OsStr) -> bool {
+    arg == "-p" || arg == "--print"
+}
+
+/// Whether it begins as an option does. A dash alone is standard input.
+fn is_dashed(arg: &OsStr) -> bool {
+    arg != "-" && arg.as_encoded_bytes().starts_with(b"-")
+}
+
+/// Whether it begins as an option does and cannot be one. A name that is written wrongly is no prompt: it is better
+/// refused than sent.
+fn is_prompt(arg: &OsStr) -> bool {
+    let text = arg.to_string_lossy();
+    let Some(bare) = text.strip_prefix("--").or_else(|| text.strip_prefix('-')) else {
+        return false;
+    };
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_word = !text.contains(char::is_whitespace) && bare.split('=').next().unwrap_or(bare).chars().all(is_of_name);
+    !is_word && !has_value(&text)
+}
+
+/// Whether it is an option with its value in the same word, which may hold anything.
+fn has_value(text: &str) -> bool {
+    Codelet::command().get_arguments().any(|known| {
+        let is_long = known.get_long().is_some_and(|name| {
+            let value = text.strip_prefix("--").and_then(|bare| bare.strip_prefix(name));
+            value.is_some_and(|value| value.starts_with('='))
+        });
+        // A second prompt is never meant.
+        let is_short = known.get_id() != "prompt"
+            && known.get_short().is_some_and(|name| {
+                let value = text.strip_prefix('-').and_then(|bare| bare.strip_prefix(name));
+                value.is_some_and(|value| !value.starts_with(char::is_whitespace))
+            });
+        known.get_action().takes_values() && (is_long || is_short)
+    })
+}
+
+fn join(option: &mut OsString, prompt: &OsStr) {
+    option.push("=");
+    option.push(prompt);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use clap::Parser as _;
+    use proptest::prelude::*;
+
+    fn args(words: &[&str]) -> Vec<OsString> {
+        std::iter::once("codelet")
+            .chain(words.iter().copied())
+            .map(OsString::from)
+            .collect()
+    }
+
+    fn prompt(words: &[&str]) -> Result<Option<Option<String>>, clap::Error> {
+        Codelet::try_parse_from(joined(args(words))).map(|read| read.chat.prompt)
+    }
+
+    #[test]
+    fn a_prompt_that_begins_with_a_dash_is_one() {
+        for text in [
+            "- fix a\n- fix b",
+            "-x is what",
+            "---\nname: x\n---\nDo it.",
+            "--- a/src/lib.rs\n+++ b/src/lib.rs",
+            "--model is not heeded, fix it",
+            "--help me please",
+            "-please fix it",
+            "-C is not heeded",
+            "-p",
+            "-修复测试",
+            "->why?",
+            "-1",
+        ] {
+            let is_word = matches!(text, "-p" | "-1");
+            for print in ["-p", "--print"] {
+                let forms: &[&[&str]] = &[
+                    &[print, "--", text],
+                    &["--model", "a/b", print, "--", text],
+                    &[print, "--model", "a/b", "--", text],
+                    &[print, text],
+                    &["--model", "a/b", print, text, "--output", "json"],
+                ];
+                for form in &forms[..if is_word { 3 } else { forms.len() }] {
+                    assert_eq!(prompt(form).unwrap(), Some(Some(text.to_owned())), "{form:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn options_behind_it_stay_options() {
+        for words in [
+            &["-p", "--model", "a/b"][..],
+            &["-p", "--append-system=Be brief, please."],
+            &["-p", "-C/some folder"],
+            &["-p", "--output", "json"],
+            &["-p"],
+        ] {
+            assert_eq!(prompt(words).unwrap(), Some(None), "{words:?}");
+        }
+        assert_eq!(prompt(&["-p", "-"]).unwrap(), Some(Some("-".to_owned())));
+        assert_eq!(prompt(&["-p", "fix it"]).unwrap(), Some(Some("fix it".to_owned())));
+        for words in [
+            &["-p", "--modle", "a/b"][..],
+            &["-p", "-1"],
+            &["-p", "fix it", "--", "- x"],
+        ] {
+            assert!(prompt(words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn who_seems_to_prompt_is_told_how() {
+        for (words, told) in [
+            (&["fix", "it"][..], Some("in quotes: codelet -p 'make")),
+            (&["-p", "--", "fix", "it"], Some("in quotes")),
+            (&["- fix it"], Some("in quotes: codelet -p '- make")),
+            (&["-p", "-1"], Some("-p='--verbose'")),
+            (&["--print", "--verbose"], Some("-p='--verbose'")),
+            (&["compact", "--nonsense"], None),
+            (&["--nonsense"], None),
+            (&["-p", "it", "--nonsense"], None),
+        ] {
+            let args = args(words);
+            let refusal = Codelet::try_parse_from(joined(args.clone())).unwrap_err();
+            let advice = advice(&refusal, &args);
+            assert_eq!(advice.is_some(), told.is_some(), "{words:?}: {advice:?}");
+            assert!(
+                advice.unwrap_or_default().contains(told.unwrap_or_default()),
+                "{words:?}: {advice:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_stands_on_the_line_is_kept_and_nothing_else_is_joined(
+            words in proptest::collection::vec("(-p|--print|--|-|--model|[-a =é\n]{0,6})", 0..6),
+        ) {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let (before, after) = (args(&words), joined(args(&words)));
+            if before == after {
+                return Ok(());
+            }
+            let grown: Vec<usize> = (0..after.len()).filter(|at| before[*at] != after[*at]).collect();
+            let text = after[*grown.first().unwrap()].to_str().unwrap();
+            let prompt = text.strip_prefix("--print=").or_else(|| text.strip_prefix("-p=")).unwrap();
+            prop_assert!(words.contains(&prompt));
+        }
+    }
+}
