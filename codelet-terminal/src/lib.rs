@@ -93,19 +93,30 @@ pub async fn on_terminal(
 }
 
 /// Lives in a session that is read and written in lines, until standard input ends. `is_typed` says that a person
-/// types, who wants to see when it is their turn; `width`, in columns, is where lines
+/// types, who wants to see when it is their turn, and may throw `skip` as on a terminal; `width`, in columns, is where lines
 /// are broken.
 ///
 /// # Errors
 /// When standard input cannot be read.
-pub async fn in_lines(begun: Begun, is_typed: bool, width: usize, greeting: &str) -> io::Result<Lived> {
+pub async fn in_lines(
+    is_typed: bool,
+    width: usize,
+    greeting: &str,
+    skip: &Interrupt,
+    begin: impl Future<Output = Begun>,
+) -> io::Result<Lived> {
     let mut front = plain::Plain::open(is_typed, width)?;
     let look = front.look();
     if is_typed {
         front.print(answers::say(&look, Role::Dim, greeting));
     }
+    let mut begin = pin!(begin);
+    let (begun, left) = match beginning::at_once(begin.as_mut()).await {
+        Some(begun) => (begun, None),
+        None => beginning::wait(&mut front, begin, skip).await,
+    };
     for text in &begun.notices {
         front.print(plain::notice(&look, &format!("notice: {text}")));
     }
-    Ok(Chat::new(begun.session, begun.reach, front, None).live().await)
+    Ok(Chat::new(begun.session, begun.reach, front, left).live().await)
 }

@@ -269,6 +269,10 @@ impl Front for Plain {
                     if is_second {
                         return Wish::Leave;
                     }
+                    // Nobody who pipes a session in waits for it to begin without its servers.
+                    if self.doing == Doing::Servers && !self.is_typed {
+                        return Wish::Gone(INTERRUPTED);
+                    }
                     if self.doing != Doing::Nothing {
                         self.take_what_is_written(SOON);
                         return Wish::Interrupt;

@@ -7,7 +7,7 @@ mod common;
 use codelet_testkit::mcp::{Http, Manner};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
-use common::pty::{Kind, Session as _, Terminal, signal};
+use common::pty::{Kind, Piped, Session as _, Terminal, signal};
 use common::{ended, stderr, stdout};
 use serde_json::json;
 use std::process::{Command, Output};
@@ -337,6 +337,61 @@ fn what_is_said_while_servers_are_waited_for_is_sent_behind_them_and_esc_skips_t
     terminal.say("exit");
     assert_eq!(terminal.end(), 0);
     assert_eq!(server.record().exchanges[0].request.last_user_text(), Some("Go."));
+    all_gone(&bench, "silent");
+}
+
+#[test]
+fn in_lines_ctrl_c_skips_the_servers_too_and_what_was_typed_is_sent() {
+    let bench = Bench::new();
+    bench.settings(&(table(&bench, "silent", Manner::Silent) + "start = 60\n"));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+    let lines = bench.asking(&server, Wire::Anthropic, &["--plain"]);
+    let mut terminal = Terminal::run(&bench, lines, (80, 24));
+    terminal.see("connecting to MCP servers (Ctrl-C skips)");
+    terminal.send(b"/cost\rGo.\r");
+    terminal.see("queued: /cost (done when the session has begun)");
+    terminal.see("queued: Go.");
+    assert!(server.record().exchanges.is_empty());
+    terminal.send(b"\x03");
+    terminal.wait("Done.");
+    terminal.wait("MCP server silent: it was not waited for");
+    terminal.send(b"exit\r");
+    assert_eq!(terminal.end(), 0);
+    assert_eq!(server.record().exchanges[0].request.last_user_text(), Some("Go."));
+    all_gone(&bench, "silent");
+}
+
+#[test]
+fn what_is_piped_in_waits_for_the_servers_and_is_done_in_its_order() {
+    let bench = Bench::new();
+    bench.settings(&(table(&bench, "silent", Manner::Silent) + "start = 1\n"));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+    let mut piped = Piped::start(&bench, &server, &[]);
+    for said in ["Go.", "/help", "exit", "Never."] {
+        piped.say(said);
+    }
+    assert_eq!(piped.end(), 0);
+    let text = piped.text();
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(
+        at("MCP server silent") < at("Done.") && at("Done.") < at("/compact"),
+        "{text}"
+    );
+    assert_eq!(server.record().exchanges.len(), 1);
+    all_gone(&bench, "silent");
+}
+
+#[test]
+fn a_script_that_is_interrupted_while_servers_are_waited_for_ends_so() {
+    let bench = Bench::new();
+    bench.settings(&(table(&bench, "silent", Manner::Silent) + "start = 60\n"));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Go.");
+    wait_until(|| !heard(&bench, "silent").is_empty(), "the server that is asked");
+    signal(piped.child.id(), "-INT");
+    assert_eq!(piped.end(), 130);
+    assert!(server.record().exchanges.is_empty());
     all_gone(&bench, "silent");
 }
 

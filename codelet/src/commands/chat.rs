@@ -96,41 +96,28 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
     let mut servers = Servers::default();
-    let lived = if on_terminal {
-        let outfit = outfit(settings, place);
-        let skip = Interrupt::new();
-        let begin = async {
-            let connected = world::servers(settings, place, &*model, &skip).await;
-            servers = connected.servers;
-            begun(
-                settings,
-                place,
-                (model, equipment, shell),
-                (connected.tools, connected.notices),
-            )
-        };
-        runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))
-    } else {
-        let connected = unless_signalled(&runtime, async {
-            let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
-            world::servers(settings, place, &*model, &Interrupt::new()).await
+    let skip = Interrupt::new();
+    let begin = async {
+        let progress = (!on_terminal && !settings.mcp.is_empty()).then(|| {
+            let skips = if is_typed { " (Ctrl-C skips)" } else { "" };
+            Progress::start(&format!("connecting to MCP servers{skips}"))
         });
-        let connected = match connected {
-            Ok(connected) => connected,
-            Err(status) => {
-                codelet_mcp::end_all();
-                return Ok(status.into());
-            }
-        };
+        let connected = world::servers(settings, place, &*model, &skip).await;
+        drop(progress);
         servers = connected.servers;
-        let begun = begun(
+        begun(
             settings,
             place,
             (model, equipment, shell),
             (connected.tools, connected.notices),
-        );
+        )
+    };
+    let lived = if on_terminal {
+        let outfit = outfit(settings, place);
+        runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))
+    } else {
         let width = crate::paint::Look::stdout().width;
-        runtime.block_on(codelet_terminal::in_lines(begun, is_typed, width, &greeting))
+        runtime.block_on(codelet_terminal::in_lines(is_typed, width, &greeting, &skip, begin))
     };
     runtime.block_on(servers.end(once::FAREWELL));
     // A tool that does not end must not keep the process.
