@@ -281,11 +281,6 @@ impl Editor {
         self.area.insert_str(text);
     }
 
-    /// A new line at the cursor.
-    pub fn new_line(&mut self) {
-        self.area.insert_newline();
-    }
-
     /// Whether the line before the cursor ends in a backslash and nothing follows, so that Enter means a new line. The
     /// backslash goes then.
     pub fn takes_backslash(&mut self) -> bool {
