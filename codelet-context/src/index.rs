@@ -44,7 +44,7 @@ const COMMAND_BYTES: usize = 4;
 /// A line that says why a change was not made is told with it if it is at most so long, in bytes.
 const REASON_BYTES: u16 = 160;
 /// So many blocks about a file are looked through for what a change takes away from it, the newest.
-const EARLIER: usize = 32;
+const EARLIER: usize = 16;
 /// Two lines must have this many bytes together to be remembered as neighbours.
 const LINE_PAIR_BYTES: usize = 30;
 /// Names further apart than this do not belong together, in bytes.
@@ -292,7 +292,7 @@ impl Index {
             return;
         };
         let is_patch = replaced::is_patch(block.text.as_str());
-        let (mut gone, mut stays) = (HashSet::new(), HashSet::new());
+        let (mut gone, mut stays) = (Vec::new(), Vec::new());
         for line in block.lines.clone() {
             let is_removed = self.lines[line as usize].is_removed()
                 || is_patch && self.text_of(block, line as usize).starts_with('-');
@@ -300,17 +300,22 @@ impl Index {
             side.extend(self.line_item(line));
         }
         gone.retain(|item| !stays.contains(item));
-        let Some(about) = self.about.get(&block.path).filter(|_| !gone.is_empty()) else {
+        gone.sort_unstable();
+        let (Some(about), [least, ..], [.., most]) = (self.about.get(&block.path), gone.as_slice(), gone.as_slice())
+        else {
             return;
         };
         let earlier = about.iter().rev().skip_while(|&&number| number >= call).take(EARLIER);
-        let blocks = earlier.map(|&number| &self.blocks[number as usize]);
-        let lines = blocks.flat_map(|block| block.lines.clone());
-        let found: Vec<u32> = lines
-            .filter(|&line| self.line_item(line).is_some_and(|item| gone.contains(&item)))
-            .collect();
-        for line in found {
-            self.lines[line as usize].front |= REMOVED;
+        for &number in earlier {
+            for line in self.blocks[number as usize].lines.clone() {
+                // Nothing but a whole line has the number of one.
+                let last = self.items_of(line as usize).last();
+                let is_gone =
+                    last.is_some_and(|item| (least..=most).contains(&item) && gone.binary_search(item).is_ok());
+                if is_gone {
+                    self.lines[line as usize].front |= REMOVED;
+                }
+            }
         }
     }
 
