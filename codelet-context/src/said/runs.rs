@@ -174,7 +174,8 @@ pub(crate) fn is_counting(words: &[Word]) -> bool {
             || [PASSED, FAILED, RUN, OTHERS, ASIDE].iter().any(|list| word.is_in(list))
     };
     let tells = |word: &Word| [PASSED, FAILED, RUN].iter().any(|list| word.is_in(list));
-    words.iter().any(tells) && words.iter().all(is_known)
+    // Most lines have a first word that no count has.
+    words.iter().all(is_known) && words.iter().any(tells)
 }
 
 /// What a line of counts says of whether anything was run.

@@ -86,7 +86,7 @@ pub(crate) fn closes_with_failures(result: &ToolResult) -> bool {
         for line in lines {
             split(line, &mut words);
             if is_counting(&words) && !is_signed(line) {
-                let failed = |at: usize| words[at].is_in(FAILED) && count(&words, at).is_some_and(|count| count > 0);
+                let failed = |at: usize| count(&words, at).is_some_and(|count| count > 0) && words[at].is_in(FAILED);
                 has_failed |= (0..words.len()).any(failed);
                 numbers += numbers_in(&words);
             } else if numbers > 0 {
