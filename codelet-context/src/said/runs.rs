@@ -168,14 +168,16 @@ const ASIDE: &str = "skipped skip skips ignored pending pendings disabled exclud
 
 /// Whether a line is nothing but counts of what tests come to, and how long they took.
 pub(crate) fn is_counting(words: &[Word]) -> bool {
-    let is_known = |word: &Word| {
-        word.text.starts_with(|c: char| c.is_ascii_digit())
-            || word.text == "ℹ"
-            || [PASSED, FAILED, RUN, OTHERS, ASIDE].iter().any(|list| word.is_in(list))
-    };
+    let is_known = |word: &Word| word.text == "ℹ" || is_of_counts(word);
     let tells = |word: &Word| [PASSED, FAILED, RUN].iter().any(|list| word.is_in(list));
     // Most lines have a first word that no count has.
     words.iter().all(is_known) && words.iter().any(tells)
+}
+
+/// Whether a word is a number or one of those that runs of tests count by.
+fn is_of_counts(word: &Word) -> bool {
+    word.text.starts_with(|c: char| c.is_ascii_digit())
+        || [PASSED, FAILED, RUN, OTHERS, ASIDE].iter().any(|list| word.is_in(list))
 }
 
 /// What a line of counts says of whether anything was run.
@@ -190,11 +192,7 @@ pub(crate) enum Run {
 /// What a line of nothing but counts says of whether anything was run, if it does: `0 passed`, `12 deselected in 0.1s`,
 /// `12 tests, 0 failures, 12 excluded`.
 pub(crate) fn ran(words: &[Word]) -> Option<Run> {
-    let is_known = |word: &Word| is_counting(std::slice::from_ref(word)) || word.is_in(OTHERS) || word.is_in(ASIDE);
-    if !words
-        .iter()
-        .all(|word| word.text.starts_with(|c: char| c.is_ascii_digit()) || is_known(word))
-    {
+    if !words.iter().all(is_of_counts) {
         return None;
     }
     let sum = |list: &str| {
