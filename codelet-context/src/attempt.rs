@@ -97,12 +97,23 @@ impl Attempt {
 
     /// Whether the success of this one is a sign that what the other failed at is done, or no longer wanted.
     pub fn settles(&self, other: &Attempt) -> bool {
-        let is_as_much = (!self.is_probe || other.is_probe) && (self.acts || !other.acts);
-        is_as_much
-            && self
-                .operands
-                .iter()
-                .any(|operand| other.operands.binary_search(operand).is_ok())
+        self.is_as_much_as(other) && self.is_on_the_same(other)
+    }
+
+    /// Whether the success of this one, by the same program with the same verb, ends what the other failed at. What shows
+    /// something or only tries ends nothing that does something, and a release of one thing is none of another.
+    pub fn repeats(&self, other: &Attempt) -> bool {
+        let is_of_another = other.acts && !self.operands.is_empty() && !other.operands.is_empty();
+        self.is_as_much_as(other) && (!is_of_another || self.is_on_the_same(other))
+    }
+
+    fn is_as_much_as(&self, other: &Attempt) -> bool {
+        (!self.is_probe || other.is_probe) && (self.acts || !other.acts)
+    }
+
+    fn is_on_the_same(&self, other: &Attempt) -> bool {
+        let mut operands = self.operands.iter();
+        operands.any(|operand| other.operands.binary_search(operand).is_ok())
     }
 }
 
@@ -112,6 +123,9 @@ fn looks(name: &str, program: &str, rest: &[String], command: &Command) -> bool 
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if is_in(name, LOOKS) {
         // What is written is no look, but a note of one.
+        return true;
+    }
+    if has("--dry-run --dryrun --dry_run --what-if -whatif") {
         return true;
     }
     if is_in(plain, "perl ruby") && perl_writes(rest) {

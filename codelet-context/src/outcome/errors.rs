@@ -207,10 +207,11 @@ impl Errors {
             self.mark_rerun(|about| matches!(about, About::Program(other, _) if other == name));
             return;
         }
-        self.open.retain(|error| !error.is_of(name));
         let done = line.attempt();
-        self.open
-            .retain(|error| !matches!(&error.about, About::Program(_, failed) if done.settles(failed)));
+        self.open.retain(|error| match &error.about {
+            About::Program(other, failed) => !(other == name && done.repeats(failed) || done.settles(failed)),
+            _ => true,
+        });
         for error in &mut self.open {
             error.since.is_followed |= !done.is_probe;
         }

@@ -206,6 +206,20 @@ fn an_error_is_open_until_the_same_is_done_not_something_else_with_the_same_prog
     assert!(open("npm publish", "npm install"));
     assert!(open("npm run publish", "npm run build-docs"));
     assert!(open("sudo docker push app", "docker ps"));
+    for (failed, done) in [
+        ("npm publish", "npm publish --dry-run"),
+        ("git push origin topic-1", "git push --dry-run origin topic-1"),
+        ("python migrate.py", "python -V"),
+        ("php artisan migrate", "php -v"),
+        ("kubectl apply -f deploy/a.yaml", "kubectl apply -f deploy/b.yaml"),
+        ("aws s3 cp out.tar s3://b/out.tar", "aws s3 ls"),
+    ] {
+        assert!(open(failed, done), "{failed}; {done}");
+    }
+    assert!(!open(
+        "kubectl apply -f deploy/a.yaml",
+        "kubectl apply -f deploy/a.yaml --wait"
+    ));
     assert!(!open("npm publish", "npm --quiet publish"));
     assert!(!open("docker push app", "cd app && sudo docker push"));
     assert!(!open("sleep 60", "sleep 5"));
