@@ -49,6 +49,7 @@ pub(crate) struct Told {
 
 /// What a text says of the call that it answers. A [`crate::body::Body`] remembers it, so that it is read once.
 pub(crate) fn told(text: &str) -> Told {
+    let text = behind_hooks(text);
     let (done, refuses) = match object(text) {
         Some(map) => (object_tells(&map, 0), object_refuses(&map, 0) == Some(true)),
         None => {
@@ -198,8 +199,30 @@ pub(crate) fn object(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
+/// An answer without the lines before it in which a harness tells of a hook that runs after the call: by then it is carried
+/// out, whatever the hook says.
+fn behind_hooks(text: &str) -> &str {
+    /// Words before the name: `Hook PostToolUse:Edit blocked: lint failed`.
+    const BEFORE: usize = 2;
+    let mut rest = text;
+    loop {
+        let line = rest.trim_start().lines().next().unwrap_or_default();
+        let is_after = |word: &str| {
+            let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
+            ["PostToolUse", "post-tool-use", "post_tool_use"]
+                .iter()
+                .any(|name| word.starts_with(name))
+        };
+        if !line.split_whitespace().take(BEFORE + 1).any(is_after) {
+            return rest;
+        }
+        rest = rest.trim_start()[line.len()..].trim_start_matches(['\r', '\n']);
+    }
+}
+
 /// How it went, as an answer says that may be an object.
 fn tells(text: &str, depth: usize) -> Option<bool> {
+    let text = behind_hooks(text);
     match object(text) {
         Some(map) => object_tells(&map, depth),
         None => match lines_tell(text) {
@@ -303,6 +326,7 @@ fn is_error_tag(line: &str) -> bool {
 
 /// Whether an answer says that the user has not let the call run to its end; it may be an object.
 fn refuses(text: &str, depth: usize) -> bool {
+    let text = behind_hooks(text);
     match object(text) {
         Some(map) => object_refuses(&map, depth) == Some(true),
         None => line_refuses(text),

@@ -138,6 +138,40 @@ fn a_change_is_done_whatever_the_names_and_the_lines_say_that_are_told_with_it()
 }
 
 #[test]
+fn a_hook_that_runs_after_a_change_has_not_kept_it_from_being_made() {
+    let hooks = [
+        "Hook PostToolUse:Edit blocked: lint failed",
+        "PostToolUse:Edit hook error: prettier failed",
+        "PostToolUse hook (eslint) rejected the edit",
+        "[PostToolUse:Write] denied: 2 errors",
+    ];
+    for hook in hooks {
+        for answer in [
+            format!("{hook}\nThe file /srv/a.go has been updated."),
+            format!("{hook}\r\n\r\nThe file /srv/a.go has been updated."),
+            format!("{hook}\n{hook}\nApplied 1 edit to /srv/a.go"),
+            format!("The file /srv/a.go has been updated.\n{hook}"),
+            hook.to_owned(),
+        ] {
+            assert!(done(ActionKind::Change, None, &answer), "{answer}");
+        }
+        assert!(!done(
+            ActionKind::Change,
+            None,
+            &format!("{hook}\nold_string not found in file")
+        ));
+        assert!(!done(ActionKind::Change, Some(false), hook));
+    }
+    for answer in [
+        "Hook PreToolUse:Edit blocked: lint failed",
+        "PreToolUse:Edit hook error: denied",
+        "Failed to edit a.md: found no match of PostToolUse",
+    ] {
+        assert!(!done(ActionKind::Change, None, answer), "{answer}");
+    }
+}
+
+#[test]
 fn words_that_often_tell_of_a_failure_tell_of_none_where_the_change_is_said_to_be_made() {
     let answers = [
         "1 error fixed in a.rs",
