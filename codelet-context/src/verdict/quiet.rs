@@ -188,8 +188,44 @@ pub(super) fn says_it_is_well(result: &ToolResult) -> bool {
         let mut places = text.match_indices(sign);
         places.any(|(at, _)| !sign.starts_with(|c: char| c.is_ascii_digit()) || !is_count(text, at))
     };
+    if states_none(result) {
+        return true;
+    }
     let mut ends = texts(result).flat_map(|text| outermost(text, FIRST, LAST));
     ends.any(|text| SIGNS.iter().any(|sign| says(text, sign)))
+}
+
+/// Whether an output ends with the status 0 that the command line has asked for, and states no other: `TSC_EXIT:0`.
+fn states_none(result: &ToolResult) -> bool {
+    let is_other = |line| stated(line).is_some_and(|status| status != 0);
+    last_lines(result).next().and_then(stated) == Some(0) && !lines(result).any(is_other) && !may_be_ill(result)
+}
+
+/// The status that a line states and nothing else: `--- exit 0`, `rc=0`, `go vet EXIT_CODE: 0`.
+fn stated(line: &str) -> Option<u32> {
+    const NAMES: &[&str] = &[
+        "exit",
+        "exited",
+        "code",
+        "status",
+        "rc",
+        "exitcode",
+        "exitstatus",
+        "returncode",
+    ];
+    const LONGEST: usize = 48;
+    const WORDS: usize = 5;
+    let line = line.trim();
+    if line.len() > LONGEST {
+        return None;
+    }
+    let is_joint = |c: char| !c.is_alphanumeric();
+    let words: Vec<&str> = line.split(is_joint).filter(|word| !word.is_empty()).collect();
+    let [before @ .., name, status] = &words[..] else {
+        return None;
+    };
+    let is_name = NAMES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    (is_name && before.len() + 2 <= WORDS).then(|| status.parse().ok())?
 }
 
 /// Whether a line names a place in a file, or a file that is not as it should be, as linters do that call nothing an error.

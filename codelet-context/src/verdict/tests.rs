@@ -198,6 +198,48 @@ fn a_build_behind_a_pipe_is_well_if_it_shows_no_error() {
 }
 
 #[test]
+fn a_build_or_a_lint_is_well_that_ends_with_the_status_0_that_was_asked_for() {
+    for (line, output, expected) in [
+        ("npx tsc --noEmit; echo \"EXIT:$?\"", "EXIT:0", Passed),
+        ("npx tsc --noEmit; echo \"EXIT:$?\"", "EXIT:2", Failed),
+        ("go vet ./...; echo EXIT CODE: $?", "EXIT CODE: 0", Passed),
+        ("go vet ./...; echo EXIT_CODE=$?", "EXIT_CODE=0", Passed),
+        ("npx eslint .; echo EXIT $?", "EXIT 0", Passed),
+        ("npx eslint .; echo rc=$?", "rc=0", Passed),
+        ("npx eslint .; echo \"rc: $?\"", "rc: 0", Passed),
+        ("npx tsc; echo TSC_EXIT:$?", "TSC_EXIT:0", Passed),
+        ("cargo check -q; echo \"--- exit $?\"", "--- exit 0", Passed),
+        ("ruff check -q .; echo \"status: $?\"", "status: 0", Passed),
+        (
+            "npm run build; echo BUILD_EXIT:$?",
+            "> a@1.0 build\n> tsc\n\nBUILD_EXIT:0",
+            Passed,
+        ),
+        // Several, of which one is not 0.
+        (
+            "go build ./...; echo BUILD_EXIT:$?; go vet ./...; echo VET_EXIT:$?",
+            "BUILD_EXIT:0\nVET_EXIT:0",
+            Passed,
+        ),
+        (
+            "go build ./...; echo BUILD_EXIT:$?; go vet ./...; echo VET_EXIT:$?",
+            "BUILD_EXIT:1\nVET_EXIT:0",
+            Unknown,
+        ),
+        // A number that may count anything, and a status in a sentence.
+        ("make | grep error | wc -l", "0", Unknown),
+        (
+            "make; cat a.log",
+            "the job of yesterday, and what it said of its rc 0",
+            Unknown,
+        ),
+        ("npx eslint .; echo EXIT:$?", "src/a.ts:3:1 no-var\nEXIT:0", Unknown),
+    ] {
+        assert_eq!(verdict(line, Some(true), output), expected, "{line}: {output}");
+    }
+}
+
+#[test]
 fn without_a_status_builds_and_lints_are_well_if_they_show_no_error() {
     let table = [
         ("cargo build", "    Finished `dev` profile in 0.3s", Passed),
