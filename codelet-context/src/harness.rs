@@ -77,6 +77,23 @@ const WORDS: [&str; 8] = [
     "task",
     "feedback",
 ];
+/// Parts of names of tags in which people put what they ask for.
+#[rustfmt::skip]
+const REQUESTS: &[&str] = &[
+    "acceptance", "behavior", "behaviour", "bug", "criteria", "criterion", "defect", "description", "epic", "feature", "goal",
+    "goals", "issue", "objective", "objectives", "pr", "problem", "proposal", "question", "questions", "reproduce",
+    "reproduction", "request", "requirement", "requirements", "scenario", "spec", "specification", "statement", "story", "task",
+    "ticket",
+];
+/// Parts of names of tags that tell of something, whatever else is in them.
+#[rustfmt::skip]
+const TELLING: &[&str] = &[
+    "agent", "agents", "available", "background", "bash", "command", "completed", "context", "environment", "error", "event",
+    "events", "file", "files", "git", "history", "hook", "hooks", "id", "ids", "info", "information", "list", "log", "memory",
+    "message", "metadata", "mode", "notification", "notifications", "output", "progress", "reminder", "result", "results",
+    "resumption", "skill", "state", "status", "subagent", "summary", "system", "teammate", "tool", "tools", "update", "updates",
+    "workspace",
+];
 /// What harnesses say of themselves in the user's role, without the signs before it. Where somebody has pasted it, it is all
 /// the same no request.
 const NOTICES: [&str; 15] = [
@@ -176,13 +193,23 @@ pub(crate) fn holds_words(name: &str) -> bool {
     WORDS.contains(&name) || parts().any(|part| part == "user") && parts().any(|part| SAID.contains(&part))
 }
 
+/// Whether a tag says by its name that somebody asks for what it holds, as vendors advise to write: `<bug_report>`. What tells of
+/// how a task goes asks for nothing.
+pub(crate) fn holds_a_request(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let parts = || lower.split(['_', '-']);
+    let is_asked = lower == "instructions" || parts().any(|part| REQUESTS.contains(&part));
+    let is_known = || BLOCKS.contains(&name) || FRAGMENTS.iter().any(|(head, _)| head.trim_matches(['<', '>']) == name);
+    is_asked && !is_known() && !parts().any(|part| TELLING.contains(&part))
+}
+
 /// Whether a text is nothing but blocks that harnesses put beside what users say.
 pub fn is_block(text: &str) -> bool {
     is_all(text, |name| BLOCKS.contains(&name))
 }
 
 /// Whether a text is nothing but blocks in tags that look like a harness's, known or not: `<turn_aborted>`,
-/// `<teammate-message id="b">`. None of them holds words of the user's.
+/// `<teammate-message id="b">`. None of them is known to hold words of the user's, though some [may](holds_a_request).
 pub(crate) fn is_all_blocks(text: &str) -> bool {
     is_all(text, |name| {
         let is_joint = name.contains(['_', '-']) && !name.contains(':');

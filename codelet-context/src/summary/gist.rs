@@ -26,7 +26,11 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
     // The words in a block of a harness are not the user's. What a session begins with is all that anybody has asked for.
     let is_first = !messages[..range.start].iter().any(|message| message.is_prompt());
     let is_block = |text: &&str| harness::is_all_blocks(text) && command(text).is_none();
-    if !is_first || !texts.iter().all(is_block) {
+    let is_all_blocks = texts.iter().all(is_block);
+    // Unless a block says by its name that it is what somebody asks for, and nobody has said anything beside it.
+    let beside = texts.iter().filter(|text| is_all_blocks || !is_block(text));
+    let asked = beside.filter_map(|text| asked_in_block(text)).next();
+    if !is_first || !is_all_blocks {
         texts.retain(|text| !is_block(text));
     }
     let in_words = texts.iter().filter_map(|text| gist(users_words(text)?));
@@ -35,7 +39,7 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
         .filter_map(|text| gist(behind_frame(text)).or_else(|| command(text).filter(|line| is_in_words(line))));
     let commands = texts.iter().filter_map(|text| command(text));
     let others = texts.iter().filter_map(|text| gist(text));
-    let mut said = in_words.chain(besides).chain(commands).chain(others);
+    let mut said = in_words.chain(besides).chain(commands).chain(asked).chain(others);
     let first = said.next();
     match first {
         // Who greets first, or calls a command of the harness, says then what is to be done.
@@ -95,6 +99,21 @@ fn users_words(text: &str) -> Option<&str> {
         rest = behind;
     }
     found.or_else(|| behind_heading(rest))
+}
+
+/// What is asked for in the first block of a text whose name says so: `<bug_report>`.
+fn asked_in_block(text: &str) -> Option<String> {
+    let mut rest = text.trim_start();
+    for _ in 0..BLOCKS {
+        let (name, inside, behind) = block(rest)?;
+        if harness::holds_a_request(name)
+            && let Some(words) = gist(inside)
+        {
+            return Some(words);
+        }
+        rest = behind;
+    }
+    None
 }
 
 /// What stands under a heading that says that the user's request follows. Only behind other headings: else it is the user's.
@@ -160,12 +179,17 @@ fn own_texts(message: &Message) -> impl Iterator<Item = &str> {
 /// leads up to them (`Implement this plan:`) or is a word like `Done!`.
 fn gist(text: &str) -> Option<String> {
     let mut gist = String::new();
-    for line in text.lines().take(LINES) {
+    let mut behind = text;
+    for line in text.split_inclusive('\n').take(LINES) {
+        behind = &behind[line.len()..];
+        let line = line.trim_end();
         // What a harness puts behind short words does not go on with them.
         if line.starts_with('<') && !gist.is_empty() && !gist.ends_with(':') {
             break;
         }
-        let Some(line) = meaning(line) else { continue };
+        let Some(line) = meaning(line).filter(|line| !opens_block(line, behind)) else {
+            continue;
+        };
         let line = plain(line);
         if !gist.is_empty() {
             gist.push(' ');
@@ -202,8 +226,81 @@ fn plain(line: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A line without the signs before it, if it has words besides them. A line that begins with a tag, or stands in
-/// brackets, is a harness's.
+/// Whether a line opens a block in tags that is closed below.
+fn opens_block(line: &str, behind: &str) -> bool {
+    /// Bytes in which the end is looked for.
+    const FAR: usize = 16 * 1024;
+    let behind = &behind[..behind.floor_char_boundary(FAR)];
+    matches!(front(line), Some(Tag::Open(name, _)) if behind.contains(&format!("</{name}>")))
+}
+
+/// What a line begins with that is in angle brackets.
+enum Tag<'a> {
+    /// A tag that is not closed on the line: its name, and what stands behind it.
+    Open(&'a str, &'a str),
+    /// A whole element: its name, and what stands behind it.
+    Whole(&'a str, &'a str),
+    /// A tag without a name of its own, or one that goes on below.
+    Other,
+}
+
+/// The tag that a line begins with. `<- here`, `<me@x.org>` and `<5 ms` begin with none.
+fn front(line: &str) -> Option<Tag<'_>> {
+    let rest = line.strip_prefix('<')?;
+    if rest.starts_with(['!', '?']) {
+        return Some(Tag::Other);
+    }
+    if let Some(rest) = rest.strip_prefix('/') {
+        return Some(
+            rest.split_once('>')
+                .map_or(Tag::Other, |(name, behind)| Tag::Whole(name, behind)),
+        );
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+    let (name, rest) = rest.split_at(rest.find(|c| !is_name(c)).unwrap_or(rest.len()));
+    let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && (rest.is_empty() || rest.starts_with("/>") || rest.starts_with(['>', ' ', '\t']));
+    if !is_tag {
+        return None;
+    }
+    let Some((attributes, behind)) = rest.split_once('>') else {
+        return Some(Tag::Other);
+    };
+    if attributes.ends_with('/') {
+        return Some(Tag::Whole(name, behind));
+    }
+    let whole = behind.split_once(&format!("</{name}>"));
+    Some(whole.map_or(Tag::Open(name, behind), |(_, behind)| Tag::Whole(name, behind)))
+}
+
+/// A line without the elements of a harness before it, if it is more than tags and what stands in them. Words behind a tag
+/// that is never closed speak of it: `<select> loses focus`.
+fn beside_tags(line: &str) -> Option<&str> {
+    let has_words = |text: &str| text.contains(char::is_alphanumeric);
+    let (mut own, mut rest) = (line, line);
+    loop {
+        match front(rest) {
+            Some(Tag::Other) => return None,
+            Some(Tag::Open(_, behind)) => {
+                rest = behind.trim_start();
+                if front(rest).is_none() {
+                    return has_words(rest).then_some(own);
+                }
+            }
+            Some(Tag::Whole(name, behind)) => {
+                let is_first = own.len() == rest.len();
+                rest = behind.trim_start();
+                if is_first && harness::could_be_a_tag(&name.to_ascii_lowercase(), false) {
+                    own = rest;
+                }
+            }
+            None => return has_words(rest).then_some(own),
+        }
+    }
+}
+
+/// A line without the signs before it, if it has words besides them. A line that is nothing but tags and what stands in them,
+/// or stands in brackets, is a harness's.
 fn meaning(line: &str) -> Option<&str> {
     let mut line = line.trim().trim_start_matches(['#', '>', '-', '*', '=', ' ']);
     // A quotation that ends stays whole.
@@ -212,8 +309,9 @@ fn meaning(line: &str) -> Option<&str> {
     }
     line = line.trim_start_matches("```").trim_start();
     line = without_end(line);
-    let is_tag = line.starts_with('<') || line.starts_with('[') && line.ends_with(']');
-    (!is_tag && line.chars().filter(|c| c.is_alphanumeric()).take(2).count() == 2).then_some(line)
+    line = beside_tags(line)?;
+    let is_bracket = line.starts_with('[') && line.ends_with(']');
+    (!is_bracket && line.chars().filter(|c| c.is_alphanumeric()).take(2).count() == 2).then_some(line)
 }
 
 /// A line without the tag at its end that closes what was opened before it.
@@ -312,6 +410,87 @@ mod tests {
             assert_eq!(said(&[asked, before]).as_deref(), Some(asked), "{before}");
         }
         assert_eq!(said(&["go on", asked]).as_deref(), Some("go on"));
+    }
+
+    #[test]
+    fn a_block_that_says_by_its_name_that_it_asks_for_something_does_so_later_too() {
+        let later = |texts: &[&str]| {
+            let mut messages = vec![
+                Arc::new(Message::user("mend it")),
+                Arc::new(Message::assistant("Done.")),
+            ];
+            messages.extend(texts.iter().map(|text| Arc::new(Message::user(*text))));
+            prompt(&messages, 2..messages.len())
+        };
+        let (reminder, asked) = ("<system-reminder>\nBe brief.\n</system-reminder>", "Add a dark mode.");
+        for name in [
+            "task_description",
+            "bug_report",
+            "acceptance_criteria",
+            "user-story",
+            "pr_description",
+            "project_goal",
+            "steps-to-reproduce",
+            "instructions",
+        ] {
+            let block = format!("<{name}>\n{asked}\n</{name}>");
+            let beside = format!("<context>\nWe have themes.\n</context>\n{block}");
+            for texts in [&[&*block][..], &[&*beside], &[reminder, &*block]] {
+                assert_eq!(later(texts).as_deref(), Some(asked), "{texts:?}");
+            }
+            assert_eq!(later(&[&block, "only this"]).as_deref(), Some("only this"));
+        }
+        assert_eq!(later(&["<issue>Add a dark mode.</issue>"]).as_deref(), Some(asked));
+        for name in [
+            "turn_aborted",
+            "subagent_notification",
+            "task-notification",
+            "task_status",
+            "teammate-message",
+            "memory_update",
+            "bash-input",
+            "user_instructions",
+            "custom_instructions",
+            "context",
+            "skill",
+        ] {
+            assert_eq!(later(&[&*format!("<{name}>\n{asked}\n</{name}>")]), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn words_behind_a_tag_that_is_never_closed_speak_of_it() {
+        for line in [
+            "<select> on the page loses focus. fix it",
+            "<title> of the index page is wrong, it should say Shop",
+            "<T extends Foo> in router.ts does not compile",
+            "<- this arrow should point right",
+            "<Error>: it crashed, why?",
+            "<br/> is printed as it stands",
+            "<input type=\"text\"> cannot be cleared",
+            "<me@example.org> gets no mail",
+            "<https://example.org> is not found",
+            "<5 ms would do",
+            "<ul><li> nests too deep",
+            "<b>Note</b>: this is urgent",
+        ] {
+            assert_eq!(gist(line).as_deref(), Some(line));
+        }
+        for text in [
+            "<b>only this</b>",
+            "<div class=\"card\">\n  <h1>Title</h1>\n</div>",
+            "<note>one\n</note>",
+            "<!-- a comment -->",
+            "<div class=\"a\"",
+            "<status>failed</status> <summary>all of it</summary>",
+            "<br/>",
+        ] {
+            assert_eq!(gist(text), None, "{text}");
+        }
+        assert_eq!(
+            gist("<thinking>is it?</thinking> It is mended.").as_deref(),
+            Some("It is mended.")
+        );
     }
 
     #[test]
