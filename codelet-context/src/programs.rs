@@ -431,7 +431,7 @@ const PROGRAMS: &[Program] = &[
         First("build package"),
         "",
     ),
-    program(Test, "rspec minitest cucumber parallel_rspec", Always, "-f -r").by("-e -t -n"),
+    program(Test, "rspec minitest cucumber parallel_rspec", Always, "-f -r --order --require").by("-e -t -n"),
     program(Test, "rails spring zeus bin/rails", Any("test test:system spec"), ""),
     program(Lint, "rubocop standardrb sorbet steep brakeman", Always, ""),
     program(

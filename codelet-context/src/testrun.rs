@@ -20,6 +20,7 @@ mod recognise;
 mod scope;
 mod selects;
 mod settings;
+mod spelled;
 mod written;
 
 /// What a command checks.
@@ -65,20 +66,19 @@ impl Check {
         let is_flat = self.is_flat();
         // To build the tests is not to run them.
         let is_kind = self.kind == failed.kind || self.kind == CheckKind::Test;
-        let is_name = self.name == failed.name || self.is_whole_of(failed);
+        let is_name = self.is_named_as(failed) || self.is_whole_of(failed);
         is_kind && is_name && self.scope.covers(&failed.scope, is_flat)
+    }
+
+    /// Whether both tell the same program to do the same, however it is called: `mvn test`, `./mvnw test`.
+    fn is_named_as(&self, other: &Check) -> bool {
+        spelled::name(&self.name) == spelled::name(&other.name)
     }
 
     /// Whether this one does in every part of a project what the other does in one: `gradle test`, `gradle :web:test`.
     fn is_whole_of(&self, other: &Check) -> bool {
-        let own = self
-            .name
-            .split_once(' ')
-            .filter(|(program, _)| program.starts_with("gradle"));
-        let (Some((program, verb)), Some((other, part))) = (own, other.name.split_once(' ')) else {
-            return false;
-        };
-        program == other && part.starts_with(':') && part.rsplit(':').next() == Some(verb)
+        let ((program, verb), (other, part)) = (spelled::name(&self.name), spelled::name(&other.name));
+        program == "gradle" && program == other && part.starts_with(':') && part.rsplit(':').next() == Some(verb)
     }
 
     /// The part of the project that what it is told to do begins with: `:web` of `gradle :web:test`.
@@ -314,6 +314,9 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             }
             scope.settings.program(command.wrapping(), command.words());
             scope.settings.within(&around);
+            if kind == CheckKind::Test {
+                scope.settings.of_tests();
+            }
             line.links.push(link);
             line.checks.push(Check {
                 stops: words.iter().any(|word| is_stop(word)),

@@ -3,6 +3,7 @@
 use super::CheckKind::{self, Build, Lint, Test};
 use super::formats::is_named_for_formats;
 use super::scope::Scope;
+use super::spelled;
 use crate::programs::{Program, Told, programs};
 use crate::wrapped::{DEEPEST, base, first_word, is_assignment, is_in, skip_options};
 
@@ -11,6 +12,9 @@ type Recognised = (CheckKind, String, Scope);
 
 /// Programs that package managers run by their bare name, and that scripts are not called like.
 const BROUGHT: &str = "vitest jest mocha ava playwright cypress wdio biome oxlint stylelint";
+
+/// The same, where a script that is called like the program runs nothing else.
+const BROUGHT_AS_NAMED: &str = "tsc vue-tsc eslint";
 
 /// What a command checks; `depth` counts the interpreters around it.
 pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
@@ -22,11 +26,16 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     if let Some(script) = run_by_interpreter(&name, rest, depth + 1) {
         return script;
     }
+    // `pnpm vitest` runs a program that the project brings.
+    let is_brought = |list: &str| is_in(&name, "pnpm yarn bun") && rest.first().is_some_and(|word| is_in(word, list));
+    if is_brought(BROUGHT_AS_NAMED) {
+        return recognise(rest, depth + 1);
+    }
     let found = programs(&name).iter().find_map(|row| {
         let (kind, verb) = told(row, rest)?;
         let scope = Scope::of(row, rest, verb);
         let name = match verb {
-            Some(verb) => format!("{name} {verb}"),
+            Some(verb) => format!("{name} {}", spelled::verb(&name, verb)),
             None => name.to_string(),
         };
         Some((kind, name, scope))
@@ -35,10 +44,7 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
         Some((_, name, _)) if is_only_listing(&name, rest) => None,
         Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
         Some(found) => Some(found),
-        // `pnpm vitest` runs a program that the project brings.
-        None if is_in(&name, "pnpm yarn bun") && rest.first().is_some_and(|word| is_in(word, BROUGHT)) => {
-            recognise(rest, depth + 1)
-        }
+        None if is_brought(BROUGHT) => recognise(rest, depth + 1),
         // A program of the project's own, named for what it does: `./run_tests.sh`.
         None if program.contains(['/', '\\']) && is_named_for_tests(stem(&name)) => {
             Some((Test, name.into_owned(), Scope::of(&Program::OWN, rest, None)))

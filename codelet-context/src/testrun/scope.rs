@@ -1,6 +1,7 @@
 //! What a check is narrowed to, and whether the success of one is that of another, too.
 
 use super::settings::Settings;
+use super::spelled;
 use crate::path::{Folder, is_absolute, is_in_folder, is_within_end, plain};
 use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in};
@@ -34,11 +35,17 @@ const ALTERING: &str = "--config --rootdir";
 const PART: &str = "test spec filter match pattern only package pkg suite case group args opts";
 /// Assignments of a target that say how much is told, and not what is checked.
 const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
+/// The option whose values bring in something each, unless all is brought in by another one.
+const FEATURES: &str = "--features";
 /// Options that bring in what is else left out.
 const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored -tags";
 /// Options with a value, of whatever program, that choose nothing.
-const VALUED: &str = "--config --color --reporter --format --output --timeout -timeout --tb --report --logger --verbosity --log-level --maxfail --durations --cov --cov-report --rootdir --profile --cargo-profile --target-dir --rule --max-warnings --ext --include --preset \
+const VALUED: &str = "--config --reporter --format --output --timeout -timeout --tb --report --logger --verbosity --log-level --maxfail --durations --cov --cov-report --rootdir --profile --cargo-profile --target-dir --rule --max-warnings --ext --include --preset \
                       --python-version --platform --retries --workers --message-format --seed";
+/// Options with a value or none, behind which a number of processors may stand that the shell finds out.
+const PARALLEL: &str = "-j -l --jobs --parallel";
+/// Words that are no file and no test behind a long option, and so its value.
+const SWITCHES: &str = "true false on off always never auto yes no";
 /// So many pairs of words of two checks are compared at most.
 const MANY_PAIRS: usize = 40_000;
 /// Options whose value is the folder that the check is run in.
@@ -57,12 +64,17 @@ impl Scope {
                     Some((key, value)) => (key, Some(value)),
                     None => attached(word, row),
                 };
+                let key = spelled::option(key, row);
                 let is_valued = || {
                     [row.valued, row.narrows, row.alters, VALUED, PLACES]
                         .iter()
                         .any(|list| is_in(key, list))
                 };
-                if value.is_none() && is_valued() {
+                let follows = |next: &String| {
+                    key.starts_with("--") && key.len() > 2 && is_in(next, SWITCHES)
+                        || is_in(key, PARALLEL) && next.starts_with(['$', '`'])
+                };
+                if value.is_none() && (is_valued() || words.as_slice().first().is_some_and(follows)) {
                     value = words.next().map(String::as_str);
                 }
                 scope.option(key, value.unwrap_or_default(), row);
@@ -104,7 +116,11 @@ impl Scope {
             return;
         }
         let is_wider = is_in(key, WIDER);
-        if is_wider {
+        if key == FEATURES {
+            let features = value.split([',', ' ']).filter(|feature| !feature.is_empty());
+            self.wider
+                .extend(features.map(|feature| (key.to_owned(), feature.to_owned())));
+        } else if is_wider {
             self.wider.push(said());
         }
         let name = key.to_ascii_lowercase();
@@ -134,10 +150,27 @@ impl Scope {
     /// a folder stands for itself and not for those in it.
     pub(super) fn covers(&self, other: &Scope, is_flat: bool) -> bool {
         self.covers_place(other)
-            && is_among(&other.wider, &self.wider)
+            && self.brings_in_all(other)
             && self.settings.cover(&other.settings)
             && self.chooses_alike(other)
             && self.covers_words(other, is_flat)
+    }
+
+    /// Whether this one brings in what the other does.
+    fn brings_in_all(&self, other: &Scope) -> bool {
+        let all: HashSet<&(String, String)> = self.wider.iter().collect();
+        let has_all = self.has_all_features();
+        let mut others = other.wider.iter();
+        others.all(|option| all.contains(option) || has_all && option.0 == FEATURES)
+    }
+
+    /// Whether this one brings in what an option of another brings in.
+    pub(super) fn brings_in(&self, option: &(String, String)) -> bool {
+        self.wider.contains(option) || option.0 == FEATURES && self.has_all_features()
+    }
+
+    fn has_all_features(&self) -> bool {
+        self.wider.iter().any(|(key, _)| key == "--all-features")
     }
 
     /// Whether the options by which this one chooses are given to the other in the same way. It may have more.

@@ -65,14 +65,14 @@ impl Check {
         let brings_in = |(key, _): &&(String, String)| !is_in(key, "--workspace --all");
         self.kind == other.kind
             && self.kind != CheckKind::Build
-            && self.name == other.name
+            && self.is_named_as(other)
             && here.covers_place(there)
             && self.is_run_as(other)
             && there
                 .wider
                 .iter()
                 .filter(brings_in)
-                .all(|option| here.wider.contains(option))
+                .all(|option| here.brings_in(option))
     }
 
     /// Whether a run of this check, whatever its program, may be one of a test that another one has named as failed: it is run on

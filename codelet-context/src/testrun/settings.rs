@@ -29,8 +29,12 @@ const TOOLCHAIN: &str = "toolchain";
 const INSTEAD: &str = "GOOS GOARCH toolchain --target --no-default-features -destination";
 /// Variables that say where things lie or how much is told, by pieces of their names.
 const VARIABLES: &str = "LOG DEBUG COLOR COLUMNS TRACE VERBOSE QUIET CACHE TERM PATH THREADS JOBS WORKERS TIMEOUT TMP HOME TARGET_DIR TOKEN \
-                         SECRET PASSWORD KEY UPDATE SKIP PAGER EDITOR NODE_OPTIONS UNBUFFERED DONTWRITE ENCODING LANG FRONTEND ADDOPTS ARGS OPTS";
-const VARIABLE: &str = "V Q CI JOBS LC_ALL USER INCREMENTAL CARGO_INCREMENTAL FORCE";
+                         SECRET PASSWORD KEY UPDATE SKIP PAGER EDITOR NODE_OPTIONS UNBUFFERED DONTWRITE ENCODING LANG FRONTEND ADDOPTS ARGS OPTS TELEMETRY HUSKY \
+                         QT_QPA MAXPROCS RUSTC_WRAPPER DAEMON NOLOGO";
+const VARIABLE: &str = "V Q CI JOBS LC_ALL USER INCREMENTAL CARGO_INCREMENTAL FORCE DO_NOT_TRACK NODE_NO_WARNINGS DISPLAY MPLBACKEND SHELL \
+                        NPM_CONFIG_YES NPM_CONFIG_PROGRESS NPM_CONFIG_FUND NPM_CONFIG_AUDIT NPM_CONFIG_OFFLINE";
+/// Variables by which a program knows that it is tested, which those who run tests set by themselves if nobody else does.
+const TESTED: &str = "NODE_ENV RAILS_ENV RACK_ENV APP_ENV MIX_ENV BABEL_ENV";
 /// Pieces of the names of options that change what is told, or when a run ends, and not what is found. Without `-` and `_`.
 const TELLING: &[&str] = &[
     "verbos",
@@ -98,6 +102,8 @@ const TELLING: &[&str] = &[
     "transfer",
     "continue",
     "rerun",
+    "blame",
+    "printdirectory",
     "heading",
     "testthreads",
 ];
@@ -152,6 +158,9 @@ const TOLD: &[&str] = &[
     "port",
     "help",
     "trimpath",
+    "seed",
+    "order",
+    "orderby",
 ];
 /// Short options of that kind, which may stand in one word: `-xvs`, `-j8`.
 const LETTERS: &str = "vqsxlihtdykneobpVBUTrRjz0123456789";
@@ -301,6 +310,13 @@ impl Settings {
         }
     }
 
+    /// Forgets what tests are run with anyhow.
+    pub(super) fn of_tests(&mut self) {
+        let is_other = |(name, value): &Setting| value != "test" || !is_in(name, TESTED);
+        self.own.retain(is_other);
+        self.presumed.retain(is_other);
+    }
+
     /// Whether what goes well in this way would have shown what has failed in the other way: it is run with all that the other
     /// was run with. It may have more.
     pub(super) fn cover(&self, other: &Settings) -> bool {
@@ -326,7 +342,14 @@ impl Settings {
 fn variable(word: &str) -> Option<Setting> {
     let (name, value) = word.split_once('=').filter(|_| is_assignment(word))?;
     let upper = name.to_ascii_uppercase();
-    let tells = is_in(&upper, VARIABLE) || VARIABLES.split_whitespace().any(|piece| upper.contains(piece));
+    let is_mild = match &*upper {
+        // Who makes errors of warnings finds more.
+        "PYTHONWARNINGS" => !value.contains("error"),
+        "MAKEFLAGS" => !value.contains('='),
+        "BROWSER" => is_in(value, "none false"),
+        _ => false,
+    };
+    let tells = is_mild || is_in(&upper, VARIABLE) || VARIABLES.split_whitespace().any(|piece| upper.contains(piece));
     (!tells).then(|| (name.to_owned(), value.to_owned()))
 }
 
@@ -341,7 +364,14 @@ fn is_telling(key: &str, value: &str, row: &Program) -> bool {
         return value == "1";
     }
     let is_go = row.names.starts_with("go");
-    let is_cluster = is_short && (name.len() == 1 || !is_go) && name.chars().all(|c| LETTERS.contains(c));
+    let is_cluster = is_short
+        && (name.len() == 1 || !is_go)
+        && name
+            .chars()
+            .all(|c| LETTERS.contains(c) || own_letters(row).contains(c));
+    // `-j$(nproc)`, `-j4`
+    let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '$' | '`' | '%'));
+    let is_cluster = is_cluster || is_short && name.strip_prefix(['j', 'l']).is_some_and(is_number);
     // `-rA` of pytest.
     let is_cluster =
         is_cluster || is_short && name.starts_with('r') && name.len() <= 4 && row.names.starts_with("pytest");
@@ -350,6 +380,13 @@ fn is_telling(key: &str, value: &str, row: &Program) -> bool {
     is_cluster
         || TOLD.iter().any(|told| *told == name || *told == bare)
         || TELLING.iter().any(|piece| name.contains(piece))
+}
+
+/// Short options that change only what is told, of this program and not of others.
+fn own_letters(row: &Program) -> &'static str {
+    const LETTERS: &[(&str, &str)] = &[("make", "O"), ("mvn", "X"), ("gradle", "S"), ("rspec", "f")];
+    let row = LETTERS.iter().find(|(name, _)| is_in(name, row.names));
+    row.map_or("", |(_, letters)| letters)
 }
 
 fn is_version(text: &str) -> bool {
@@ -411,6 +448,17 @@ mod tests {
             ("npx eslint .", "npx eslint . --max-warnings=0"),
             ("npx jest", "npx jest -c jest.e2e.config.js"),
             ("make", "make CFLAGS=-Werror"),
+            ("make", "make -f ci.mk -j$(nproc)"),
+            ("gcc a.c", "gcc a.c -lm"),
+            ("go build ./...", "go build -ldflags -s ./..."),
+            ("npm test", "NODE_ENV=production npm test"),
+            ("npm run build", "NODE_ENV=test npm run build"),
+            ("pytest", "PYTHONWARNINGS=error pytest"),
+            ("make", "MAKEFLAGS=CFLAGS=-Werror make"),
+            ("npm run test:e2e", "BROWSER=firefox npm run test:e2e"),
+            ("pytest", "KERAS_BACKEND=torch pytest"),
+            ("npm test", "npm_config_arch=arm64 npm test"),
+            ("dotnet test -c Debug", "dotnet test -c Release"),
             ("xcodebuild test -scheme B", "xcodebuild test -scheme A"),
             ("./gradlew -p api test", "./gradlew -p web test"),
         ] {
@@ -464,6 +512,43 @@ mod tests {
             ("cargo nextest run", "cargo nextest run one"),
             ("make test", "make -j8 test V=1"),
             ("make test", "make test TESTARGS=-v"),
+            ("make", "make -j$(nproc)"),
+            ("make", "make -j\"$(nproc)\" --no-print-directory"),
+            ("make", "make -j`nproc`"),
+            ("make", "make -j $(nproc)"),
+            ("make test", "make -j$(sysctl -n hw.ncpu) test"),
+            ("make", "make -j 4 -O"),
+            ("make", "make -j$((2 * 4)) -l4"),
+            ("cmake --build build -j 4", "cmake --build build -j$(nproc)"),
+            ("cmake --build build", "cmake --build build --parallel $(nproc)"),
+            ("ninja -C build", "ninja -C build -j${JOBS:-4}"),
+            ("npm test", "HUSKY=0 NEXT_TELEMETRY_DISABLED=1 DO_NOT_TRACK=1 npm test"),
+            (
+                "npm test",
+                "NODE_ENV=test BROWSER=none npm_config_yes=true NX_DAEMON=false npm test",
+            ),
+            ("npm test", "export NODE_ENV=test; SHELL=/bin/bash npm test"),
+            ("bundle exec rspec", "RAILS_ENV=test bundle exec rspec"),
+            (
+                "dotnet test",
+                "DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 dotnet test --blame",
+            ),
+            (
+                "pytest",
+                "PYTHONWARNINGS=ignore MPLBACKEND=Agg DISPLAY=:99 QT_QPA_PLATFORM=offscreen pytest",
+            ),
+            ("go test ./...", "GOMAXPROCS=2 go test ./..."),
+            ("make", "MAKEFLAGS=-j8 make"),
+            ("cargo test", "RUSTC_WRAPPER=sccache cargo test"),
+            ("mvn test", "mvn test -X"),
+            ("bundle exec rspec", "bundle exec rspec -fd --seed 3"),
+            ("bundle exec rspec --order rand", "bundle exec rspec"),
+            ("npx tsc --noEmit --pretty false", "npx tsc --noEmit"),
+            ("npx tsc --noEmit --incremental false", "npx tsc --noEmit"),
+            ("npx playwright test --trace on", "npx playwright test"),
+            ("npx eslint .", "npx eslint --color ."),
+            ("cargo test --color never", "cargo test --color always"),
+            ("pytest --color yes", "pytest"),
             ("bundle exec rspec", "bundle exec rspec --format documentation"),
         ] {
             assert!(covers(passed, failed), "{passed}: {failed}");
