@@ -25,8 +25,7 @@ pub struct Scope {
 /// Pieces of the names of options that choose among tests.
 const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise";
 /// Options with one of these pieces that choose nothing.
-const NOT_CHOOSING: &str =
-    "--test-threads --test-timeout --testtimeout --passwithnotests --pass-with-no-tests --hostname --testlogger";
+const NOT_CHOOSING: &str = "--test-threads --test-timeout --testtimeout --passwithnotests --pass-with-no-tests --hostname --testlogger --testdox --testdox-summary";
 /// Options that choose, without such a piece.
 const ALSO_CHOOSING: &str = "--lf --sw --nf --ext --rule -A";
 /// Options whose value is another project, or other rules, of whatever program.

@@ -161,6 +161,12 @@ const TOLD: &[&str] = &[
     "seed",
     "order",
     "orderby",
+    "testdox",
+    "testdoxsummary",
+    "targetdir",
+    "basetemp",
+    "diagnostics",
+    "extendeddiagnostics",
 ];
 /// Short options of that kind, which may stand in one word: `-xvs`, `-j8`.
 const LETTERS: &str = "vqsxlihtdykneobpVBUTrRjz0123456789";
@@ -450,6 +456,7 @@ mod tests {
             ("make", "make CFLAGS=-Werror"),
             ("make", "make -f ci.mk -j$(nproc)"),
             ("gcc a.c", "gcc a.c -lm"),
+            ("cargo test", "cargo test --target x86_64-pc-windows-gnu"),
             ("go build ./...", "go build -ldflags -s ./..."),
             ("npm test", "NODE_ENV=production npm test"),
             ("npm run build", "NODE_ENV=test npm run build"),
@@ -549,6 +556,11 @@ mod tests {
             ("npx eslint .", "npx eslint --color ."),
             ("cargo test --color never", "cargo test --color always"),
             ("pytest --color yes", "pytest"),
+            ("vendor/bin/phpunit --testdox", "vendor/bin/phpunit"),
+            ("vendor/bin/phpunit", "vendor/bin/phpunit --testdox"),
+            ("cargo test", "cargo test --target-dir /tmp/t"),
+            ("pytest", "pytest --basetemp=/tmp/x"),
+            ("npx tsc --noEmit", "npx tsc --noEmit --extendedDiagnostics"),
             ("bundle exec rspec", "bundle exec rspec --format documentation"),
         ] {
             assert!(covers(passed, failed), "{passed}: {failed}");
