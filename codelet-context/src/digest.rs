@@ -35,6 +35,8 @@ pub(crate) struct Units {
 
 /// The mark where lines are left out, with its line break.
 pub(crate) const GAP: &str = "…\n";
+/// No line is put together again beyond this, in bytes: each piece asks the whole once more, and nobody copies so long a line.
+const JOINED: usize = 16 * 1024;
 /// Longest name of a file in a header, in bytes.
 const LONGEST_NAME: usize = 80;
 
@@ -228,7 +230,8 @@ fn body(block: &Block) -> Range<u32> {
 /// is copied from here is what stood there.
 fn join(text: &mut String, between: Option<&str>, line: &str) {
     let start = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
-    if let Some(between) = between.filter(|_| text.ends_with('\n')) {
+    let is_short = text.len() - start <= JOINED;
+    if let Some(between) = between.filter(|_| is_short && text.ends_with('\n')) {
         let joined = format!("{}{between}{line}", &text[start..text.len() - 1]);
         // Two pieces may be harmless and the whole may not.
         if posing::quotable(&joined).is_some_and(|quotable| *quotable == *joined) {

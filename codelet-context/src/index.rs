@@ -299,10 +299,10 @@ impl Index {
             let side = if is_removed { &mut gone } else { &mut stays };
             side.extend(self.line_item(line));
         }
-        gone.retain(|item| !stays.contains(item));
+        stays.sort_unstable();
+        gone.retain(|item| stays.binary_search(item).is_err());
         gone.sort_unstable();
-        let (Some(about), [least, ..], [.., most]) = (self.about.get(&block.path), gone.as_slice(), gone.as_slice())
-        else {
+        let Some(about) = self.about.get(&block.path).filter(|_| !gone.is_empty()) else {
             return;
         };
         let earlier = about.iter().rev().skip_while(|&&number| number >= call).take(EARLIER);
@@ -310,9 +310,7 @@ impl Index {
             for line in self.blocks[number as usize].lines.clone() {
                 // Nothing but a whole line has the number of one.
                 let last = self.items_of(line as usize).last();
-                let is_gone =
-                    last.is_some_and(|item| (least..=most).contains(&item) && gone.binary_search(item).is_ok());
-                if is_gone {
+                if last.is_some_and(|item| gone.binary_search(item).is_ok()) {
                     self.lines[line as usize].front |= REMOVED;
                 }
             }
@@ -327,7 +325,8 @@ impl Index {
         let end = before.start as usize + usize::from(before.bytes);
         let between = &block.text.as_str()[end..line.start as usize];
         match between.chars().next() {
-            _ if between.contains('\n') => None,
+            // Encoded bytes that have no line of their own are not to vanish within one.
+            _ if between.contains('\n') || !between.trim().is_empty() => None,
             None => Some(""),
             Some(c) if c.is_ascii() => Some(&between[..1]),
             Some(_) => Some(" "),
