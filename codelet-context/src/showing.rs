@@ -104,7 +104,7 @@ pub(crate) struct Showing {
 struct Shown {
     /// So many of these outputs nothing has superseded. Where there is none, no line is kept: nobody asks for it.
     standing: u32,
-    /// Outputs with their texts, whose lines nobody has asked for, since newer ones have too few to show them again; most
+    /// Outputs with their bodies, whose lines nobody has asked for, since newer ones have too few to show them again; most
     /// stay so.
     unread: Vec<(u32, Vec<Body>)>,
     /// As long as newer outputs have no more lines than this, they supersede none by lines.
@@ -129,18 +129,18 @@ struct Size {
 }
 
 impl Size {
-    fn of(result: &ToolResult, texts: &[Body]) -> Size {
+    fn of(result: &ToolResult, bodies: &[Body]) -> Size {
         let mut size = Size::default();
         for part in &result.output {
             size.bytes += match part {
-                Part::Image(image) => image.data.len(),
                 Part::Opaque(opaque) => opaque.json().len(),
+                Part::Image(image) if image.is_url => image.data.len(),
                 _ => 0,
             };
         }
-        for text in texts {
-            size.bytes += text.len();
-            size.lines += text.lines().all as usize;
+        for body in bodies {
+            size.bytes += body.len();
+            size.lines += body.lines().all as usize;
         }
         size
     }
@@ -177,12 +177,18 @@ struct Output {
 impl Showing {
     /// Takes in an output; returns the older ones that it supersedes.
     pub fn show(&mut self, name: u32, looked: &Looked, result: &ToolResult) -> Vec<u32> {
-        let texts = result.texts().map(|text| text.body.clone()).collect();
-        self.show_texts(name, looked, result, texts)
+        let body = |part: &_| match part {
+            Part::Text(text) => Some(text.body.clone()),
+            Part::Image(image) if !image.is_url => Some(image.data.clone()),
+            _ => None,
+        };
+        let bodies = result.output.iter().filter_map(body).collect();
+        self.show_bodies(name, looked, result, bodies)
     }
 
-    /// The same for an output that is not shown as it was, with the texts that it had.
-    pub fn show_texts(&mut self, name: u32, looked: &Looked, result: &ToolResult, texts: Vec<Body>) -> Vec<u32> {
+    /// The same for an output that is not shown as it was, with the bodies that it had: its texts, and its pictures, each
+    /// of which counts as a line.
+    pub fn show_bodies(&mut self, name: u32, looked: &Looked, result: &ToolResult, bodies: Vec<Body>) -> Vec<u32> {
         let number = self.outputs.len() as u32;
         let next = self.shown.len() as u32;
         let place = *self.places.entry(looked.of).or_insert(next);
@@ -200,19 +206,19 @@ impl Showing {
         let changed = self.changed.get(&looked.file).copied().unwrap_or(0);
         if let Some(question) = &looked.question {
             let changed = if question.is_search { self.any_changed } else { changed };
-            self.answer(number, question, changed, Size::of(result, &texts), &mut superseded);
+            self.answer(number, question, changed, Size::of(result, &bodies), &mut superseded);
         }
         let Showing { outputs, shown, .. } = self;
         let shown = &mut shown[place as usize];
         shown.standing += 1;
         if shown.standing == 1 {
-            *shown = Shown::of(number, texts);
+            *shown = Shown::of(number, bodies);
             return superseded;
         }
         let mut met = Vec::new();
-        if shown.reads(number, texts) {
-            for (number, texts) in std::mem::take(&mut shown.unread) {
-                shown.take(number, &texts, outputs, &mut met);
+        if shown.reads(number, bodies) {
+            for (number, bodies) in std::mem::take(&mut shown.unread) {
+                shown.take(number, &bodies, outputs, &mut met);
             }
         }
         met.sort_unstable();
@@ -272,32 +278,32 @@ impl Showing {
 
 impl Shown {
     /// Of one output alone.
-    fn of(number: u32, texts: Vec<Body>) -> Shown {
+    fn of(number: u32, bodies: Vec<Body>) -> Shown {
         Shown {
             standing: 1,
-            slack: lines_to_supersede(&texts),
-            unread: vec![(number, texts)],
+            slack: lines_to_supersede(&bodies),
+            unread: vec![(number, bodies)],
             newest: ByHash::default(),
         }
     }
 
     /// Appends an output to those whose lines are not read; returns whether they have to be.
-    fn reads(&mut self, number: u32, texts: Vec<Body>) -> bool {
-        let lines = texts.iter().map(|text| text.lines().different);
+    fn reads(&mut self, number: u32, bodies: Vec<Body>) -> bool {
+        let lines = bodies.iter().map(|body| body.lines().different);
         let lines = lines.fold(0, u32::saturating_add);
         let is_enough = lines >= self.slack;
         // Once some are read, all are.
         self.slack = match is_enough {
             true => 0,
-            false => (self.slack - lines).min(lines_to_supersede(&texts)),
+            false => (self.slack - lines).min(lines_to_supersede(&bodies)),
         };
-        self.unread.push((number, texts));
+        self.unread.push((number, bodies));
         is_enough
     }
 
     /// Takes in the lines of an output; appends, for each that older ones show, the newest of these.
-    fn take(&mut self, number: u32, texts: &[Body], outputs: &mut [Output], met: &mut Vec<u32>) {
-        let all: Vec<u64> = texts.iter().flat_map(|text| lines_of(text.as_str())).collect();
+    fn take(&mut self, number: u32, bodies: &[Body], outputs: &mut [Output], met: &mut Vec<u32>) {
+        let all: Vec<u64> = bodies.iter().flat_map(|body| lines_of(body.as_str())).collect();
         // At once: a map that grows as it is filled is filled several times.
         self.newest.reserve(all.len());
         let mut lines = 0;
@@ -314,9 +320,9 @@ impl Shown {
     }
 }
 
-/// No output with fewer lines, nor several of them, can supersede the one of these texts by lines.
-fn lines_to_supersede(texts: &[Body]) -> u32 {
-    let different = texts.iter().map(|text| text.lines().different).max().unwrap_or(0);
+/// No output with fewer lines, nor several of them, can supersede the one of these bodies by lines.
+fn lines_to_supersede(bodies: &[Body]) -> u32 {
+    let different = bodies.iter().map(|body| body.lines().different).max().unwrap_or(0);
     match different {
         // What shows no line is not shown again.
         0 => u32::MAX,

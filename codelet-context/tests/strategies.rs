@@ -129,6 +129,32 @@ fn the_older_answer_to_the_same_call_points_to_the_newer() {
 }
 
 #[test]
+fn an_answer_that_became_a_pointer_still_counts_among_those_around_it() {
+    let line = |word: &str| format!("{}\n", word.repeat(40));
+    let edit = ToolCall::new("e", "Edit", Default::default()).doing(Action::on(ActionKind::Change, ["x.rs"]));
+    let mut view = View::new([
+        Message::user("look"),
+        says(vec![read("a", "x.rs")]),
+        answers(vec![result(
+            "a",
+            line("gone ").repeat(3) + &line("stays ") + &line("other "),
+        )]),
+        // Half of the lines again, and then those once more after a change.
+        says(vec![read("b", "x.rs")]),
+        answers(vec![result("b", line("stays ") + &line("gone "))]),
+        says(vec![Part::ToolCall(edit)]),
+        answers(vec![result("e", "done")]),
+        says(vec![read("c", "x.rs")]),
+        answers(vec![result("c", line("stays ") + &line("gone "))]),
+    ]);
+    apply_all(&mut view);
+    let once = view.clone();
+    assert!(outputs(&view)[1].starts_with("[Read output, "));
+    assert_eq!(apply_all(&mut view).total_bytes_saved, 0);
+    assert!(view == once);
+}
+
+#[test]
 fn parameters_are_the_same_in_any_order() {
     let call = |id: &str, json: &str| {
         let parameters = serde_json::from_str(json).unwrap();

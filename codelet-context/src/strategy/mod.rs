@@ -200,6 +200,7 @@ pub fn prepare(message: &Message) {
                         }
                         Part::Image(image) => {
                             image.data.hash();
+                            image.data.lines();
                         }
                         _ => {}
                     }

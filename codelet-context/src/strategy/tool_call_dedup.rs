@@ -1,6 +1,6 @@
 //! Strategy `tool_call_dedup`: where a read-only call was made again, the older answer becomes a pointer to the newer.
 
-use super::{Answer, Edit, Limits, StrategyCount, answers, make, shown, whole};
+use super::{Answer, Edit, Limits, StrategyCount, answers, make, named, shown, whole};
 use crate::body::Body;
 use crate::cut;
 use crate::files::Files;
@@ -38,7 +38,7 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
         let Some(of) = question.filter(|question| times.get(question).is_some_and(|&times| times > 1)) else {
             continue;
         };
-        let Some(texts) = originals(answer, archive) else {
+        let Some(bodies) = originals(answer, archive) else {
             continue;
         };
         let looked = Looked {
@@ -49,7 +49,7 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
             },
             question: Question::of(call),
         };
-        superseded.extend(showing.show_texts(number as u32, &looked, answer.result, texts));
+        superseded.extend(showing.show_bodies(number as u32, &looked, answer.result, bodies));
     }
     let mut edits = Vec::new();
     for number in superseded {
@@ -64,12 +64,25 @@ fn question(answer: &Answer<'_>) -> Option<u64> {
     (call.action.is_read_only() && call.cut.is_none()).then(|| asks(&call.tool, &call.parameters))
 }
 
-/// The texts of an answer as they were, if it has any output and all of its texts are there whole.
+/// What an answer showed before any strategy cut it, if it has any output and nobody else cut it. One that an earlier run
+/// made a pointer still counts: without it, those around it would be judged otherwise than they were then.
 fn originals(answer: &Answer<'_>, archive: &Archive) -> Option<Vec<Body>> {
-    let texts = answer.result.texts().map(|text| whole(text, archive).cloned());
-    texts
-        .collect::<Option<Vec<Body>>>()
-        .filter(|_| !answer.result.output.is_empty())
+    let mut bodies = Vec::with_capacity(answer.result.output.len());
+    for block in &answer.result.output {
+        match block {
+            Part::Text(text) => bodies.push(match &text.cut {
+                None => text.body.clone(),
+                Some(handle) => {
+                    let removed = archive.get(handle.as_str())?;
+                    named(removed.reason)?;
+                    removed.body.clone()
+                }
+            }),
+            Part::Image(image) if !image.is_url => bodies.push(image.data.clone()),
+            _ => {}
+        }
+    }
+    (!answer.result.output.is_empty()).then_some(bodies)
 }
 
 fn point(answer: &Answer<'_>, archive: &mut Archive, edits: &mut Vec<Edit>) {
