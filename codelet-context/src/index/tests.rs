@@ -53,3 +53,30 @@ fn a_look_in_another_folder_is_one_at_a_file_there() {
     ]);
     assert!(is_stale(&index, "sub/x.rs"));
 }
+
+/// Encoded bytes, the same ones each time.
+fn encoded(bytes: usize) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let sign = |at: u64| SIGNS[(hash::pair(at, 7) % 64) as usize];
+    (0..bytes as u64).map(|at| char::from(sign(at))).collect()
+}
+
+#[test]
+fn pieces_of_one_long_line_stand_together_unless_something_else_stands_between_them() {
+    let words = |word: &str| format!("{word} of the table that is described here, ").repeat(12);
+    for (line, expected) in [
+        (words("part"), vec![None, Some(" ")]),
+        (
+            format!("{}{}{}", words("head"), encoded(2_000), words("tail")),
+            vec![None, Some(" "), None, Some(" ")],
+        ),
+    ] {
+        let mut index = Index::default();
+        let call = ToolCall::new("a", "t", Map::new()).doing(Action::on(ActionKind::Read, ["table.json"]));
+        index.append(&Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        index.append(&Message::results(vec![ToolResult::new("a", Some(true), line)]));
+        let read = index.blocks.iter().find(|block| block.kind == BlockKind::Read).unwrap();
+        let between: Vec<Option<&str>> = read.lines.clone().map(|line| index.between(read, line)).collect();
+        assert_eq!(between, expected);
+    }
+}
