@@ -60,7 +60,7 @@ pub(crate) struct Bash {
 #[derive(Default)]
 struct Left {
     /// What may still run.
-    families: Mutex<Vec<Family>>,
+    families: Mutex<Vec<Arc<Family>>>,
     /// What git obeys, as it stood when it was last looked at; nothing before the first command in the sandbox.
     obeyed: Mutex<Option<Obeyed>>,
 }

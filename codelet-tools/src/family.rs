@@ -4,18 +4,43 @@
 //! comes when the thread ends that has started a program, which a thread of commands always does at once (the
 //! [sandbox](crate::sandbox) holds for a thread), and it is not handed on to what the program starts.
 
+use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// The variable by which a command's descendants are known; its value is different for each call. Give it, with any value,
 /// to a program that is started in a session of its own while a command runs, and it is left alone when the command ends.
 pub const MARK: &str = "CODELET_CALL";
 
+/// Time between two looks at who is still there.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The families that somebody still holds, for the end of the process.
+static LIVE: Mutex<Vec<Weak<Family>>> = Mutex::new(Vec::new());
+
+/// Ends what all commands have started, at once and without asking. For a process that is about to end without dropping
+/// what it holds: nothing can be started afterwards, and whatever starts something waits for ever.
+pub fn end_all() {
+    let live = live();
+    let families: Vec<Arc<Family>> = live.iter().filter_map(Weak::upgrade).collect();
+    for family in &families {
+        family.kill(&mut || {});
+    }
+    // Never given back, or a thread that still runs could start the next command.
+    std::mem::forget(live);
+}
+
+fn live() -> MutexGuard<'static, Vec<Weak<Family>>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A command and its descendants.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// The shell; leader of a session of its own.
-    leader: Pid,
+    pub(crate) leader: Pid,
     #[cfg(target_os = "linux")]
     mark: Vec<u8>,
     /// When the leader started; nobody of the family is older.
@@ -33,6 +58,23 @@ pub(crate) struct Member {
 }
 
 impl Family {
+    /// Starts a command's leader with this mark, and knows the family from its first moment on.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn begin(
+        mark: &str,
+        start: impl FnOnce() -> io::Result<(Pid, Option<Sandboxing>)>,
+    ) -> io::Result<(Arc<Family>, Option<Sandboxing>)> {
+        // Held while it starts: who ends all finds it, or it has not begun.
+        let mut live = live();
+        let (leader, sandboxing) = start()?;
+        let family = Arc::new(Family::of(leader, mark));
+        live.retain(|family| family.strong_count() > 0);
+        live.push(Arc::downgrade(&family));
+        Ok((family, sandboxing))
+    }
+
     /// Sends a signal to all who are there. Says how many it found besides the leader's group.
     fn signal(&self, signal: Signal) -> usize {
         // In one go, so that none of the group can start another in between.
@@ -47,10 +89,6 @@ impl Family {
     /// Ends all of them: asks, waits as long as `patience` for them to go, and then does not ask. Calls `meanwhile` all
     /// the time, so that nobody is kept from going by output that nobody reads.
     pub(crate) fn end(&self, patience: Duration, mut meanwhile: impl FnMut()) {
-        /// Time between two looks.
-        const LOOK: Duration = Duration::from_millis(5);
-        /// Looks after the last signal. What does not go by then hangs in the kernel.
-        const LOOKS: usize = 12;
         let asked = std::time::Instant::now();
         let mut there = self.signal(Signal::TERM);
         // Who is stopped cannot hear the question.
@@ -60,6 +98,13 @@ impl Family {
             std::thread::sleep(LOOK);
             there = self.members().len();
         }
+        self.kill(&mut meanwhile);
+    }
+
+    /// Ends all of them without asking, and those that they started in between.
+    fn kill(&self, meanwhile: &mut dyn FnMut()) {
+        /// Looks after the last signal. What does not go by then hangs in the kernel.
+        const LOOKS: usize = 12;
         for _ in 0..LOOKS {
             if self.signal(Signal::KILL) == 0 {
                 break;
@@ -73,7 +118,7 @@ impl Family {
 #[cfg(not(target_os = "linux"))]
 impl Family {
     /// Of a leader that was just started.
-    pub(crate) fn of(leader: Pid, _mark: &str) -> Family {
+    fn of(leader: Pid, _mark: &str) -> Family {
         Family { leader }
     }
 
@@ -130,7 +175,7 @@ mod linux {
 
     impl Family {
         /// Of a leader that was just started with this mark, and not waited for.
-        pub(crate) fn of(leader: Pid, mark: &str) -> Family {
+        pub(super) fn of(leader: Pid, mark: &str) -> Family {
             let process = read_process(leader.as_raw_nonzero().get());
             Family {
                 leader,

@@ -59,7 +59,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::spelling;
 use codelet_agent::tool::Tool;
 use desk::Desk;
-pub use family::MARK;
+pub use family::{MARK, end_all};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

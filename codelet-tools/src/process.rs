@@ -12,6 +12,7 @@ use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Bytes that are taken out of the pipe at once.
@@ -54,7 +55,7 @@ pub(crate) struct Ended {
     pub elapsed: Duration,
     /// What it left running.
     pub left: Vec<Member>,
-    pub family: Family,
+    pub family: Arc<Family>,
     /// How well it was shut in.
     pub sandboxing: Option<Sandboxing>,
     /// The pipe, if somebody still holds the other end.
@@ -74,8 +75,8 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
     let flags = fcntl_getfl(&output)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags)?;
     let deadline = began + program.timeout;
-    let (pid, sandboxing) = start(program, &mark, ours)?;
-    let family = Family::of(pid, &mark);
+    let (family, sandboxing) = Family::begin(&mark, || start(program, &mark, ours))?;
+    let pid = family.leader;
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
     let watched = watch(pid, deadline, (&mut output, &mut is_open, &mut buffer), stop, sink);

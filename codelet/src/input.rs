@@ -148,22 +148,22 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
             let is_long = !may_miss || first > silence;
             if is_long && !std::mem::replace(&mut is_told, true) {
                 let what = if bytes.is_empty() && !may_miss {
-                    "a prompt by"
+                    "a prompt by standard input".to_owned()
                 } else if bytes.is_empty() {
-                    "the beginning of"
+                    let seconds = first.as_secs();
+                    format!("what is piped in, {seconds} s at most (< /dev/null says at once that nothing will come)")
                 } else {
-                    "the end of"
+                    "the end of standard input".to_owned()
                 };
-                crate::tell("waiting", Ink::Yellow, &format!("for {what} standard input"));
+                crate::tell("waiting", Ink::Yellow, &format!("for {what}"));
             }
             let rest = may_miss.then(|| first.saturating_sub(silence));
             has_come = is_long && comes_within(&stdin, rest);
         }
         if !has_come && may_miss {
             let seconds = first.as_secs();
-            let notice = format!(
-                "standard input is open, and nothing came by it in {seconds} s: the prompt goes without it (< /dev/null says at once that nothing will come)"
-            );
+            let notice =
+                format!("standard input is open, and nothing came by it in {seconds} s: the prompt goes without it");
             return Ok(Piped {
                 text: String::new(),
                 notice: Some(notice),

@@ -96,14 +96,22 @@ fn what_a_pipeline_says_late_belongs_to_the_prompt() {
 
 #[test]
 fn an_input_that_has_begun_or_is_all_there_is_is_waited_for() {
-    for (args, first, second, expected) in [
+    for (args, first, second, waited_for, expected) in [
         (
             &["-p", "What is this?"][..],
             "one\n",
             "two\n",
+            "the end of standard input",
             "What is this?\n\none\ntwo\n",
         ),
-        (&["-p"], "", "one\n", "one\n"),
+        (&["-p"], "", "one\n", "a prompt by standard input", "one\n"),
+        (
+            &["-p", "What is this?"],
+            "",
+            "one\n",
+            "what is piped in, 60 s at most (< /dev/null",
+            "What is this?\n\none\n",
+        ),
     ] {
         let bench = Bench::new();
         let server = Server::start(WIRE, Behaviour::replies([Reply::text("A list.")]));
@@ -118,10 +126,7 @@ fn an_input_that_has_begun_or_is_all_there_is_is_waited_for() {
         let mut told = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         told.read_line(&mut line).unwrap();
-        assert!(
-            line.contains("waiting: for") && line.contains("standard input"),
-            "{line}"
-        );
+        assert!(line.contains("waiting: for") && line.contains(waited_for), "{line}");
         input.write_all(second.as_bytes()).unwrap();
         drop(input);
         let output = child.wait_with_output().unwrap();
@@ -171,13 +176,18 @@ fn a_run_that_nobody_follows_any_more_is_interrupted_and_says_so() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_written_is_an_error_and_one_that_nobody_reads_is_none() {
+fn an_answer_that_reaches_nobody_is_an_error() {
     for form in ["text", "json"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let (output, made) = steps_into(writer, form);
-        ended(&output, 0);
+        ended(&output, 2);
         assert_eq!(made, 11);
+        assert!(
+            stderr(&output).contains("nobody reads it any more"),
+            "{}",
+            stderr(&output)
+        );
         if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
             let (output, _) = steps_into(full, form);
             ended(&output, 2);

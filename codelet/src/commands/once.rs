@@ -23,9 +23,6 @@ use tokio::runtime::Runtime;
 /// How long servers may take to end by themselves when the work is done.
 pub const FAREWELL: Duration = Duration::from_millis(300);
 
-/// How long after a second signal the first may still end the programs that were started.
-const LAST_MOMENT: Duration = Duration::from_millis(150);
-
 /// Runs the prompt.
 ///
 /// # Errors
@@ -136,7 +133,11 @@ pub fn carry(
         }
     }
     match printed {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
+        // The status tells a script that it has the answer.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::at(
+            "standard output",
+            "nobody reads it any more: the answer was not printed whole",
+        )),
         Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
         Ok(()) => Ok(exit),
     }
@@ -152,8 +153,8 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     let thrown = interrupt.clone();
     let signalled = move || {
         if thrown.is_thrown() {
-            // What the first has begun to end is ended, or it would be left behind.
-            std::thread::sleep(LAST_MOMENT);
+            // What the first has not ended yet would be left behind.
+            codelet_tools::end_all();
             codelet_mcp::end_all();
             std::process::exit(Exit::Interrupted as i32);
         }
