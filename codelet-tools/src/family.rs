@@ -7,7 +7,7 @@
 use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 /// The variable by which a command's descendants are known; its value is different for each call. Give it, with any value,
@@ -20,20 +20,25 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The families that somebody still holds, for the end of the process.
 static LIVE: Mutex<Vec<Weak<Family>>> = Mutex::new(Vec::new());
 
-/// Ends what all commands have started, at once and without asking. For a process that is about to end without dropping
-/// what it holds: nothing can be started afterwards, and whatever starts something waits for ever.
+/// Ends what all commands have started, at once and without asking. For a process that is about to end, whoever still
+/// waits for a command: nothing can be started afterwards, and a thread that tries to waits for ever.
 pub fn end_all() {
-    let live = live();
-    let families: Vec<Arc<Family>> = live.iter().filter_map(Weak::upgrade).collect();
-    for family in &families {
+    /// Looks at whether a command that is being started has begun. Longer hangs in the kernel, and would hold this up too.
+    const LOOKS: usize = 40;
+    let live = (0..LOOKS).find_map(|_| match LIVE.try_lock() {
+        Ok(live) => Some(live),
+        Err(TryLockError::Poisoned(live)) => Some(live.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(LOOK);
+            None
+        }
+    });
+    let Some(live) = live else { return };
+    for family in live.iter().filter_map(Weak::upgrade) {
         family.kill(&mut || {});
     }
     // Never given back, or a thread that still runs could start the next command.
     std::mem::forget(live);
-}
-
-fn live() -> MutexGuard<'static, Vec<Weak<Family>>> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A command and its descendants.
@@ -67,7 +72,7 @@ impl Family {
         start: impl FnOnce() -> io::Result<(Pid, Option<Sandboxing>)>,
     ) -> io::Result<(Arc<Family>, Option<Sandboxing>)> {
         // Held while it starts: who ends all finds it, or it has not begun.
-        let mut live = live();
+        let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         let (leader, sandboxing) = start()?;
         let family = Arc::new(Family::of(leader, mark));
         live.retain(|family| family.strong_count() > 0);

@@ -62,10 +62,15 @@ fn main() -> ExitCode {
         Some(Command::Models) => commands::models::run().map(|()| Exit::Done),
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
         None => match commands::chat::run(&args.chat) {
-            Ok(status) => return status,
+            Ok(status) => {
+                codelet_tools::end_all();
+                return status;
+            }
             Err(failure) => Err(failure),
         },
     };
+    // An interrupted run does not wait for its tools, and what they were about to end is not to live on.
+    codelet_tools::end_all();
     match done {
         Ok(exit) => exit.into(),
         Err(Failure::PipeClosed) => Exit::Done.into(),
