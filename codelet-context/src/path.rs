@@ -154,6 +154,36 @@ fn lead(path: &str) -> (Lead, &str, &str) {
     }
 }
 
+/// Whether a path has a piece in it that a shell has to work out: `$OUT/a.txt`, `` `mktemp` ``, `%TEMP%\a.txt`. Files of
+/// routes are named so as well, but for the first piece and for capital letters: `routes/$id.tsx`, `routes/$id/page.tsx`.
+pub(crate) fn is_open(path: &str) -> bool {
+    path.split(['/', '\\']).enumerate().any(|(at, piece)| {
+        let is_variable = piece.strip_prefix('$').is_some_and(|name| {
+            let is_capital = name.starts_with(|c: char| c.is_ascii_uppercase());
+            name.starts_with(['{', '(']) || is_capital || at == 0 && !name.is_empty() && !name.contains('.')
+        });
+        let quoted = piece.strip_prefix('%').and_then(|rest| rest.split_once('%'));
+        is_variable || piece.starts_with('`') || quoted.is_some_and(|(name, _)| !name.is_empty())
+    })
+}
+
+/// What is below the folder for temporary files that a path is in.
+pub(crate) fn below_temporary(path: &str) -> Option<&str> {
+    const FOLDERS: [&str; 5] = ["/tmp/", "/var/tmp/", "/dev/shm/", "/usr/tmp/", "/private/tmp/"];
+    if let Some(rest) = FOLDERS.iter().find_map(|folder| path.strip_prefix(folder)) {
+        return Some(rest);
+    }
+    let behind = |folder: &str| path.find(folder).map(|at| &path[at + folder.len()..]);
+    match path
+        .strip_prefix("/private")
+        .unwrap_or(path)
+        .starts_with("/var/folders/")
+    {
+        true => behind("/T/"),
+        false => behind("/AppData/Local/Temp/").or_else(|| behind("\\AppData\\Local\\Temp\\")),
+    }
+}
+
 /// The folder that a command runs in, as seen from where its line began.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Folder {
@@ -298,6 +328,48 @@ mod tests {
         assert_eq!(at(&["D:\\a", "b"]), of("D:/a/b/x", "D:/a/b/x", "D:/a/b"));
         let deep = (0..10_000).fold(Folder::default(), |at, _| at.enter("abcdefg", true));
         assert!(deep.name.len() <= LONGEST && deep.known().is_none());
+    }
+
+    #[test]
+    fn what_a_shell_works_out_is_no_name() {
+        for path in [
+            "$OUT/a.txt",
+            "$tmpdir/x",
+            "${OUT}/a",
+            "a/$B/c",
+            "$(mktemp -d)/a",
+            "`mktemp`",
+            "%TEMP%\\a.txt",
+        ] {
+            assert!(is_open(path), "{path}");
+        }
+        for path in [
+            "a.txt",
+            "routes/$id.tsx",
+            "routes/$id/page.tsx",
+            "$id.tsx",
+            "a$b",
+            "100%/a",
+            "US$/a",
+        ] {
+            assert!(!is_open(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn files_lie_below_the_folders_of_temporary_ones() {
+        for (path, below) in [
+            ("/tmp/x.log", Some("x.log")),
+            ("/private/tmp/a/b", Some("a/b")),
+            ("/private/var/folders/ab/c0/T/a.txt", Some("a.txt")),
+            ("/var/tmp/a", Some("a")),
+            ("C:\\Users\\me\\AppData\\Local\\Temp\\a.txt", Some("a.txt")),
+            ("tmp/a", None),
+            ("/w/tmp/a", None),
+            ("/tmpl/a", None),
+        ] {
+            assert_eq!(below_temporary(path), below, "{path}");
+        }
     }
 
     proptest! {

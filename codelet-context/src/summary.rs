@@ -292,6 +292,11 @@ mod tests {
             ("edit a.py\nrun git mv a.py b.py => ok", "edited b.py; deleted a.py; "),
             ("edit a.py\nrun git checkout a.py => ok\nedit a.py", "edited a.py; "),
             ("run sed -i s/a/b/ a.py => ok", "edited a.py; "),
+            (
+                "run echo a > /tmp/a.log => ok\nrun echo b > b.py => ok",
+                "edited b.py, a.log; ",
+            ),
+            ("run cd $W && echo a > a.py => ok\nedit b.py", "edited b.py; "),
         ] {
             assert_eq!(outcome(work).as_deref(), Some(expected), "{work}");
         }

@@ -480,6 +480,53 @@ fn files_that_only_commands_have_changed_are_listed() {
 }
 
 #[test]
+fn what_commands_put_among_temporary_files_is_no_file_of_the_project() {
+    let list = |lines: &[&str], edited: &str| {
+        let mut messages = vec![Message::user("Let the server start without a check.")];
+        let parameters = json!({"file_path": edited, "old_string": "a = 1", "new_string": "a = 2"});
+        let edit = ToolCall::new("e", "Edit", parameters.as_object().unwrap().clone())
+            .doing(Action::on(ActionKind::Change, [edited]));
+        messages.push(says(vec![Part::ToolCall(edit)]));
+        messages.push(answers(vec![result("e", "done")]));
+        for (number, line) in lines.iter().enumerate() {
+            let id = format!("c{number}");
+            messages.push(says(vec![run(&id, line)]));
+            messages.push(answers(vec![result(&id, "")]));
+        }
+        (0..8).for_each(|number| messages.extend(step(number, 200)));
+        let done = compact(&messages.into_iter().collect(), Target::Budget(4_000));
+        let told = summary(&done).to_owned();
+        let lines = told.lines().skip_while(|line| !line.starts_with("[edited]"));
+        lines
+            .take_while(|line| !line.starts_with("[Bash"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let scratch = [
+        "echo one > /tmp/x.log",
+        "cat a.json | tee /private/tmp/out/y.json",
+        "cat > $TMPDIR/run.py <<'EOF'\nprint(1)\nEOF",
+        "cd \"$WORK\" && echo two > z.txt",
+        "echo three > \"$(mktemp)\"",
+        "echo four > $out",
+        "cat > src/flags.py <<'EOF'\nCHECK = False\nEOF",
+    ];
+    let told = list(&scratch, "src/db.py").join(" ");
+    assert!(told.contains("src/flags.py"), "{told}");
+    for other in ["x.log", "y.json", "run.py", "z.txt", "mktemp", "$out"] {
+        assert!(!told.contains(other), "{other} in {told}");
+    }
+    // A project may lie there itself.
+    let told = list(
+        &["echo one > /tmp/app/gen.py", "echo two > notes.md"],
+        "/tmp/app/main.py",
+    );
+    assert!(told.iter().any(|line| line == "/tmp/app/gen.py"), "{told:?}");
+    let told = list(&["echo one > /tmp/hello.py"], "/tmp/main.py");
+    assert!(told.iter().any(|line| line == "/tmp/hello.py"), "{told:?}");
+}
+
+#[test]
 fn what_many_turns_came_to_is_told_before_long_quotations_of_what_is_broken() {
     let mut messages = Vec::new();
     for number in 0..30 {

@@ -10,6 +10,7 @@ use crate::index::Block;
 use crate::message::Part;
 use crate::outcome::{Facts, FileFact, FileState};
 use crate::pack::{self, Choice, Task, Use};
+use crate::path::{self, below_temporary};
 use crate::posing;
 use crate::recall::Handle;
 use crate::scope::Scope;
@@ -138,7 +139,7 @@ impl Work<'_> {
     }
 
     /// The changed files that no call is about, as many as there is room for, the newest first and those that are gone last;
-    /// and what they take.
+    /// and what they take. What was put among temporary files is none of the project's, but where that is there, too.
     fn unlisted(&self, facts: &Facts, room: usize) -> (Vec<(FileState, String)>, usize) {
         let index = self.history.index();
         let is_listed = |file: &FileFact| {
@@ -149,7 +150,18 @@ impl Work<'_> {
             .files
             .iter()
             .rev()
-            .filter(|file| file.state != FileState::Read && !is_listed(file));
+            .filter(|file| file.state != FileState::Read && !is_listed(file) && !path::is_open(&file.path));
+        let homes: HashSet<&str> = facts
+            .files
+            .iter()
+            .filter(|file| is_listed(file))
+            .filter_map(home)
+            .collect();
+        let is_project = |file: &FileFact| below_temporary(&file.path).is_none();
+        let has_project = facts.files.iter().any(is_project);
+        let is_told =
+            |file: &&FileFact| is_project(file) || !has_project || home(file).is_some_and(|home| homes.contains(home));
+        let changed = changed.filter(is_told);
         let (gone, there): (Vec<_>, Vec<_>) = changed.partition(|file| file.state == FileState::Deleted);
         let mut found: Vec<(FileState, String)> = Vec::new();
         let mut taken_up = 0;
@@ -196,4 +208,10 @@ impl Work<'_> {
             known[unit].1 = Some(self.archive.keep(&whole, "tool", draft::REASON));
         }
     }
+}
+
+/// The folder among temporary files that a file is in.
+fn home(file: &FileFact) -> Option<&str> {
+    let below = below_temporary(&file.path)?;
+    below.split_once(['/', '\\']).map(|(home, _)| home)
 }

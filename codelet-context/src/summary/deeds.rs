@@ -7,6 +7,7 @@ use crate::anchor;
 use crate::deed::Deed;
 use crate::message::{Message, Role};
 use crate::outcome::{FileChange, FileState};
+use crate::path;
 use crate::testrun::CheckKind;
 use crate::verdict::Verdict;
 use std::collections::VecDeque;
@@ -136,7 +137,7 @@ impl Deeds {
     fn files(&self) -> Vec<String> {
         let told = ["edited", "deleted", "reverted"].into_iter().map(|done| {
             let files = self.changed.iter().filter(|left| left.done() == Some(done));
-            (done, files.map(|left| left.path.clone()).collect::<Vec<_>>())
+            (done, told(files.map(|left| left.path.clone()).collect()))
         });
         told.filter(|(_, files)| !files.is_empty())
             .map(|(done, files)| format!("{done} {}", harmless(&anchor::names(&files), ITEM)))
@@ -150,7 +151,7 @@ impl Deeds {
                 if let Some(outcome) = outcome(verdict)
                     && (!untested.is_empty() || self.tests != Some(verdict))
                 {
-                    let edited = edited(&std::mem::take(untested));
+                    let edited = edited(std::mem::take(untested));
                     let glue = if edited.is_empty() { "" } else { "; " };
                     keep_newest(
                         &mut self.checked,
@@ -220,11 +221,19 @@ fn outcome(verdict: Verdict) -> Option<&'static str> {
     }
 }
 
-fn edited(files: &[Arc<str>]) -> String {
+/// The files that have names, those that are put among temporary ones behind the others.
+fn told(mut files: Vec<Arc<str>>) -> Vec<Arc<str>> {
+    files.retain(|path| !path::is_open(path));
+    files.sort_by_key(|path| path::below_temporary(path).is_some());
+    files
+}
+
+fn edited(files: Vec<Arc<str>>) -> String {
+    let files = told(files);
     if files.is_empty() {
         return String::new();
     }
-    format!("edited {}", harmless(&anchor::names(files), ITEM))
+    format!("edited {}", harmless(&anchor::names(&files), ITEM))
 }
 
 fn note(files: &mut Vec<Arc<str>>, more: &[Arc<str>]) {
