@@ -7,7 +7,8 @@ use crate::look;
 use crate::path::Folder;
 use crate::shell::{self, Next, Simple};
 use crate::testrun::{self, Line};
-use crate::wrapped::{DEEPEST, Unwrapped, base, changes_folder, inner_script, unwrap};
+use crate::wrapped::{DEEPEST, Unwrapped, base, inner_script, is_in, unwrap};
+use crate::wrappers::CALLERS;
 use flow::{Flow, Outer};
 use std::borrow::Cow;
 use std::fmt;
@@ -175,15 +176,23 @@ impl Script {
                 outer,
                 is_inverted,
                 is_elsewhere,
+                folders,
             } = unwrap(&simple.words);
+            // Where all is elsewhere, folders are gone to there.
+            let leaves = is_elsewhere;
+            let is_elsewhere = is_elsewhere || flow.is_elsewhere();
             let front = simple.words.len() - words.len();
             let is_sure = flow.enter(index, &simple.words, is_inverted);
             let inner = inner_script(words).filter(|_| depth < DEEPEST);
-            let folder = match changes_folder(&simple.words[..front]) {
-                true => flow.at().unknown(),
-                false => flow.at().clone(),
+            // What is done in a folder that a wrapper goes to is known by the name of it only.
+            let folder = folders
+                .iter()
+                .fold(flow.at().clone(), |at, folder| at.enter(folder, false));
+            let within = Outer {
+                is_elsewhere,
+                ..flow.outer(index, &folder, is_sure)
             };
-            let script = inner.map(|inner| Script::read_in(&inner, flow.outer(index, &folder, is_sure), depth + 1));
+            let script = inner.map(|inner| Script::read_in(&inner, within, depth + 1));
             let command = Command {
                 front,
                 before_wrapper: simple.words.len() - outer.len(),
@@ -198,7 +207,7 @@ impl Script {
             };
             before = command.simple.then;
             let name = command.name();
-            if !command.is_elsewhere && !command.is_script() {
+            if !leaves && !command.is_script() {
                 flow.go(index, &command, &name);
             }
             flow.leave(index, &name, command.words(), is_sure);
@@ -218,6 +227,17 @@ impl Command {
     /// The same with the innermost of what it is wrapped in; nothing if it is wrapped in nothing.
     pub fn words_with_wrapper(&self) -> &[String] {
         &self.simple.words[self.before_wrapper..]
+    }
+
+    /// The number of words that it is wrapped in.
+    pub fn front(&self) -> usize {
+        self.front
+    }
+
+    /// Whether it is called in the way of a script of the project: `hatch run test`.
+    pub fn is_called(&self) -> bool {
+        let outer = self.words_with_wrapper();
+        outer.first().is_some_and(|program| is_in(&base(program), CALLERS))
     }
 
     /// What it is wrapped in.

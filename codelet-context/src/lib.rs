@@ -194,3 +194,4 @@ mod value;
 mod verdict;
 pub mod view;
 mod wrapped;
+mod wrappers;

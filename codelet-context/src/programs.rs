@@ -1,155 +1,24 @@
-//! The programs that check something, and the programs that run them, as tables. Lists are words with blanks between.
+//! The programs that check something, as a table. Lists are words with blanks between.
 
 use crate::testrun::CheckKind::{self, Build, Lint, Test};
 use Told::{Always, Any, First, Script, Target};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// A program that runs another one.
-pub(crate) struct Wrapper {
-    /// Its name, with what it is told to do.
-    pub name: &'static str,
-    /// Its options with a value.
-    pub valued: &'static str,
-    /// How many words stand before the other one.
-    pub before: usize,
-    /// The other one runs where the files are not those of here.
-    pub is_elsewhere: bool,
-}
-
 /// The rows for programs of this name, in the order of the table. Looked up by name, because every command of a long
 /// conversation is.
 pub(crate) fn programs(name: &str) -> &'static [&'static Program] {
     static INDEX: OnceLock<HashMap<&str, Vec<&Program>>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| index(PROGRAMS, |row| row.names.split(' ')));
-    index.get(name).map_or(&[], Vec::as_slice)
-}
-
-/// The wrappers whose first word is this.
-pub(crate) fn wrappers(name: &str) -> &'static [&'static Wrapper] {
-    static INDEX: OnceLock<HashMap<&str, Vec<&Wrapper>>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| index(WRAPPERS, |row| row.name.split(' ').take(1)));
-    index.get(name).map_or(&[], Vec::as_slice)
-}
-
-fn index<T, N: Iterator<Item = &'static str>>(
-    rows: &'static [T],
-    names: impl Fn(&'static T) -> N,
-) -> HashMap<&'static str, Vec<&'static T>> {
-    let mut index: HashMap<_, Vec<_>> = HashMap::new();
-    for row in rows {
-        for name in names(row) {
-            index.entry(name).or_default().push(row);
+    let index = INDEX.get_or_init(|| {
+        let mut index: HashMap<_, Vec<_>> = HashMap::new();
+        for row in PROGRAMS {
+            for name in row.names.split(' ') {
+                index.entry(name).or_default().push(row);
+            }
         }
-    }
-    index
-}
-
-/// In the order in which they are tried. What only reaches another machine, as `ssh` and `kubectl exec` do, is none of them:
-/// such a line does nothing here, whatever it says.
-const WRAPPERS: &[Wrapper] = &[
-    here("sudo", "-u -g -C -D -h -p --user", 0),
-    here("doas", "-u -C", 0),
-    here("time", "-f -o", 0),
-    here("env", "-u -C", 0),
-    here("nice", "-n", 0),
-    here("ionice", "-c -n", 0),
-    here("nohup", "", 0),
-    here("rtk", "", 0),
-    here("setsid", "", 0),
-    here("command", "", 0),
-    here("builtin", "", 0),
-    here("exec", "-a", 0),
-    here("eval", "", 0),
-    here("invoke-expression", "", 0),
-    here("call", "", 0),
-    here("stdbuf", "-i -o -e", 0),
-    here("unbuffer", "", 0),
-    here("chronic", "", 0),
-    here("caffeinate", "-t", 0),
-    here("xvfb-run", "-s -n -e", 0),
-    here("dbus-run-session", "", 0),
-    here("timeout", "-s -k --signal --kill-after", 1),
-    here("gtimeout", "-s -k --signal --kill-after", 1),
-    here("cross-env", "", 0),
-    here("dotenv", "-e -f", 0),
-    here("xcrun", "--sdk", 0),
-    here("npx", "-p --package", 0),
-    here("bunx", "", 0),
-    here("uvx", "--from --with -p", 0),
-    here(
-        "uv run",
-        "--with --extra --group -p --python --project --directory --package",
-        0,
-    ),
-    here("poetry run", "", 0),
-    here("pipenv run", "", 0),
-    here("pdm run", "", 0),
-    here("rye run", "", 0),
-    here("pixi run", "-e --environment --manifest-path", 0),
-    here("hatch run", "", 0),
-    here("conda run", "-n -p --name --prefix", 0),
-    here("mamba run", "-n -p", 0),
-    here("micromamba run", "-n -p", 0),
-    here("bundle exec", "", 0),
-    here("pnpm exec", "", 0),
-    here("pnpm dlx", "", 0),
-    here("yarn exec", "", 0),
-    here("yarn dlx", "", 0),
-    here("npm exec", "", 0),
-    here("bun x", "", 0),
-    here("stack exec", "", 0),
-    here("opam exec", "", 0),
-    here("mise exec", "", 0),
-    here("rbenv exec", "", 0),
-    here("rustup run", "", 1),
-    here("direnv exec", "", 1),
-    elsewhere("docker exec", EXEC),
-    elsewhere("docker run", RUN),
-    elsewhere("docker container exec", EXEC),
-    elsewhere("docker container run", RUN),
-    elsewhere("docker compose exec", EXEC),
-    elsewhere("docker compose run", RUN),
-    elsewhere("docker-compose exec", EXEC),
-    elsewhere("docker-compose run", RUN),
-    elsewhere("podman exec", EXEC),
-    elsewhere("podman run", RUN),
-    elsewhere("podman container exec", EXEC),
-    elsewhere("podman container run", RUN),
-    elsewhere("podman compose exec", EXEC),
-    elsewhere("podman compose run", RUN),
-    elsewhere("podman-compose exec", EXEC),
-    elsewhere("podman-compose run", RUN),
-    elsewhere("nerdctl exec", EXEC),
-    elsewhere("nerdctl run", RUN),
-    elsewhere("nerdctl compose exec", EXEC),
-    elsewhere("nerdctl compose run", RUN),
-];
-
-/// The options with a value of who runs programs in a container that is there …
-const EXEC: &str = "-e -u -w --env --env-file --user --workdir --index";
-/// … and in a new one.
-const RUN: &str = "-e -u -w -v -p -l -m -h --env --env-file --user --workdir --volume --publish --label --memory --cpus --hostname \
-                   --name --network --net --entrypoint --mount --platform --pull --gpus --shm-size --add-host --cap-add \
-                   --security-opt --ulimit --tmpfs --device --ipc --pid --restart";
-
-const fn here(name: &'static str, valued: &'static str, before: usize) -> Wrapper {
-    Wrapper {
-        name,
-        valued,
-        before,
-        is_elsewhere: false,
-    }
-}
-
-/// In a container, which is named before the program.
-const fn elsewhere(name: &'static str, valued: &'static str) -> Wrapper {
-    Wrapper {
-        name,
-        valued,
-        before: 1,
-        is_elsewhere: true,
-    }
+        index
+    });
+    index.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// Where a program is told what to do.
@@ -258,17 +127,17 @@ const PROGRAMS: &[Program] = &[
     ),
     program(Lint, "ruff", First("check format"), ""),
     program(Build, "py_compile compileall build", Always, ""),
-    program(Test, "hatch", First("test"), ""),
+    program(Test, "hatch", First("test"), "-e --env"),
     program(
         Test,
-        "hatch pdm pixi pipenv rye mise",
+        "hatch pdm pixi pipenv rye mise devbox",
         Script("run"),
-        "-e --environment",
+        "-e --environment --env",
     ),
     program(Build, "uv poetry hatch pdm flit", First("build"), ""),
     program(
         Test,
-        "jest mocha ava jasmine karma uvu qunit c8 nyc",
+        "jest mocha ava jasmine karma uvu qunit",
         Always,
         "-R",
     )
@@ -324,7 +193,7 @@ const PROGRAMS: &[Program] = &[
     program(Lint, "go", First("vet fmt"), "-C"),
     program(Test, "gotestsum ginkgo richgo gotest", Always, "-tags").by("-run -skip --focus"),
     program(Lint, "golangci-lint", Always, "").other("-c").led("run"),
-    program(Lint, "staticcheck gofmt revive", Always, ""),
+    program(Lint, "staticcheck gofmt gofumpt goimports revive", Always, ""),
     program(
         Test,
         "mvn mvnw mvnd",
@@ -444,7 +313,7 @@ const PROGRAMS: &[Program] = &[
     .other("-c")
     .led("run"),
     program(Test, "composer", Script("run run-script"), "-d"),
-    program(Test, "artisan", First("test"), ""),
+    program(Test, "artisan sail", First("test"), ""),
     program(Lint, "phpstan psalm phpcs php-cs-fixer pint", Always, ""),
     program(Test, "mix", First("test espec"), ""),
     program(Build, "mix", First("compile release"), ""),

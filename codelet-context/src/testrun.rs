@@ -7,10 +7,11 @@ use crate::wrapped::{base, is_in};
 use aside::beside;
 pub(crate) use aside::{Aside, Stash};
 pub(crate) use echo::{echoed, shows_begin, stands_for};
-use formats::writes;
+use formats::{lists, writes};
 use recognise::recognise;
 pub use scope::Scope;
 pub use settings::Settings;
+pub use status::Printed;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod aside;
@@ -21,6 +22,7 @@ mod scope;
 mod selects;
 mod settings;
 mod spelled;
+mod status;
 mod written;
 
 /// What a command checks.
@@ -55,8 +57,23 @@ pub struct Check {
     pub is_asked: bool,
     /// It is told to end with the first failure.
     pub stops: bool,
+    /// How its status is printed.
+    pub printed: Option<Printed>,
+    /// What it prints is what it finds fault with, and its status is 0 whatever that is.
+    pub lists: Lists,
     /// It ends the line, and `head` or `tail` behind it shows so many lines at most.
     pub shows: Option<usize>,
+}
+
+/// Whether a check that always succeeds lists what it finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lists {
+    /// It tells by its status.
+    No,
+    /// It lists, and so may other commands of the line.
+    Among,
+    /// It lists, and nothing else in its line prints anything.
+    Alone,
 }
 
 impl Check {
@@ -207,7 +224,8 @@ fn ends_with_question(commands: &[Command]) -> bool {
             .filter(|word| is_verb(word))
             .take(2)
             .any(|word| is_in(word, LOOKS)),
-        [program, ..] => is_in(&base(program), QUESTIONS),
+        // `hatch run test` asks nothing.
+        [program, ..] => is_in(&base(program), QUESTIONS) && !command.is_called(),
         [] => false,
     })
 }
@@ -242,14 +260,29 @@ fn is_verb(word: &str) -> bool {
 }
 
 /// What a script is run in.
-#[derive(Default)]
 struct Around {
     /// Its status is not that of the line.
     hides: bool,
     /// It is left in the background.
     is_left: bool,
+    /// The line ends with it.
+    ends: bool,
+    /// Nothing else in the line prints.
+    is_alone: bool,
     /// How it is run.
     settings: Settings,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Around {
+            hides: false,
+            is_left: false,
+            ends: true,
+            is_alone: true,
+            settings: Settings::default(),
+        }
+    }
 }
 
 /// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
@@ -288,11 +321,13 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
         let (is_left, is_seen) = (outer.is_left || left[index], seen[index]);
         if let Some(script) = &command.script {
             let mut settings = Settings::default();
-            settings.program(command.wrapping(), &[]);
+            settings.wrapping(&command.simple.words, command.front());
             settings.within(&around);
             let inner = Around {
                 hides: !decides,
                 is_left,
+                ends: outer.ends && index + 1 == commands.len(),
+                is_alone: outer.is_alone && is_alone(commands, index),
                 settings,
             };
             collect(&script.commands, &inner, list, line);
@@ -300,8 +335,11 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             continue;
         }
         // `hatch run test` runs a script of that name where `hatch run pytest` runs a program.
-        let mut tried = [command.words(), command.words_with_wrapper()].into_iter();
-        let found = tried.find_map(|words| Some((words, recognise(words, 0)?)));
+        let mut tried = [command.words(), command.words_with_wrapper()];
+        if command.is_called() {
+            tried.reverse();
+        }
+        let found = tried.into_iter().find_map(|words| Some((words, recognise(words, 0)?)));
         if let Some((words, (kind, name, mut scope))) = found {
             if kind == CheckKind::Lint && writes(&name, words) {
                 line.formats = true;
@@ -312,11 +350,16 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             if let Some(folder) = folder {
                 scope.go_to(&folder);
             }
-            scope.settings.program(command.wrapping(), command.words());
+            scope.settings.program(&command.simple.words, command.front());
             scope.settings.within(&around);
             if kind == CheckKind::Test {
                 scope.settings.of_tests();
             }
+            let lists = match kind == CheckKind::Lint && lists(&name, words) {
+                true if outer.is_alone && is_alone(commands, index) => Lists::Alone,
+                true => Lists::Among,
+                false => Lists::No,
+            };
             line.links.push(link);
             line.checks.push(Check {
                 stops: words.iter().any(|word| is_stop(word)),
@@ -332,11 +375,26 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
                 is_seen,
                 is_optional: words.iter().any(|word| word == "--if-present"),
                 is_asked: false,
+                printed: Printed::of(commands, index, outer.ends),
+                lists,
             });
         } else {
             around.tell_shell(command.words());
         }
     }
+}
+
+/// Whether what a line prints is what this one of its commands prints, or as much of it as shows that it prints anything.
+fn is_alone(commands: &[Command], index: usize) -> bool {
+    const SILENT: &str = "set export source . shopt trap true :";
+    const PASSING: &str = "head tail sort cat tee uniq";
+    let others = commands.iter().enumerate().filter(|(at, _)| *at != index);
+    commands[index].simple.outputs.is_empty()
+        && others.into_iter().all(|(at, other)| {
+            other.goes()
+                || is_in(&other.name(), SILENT)
+                || at > index && commands[at - 1].simple.then == Next::Pipe && is_in(&other.name(), PASSING)
+        })
 }
 
 /// Whether an option tells a check to end with the first failure.
@@ -407,7 +465,8 @@ fn left(commands: &[Command]) -> Vec<bool> {
     left
 }
 
-/// Whether what a command is wrapped in starts it and does not wait for it: `docker run -d`, `setsid -f`.
+/// Whether what a command is wrapped in starts it and does not wait for it: `docker run -d`, `setsid -f`,
+/// `systemd-run`.
 fn is_detached(wrapper: &[String]) -> bool {
     const CONTAINERS: &str = "docker docker-compose podman podman-compose nerdctl";
     let mut at = wrapper.iter().enumerate();
@@ -417,6 +476,7 @@ fn is_detached(wrapper: &[String]) -> bool {
             .take_while(|word| !is_in(&base(word), CONTAINERS));
         match &*base(program) {
             "setsid" => options.any(|option| is_in(option, "-f --fork")),
+            "systemd-run" => !options.any(|option| is_in(option, "--scope --wait --pty --pipe -t -P")),
             name if is_in(name, CONTAINERS) => options.any(|option| {
                 // `-itd`
                 let letters = option.strip_prefix('-').unwrap_or_default();

@@ -12,7 +12,7 @@ mod unrun;
 use crate::command::CommandLine;
 use crate::message::ToolResult;
 use crate::said::{Passed, Word, begins, count, failed_count, is_counting, is_signed, passed, split};
-use crate::testrun::{Check, CheckKind};
+use crate::testrun::{Check, CheckKind, Lists};
 pub(crate) use blame::settle;
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
@@ -22,7 +22,7 @@ use faults::shows_finding;
 use fixed::{left, says_what_is_left};
 use idle::ran_nothing;
 pub(crate) use quiet::is_error;
-use quiet::{gives_up, is_open, is_silent, may_be_ill, says_it_is_well, shows_error, shows_fault};
+use quiet::{gives_up, is_listed, is_open, is_silent, may_be_ill, says_it_is_well, shows_error, shows_fault};
 pub(crate) use signs::{CAUSES, CLOSINGS, ENDS};
 pub(crate) use unrun::unrun;
 
@@ -54,16 +54,28 @@ pub enum Verdict {
 /// background nothing is known.
 pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     let is_test = check.kind == CheckKind::Test;
-    match result.success {
-        Some(false) if !check.is_asked => {
+    // What the line prints as the status of this check is that, whatever became of the line.
+    let stated = check.printed.as_ref().and_then(|printed| printed.status(lines(result)));
+    let (success, decides) = match stated {
+        Some(status) => (Some(status == 0), true),
+        None => (result.success, check.decides),
+    };
+    if success != Some(false)
+        && !check.is_left
+        && let Some(verdict) = of_list(check.lists, result)
+    {
+        return verdict;
+    }
+    match success {
+        Some(false) if !check.is_asked || stated.is_some() => {
             return match is_test && !check.is_left && ran_nothing(result) {
                 true => Verdict::Unknown,
                 false => Verdict::Failed,
             };
         }
         _ if check.is_left => return Verdict::Unknown,
-        Some(true) if check.decides && !is_test => return Verdict::Passed,
-        Some(true) if check.decides => {
+        Some(true) if decides && !is_test => return Verdict::Passed,
+        Some(true) if decides => {
             let is_idle = ran_nothing(result) || check.is_optional && is_silent(result);
             return match (closes_with_failures(result), is_idle) {
                 (true, _) => Verdict::Failed,
@@ -81,6 +93,18 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
 }
 
 /// What came of tests whose status is not known.
+/// What came of a check that lists what it finds fault with, if its list tells.
+fn of_list(lists: Lists, result: &ToolResult) -> Option<Verdict> {
+    if lists == Lists::No || is_silent(result) {
+        return None;
+    }
+    match (self::lines(result).any(is_listed), lists) {
+        (true, Lists::Alone) => Some(Verdict::Failed),
+        (true, _) => Some(Verdict::Unknown),
+        (false, _) => None,
+    }
+}
+
 fn of_tests(check: &Check, result: &ToolResult) -> Verdict {
     let signs = Signs::of_result(result, true);
     let close = closes(result);

@@ -1,6 +1,6 @@
 //! Commands without what they are wrapped in: `sudo`, `timeout 60`, `uv run`, and scripts that a shell is given.
 
-use crate::programs::{Wrapper, wrappers};
+use crate::wrappers::{Begins, Wrapper, wrappers};
 use std::borrow::Cow;
 
 /// Scripts in scripts, and programs that an interpreter runs, are looked into this deep.
@@ -16,23 +16,29 @@ pub(crate) struct Unwrapped<'a> {
     pub is_inverted: bool,
     /// It runs where the files are not those of here.
     pub is_elsewhere: bool,
+    /// The folders that the wrappers go to, in their order.
+    pub folders: Vec<&'a str>,
 }
 
 pub(crate) fn unwrap(words: &[String]) -> Unwrapped<'_> {
     const RESERVED: &str = "if then elif else do while until {";
     let (mut rest, mut outer) = (words, &words[..0]);
     let (mut is_inverted, mut is_elsewhere) = (false, false);
+    let mut folders = Vec::new();
     while let Some(first) = rest.first() {
         if first == "!" {
             is_inverted = !is_inverted;
             rest = &rest[1..];
         } else if is_assignment(first) || is_in(first, RESERVED) {
             rest = &rest[1..];
-        } else if let Some(wrapper) = called(rest, first) {
+        } else if let Some(layer) = Layer::of(rest) {
+            is_elsewhere |= layer.wrapper.is_elsewhere;
+            if layer.script.is_some() {
+                break;
+            }
+            folders.extend(layer.values(layer.wrapper.goes));
             outer = rest;
-            is_elsewhere |= wrapper.is_elsewhere;
-            rest = skip_options(&rest[wrapper.name.split(' ').count()..], wrapper.valued);
-            rest = skip_options(&rest[wrapper.before.min(rest.len())..], wrapper.valued);
+            rest = layer.rest;
         } else {
             break;
         }
@@ -42,39 +48,160 @@ pub(crate) fn unwrap(words: &[String]) -> Unwrapped<'_> {
         outer,
         is_inverted,
         is_elsewhere,
+        folders,
     }
 }
 
-/// The wrapper that these words begin with.
-fn called(words: &[String], first: &str) -> Option<&'static Wrapper> {
-    let mut wrappers = wrappers(&base(first)).iter().copied();
-    wrappers.find(|wrapper| is_called(words, wrapper.name))
+/// One of the wrappers of a command, with what it is told.
+pub(crate) struct Layer<'a> {
+    pub wrapper: &'static Wrapper,
+    /// Its options, each with its value or nothing.
+    pub options: Vec<(&'a str, &'a str)>,
+    /// The other words that stand before what it wraps.
+    pub named: Vec<&'a str>,
+    /// What it wraps; nothing if that is a script.
+    pub rest: &'a [String],
+    /// The script that it is given to run.
+    pub script: Option<Cow<'a, str>>,
 }
 
-/// Whether what a command is wrapped in goes to another folder first: `env -C a`, `uv run --directory a`.
-pub(crate) fn changes_folder(wrapping: &[String]) -> bool {
-    const GOING: &str = "-C -D --chdir --directory --cwd";
-    wrapping
-        .iter()
-        .any(|word| is_in(word.split('=').next().unwrap_or(word), GOING))
+impl<'a> Layer<'a> {
+    /// The wrapper that these words begin with.
+    pub fn of(words: &'a [String]) -> Option<Layer<'a>> {
+        let mut wrappers = wrappers(&base(words.first()?)).iter();
+        wrappers.find_map(|wrapper| Layer::read(wrapper, words))
+    }
+
+    /// In time proportional to what it passes over.
+    fn read(wrapper: &'static Wrapper, words: &'a [String]) -> Option<Layer<'a>> {
+        let mut layer = Layer {
+            wrapper,
+            options: Vec::new(),
+            named: Vec::new(),
+            rest: &words[1..],
+            script: None,
+        };
+        for name in wrapper.name.split(' ').skip(1) {
+            layer.skip_options();
+            layer.rest = layer.rest.split_first().filter(|(word, _)| *word == name)?.1;
+            // Nothing is run where nothing follows.
+            layer.rest.first()?;
+        }
+        match wrapper.begins {
+            Begins::Here => {
+                layer.skip_options();
+                layer.skip_named();
+            }
+            Begins::Behind(signs) => loop {
+                let (word, rest) = layer.rest.split_first()?;
+                if is_in(word, signs) {
+                    layer.rest = rest;
+                    break;
+                }
+                layer.step()?;
+            },
+            Begins::Given(options) => {
+                layer.script = Some(loop {
+                    let (word, rest) = layer.rest.split_first()?;
+                    let (key, value) = word.split_once('=').unwrap_or((word, ""));
+                    if is_in(key, options) && !value.is_empty() {
+                        break value.into();
+                    }
+                    if is_in(word, options) || is_cluster_with(word, options) {
+                        break rest.first()?.into();
+                    }
+                    // What follows is another program's.
+                    if word == "--" {
+                        return None;
+                    }
+                    layer.step()?;
+                });
+            }
+            Begins::Joined => {
+                layer.skip_options();
+                layer.skip_named();
+                layer.script = Some(joined(layer.rest)?);
+                layer.rest = &[];
+            }
+        }
+        Some(layer)
+    }
+
+    /// The values of these options.
+    pub fn values(&self, options: &'static str) -> impl Iterator<Item = &'a str> {
+        let given = self.options.iter().copied();
+        given
+            .filter(|(key, value)| !value.is_empty() && is_in(key, options))
+            .map(|(_, value)| value)
+    }
+
+    fn skip_options(&mut self) {
+        while let Some(option) = self.rest.first().filter(|word| word.starts_with('-')) {
+            self.skip_option(option);
+            if option == "--" {
+                break;
+            }
+        }
+    }
+
+    fn skip_named(&mut self) {
+        for _ in 0..self.wrapper.before {
+            let Some((word, rest)) = self.rest.split_first() else {
+                return;
+            };
+            self.named.push(word);
+            self.rest = rest;
+            self.skip_options();
+        }
+    }
+
+    /// Passes over an option or a word; nothing if there are more words than the wrapper takes.
+    fn step(&mut self) -> Option<()> {
+        let (word, rest) = self.rest.split_first()?;
+        if word.starts_with('-') {
+            self.skip_option(word);
+        } else {
+            self.named.push(word);
+            self.rest = rest;
+        }
+        (self.named.len() <= self.wrapper.before).then_some(())
+    }
+
+    fn skip_option(&mut self, option: &'a str) {
+        self.rest = &self.rest[1..];
+        let row = self.wrapper;
+        let mut presumed = row.presumed.iter();
+        let is_valued = [row.valued, row.goes, row.environment, row.part]
+            .iter()
+            .any(|list| is_in(option, list))
+            || presumed.any(|list| is_in(option, list));
+        self.options
+            .push(match (option.split_once('='), self.rest.split_first()) {
+                (Some(given), _) => given,
+                (None, Some((value, rest))) if is_valued => {
+                    self.rest = rest;
+                    (option, value)
+                }
+                _ => (option, ""),
+            });
+    }
 }
 
-fn is_called(words: &[String], names: &str) -> bool {
-    let mut names = names.split(' ');
-    // Nothing is run where nothing follows.
-    let Some(followed) = words.len().checked_sub(1) else {
-        return false;
-    };
-    let first = names.next();
-    first == Some(&*base(&words[0]))
-        && names
-            .enumerate()
-            .all(|(at, name)| at + 1 < followed && words[at + 1] == name)
+/// Whether a word is several short options, of which the last is one of these: `-lc`.
+fn is_cluster_with(word: &str, options: &str) -> bool {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    let last = letters.char_indices().next_back();
+    letters.len() > 1
+        && letters.bytes().all(|letter| letter.is_ascii_alphabetic())
+        && last.is_some_and(|(at, _)| is_in(&format!("-{}", &letters[at..]), options))
 }
 
-/// The line that a shell is given to run: `sh -c "line"`, `cmd /c line`, `pwsh -Command "line"`.
+/// The line that a shell is given to run: `sh -c "line"`, `cmd /c line`, `pwsh -Command "line"`, `ssh host line`.
 pub(crate) fn inner_script(words: &[String]) -> Option<Cow<'_, str>> {
     let (program, rest) = words.split_first()?;
+    if let Some(script) = Layer::of(words).and_then(|layer| layer.script) {
+        return Some(script);
+    }
     match &*base(program) {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish" | "ash" => {
             let at = rest
@@ -184,3 +311,6 @@ pub(crate) fn base(program: &str) -> Cow<'_, str> {
         false => name.into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

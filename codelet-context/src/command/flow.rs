@@ -16,6 +16,8 @@ pub(super) struct Outer {
     pub is_sure: bool,
     /// Its status is the one that is known.
     pub is_last: bool,
+    /// It is run where the files are not those of here.
+    pub is_elsewhere: bool,
 }
 
 impl Outer {
@@ -25,6 +27,7 @@ impl Outer {
             at: Folder::default(),
             is_sure: true,
             is_last: true,
+            is_elsewhere: false,
         }
     }
 }
@@ -91,6 +94,11 @@ impl Flow {
         }
     }
 
+    /// Whether the files are not those of here.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.outer.is_elsewhere
+    }
+
     /// The folder.
     pub(super) fn at(&self) -> &Folder {
         &self.at
@@ -102,6 +110,7 @@ impl Flow {
             at: at.clone(),
             is_sure,
             is_last: self.outer.is_last && index >= self.given_from,
+            is_elsewhere: self.outer.is_elsewhere,
         }
     }
 

@@ -48,11 +48,21 @@ pub(super) fn writes(name: &str, words: &[String]) -> bool {
     if name == "biome" {
         return has("format") && has("--write --fix");
     }
+    // `gofmt -l -w`
+    if is_in(name, "gofmt gofumpt goimports shfmt prettier") && has("-w --write") {
+        return true;
+    }
     if let Some((_, looking)) = FORMATTERS.iter().find(|(formatter, _)| *formatter == name) {
         return !has(looking);
     }
     let script = name.split_once(' ').map(|(_, script)| script);
     script.is_some_and(is_named_for_formats) && !has(LOOKING)
+}
+
+/// Whether a formatter of this name is told to list what is not in order, and succeeds whatever it lists.
+pub(super) fn lists(name: &str, words: &[String]) -> bool {
+    let has = |list: &str| words.iter().any(|word| is_in(word, list));
+    is_in(name, "gofmt gofumpt goimports shfmt") && has("-l -d --list --diff")
 }
 
 #[cfg(test)]
@@ -90,6 +100,9 @@ mod tests {
             "terraform fmt -recursive",
             "dart format lib",
             "shfmt -w scripts",
+            "gofmt -l -w .",
+            "goimports -w -l .",
+            "npx prettier --write --list-different src",
             "./vendor/bin/pint",
         ] {
             assert_eq!(kinds(line), [], "{line}");
@@ -127,6 +140,9 @@ mod tests {
             "dart format --set-exit-if-changed .",
             "pint --test",
         ] {
+            assert_eq!(kinds(line), [Lint], "{line}");
+        }
+        for line in ["goimports -l .", "gofumpt -l ./internal", "shfmt -l -i 2 scripts"] {
             assert_eq!(kinds(line), [Lint], "{line}");
         }
         assert_eq!(kinds("npm run build:format"), [Build]);

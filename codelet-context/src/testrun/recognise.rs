@@ -26,10 +26,25 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     if let Some(script) = run_by_interpreter(&name, rest, depth + 1) {
         return script;
     }
-    // `pnpm vitest` runs a program that the project brings.
-    let is_brought = |list: &str| is_in(&name, "pnpm yarn bun") && rest.first().is_some_and(|word| is_in(word, list));
-    if is_brought(BROUGHT_AS_NAMED) {
-        return recognise(rest, depth + 1);
+    if let Some((parts, words)) = in_workspaces(program, rest) {
+        let (kind, name, mut scope) = recognise(&words, depth + 1)?;
+        scope.filters.extend(parts);
+        return Some((kind, name, scope));
+    }
+    let brought = |list: &str| {
+        let row = programs(&name).iter().find(|row| matches!(row.told, Told::Script(_)))?;
+        let (words, options) = brought(row, rest).filter(|(words, _)| is_in(&words[0], list))?;
+        let (kind, name, mut scope) = recognise(words, depth + 1)?;
+        let around = Scope::of(row, options, None);
+        scope.filters.extend(around.filters);
+        if let Some(folder) = around.place {
+            scope.go_to(&folder);
+        }
+        Some((kind, name, scope))
+    };
+    let is_bringing = is_in(&name, "pnpm yarn bun");
+    if let Some(found) = is_bringing.then(|| brought(BROUGHT_AS_NAMED)).flatten() {
+        return Some(found);
     }
     let found = programs(&name).iter().find_map(|row| {
         let (kind, verb) = told(row, rest)?;
@@ -44,12 +59,56 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
         Some((_, name, _)) if is_only_listing(&name, rest) => None,
         Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
         Some(found) => Some(found),
-        None if is_brought(BROUGHT) => recognise(rest, depth + 1),
+        None if is_bringing && let Some(found) = brought(BROUGHT) => Some(found),
         // A program of the project's own, named for what it does: `./run_tests.sh`.
         None if program.contains(['/', '\\']) && is_named_for_tests(stem(&name)) => {
             Some((Test, name.into_owned(), Scope::of(&Program::OWN, rest, None)))
         }
         None => None,
+    }
+}
+
+/// The program that a package manager is told to run which the project brings, with what is said before it:
+/// `pnpm --filter web vitest`, `yarn run -T jest`.
+fn brought<'a>(row: &Program, words: &'a [String]) -> Option<(&'a [String], &'a [String])> {
+    let valued = format!("{} {}", row.valued, row.narrows);
+    let mut rest = skip_options(words, &valued);
+    if rest.first().is_some_and(|word| word == "run") {
+        rest = skip_options(&rest[1..], &valued);
+    }
+    rest.first()?;
+    Some((rest, &words[..words.len() - rest.len()]))
+}
+
+/// What is told to workspaces of a project, as it would be told in one of them, and to which: `yarn workspace web test`.
+fn in_workspaces(program: &str, words: &[String]) -> Option<(Vec<(String, String)>, Vec<String>)> {
+    const CHOOSING: &str = "--include --exclude --from";
+    if base(program) != "yarn" {
+        return None;
+    }
+    let told = |rest: &[String]| [program.to_owned()].into_iter().chain(rest.iter().cloned()).collect();
+    match words {
+        [verb, part, rest @ ..] if verb == "workspace" => Some((vec![("-w".to_owned(), part.clone())], told(rest))),
+        [all, each, rest @ ..] if all == "workspaces" && each == "foreach" => {
+            let words = skip_options(rest, "--include --exclude --from -j --jobs");
+            let options = &rest[..rest.len() - words.len()];
+            let mut parts = Vec::new();
+            for (at, option) in options.iter().enumerate() {
+                let (key, value) = option.split_once('=').unwrap_or((option, ""));
+                let value = if value.is_empty() {
+                    options.get(at + 1).map_or("", String::as_str)
+                } else {
+                    value
+                };
+                if is_in(key, CHOOSING) {
+                    parts.push((key.to_owned(), value.to_owned()));
+                } else if key == "--since" {
+                    parts.push((key.to_owned(), String::new()));
+                }
+            }
+            Some((parts, told(words)))
+        }
+        _ => None,
     }
 }
 
@@ -133,24 +192,21 @@ fn run_by_interpreter(name: &str, words: &[String], depth: usize) -> Option<Opti
             }
             skip_options(words, "-W -X --source --rcfile")
         }
-        "node" | "tsx" | "ts-node" | "ruby" | "perl" | "php" | "lua" | "rscript" | "julia" | "bash" | "sh" | "zsh" => {
-            if version(name) == "node" && words.iter().any(|word| word == "--test") {
+        language => {
+            let (valued, code) = interpreter(language)?;
+            if is_in(language, "node tsx") && words.iter().any(|word| word == "--test") {
                 return Some(Some((
                     Test,
-                    "node --test".to_owned(),
+                    format!("{language} --test"),
                     Scope::of(&Program::OWN, words, None),
                 )));
             }
-            if words
-                .iter()
-                .any(|word| word == "-e" || word == "--eval" || word == "-r")
-                && version(name) != "ruby"
-            {
+            let script = skip_options(words, valued);
+            if words[..words.len() - script.len()].iter().any(|word| is_in(word, code)) {
                 return Some(None);
             }
-            skip_options(words, "-I -r --import --loader")
+            script
         }
-        _ => return None,
     };
     let Some((file, rest)) = script.split_first() else {
         return Some(None);
@@ -166,6 +222,22 @@ fn run_by_interpreter(name: &str, words: &[String], depth: usize) -> Option<Opti
             Some((Test, file.into_owned(), Scope::of(&Program::OWN, rest, None)))
         }
         None => None,
+    })
+}
+
+/// The options with a value of an interpreter, and those that bring the code that it runs.
+fn interpreter(language: &str) -> Option<(&'static str, &'static str)> {
+    Some(match language {
+        "node" | "tsx" | "ts-node" => (
+            "-r --require --import --loader --experimental-loader -C --conditions --tsconfig -P --project -O --stack-trace-limit",
+            "-e --eval -p --print -pe",
+        ),
+        "php" => ("-d -c -z", "-r -R -B -E --run"),
+        "ruby" => ("-I -r -C", "-e"),
+        "perl" => ("-I", "-e -E -ne -pe -lne -lpe"),
+        "bash" | "sh" | "zsh" => ("-o +o -O --rcfile --init-file", ""),
+        "lua" | "rscript" | "julia" => ("-l --project -L -t --threads", "-e --eval"),
+        _ => return None,
     })
 }
 
@@ -212,11 +284,20 @@ fn told<'a>(row: &Program, words: &'a [String]) -> Option<(CheckKind, Option<&'a
     }
 }
 
+/// What the name of a script with `check` in it may hold besides if it looks for faults in the code: `check:types` does, and
+/// `check-users` checks something else.
+const CHECKED: &str = "check checks run all ci fast quick full strict only staged changed no fix type types typing code codes quality source \
+                       sources src style styles format formats formatting fmt prettier eslint lint lints linter biome spelling spell syntax \
+                       static analysis import imports ts tsc js jsx tsx css scss vue svelte astro py python mypy pyright ruff rust clippy \
+                       go vet php java kotlin shell sh md markdown docs license licenses deadcode knip unused circular ui web \
+                       client frontend backend packages lib core";
+
 /// What a script of a project does, by the names that projects give to builds and lints.
 fn project_script(name: &str) -> Option<CheckKind> {
     let kind = pieces(name).find_map(|piece| match piece {
         "build" | "compile" | "tsc" | "bundle" => Some(Build),
-        "lint" | "eslint" | "typecheck" | "types" | "check" => Some(Lint),
+        "lint" | "eslint" | "typecheck" | "types" => Some(Lint),
+        "check" if pieces(name).all(|piece| is_in(piece, CHECKED)) => Some(Lint),
         _ => None,
     });
     kind.or_else(|| is_named_for_formats(name).then_some(Lint))

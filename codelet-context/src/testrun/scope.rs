@@ -36,6 +36,8 @@ const PART: &str = "test spec filter match pattern only package pkg suite case g
 const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
 /// The option whose values bring in something each, unless all is brought in by another one.
 const FEATURES: &str = "--features";
+/// The option that chooses files by their endings. One more adds to what is looked at.
+const ENDINGS: &str = "--ext";
 /// Options that bring in what is else left out.
 const WIDER: &str = "--workspace --all --features -F --all-features --all-targets --ignored --include-ignored -tags";
 /// Options with a value, of whatever program, that choose nothing.
@@ -131,6 +133,11 @@ impl Scope {
                 self.filters.push(said());
                 self.settings.other(key, value);
             }
+        } else if key == ENDINGS {
+            let endings = value.split([',', ' ']).map(|ending| ending.trim_start_matches('.'));
+            let endings = endings.filter(|ending| !ending.is_empty());
+            self.filters
+                .extend(endings.map(|ending| (key.to_owned(), ending.to_owned())));
         } else if is_in(key, row.narrows) || is_in(key, ALSO_CHOOSING) || chooses && (!is_wider || key == "--ignored") {
             self.filters.push(said());
         } else if !is_wider {
@@ -177,7 +184,13 @@ impl Scope {
         if self.filters.is_empty() {
             return true;
         }
-        let mut own: Vec<&(String, String)> = self.filters.iter().collect();
+        let is_ending = |filter: &&(String, String)| filter.0 == ENDINGS;
+        let endings: HashSet<_> = self.filters.iter().filter(is_ending).collect();
+        let mut known = other.filters.iter().filter(is_ending).peekable();
+        if !endings.is_empty() && (known.peek().is_none() || !known.all(|ending| endings.contains(ending))) {
+            return false;
+        }
+        let mut own: Vec<&(String, String)> = self.filters.iter().filter(|filter| !is_ending(filter)).collect();
         own.sort_unstable();
         let is_own = |key: &str| own.binary_search_by(|(own, _)| own.as_str().cmp(key)).is_ok();
         let mut others: Vec<_> = other.filters.iter().filter(|(key, _)| is_own(key)).collect();

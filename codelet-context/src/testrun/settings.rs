@@ -1,8 +1,10 @@
 //! How a check is run, as far as that may change what comes of it: variables, toolchains, machines, and options of which no
 //! table knows that they change only what is told.
 
-use crate::programs::{Program, Wrapper, wrappers};
-use crate::wrapped::{base, first_word, is_assignment, is_in, skip_options};
+use crate::path::plain;
+use crate::programs::Program;
+use crate::wrapped::{Layer, base, first_word, is_assignment, is_in};
+use crate::wrappers::Names;
 use std::collections::HashSet;
 
 /// A name and a value.
@@ -25,8 +27,13 @@ const MACHINE: &str = "on";
 const INTERPRETER: &str = "python";
 const ENVIRONMENT: &str = "environment";
 const TOOLCHAIN: &str = "toolchain";
+const NODE: &str = "node";
+/// … a machine that is not known to have what is here, a part of the project, and a program that looks on.
+const HOST: &str = "host";
+const PART: &str = "part";
+const JUDGE: &str = "judge";
 /// Settings of which one takes the place of another instead of adding to it: who checks with them has not checked without.
-const INSTEAD: &str = "GOOS GOARCH toolchain --target --no-default-features -destination";
+const INSTEAD: &str = "GOOS GOARCH toolchain host part --target --no-default-features -destination";
 /// Variables that say where things lie or how much is told, by pieces of their names.
 const VARIABLES: &str = "LOG DEBUG COLOR COLUMNS TRACE VERBOSE QUIET CACHE TERM PATH THREADS JOBS WORKERS TIMEOUT TMP HOME TARGET_DIR TOKEN \
                          SECRET PASSWORD KEY UPDATE SKIP PAGER EDITOR NODE_OPTIONS UNBUFFERED DONTWRITE ENCODING LANG FRONTEND ADDOPTS ARGS OPTS TELEMETRY HUSKY \
@@ -197,9 +204,10 @@ impl Settings {
         }
     }
 
-    /// Notes what a program is wrapped in, and the folder and the version in its own name.
-    pub(super) fn program(&mut self, wrapping: &[String], words: &[String]) {
-        self.wrapping(wrapping);
+    /// Notes what a program is wrapped in by the first so many words, and the folder and the version in its own name.
+    pub(super) fn program(&mut self, all: &[String], front: usize) {
+        self.wrapping(all, front);
+        let words = &all[front.min(all.len())..];
         let Some(program) = words.first() else { return };
         self.presume(environment(program).map(|name| (ENVIRONMENT, name)));
         let name = base(program);
@@ -214,62 +222,72 @@ impl Settings {
         }
     }
 
-    fn wrapping(&mut self, words: &[String]) {
-        const AWAY: &str = "docker podman docker-compose";
-        const PYTHON: &str = "--python -p";
-        const PLACED: &str = "-n --name --prefix -e --environment -f";
+    /// Notes what a command is wrapped in: the first so many words, and the program behind them if it is given a script.
+    pub(super) fn wrapping(&mut self, words: &[String], front: usize) {
         let mut rest = words;
         while let Some(first) = rest.first() {
-            if is_assignment(first) {
+            let is_behind = words.len() - rest.len() >= front;
+            if !is_behind && is_assignment(first) {
                 self.variable(first);
-            }
-            // One that ends the list of words has lost the one that it runs.
-            let wrapper = wrappers(&base(first)).iter().find(|wrapper| {
-                let mut given = rest.iter().map(|word| base(word));
-                wrapper
-                    .name
-                    .split(' ')
-                    .all(|name| given.next().is_some_and(|word| word == name))
-            });
-            let Some(&Wrapper {
-                name: names,
-                valued,
-                before,
-                ..
-            }) = wrapper.copied()
-            else {
                 rest = &rest[1..];
-                continue;
-            };
-            let behind = &rest[names.split(' ').count()..];
-            let left = skip_options(behind, valued);
-            let options = &behind[..behind.len() - left.len()];
-            let is_python = names == "uv run";
-            for (at, word) in options.iter().enumerate() {
-                let (key, value) = match word.split_once('=') {
-                    Some((key, value)) if word.starts_with('-') => (key, value),
-                    _ => (word.as_str(), options.get(at + 1).map_or("", String::as_str)),
-                };
-                if is_assignment(word) {
-                    self.variable(word);
-                } else if is_python && is_in(key, PYTHON) {
-                    self.own.push((INTERPRETER.to_owned(), value.to_owned()));
-                } else if is_in(names.split(' ').next_back().unwrap_or_default(), "run dotenv")
-                    && !is_in(&base(first), AWAY)
-                    && !is_python
-                    && is_in(key, PLACED)
-                {
-                    self.presume(Some((ENVIRONMENT, value.to_owned())));
-                }
+            } else if let Some(layer) = Layer::of(rest).filter(|layer| !is_behind || layer.script.is_some()) {
+                self.layer(&layer);
+                rest = layer.rest;
+            } else {
+                rest = &rest[1..];
             }
-            if let Some(target) = left.first().filter(|_| before > 0) {
-                if is_in(&base(first), AWAY) {
-                    self.own.push((MACHINE.to_owned(), target.clone()));
-                } else if names == "rustup run" {
-                    self.toolchain(target);
-                }
+            if is_behind {
+                return;
             }
-            rest = &left[before.min(left.len())..];
+        }
+    }
+
+    /// Notes what comes of one wrapper.
+    fn layer(&mut self, layer: &Layer) {
+        const PYTHON: &str = "--python -p";
+        // What is taken where nothing is said.
+        const USUAL: &str = ". shell.nix default.nix docker-compose.yml docker-compose.yaml compose.yml compose.yaml";
+        let row = layer.wrapper;
+        let unusual = |values: Vec<&str>| Some(values.join(" ")).filter(|said| !is_in(plain(said).as_str(), USUAL));
+        for (key, value) in &layer.options {
+            if row.names != Names::Host {
+                self.own.extend(variable(value));
+            }
+            if row.name == "uv run" && is_in(key, PYTHON) && !value.is_empty() {
+                self.own.push((INTERPRETER.to_owned(), (*value).to_owned()));
+            }
+        }
+        let values: Vec<&str> = layer.values(row.environment).collect();
+        if !values.is_empty() {
+            self.presume(Some((ENVIRONMENT, values.join(" "))));
+        }
+        self.own
+            .extend(layer.values(row.part).map(|part| (PART.to_owned(), part.to_owned())));
+        for options in row.presumed {
+            let said: Vec<&str> = layer.values(options).collect();
+            if let Some(said) = (!said.is_empty()).then(|| unusual(said)).flatten() {
+                self.presume(Some((options, said)));
+            }
+        }
+        if row.is_judge {
+            self.own.push((JUDGE.to_owned(), row.name.to_owned()));
+        }
+        let named = if layer.named.is_empty() {
+            row.name.to_owned()
+        } else {
+            layer.named.join(" ")
+        };
+        match row.names {
+            Names::Nothing => {}
+            Names::Container => self.own.push((MACHINE.to_owned(), named)),
+            Names::Host => self.own.push((HOST.to_owned(), named)),
+            Names::Toolchain => self.toolchain(&named),
+            Names::Environment if layer.named.is_empty() => {}
+            Names::Environment => {
+                let named = unusual(layer.named.clone());
+                self.presume(named.map(|named| (ENVIRONMENT, named)));
+            }
+            Names::Version => self.presume(Some((NODE, named))),
         }
     }
 
@@ -288,7 +306,7 @@ impl Settings {
                 self.presumed.extend(told);
                 None
             }
-            "nvm" | "fnm" | "volta" | "sdk" if verb == "use" => value.map(|value| ("node", value.clone())),
+            "nvm" | "fnm" | "volta" | "sdk" if verb == "use" => value.map(|value| (NODE, value.clone())),
             "pyenv" if is_in(verb, "shell local global") => value.map(|value| (INTERPRETER, value.clone())),
             "conda" | "mamba" | "micromamba" if verb == "activate" => value.map(|value| (ENVIRONMENT, value.clone())),
             "source" | "." => environment(verb).map(|name| (ENVIRONMENT, name)),

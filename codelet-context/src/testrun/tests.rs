@@ -156,6 +156,23 @@ fn builds_and_lints_are_told_apart_from_tests() {
 }
 
 #[test]
+fn the_name_of_a_script_says_that_it_looks_for_faults_in_code_and_not_only_that_it_checks() {
+    for line in lines(
+        "npm run check ¦ pnpm check:types ¦ yarn type-check ¦ npm run check-format ¦ npm run ci:check ¦ bun run svelte-check ¦
+         npm run check:all ¦ hatch run check ¦ pdm run check_style ¦ npm run code-quality:check ¦ npm run lint-check",
+    ) {
+        assert_eq!(build_run(&line).map(|run| run.kind), Some(Lint), "{line}");
+    }
+    for line in lines(
+        "npm run check-users ¦ npm run health:check ¦ yarn healthcheck ¦ pdm run check_users.py ¦ python check_users.py ¦
+         ./healthcheck.sh ¦ bash scripts/health-check.sh ¦ npm run check-updates ¦ hatch run check-db ¦ pnpm check:env ¦
+         composer check-platform-reqs ¦ uv run check_links.py",
+    ) {
+        assert_eq!(checks(&line), [], "{line}");
+    }
+}
+
+#[test]
 fn a_check_knows_what_it_is_narrowed_to() {
     let scope = |line| test_run(line).unwrap().scope;
     let words = |line| scope(line).words;
@@ -372,6 +389,8 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
         "docker run -d --name t app:test pytest -q",
         "docker run --detach app pytest",
         "docker run -itd app pytest",
+        "docker compose -f f.yml run -d web pytest",
+        "systemd-run --user pytest",
         "docker compose exec -d api pytest -q",
         "setsid -f cargo test",
     ] {
@@ -383,6 +402,7 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
     for line in [
         "docker run --rm app pytest -d x",
         "docker run -it app pytest",
+        "systemd-run --user --scope pytest",
         "docker compose exec api pytest -q",
         "setsid cargo test",
     ] {

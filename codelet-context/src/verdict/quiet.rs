@@ -132,6 +132,21 @@ fn says_it_failed(line: &str) -> bool {
     })
 }
 
+/// Whether a line is a file that is not as it should be, as formatters list them, or begins with what is to be changed in one.
+pub(super) fn is_listed(line: &str) -> bool {
+    const LONGEST: usize = 512;
+    let line = line.trim();
+    let name = line.rsplit(['/', '\\']).next().unwrap_or_default();
+    let has_ending = name.rsplit_once('.').is_some_and(|(stem, ending)| {
+        !stem.is_empty() && ending.len() <= 5 && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
+    let is_file = !line.contains(|c: char| c.is_whitespace() || matches!(c, ':' | '<' | '>' | '(' | '='))
+        && line.len() <= LONGEST
+        && !name.is_empty()
+        && (has_ending || name.len() < line.len());
+    is_file || line.starts_with("diff ") || line.starts_with("--- ")
+}
+
 /// Whether nothing was printed, or a harness says so.
 pub(super) fn is_silent(result: &ToolResult) -> bool {
     const SIGNS: &[&str] = &["(no output)", "no output)", "without output", "produced no output"];

@@ -57,6 +57,69 @@ fn a_run_that_closes_with_failures_has_failed_though_its_status_is_dropped() {
 }
 
 #[test]
+fn what_a_formatter_lists_is_what_it_finds_fault_with() {
+    for (line, output, expected) in [
+        ("gofmt -l .", "main.go\npkg/a.go\n", Failed),
+        ("gofmt -l .", "main.go", Failed),
+        ("gofmt -l .", "", Passed),
+        ("cd api && gofmt -s -l . | head -20", "cmd/x.go", Failed),
+        ("goimports -l ./...", "internal/a_test.go", Failed),
+        (
+            "gofmt -d main.go",
+            "diff main.go.orig main.go\n--- main.go.orig\n+++ main.go\n",
+            Failed,
+        ),
+        ("shfmt -l .", "scripts/deploy\n", Failed),
+        ("bash -c 'gofmt -l .'", "main.go", Failed),
+        ("gofmt -l . && go vet ./...", "", Passed),
+    ] {
+        let check = testrun::checks(line).remove(0);
+        let result = ToolResult::new("1", Some(true), output);
+        assert_eq!(of(&check, &result), expected, "{line}: {output}");
+    }
+    // Another one may have printed it.
+    for line in [
+        "gofmt -l . && git diff --name-only",
+        "gofmt -l .; ls",
+        "gofmt -l . ; bash -c ls",
+    ] {
+        let check = testrun::checks(line).remove(0);
+        let result = ToolResult::new("1", Some(true), "main.go\n");
+        assert_eq!(of(&check, &result), Unknown, "{line}");
+    }
+    assert_eq!(
+        verdict("gofmt -l .", Some(false), "stat nope: no such file or directory"),
+        Failed
+    );
+    assert_eq!(verdict("cargo fmt --check", Some(true), "main.rs"), Passed);
+}
+
+#[test]
+fn the_status_that_a_line_prints_decides() {
+    for (line, output, expected) in [
+        ("npx eslint src; echo $?", "0", Passed),
+        ("npx eslint src; echo $?", "1", Failed),
+        ("npx tsc --noEmit > log 2>&1; echo \"exit: $?\"", "exit: 0", Passed),
+        (
+            "pytest -q > log; rc=$?; tail -1 log; echo rc=$rc",
+            "2 failed, 1 passed in 1s\nrc=1",
+            Failed,
+        ),
+        ("pytest -q; echo $?", "3 passed in 1s\n0", Passed),
+        ("pytest -q; echo $?", "no tests ran in 0.01s\n5", Unknown),
+        (
+            "cargo build 2>&1 | tail -3; echo ${PIPESTATUS[0]}",
+            "   Compiling a v0.1.0\n101",
+            Failed,
+        ),
+        ("npx eslint src | wc -l", "0", Unknown),
+        ("npx eslint src | grep -c error; echo $?", "0\n1", Unknown),
+    ] {
+        assert_eq!(verdict(line, Some(true), output), expected, "{line}: {output}");
+    }
+}
+
+#[test]
 fn without_a_status_the_output_decides_by_whole_words() {
     let table = [
         ("test result: ok. 12 passed; 0 failed; 0 ignored", Passed),
@@ -215,7 +278,7 @@ fn a_build_or_a_lint_is_well_that_ends_with_the_status_0_that_was_asked_for() {
             "> a@1.0 build\n> tsc\n\nBUILD_EXIT:0",
             Passed,
         ),
-        // Several, of which one is not 0.
+        // Several, of which each is one check's.
         (
             "go build ./...; echo BUILD_EXIT:$?; go vet ./...; echo VET_EXIT:$?",
             "BUILD_EXIT:0\nVET_EXIT:0",
@@ -224,8 +287,16 @@ fn a_build_or_a_lint_is_well_that_ends_with_the_status_0_that_was_asked_for() {
         (
             "go build ./...; echo BUILD_EXIT:$?; go vet ./...; echo VET_EXIT:$?",
             "BUILD_EXIT:1\nVET_EXIT:0",
-            Unknown,
+            Passed,
         ),
+        (
+            "go build ./...; echo BUILD_EXIT:$?; go vet ./...; echo VET_EXIT:$?",
+            "BUILD_EXIT:0\nVET_EXIT:1",
+            Failed,
+        ),
+        ("npx eslint .; echo EXIT:$?", "src/a.ts:3:1 no-var\nEXIT:0", Passed),
+        // … or perhaps another program's.
+        ("npx eslint .; ls; echo EXIT:$?", "src/a.ts:3:1 no-var\nEXIT:0", Unknown),
         // A number that may count anything, and a status in a sentence.
         ("make | grep error | wc -l", "0", Unknown),
         (
@@ -233,7 +304,6 @@ fn a_build_or_a_lint_is_well_that_ends_with_the_status_0_that_was_asked_for() {
             "the job of yesterday, and what it said of its rc 0",
             Unknown,
         ),
-        ("npx eslint .; echo EXIT:$?", "src/a.ts:3:1 no-var\nEXIT:0", Unknown),
     ] {
         assert_eq!(verdict(line, Some(true), output), expected, "{line}: {output}");
     }
