@@ -496,9 +496,9 @@ fn what_commands_put_among_temporary_files_is_no_file_of_the_project() {
         (0..8).for_each(|number| messages.extend(step(number, 200)));
         let done = compact(&messages.into_iter().collect(), Target::Budget(4_000));
         let told = summary(&done).to_owned();
-        let lines = told.lines().skip_while(|line| !line.starts_with("[edited]"));
+        let lines = told.lines().skip_while(|line| !line.starts_with("[edited]")).skip(1);
         lines
-            .take_while(|line| !line.starts_with("[Bash"))
+            .take_while(|line| !line.starts_with('['))
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
