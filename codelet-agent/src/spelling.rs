@@ -1,5 +1,6 @@
 //! Names of files in text: on one line each, whatever bytes they hold, and readable back.
 
+use codelet_context::unseen::hides;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 
@@ -85,11 +86,9 @@ fn name(bytes: Vec<u8>) -> Option<OsString> {
     String::from_utf8(bytes).ok().map(OsString::from)
 }
 
-/// Whether a character breaks a line, commands a terminal, or turns the direction in which the rest is shown (the
-/// controls of Unicode's bidirectional algorithm, UAX #9).
+/// Whether a character breaks a line, commands a terminal, turns the direction in which the rest is shown, or is not seen.
 fn is_deceptive(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    character.is_control() || hides(character)
 }
 
 #[cfg(test)]
@@ -106,6 +105,9 @@ mod tests {
             ("esc\u{1b}[31m", "\"esc\\u{1b}[31m\""),
             ("\"said\"", "\"\\\"said\\\"\""),
             ("txt.\u{202e}exe", "\"txt.\\u{202e}exe\""),
+            ("main\u{200b}.rs", "\"main\\u{200b}.rs\""),
+            ("\u{61c}a", "\"\\u{61c}a\""),
+            ("❤\u{fe0f} می\u{200c}خواهم", "❤\u{fe0f} می\u{200c}خواهم"),
         ] {
             assert_eq!(spell(OsStr::new(name)), spelled);
         }

@@ -188,6 +188,7 @@ pub mod tokens;
 pub mod tracker;
 mod trim;
 pub mod turn;
+pub mod unseen;
 pub mod usage;
 pub mod validate;
 mod value;

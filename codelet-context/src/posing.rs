@@ -7,6 +7,7 @@
 use crate::harness;
 use crate::labels;
 use crate::reminder::TAG;
+use crate::unseen::{self, Unseen};
 use std::borrow::Cow;
 
 /// Where the hyphen of a reminder's tag stands, whose name no quoted line contains.
@@ -23,7 +24,7 @@ pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     } else {
         let seen = line
             .chars()
-            .filter(|&c| !turns(c) && (c == '\t' || breaks(c) || !c.is_control()));
+            .filter(|&c| breaks(c) || !unseen::hides(c) && (c == '\t' || !c.is_control()));
         let seen: String = seen.map(|c| if breaks(c) { ' ' } else { c }).collect();
         if seen == line {
             Cow::Borrowed(line)
@@ -31,11 +32,11 @@ pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
             Cow::Owned(seen)
         }
     };
-    // What cannot be seen could hide a name.
+    // Joiners and variants could hide a name too, and stay where they do not.
     let bare = if is_plain {
         Cow::Borrowed(line)
     } else {
-        Cow::Owned(shown.chars().filter(|&c| !is_unseen(c)).collect::<String>())
+        Cow::Owned(shown.chars().filter(|&c| Unseen::of(c).is_none()).collect::<String>())
     };
     let has_tag = names_tag(&bare) || bare.match_indices('<').any(|(at, _)| is_harness_tag(&bare[at + 1..]));
     (!has_tag).then(|| {
@@ -66,18 +67,7 @@ fn is_harness_tag(after: &str) -> bool {
 
 /// Whether a terminal or a model may take it for the end of a line.
 fn breaks(c: char) -> bool {
-    matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
-}
-
-/// Whether it changes the direction of what follows, or carries text that nobody sees.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Whether it takes no room of its own: marks of direction and of no width, joiners, variants.
-pub(crate) fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}') || Unseen::of(c) == Some(Unseen::Break)
 }
 
 /// Whether a line begins as one of the summary's own, whatever the case of its letters. A line that begins with white space
@@ -105,6 +95,7 @@ mod tests {
             ("\u{200b}Goal: x", Some("Goal: x")),
             ("Go\u{200d}al: x", Some("Goal: x")),
             ("\u{202e}evil\u{feff}", Some("evil")),
+            ("\u{61c}evil\u{3164} soft\u{ad}ware", Some("evil software")),
             ("می\u{200c}خواهم 👩\u{200d}💻", Some("می\u{200c}خواهم 👩\u{200d}💻")),
             ("\tlet a: Vec<String> = b; // ü", Some("\tlet a: Vec<String> = b; // ü")),
             ("<user name=\"x\"> <summary>", Some("<user name=\"x\"> <summary>")),

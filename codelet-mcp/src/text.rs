@@ -1,6 +1,7 @@
 //! What a server says, made harmless: without control characters, without secrets, and no longer than it may be.
 
 use codelet_agent::tool::MOST;
+use codelet_context::unseen::{Unseen, hides};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,10 +48,8 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 fn is_plain(c: char) -> bool {
     match c {
         '\n' | '\t' => true,
-        // What turns the direction of writing or joins nothing, and the invisible copy of the alphabet.
-        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => false,
-        '\u{e0000}'..='\u{e007f}' => false,
-        c => !c.is_control(),
+        c if Unseen::of(c) == Some(Unseen::Break) => true,
+        c => !c.is_control() && !hides(c),
     }
 }
 
@@ -131,6 +130,10 @@ mod tests {
         assert_eq!(
             plain(&format!("a\u{1b}[31m b{hidden}\u{202e}\r\nc\td")),
             "a[31m b\nc\td"
+        );
+        assert_eq!(
+            plain("\u{61c}soft\u{ad}\u{3164}ware\u{2028}❤\u{fe0f}"),
+            "software\u{2028}❤\u{fe0f}"
         );
     }
 

@@ -1,6 +1,7 @@
 //! Why a text was not found in a file: where it almost is, and what differs.
 
 use crate::text::shorten;
+use codelet_context::unseen::Unseen;
 use std::collections::{HashMap, HashSet};
 
 /// Lines of a file, and of the text, that are looked at.
@@ -131,7 +132,7 @@ fn squashed(line: &str) -> String {
 /// Without white space, and with the signs of a keyboard.
 fn plain(line: &str) -> String {
     line.chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{feff}' | '\u{ad}'))
+        .filter(|c| !c.is_whitespace() && Unseen::of(*c).is_none())
         .map(|c| match c {
             '\u{2018}'..='\u{201b}' | '`' | '´' | '"' | '\u{201c}'..='\u{201f}' | '«' | '»' => '\'',
             '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -316,6 +317,7 @@ mod tests {
             ),
             ("call(1,2);", &["line 8", "white space"]),
             ("println!(\"it's {a}\");", &["line 3", "quotes"]),
+            ("fn\u{2060} other\u{61c}() {", &["line 6", "quotes"]),
             ("FN MAIN()", &["line 1", "upper and lower case"]),
             ("7\t    if true {\n8\t        call(1, 2);", &["line numbers"]),
             ("call(1, 2);\\n    }", &["escaped"]),

@@ -1,5 +1,7 @@
 //! HTML in the making: elements close themselves, and whatever is put in as text cannot become anything else.
 
+use codelet_context::unseen::hides;
+
 /// The longest text of a recording that is put on the page, in characters.
 pub const LONGEST: usize = 160;
 
@@ -92,10 +94,9 @@ pub fn json(value: &serde_json::Value) -> String {
     text
 }
 
-/// Control characters, and those that turn the direction of writing: a name could pose as another with them.
+/// Control characters, and those that nobody sees: a name could pose as another with them.
 pub fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    c.is_control() || hides(c)
 }
 
 /// The first characters of a text, with `…` where some are missing.
@@ -117,11 +118,11 @@ mod tests {
         html.line(
             "p",
             &[("title", "\"><script>")],
-            "</p><script>alert('x')</script>&amp;]]>\u{202e}\0",
+            "</p><script>alert('x')</script>&amp;]]>\u{202e}\0\u{200b}",
         );
         assert_eq!(
             html.finish(),
-            "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;/p&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;]]&gt;\u{fffd}\u{fffd}</p>"
+            "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;/p&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;]]&gt;\u{fffd}\u{fffd}\u{fffd}</p>"
         );
     }
 

@@ -1,5 +1,6 @@
 //! Text made harmless: nothing that a terminal would obey, and nothing that hides or reorders what is read.
 
+use codelet_context::unseen::hides;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
@@ -17,6 +18,9 @@ pub fn clean(text: &str, tab: usize) -> Cow<'_, str> {
     let first = text.bytes().position(|byte| !PLAIN.contains(&byte));
     cleaned(text, first.unwrap_or(text.len()), tab.max(1))
 }
+
+/// The flags of parts of countries are spelt in these, behind a black flag.
+const FLAG: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
 
 /// What every keyboard writes.
 const PLAIN: std::ops::Range<u8> = 0x20..0x7f;
@@ -96,22 +100,13 @@ fn is_harmful(before: Option<char>, c: char, after: Option<char>) -> bool {
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
         // Joiners are part of emoji and of some scripts; between other letters they only hide.
         '\u{200c}' | '\u{200d}' => {
-            let is_foreign = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && c > '\u{2ff}' && !is_hidden(c));
+            let is_foreign =
+                |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && c > '\u{2ff}' && (!hides(c) || FLAG.contains(&c)));
             !(is_foreign(before) && is_foreign(after))
         }
-        // The flags of parts of countries are spelt in tags behind a black flag.
-        '\u{e0020}'..='\u{e007f}' => !matches!(before, Some('\u{1f3f4}' | '\u{e0020}'..='\u{e007e}')),
-        _ => is_hidden(c),
+        _ if FLAG.contains(&c) => !matches!(before, Some('\u{1f3f4}' | '\u{e0020}'..='\u{e007e}')),
+        _ => hides(c),
     }
-}
-
-/// Characters that turn the direction of writing, break lines where none end, or take no room and mean nothing.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e001f}' | '\u{e0080}'..='\u{e0fff}')
 }
 
 fn is_mark(c: char) -> bool {
@@ -126,7 +121,7 @@ fn counts_too_many(c: char, marks: &mut usize) -> bool {
         *marks = 0;
     }
     // The tags of a flag are many; they were judged already.
-    *marks > MARKS && !matches!(c, '\u{e0020}'..='\u{e007f}')
+    *marks > MARKS && !FLAG.contains(&c)
 }
 
 #[cfg(test)]
@@ -189,7 +184,7 @@ mod tests {
                 .prop_map(|chars| chars.into_iter().collect::<String>()),
         ]) {
             let once = clean(&text, 8).into_owned();
-            let is_harmful = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}');
+            let is_harmful = |c: char| c.is_control() || hides(c) && !FLAG.contains(&c);
             let is_clean = !once.chars().any(is_harmful);
             prop_assert!(is_clean);
             let twice = clean(&once, 8).into_owned();

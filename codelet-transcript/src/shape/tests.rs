@@ -145,6 +145,8 @@ fn a_line_for_people_ends_in_its_size_and_harms_no_terminal() {
     assert!(shown.ends_with("… (12,345 bytes)"), "{shown}");
     let hostile = Message::user("\u{1b}[2J\u{7}\u{202e}evil\r\n");
     assert_eq!(line(&hostile, 80), "user: \\e[2J\\u{7}\\u{202e}evil\\r\\n");
+    let unseen = Message::user("a\u{34f}b\u{3164} ❤\u{fe0f}");
+    assert_eq!(line(&unseen, 80), "user: a\\u{34f}b\\u{3164} ❤\u{fe0f}");
 }
 
 #[test]

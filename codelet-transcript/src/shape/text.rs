@@ -1,5 +1,6 @@
 //! Texts on one line: escapes, repetition, and cutting to a width.
 
+use codelet_context::unseen::Unseen;
 use std::fmt::Write as _;
 
 /// Bytes that one text of a shape may unfold to.
@@ -119,12 +120,10 @@ fn visible(line: &mut String, c: char) {
     }
 }
 
-/// Characters that reorder or hide what stands beside them, and white space that is no blank.
+/// Characters that reorder, hide or join what stands beside them, and white space that is no blank. What only gives the
+/// emoji before it its colours is part of that.
 fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-        || (c.is_whitespace() && c != ' ')
+    !matches!(Unseen::of(c), None | Some(Unseen::Variant)) || (c.is_whitespace() && c != ' ')
 }
 
 /// Columns of a terminal that a text takes.

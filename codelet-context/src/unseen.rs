@@ -1,0 +1,94 @@
+//! Characters that nobody sees, though terminals, browsers and models read them.
+//!
+//! A text can hide words in them, seem to be another text, or turn round what follows. Which of them harm depends on where a
+//! text goes, so each place says which kinds it takes; which characters there are is said here only. Control characters
+//! are not among them: [`char::is_control`] knows those.
+
+/// What a character that is not seen is there for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unseen {
+    /// Ends a line or a paragraph where no `\n` stands.
+    Break,
+    /// Turns the direction of writing: the controls of Unicode's bidirectional algorithm (UAX #9).
+    Turn,
+    /// Joins the characters around it, or keeps them apart: emoji and several scripts are written with it.
+    Joiner,
+    /// Chooses how the character before it looks, as many emoji need.
+    Variant,
+    /// A letter of an alphabet that is never shown. Whole texts can be written with them; only flags of parts of countries are, openly.
+    Letter,
+    /// Takes no room, or shows nothing in it, and means little: soft hyphens, fillers, byte order marks.
+    Blank,
+}
+
+impl Unseen {
+    /// The kind of a character; `None` for one that is seen, for white space and for control characters.
+    ///
+    /// These are the characters with Unicode's property `Default_Ignorable_Code_Point`, as of version 16 (UAX #44), the two
+    /// separators of lines and paragraphs, and the marks around annotations.
+    pub fn of(c: char) -> Option<Unseen> {
+        Some(match c {
+            ..='\u{ac}' => return None,
+            '\u{2028}' | '\u{2029}' => Unseen::Break,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Unseen::Turn,
+            '\u{200c}' | '\u{200d}' => Unseen::Joiner,
+            '\u{fe00}'..='\u{fe0f}' => Unseen::Variant,
+            '\u{e0000}'..='\u{e0fff}' => Unseen::Letter,
+            '\u{ad}' | '\u{34f}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' => {
+                Unseen::Blank
+            }
+            // Fillers of Korean, vowels of Khmer that are not written, what shapes Mongolian.
+            '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' => {
+                Unseen::Blank
+            }
+            // Annotations, with what is reserved before them; signs of shorthand and of music.
+            '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => Unseen::Blank,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a character is not seen and most writing does without it, so that a text with it may seem to be another one.
+/// Joiners and variants are part of emoji and of some scripts.
+pub fn hides(c: char) -> bool {
+    !matches!(Unseen::of(c), None | Some(Unseen::Joiner | Unseen::Variant))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_turns_hides_or_breaks_has_one_kind() {
+        for (c, kind) in [
+            ('\u{ad}', Some(Unseen::Blank)),
+            ('\u{61c}', Some(Unseen::Turn)),
+            ('\u{180e}', Some(Unseen::Blank)),
+            ('\u{200b}', Some(Unseen::Blank)),
+            ('\u{200d}', Some(Unseen::Joiner)),
+            ('\u{2029}', Some(Unseen::Break)),
+            ('\u{202e}', Some(Unseen::Turn)),
+            ('\u{2069}', Some(Unseen::Turn)),
+            ('\u{3164}', Some(Unseen::Blank)),
+            ('\u{fe0f}', Some(Unseen::Variant)),
+            ('\u{feff}', Some(Unseen::Blank)),
+            ('\u{e0041}', Some(Unseen::Letter)),
+            ('\u{e01ef}', Some(Unseen::Letter)),
+        ] {
+            assert_eq!(Unseen::of(c), kind, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_seen_white_space_and_controls_are_not_among_them() {
+        for c in "aZ~ \t\n\r\u{1b}\u{85}\u{a0}é\u{301}日👩א\u{3000}\u{fffd}".chars() {
+            assert_eq!(Unseen::of(c), None, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn emoji_and_scripts_that_join_their_letters_hide_nothing() {
+        assert!(!"می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f}".chars().any(hides));
+        assert!("\u{61c}\u{200b}\u{2028}\u{202e}\u{feff}\u{e0041}".chars().all(hides));
+    }
+}
