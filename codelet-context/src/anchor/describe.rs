@@ -1,0 +1,100 @@
+//! What is told of an anchor, in one line.
+
+use super::AnchorKind;
+use super::came::Failure;
+use crate::message::{Message, Origin, Part};
+use std::sync::Arc;
+
+/// Files that a description names; the others are counted.
+const NAMED: usize = 4;
+/// Characters of a name, or of a prompt, that a description shows.
+pub(super) const SHOWN: usize = 60;
+
+/// What an anchor is and says: `Build error fixed in a.rs, b.rs and tests now pass`.
+pub(super) fn describe(repaired: Option<Failure>, changed: &[Arc<str>]) -> (AnchorKind, String) {
+    let files = names(changed);
+    let (kind, what) = match repaired {
+        Some(Failure::Build) => (AnchorKind::ErrorResolution, "Build error fixed"),
+        Some(Failure::Tests) => (AnchorKind::ErrorResolution, "Failing tests fixed"),
+        Some(Failure::Other) => (AnchorKind::ErrorResolution, "Error fixed"),
+        None => (AnchorKind::TaskCompletion, "Changes made"),
+    };
+    let files = if files.is_empty() {
+        files
+    } else {
+        format!(" in {files}")
+    };
+    (kind, format!("{what}{files} and tests now pass"))
+}
+
+/// The names of files for a person: without folders, unless two names are alike; the first few, and how many more.
+pub(crate) fn names(paths: &[Arc<str>]) -> String {
+    let last = |path: &str, pieces: usize| {
+        let at = path
+            .rmatch_indices(['/', '\\'])
+            .nth(pieces - 1)
+            .map_or(0, |(at, _)| at + 1);
+        path[at..].to_owned()
+    };
+    let named: Vec<&str> = paths
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|path| !path.trim().is_empty())
+        .collect();
+    let shown: Vec<String> = named
+        .iter()
+        .take(NAMED)
+        .map(|path| {
+            // As many of its folders as tell it from the others.
+            let most = path.split(['/', '\\']).count();
+            let is_alone = |pieces: &usize| {
+                let name = last(path, *pieces);
+                named.iter().all(|other| other == path || last(other, *pieces) != name)
+            };
+            shorten_middle(&last(path, (1..most).find(is_alone).unwrap_or(most)))
+        })
+        .collect();
+    let more = named.len() - shown.len();
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    shown.join(", ") + &rest
+}
+
+/// What is told of a turn that the user pinned: the first line of its prompt.
+pub(super) fn checkpoint(turn: &[Arc<Message>]) -> String {
+    let own = turn
+        .iter()
+        .filter(|message| message.is_prompt())
+        .flat_map(|message| &message.parts);
+    let words = own.filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Own => {
+            text.body.as_str().lines().map(str::trim).find(|l| !l.is_empty())
+        }
+        _ => None,
+    });
+    match words.map(shorten).next() {
+        Some(words) => format!("Pinned: {words}"),
+        None => "Pinned".to_owned(),
+    }
+}
+
+/// A name between whose folders and whose end there may be too much.
+fn shorten_middle(name: &str) -> String {
+    let count = name.chars().count();
+    if count <= SHOWN {
+        return name.to_owned();
+    }
+    let head: String = name.chars().take(SHOWN / 2).collect();
+    let tail: String = name.chars().skip(count - SHOWN / 2).collect();
+    format!("{head}…{tail}")
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
