@@ -49,7 +49,7 @@ impl Bill {
     }
 
     /// Adds an answered request of which the vendor has counted no prompt, and that is estimated at these counts.
-    pub fn add_estimate(&mut self, billed: &Billed, estimate: Usage, price: Option<&PriceCard>) {
+    pub(crate) fn add_estimate(&mut self, billed: &Billed, estimate: Usage, price: Option<&PriceCard>) {
         self.add(billed, None);
         self.estimated += price.map_or(0.0, |price| price.cost(estimate, 0));
     }

@@ -76,7 +76,7 @@ pub struct Rules {
     /// How far the tools may go.
     pub permission: Permission,
     /// Command lines that may be run under [`Permission::Edit`], see [`allows`]; and tools of servers that may be called
-    /// under any permission, see [`allows_call`].
+    /// under any permission.
     pub allow: Vec<String>,
 }
 
@@ -190,7 +190,7 @@ const CALL: &str = "mcp:";
 
 /// Whether one of the patterns allows to call this tool of a server: `mcp:`, then the tool's name towards the model, in
 /// which `*` stands for any text. `mcp:files__*` allows all tools of the server `files`.
-pub fn allows_call(patterns: &[String], tool: &str) -> bool {
+pub(crate) fn allows_call(patterns: &[String], tool: &str) -> bool {
     let mut of_calls = patterns.iter().filter_map(|pattern| pattern.strip_prefix(CALL));
     of_calls.any(|pattern| fits(pattern, tool))
 }
@@ -222,7 +222,7 @@ const UNBOUNDED_SUBCOMMANDS: &str = "exec run x dlx config alias eval repl shell
     extension";
 
 /// The patterns that permit this command line and those like it; `None` where it can only be permitted as it is.
-pub fn pattern_for(line: &str) -> Option<Vec<String>> {
+pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
     let commands = split(line)?;
     let mut patterns: Vec<String> = Vec::new();
     for words in &commands {

@@ -47,7 +47,7 @@ pub fn trouble(bytes: &[u8]) -> Option<String> {
 }
 
 /// Why a picture that a tool gave cannot be sent; `None` where it can, or is only an address.
-pub fn trouble_of(image: &Image) -> Option<String> {
+pub(crate) fn trouble_of(image: &Image) -> Option<String> {
     if image.is_url {
         return None;
     }

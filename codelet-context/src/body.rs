@@ -57,7 +57,7 @@ impl Body {
     }
 
     /// The text with its low-entropy runs counted instead of shown (see [`lingua`]), or `None` where that saves nothing.
-    pub fn squeezed(&self) -> Option<&Body> {
+    pub(crate) fn squeezed(&self) -> Option<&Body> {
         self.0
             .squeezed
             .get_or_init(|| lingua::squeeze(&self.0.text).map(Body::new))

@@ -225,7 +225,7 @@ impl Command {
     }
 
     /// The same with the innermost of what it is wrapped in; nothing if it is wrapped in nothing.
-    pub fn words_with_wrapper(&self) -> &[String] {
+    pub(crate) fn words_with_wrapper(&self) -> &[String] {
         &self.simple.words[self.before_wrapper..]
     }
 
@@ -241,7 +241,7 @@ impl Command {
     }
 
     /// What it is wrapped in.
-    pub fn wrapping(&self) -> &[String] {
+    pub(crate) fn wrapping(&self) -> &[String] {
         &self.simple.words[..self.front]
     }
 
@@ -252,12 +252,12 @@ impl Command {
 
     /// Whether it is a shell that is given a script as a word. What is evaluated is none: the folder outside of it changes
     /// with the one inside.
-    pub fn is_script(&self) -> bool {
+    pub(crate) fn is_script(&self) -> bool {
         self.script.is_some() && !self.is_piped && self.words().len() > 1
     }
 
     /// Whether it goes to another folder.
-    pub fn goes(&self) -> bool {
+    pub(crate) fn goes(&self) -> bool {
         flow::is_folder_change(&self.name())
     }
 

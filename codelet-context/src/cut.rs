@@ -93,7 +93,7 @@ pub fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)> {
 /// goes into the archive. `None`, and nothing is kept, where that would not make it smaller.
 ///
 /// `what` names the text for the marker, such as `Read output`; `reason` is who cuts.
-pub fn in_the_middle(
+pub(crate) fn in_the_middle(
     body: &Body,
     (head, tail): (usize, usize),
     what: &str,
@@ -120,7 +120,7 @@ pub fn in_the_middle(
 
 /// A pointer in place of a whole body: the marker alone. `None`, and nothing is kept, where the marker would not be
 /// shorter than the `shown` bytes that it replaces.
-pub fn pointer(
+pub(crate) fn pointer(
     body: &Body,
     shown: usize,
     what: &str,

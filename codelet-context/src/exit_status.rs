@@ -130,12 +130,6 @@ pub fn stated(text: &str, command: &str) -> Vec<Stated> {
         .collect()
 }
 
-/// The status that a line states, whether it is a harness's or not.
-pub fn of_line(line: &str) -> Option<i64> {
-    let line = line.trim();
-    tagged(line).or_else(|| statement(line)).or_else(|| loose::status(line))
-}
-
 /// The first lines from one end that say anything.
 fn ends<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let lines = lines.map(str::trim).filter(|line| !line.is_empty());
@@ -181,7 +175,7 @@ fn beside_printed(object: &Map<String, Value>) -> Option<i64> {
 }
 
 /// The exit status among the fields of an object.
-pub fn of_fields(object: &Map<String, Value>) -> Option<i64> {
+pub(crate) fn of_fields(object: &Map<String, Value>) -> Option<i64> {
     NAMES.iter().find_map(|name| object.get(*name)?.as_i64())
 }
 

@@ -33,7 +33,7 @@ impl Pins {
     }
 
     /// The same without those for which `goes` holds.
-    pub fn but_for(mut self, goes: impl Fn(&Pin) -> bool) -> Self {
+    pub(crate) fn but_for(mut self, goes: impl Fn(&Pin) -> bool) -> Self {
         self.0.retain(|pin| !goes(pin));
         self
     }

@@ -173,11 +173,6 @@ impl PriceCard {
         self.tiers.iter().rev().find(|tier| prompt > tier.above)
     }
 
-    /// The first tier that a prompt of this size has not reached.
-    pub fn next_tier(&self, prompt: Tokens) -> Option<&Tier> {
-        self.tiers.iter().find(|tier| prompt <= tier.above)
-    }
-
     /// How many times as much the tokens of a prompt of this size cost.
     pub fn factor(&self, prompt: Tokens) -> f64 {
         self.tier(prompt).map_or(1.0, |tier| tier.prompt)
@@ -339,8 +334,6 @@ mod tests {
         let usage = |prompt| Usage::from_inclusive(prompt, 0, 1_000_000);
         assert!((card.cost(usage(200_000), 0) - (0.25 + 10.0)).abs() < 1e-9);
         assert!((card.cost(usage(200_001), 0) - (0.500_002_5 + 15.0)).abs() < 1e-6);
-        assert_eq!(card.next_tier(200_000).map(|tier| tier.above), Some(200_000));
-        assert_eq!(card.next_tier(200_001), None);
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub enum Failure {
 
 impl Failure {
     /// Whether another try may come to something. The same request is as long as before, and who interrupts wants no more.
-    pub fn is_worth_another_try(&self) -> bool {
+    pub(crate) fn is_worth_another_try(&self) -> bool {
         !matches!(self, Failure::TooLong | Failure::Interrupted)
     }
 }

@@ -13,16 +13,6 @@ pub struct Turn(pub Range<usize>);
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Step(pub Range<usize>);
 
-impl Turn {
-    /// Whether the turn's first message also holds results of the step before it: the user spoke while tools ran, and the
-    /// source put both into one message. Whoever keeps this turn and not the one before parts a call from its results.
-    pub fn begins_with_results(&self, messages: &[Arc<Message>]) -> bool {
-        messages
-            .get(self.0.start)
-            .is_some_and(|message| message.is_prompt() && message.tool_results().next().is_some())
-    }
-}
-
 /// The turns of a conversation, oldest first, without gaps between them.
 ///
 /// A turn begins at a user's own prompt. Prompts that follow each other without a reply between them are one turn; results,
@@ -183,12 +173,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_prompt_among_results_begins_a_turn_and_says_that_it_holds_results() {
-        let messages = conversation("pcmcrapa");
-        let found = turns(&messages);
+    fn a_prompt_among_results_begins_a_turn() {
         assert_eq!(spans("pcmcrapa"), ["pc", "mcra", "pa"]);
-        let with_results: Vec<_> = found.iter().map(|turn| turn.begins_with_results(&messages)).collect();
-        assert_eq!(with_results, [false, true, false]);
     }
 
     #[test]
@@ -217,7 +203,6 @@ pub(crate) mod tests {
         let messages = conversation("pcra");
         assert_eq!(steps(&messages, 1..99), [Step(1..3), Step(3..4)]);
         assert_eq!(steps(&messages, 50..99), []);
-        assert!(!Turn(9..10).begins_with_results(&messages));
     }
 
     #[test]

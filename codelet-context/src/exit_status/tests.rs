@@ -19,6 +19,12 @@ fn check(text: &str, status: Option<i64>) {
     assert_eq!(exit_status(text, "make"), status, "{text}");
 }
 
+/// The status that a line states, whether it is a harness's or not.
+fn of_line(line: &str) -> Option<i64> {
+    let line = line.trim();
+    tagged(line).or_else(|| statement(line)).or_else(|| loose::status(line))
+}
+
 #[test]
 fn a_status_is_read_in_the_words_of_each_harness() {
     check("FAIL\npkg\nExit code 1\n\n<cwd>/x</cwd>", Some(1));
