@@ -12,6 +12,7 @@ use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
 use codelet_context::refusal;
+use codelet_context::tokens::{self, Tokens};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use futures_util::{FutureExt as _, future};
 use std::any::Any;
@@ -29,8 +30,6 @@ const OUTPUT_SHARE: usize = 8;
 const STEP_SHARE: usize = 4;
 /// No output is shown in less than this, in bytes.
 const LEAST_SHOWN: usize = 1024;
-/// Bytes of a token, as the engine estimates.
-const BYTES_PER_TOKEN: usize = 4;
 /// How long tools may take to end what they started once the user has interrupted.
 const GRACE: Duration = Duration::from_millis(80);
 /// What stands before an output that begins as our own answer to a call that was not permitted.
@@ -93,7 +92,7 @@ pub(crate) async fn call_tools(
         listener.on(not_run(call));
         unbegun.insert(call.id.clone());
     }
-    let bound = bound(session.conversation.config().window() as usize, &outputs);
+    let bound = bound(session.conversation.config().window(), &outputs);
     let mut results = Vec::with_capacity(calls.len());
     let mut failed = HashSet::new();
     for (call, output) in calls.iter().zip(outputs) {
@@ -360,8 +359,8 @@ fn panic_words(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// The most bytes that one output of a step is shown in.
-fn bound(window: usize, outputs: &[Option<Output>]) -> usize {
-    let bytes = window.saturating_mul(BYTES_PER_TOKEN);
+fn bound(window: Tokens, outputs: &[Option<Output>]) -> usize {
+    let bytes = tokens::bytes_in(window);
     let one = SHOWN.min(bytes / OUTPUT_SHARE);
     // Many long outputs share what a step may take; short ones leave their part to the others.
     let mut sizes: Vec<usize> = outputs

@@ -6,6 +6,7 @@ use crate::hash::ByHash;
 use crate::index::Index;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use crate::showing::{self, Looked, Question, Showing};
+use crate::strategy::dedup;
 use crate::tokens::{self, Tokens};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -206,7 +207,7 @@ impl Bulk {
         } else if saves > 0 {
             self.waiting.push(Reverse((self.position + shelter.tokens, number)));
         }
-        for text in result.texts().filter(|text| text.body.len() >= 256) {
+        for text in result.texts().filter(|text| text.body.len() >= dedup::SMALLEST) {
             if let Some(older) = self.same_bytes.insert(text.body.hash(), number) {
                 self.supersede(older, shelter);
             }

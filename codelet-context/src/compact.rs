@@ -37,7 +37,9 @@ use crate::posing;
 use crate::recall::Archive;
 use crate::reminder;
 use crate::select::{self, Kept};
-use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
+use crate::strategy::{
+    self, StrategyCount, StrategyStats, dedup, lingua, pairing, snippet, thinking_prune, tool_call_dedup,
+};
 use crate::summary::{self, Story};
 use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
@@ -108,6 +110,14 @@ const DIGEST_SHARE: f64 = 0.1;
 const DIGEST_BYTES: usize = 24_000;
 /// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
 const SENTENCE: usize = 300;
+/// The strategies that do not change which messages there are, in the order in which they run.
+const WITHIN_MESSAGES: [&str; 5] = [
+    thinking_prune::NAME,
+    tool_call_dedup::NAME,
+    dedup::NAME,
+    snippet::NAME,
+    lingua::NAME,
+];
 /// Less than this share saved is worth a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
 
@@ -459,11 +469,9 @@ impl<'a> Work<'a> {
         let kept = drafts.iter_mut().filter(|draft| draft.source >= start && !draft.pinned);
         view.messages = kept.map(|draft| Arc::new(draft.message.clone())).collect();
         let limits = strategy::Limits::default();
-        for name in ["thinking_prune", "tool_call_dedup", "dedup", "snippet", "lingua"] {
-            if let Some(strategy) = strategy::named(name) {
-                let count = (strategy.apply)(&mut view, &limits);
-                self.strategies.add(strategy.name, count);
-            }
+        for strategy in WITHIN_MESSAGES.into_iter().filter_map(strategy::named) {
+            let count = (strategy.apply)(&mut view, &limits);
+            self.strategies.add(strategy.name, count);
         }
         for (draft, new) in drafts
             .iter_mut()
@@ -579,7 +587,7 @@ impl<'a> Work<'a> {
         let listed = summary::todo_bytes(facts).min(bytes / 4);
         let most = match budget {
             Some(budget) => {
-                let most = (room::share(budget, FACTS_SHARE) * 4) as usize;
+                let most = tokens::bytes_in(room::share(budget, FACTS_SHARE));
                 most.min(FACTS_BYTES).saturating_add(listed).min(bytes)
             }
             None => FACTS_BYTES + listed,

@@ -169,7 +169,7 @@ pub(crate) fn fair_cap(mut weights: Vec<Tokens>, room: Tokens) -> Tokens {
 }
 
 fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
-    let bytes = (cap.saturating_sub(PART_TOKENS) as usize).saturating_mul(4);
+    let bytes = tokens::bytes_in(cap.saturating_sub(PART_TOKENS));
     match part {
         Part::Text(text) => {
             // A marker in place of a picture or a file is as short as can be.
@@ -188,7 +188,7 @@ fn shorten_part(part: &mut Part, cap: Tokens, archive: &mut Archive) {
         }
         Part::ToolResult(result) => {
             let blocks = result.output.len().max(1);
-            let bytes = bytes.saturating_sub((blocks - 1) * 4 * PART_TOKENS as usize) / blocks;
+            let bytes = bytes.saturating_sub((blocks - 1) * tokens::bytes_in(PART_TOKENS)) / blocks;
             for block in &mut result.output {
                 match block {
                     Part::Text(text) if text.body.len() > bytes => {

@@ -6,14 +6,12 @@ use crate::exchange::Calls;
 use crate::files::Files;
 use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall};
 use crate::showing::{Looked, Question, Showing};
+use crate::strategy::dedup;
 use crate::tokens::{self, Tokens};
 use crate::turn;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Equal texts below this many bytes are not worth telling of: a pointer to the other copy would be as long.
-pub(crate) const REPEAT_BYTES: usize = 256;
 
 /// Labels are cut here, in characters: a screen shows no more.
 const LABEL_CHARS: usize = 200;
@@ -529,7 +527,7 @@ fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {
     let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         for (number, part) in message.parts.iter().enumerate() {
-            for body in bodies(part).filter(|body| body.len() >= REPEAT_BYTES) {
+            for body in bodies(part).filter(|body| body.len() >= dedup::SMALLEST) {
                 let alike = by_hash.entry(body.hash()).or_default();
                 match alike.iter().find(|&&group| groups[group].0 == body) {
                     Some(&group) => groups[group].1.push((index, number)),

@@ -15,7 +15,7 @@ const HALF_LIFE: f64 = 60_000.0;
 const MOST: f64 = 8_000.0;
 /// A report further off than this, either way, tells of something that nobody appended here (a prompt that an agent
 /// keeps to itself, an edit by the vendor), and not of how text is counted.
-const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
+pub(crate) const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
 
 /// Estimates the occupancy of the next request. Each call takes constant time.
 ///

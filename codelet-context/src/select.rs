@@ -6,7 +6,7 @@ use crate::tokens::Tokens;
 use crate::turn::{Step, Turn};
 use std::sync::Arc;
 
-/// The last turns that are always kept as a block.
+/// The last turns that are recent to the engine: a selection keeps them as a block, and strategies leave them as they are.
 pub const RECENT_TURNS: usize = 3;
 
 /// From where on the messages are kept.

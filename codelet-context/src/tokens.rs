@@ -8,9 +8,19 @@ pub type Tokens = u64;
 /// What framing adds to each part.
 pub const PART_TOKENS: Tokens = 5;
 
+/// The bytes of text that a token is taken for before a provider has counted: what is usual for English prose. Code and the
+/// tokenizers of some vendors have fewer (`docs/replay.md` has what bills say); [`occupancy`](crate::occupancy) learns by
+/// how much in each session.
+pub const BYTES_PER_TOKEN: usize = 4;
+
 /// The estimate for this many bytes of text: a quarter, rounded up (0→0, 1→1, 4→1, 5→2).
 pub fn estimate_bytes(bytes: usize) -> Tokens {
-    (bytes as Tokens).div_ceil(4)
+    bytes.div_ceil(BYTES_PER_TOKEN) as Tokens
+}
+
+/// How many bytes of text weigh this much.
+pub fn bytes_in(tokens: Tokens) -> usize {
+    (tokens as usize).saturating_mul(BYTES_PER_TOKEN)
 }
 
 /// Fields that nobody reads (ids, marks of a cache) weigh nothing until they are longer than this, in bytes: then they are

@@ -19,8 +19,6 @@ const PLAUSIBLE: (f64, f64) = (0.6, 2.5);
 /// So many tokens may stand in a request beside what was recorded. A bill of more than this and a token for each recorded
 /// byte is a false report: no text has more tokens than bytes, and no agent's tools and head weigh as much as a window.
 const MOST_UNRECORDED: Tokens = 1_000_000;
-/// Bytes of a token, as estimates take it.
-const BYTES: Tokens = 4;
 
 /// One request of a recording.
 #[derive(Clone, PartialEq, Debug)]
@@ -212,9 +210,9 @@ impl Session {
         for request in &mut self.requests {
             estimate = estimate.saturating_add(estimates(&self.messages[known..request.reply.start]));
             known = request.reply.start;
-            let most = estimate.saturating_mul(BYTES).saturating_add(MOST_UNRECORDED);
+            let most = (tokens::bytes_in(estimate) as Tokens).saturating_add(MOST_UNRECORDED);
             let reply = estimates(&self.messages[request.reply.clone()]);
-            let longest = reply.saturating_mul(BYTES).saturating_add(MOST_UNRECORDED);
+            let longest = (tokens::bytes_in(reply) as Tokens).saturating_add(MOST_UNRECORDED);
             let is_false = |billed: &Billed| billed.usage.prompt() > most || billed.usage.output > longest;
             if request.billed.as_ref().is_some_and(is_false) {
                 request.billed = None;

@@ -3,14 +3,12 @@
 use super::Economy;
 use crate::breaks::{Break, Cause};
 use crate::economics::Edges;
+use crate::occupancy::PLAUSIBLE;
 use crate::tokens::Tokens;
 use crate::usage::Usage;
-use std::ops::RangeInclusive;
 
 /// The marks of so many requests are taken to be readable still.
 const MARKS: usize = 3;
-/// A report further off than this, either way, does not tell what the messages since the last one weigh.
-const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
 /// A vendor that reads this much less than it could, in tokens, has lost the prefix; less is the grain of its cache.
 const SLACK: f64 = 2_048.0;
 const SLACK_SHARE: f64 = 0.1;

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 /// The name in reports.
 pub const NAME: &str = "dedup";
 
-/// Outputs shorter than this are not worth a pointer, in bytes.
+/// Outputs shorter than this are not worth a pointer, in bytes: that takes up to a hundred, and whoever needs the text has to
+/// look elsewhere for it. Nor are they worth telling of as repeated.
 pub const SMALLEST: usize = 256;
 
 /// Points each block of an output, text or picture, at the newest equal one, whichever tool it came from. Equal means

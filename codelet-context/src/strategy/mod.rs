@@ -8,6 +8,7 @@ use crate::body::Body;
 use crate::exchange::Calls;
 use crate::message::{Message, Part, Role, Text, ToolCall, ToolResult};
 use crate::recall::Archive;
+use crate::select::RECENT_TURNS;
 use crate::tokens::Tokens;
 use crate::turn;
 use crate::view::View;
@@ -86,7 +87,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             budget: None,
-            recent_turns: 3,
+            recent_turns: RECENT_TURNS,
             recent_steps: 20,
             bound_thinking: false,
         }
