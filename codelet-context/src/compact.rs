@@ -499,59 +499,17 @@ impl<'a> Work<'a> {
         self.archive = view.archive;
     }
 
-    /// Puts the view together.
+    /// Tells the rest, and puts the view together.
     fn finish(mut self, kept: Kept, drafts: Vec<Draft>, budget: Option<Tokens>) -> Compaction {
-        let messages = self.history.messages();
-        let used = room::whole(&drafts) + room::overhead(&drafts);
+        let bytes = self.summary_bytes(kept.start, &drafts, budget);
         let shown = self.shown_blocks(&drafts);
         let archived = self.archive_rest(&drafts);
-        let bytes = match budget {
-            Some(budget) => (budget.saturating_sub(used) as usize).saturating_mul(4),
-            None => {
-                let rest: Tokens = self.history.estimates()[..kept.start].iter().sum();
-                let digest = ((rest * 4) as f64 * DIGEST_SHARE) as usize;
-                digest.min(DIGEST_BYTES) + FACTS_BYTES
-            }
-        };
-        let pinned = self.pinned_texts(bytes / 2);
-        let facts = self.history.facts();
-        let mut told = self.tell(&facts, kept.start, bytes.saturating_sub(pinned.len() + 1), budget);
-        if !told.is_empty() {
-            told.push('\n');
-        }
-        told.push_str(&pinned);
-        let room = bytes.saturating_sub(told.len() + labels::DIGEST.len());
-        let left = self.left_of_cuts(&drafts);
-        let (digest, Choice { taken, candidates }) = self.digest(&facts, &shown, &left, room);
-        let mut summary = String::from(labels::SUMMARY);
-        summary.push_str(&told);
-        if !digest.is_empty() {
-            summary.push_str(labels::DIGEST);
-            summary.push_str(&digest);
-        }
+        let (summary, Choice { taken, candidates }) = self.summarise(kept.start, &drafts, &shown, bytes, budget);
         let fates = match self.without_fates {
             true => Vec::new(),
             false => fate::fates(self.history, &drafts, &taken),
         };
-        let mut view = View {
-            messages: Vec::with_capacity(drafts.len() + 2),
-            archive: self.archive,
-        };
-        view.messages.extend(drafts.into_iter().map(|draft| {
-            let source = &messages[draft.source];
-            if **source == draft.message {
-                source.clone()
-            } else {
-                Arc::new(draft.message)
-            }
-        }));
-        let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
-        // A reply that the vendor goes on with stays the last word.
-        let paused = view.messages.pop_if(|last| last.is_paused());
-        view.messages.push(say(Origin::Summary, summary.trim_end().to_owned()));
-        view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));
-        view.messages.extend(paused);
-        strategy::pair(&mut view);
+        let view = view_of(self.history.messages(), drafts, summary, self.archive);
         let size = Size::of(&view.messages);
         let mut warnings = Vec::new();
         if let Some(budget) = budget.filter(|&budget| size.tokens > budget) {
@@ -579,6 +537,51 @@ impl<'a> Work<'a> {
             archived: Some(archived),
             valid: None,
         }
+    }
+
+    /// The most bytes that the summary of what stands before `start` may have beside what is kept.
+    fn summary_bytes(&self, start: usize, drafts: &[Draft], budget: Option<Tokens>) -> usize {
+        match budget {
+            Some(budget) => {
+                let used = room::whole(drafts) + room::overhead(drafts);
+                tokens::bytes_in(budget.saturating_sub(used))
+            }
+            None => {
+                let rest: Tokens = self.history.estimates()[..start].iter().sum();
+                let digest = (tokens::bytes_in(rest) as f64 * DIGEST_SHARE) as usize;
+                digest.min(DIGEST_BYTES) + FACTS_BYTES
+            }
+        }
+    }
+
+    /// The summary: facts, pinned texts, and the lines that are most needed, as many as these bytes have room for; and which
+    /// lines those are. `shown` are the blocks that are kept whole.
+    fn summarise(
+        &mut self,
+        start: usize,
+        drafts: &[Draft],
+        shown: &[u32],
+        bytes: usize,
+        budget: Option<Tokens>,
+    ) -> (String, Choice) {
+        let pinned = self.pinned_texts(bytes / 2);
+        let facts = self.history.facts();
+        let mut told = self.tell(&facts, start, bytes.saturating_sub(pinned.len() + 1), budget);
+        if !told.is_empty() {
+            told.push('\n');
+        }
+        told.push_str(&pinned);
+        let room = bytes.saturating_sub(told.len() + labels::DIGEST.len());
+        let left = self.left_of_cuts(drafts);
+        let (digest, choice) = self.digest(&facts, shown, &left, room);
+        let mut summary = String::from(labels::SUMMARY);
+        summary.push_str(&told);
+        if !digest.is_empty() {
+            summary.push_str(labels::DIGEST);
+            summary.push_str(&digest);
+        }
+        summary.truncate(summary.trim_end().len());
+        (summary, choice)
     }
 
     /// The facts that the summary begins with.
@@ -651,6 +654,30 @@ impl<'a> Work<'a> {
         }
         text
     }
+}
+
+/// What is kept, shared with the history where it is as it was, with the summary behind it.
+fn view_of(history: &[Arc<Message>], drafts: Vec<Draft>, summary: String, archive: Archive) -> View {
+    let mut view = View {
+        messages: Vec::with_capacity(drafts.len() + 2),
+        archive,
+    };
+    view.messages.extend(drafts.into_iter().map(|draft| {
+        let source = &history[draft.source];
+        if **source == draft.message {
+            source.clone()
+        } else {
+            Arc::new(draft.message)
+        }
+    }));
+    let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
+    // A reply that the vendor goes on with stays the last word.
+    let paused = view.messages.pop_if(|last| last.is_paused());
+    view.messages.push(say(Origin::Summary, summary));
+    view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));
+    view.messages.extend(paused);
+    strategy::pair(&mut view);
+    view
 }
 
 /// The pinned messages as ranges in order: each with the rest of its step's calls and results, which are one unit.

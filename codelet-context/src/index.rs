@@ -13,7 +13,7 @@ use crate::files::Files;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
-use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, ToolResult};
+use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, Text, ToolCall, ToolResult};
 use crate::names::{self, Name};
 use crate::posing;
 use crate::replaced;
@@ -134,130 +134,142 @@ impl Index {
         self.messages += 1;
     }
 
+    /// Takes in a part of a message, or of the answer to the call of the block that `answers` names.
     fn part(&mut self, role: Role, number: u32, part: &Part, answers: Option<(u32, BlockKind)>) {
         match part {
             // What the engine said of the way to go on is said anew where it is needed, and so is how things stand: what was
             // said of that before is no longer so.
             Part::Text(text) if role == Role::User && answers.is_none() && is_said_anew(text.origin) => {}
-            Part::Text(text) => {
-                let kind = match (role, text.origin, answers) {
-                    (_, _, Some((_, kind))) => kind,
-                    (Role::User, Origin::Own, None) => BlockKind::Prompt,
-                    (Role::Assistant, _, None) => BlockKind::Answer,
-                    _ => BlockKind::Injected,
-                };
-                // What it tells is merged into the next summary as facts.
-                let earlier = match text.origin {
-                    Origin::Summary => crate::compact::quoted_in(text.body.as_str()).map(Body::from),
-                    _ => None,
-                };
-                let body = earlier.unwrap_or_else(|| text.body.clone());
-                if role != Role::System {
-                    let call = answers.map(|(call, _)| call).filter(|&call| call != NONE);
-                    let path = call.map_or(0, |call| self.blocks[call as usize].path);
-                    self.block(kind, number, call, body, path);
-                }
-            }
+            Part::Text(text) => self.text(role, number, text, answers),
             Part::Thinking(thinking) => {
                 self.block(BlockKind::Thinking, number, None, thinking.body.clone(), 0);
             }
-            Part::ToolCall(call) => {
-                let block = self.blocks.len() as u32;
-                let look = match &call.action.command {
-                    Some(line) if call.action.paths.is_empty() => line.look(),
-                    _ => None,
-                };
-                self.open
-                    .called(call.id.clone(), (block, call.action.clone(), look.is_some()));
-                let subject = call.action.paths.first().map(|path| &**path).or(look);
-                let subject = subject.filter(|path| !path.is_empty());
-                let path = subject.map_or(0, |path| self.files.file(path));
-                if let Some(subject) = subject {
-                    let name = subject.rsplit(['/', '\\']).next().unwrap_or_default();
-                    self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
-                }
-                let arguments = Arguments::of(call);
-                let patch = call.action.kind == ActionKind::Change && replaced::is_patch(&arguments.text);
-                self.scratch.removed = arguments.removed;
-                self.scratch.patch = patch;
-                self.scratch.command = call.action.kind == ActionKind::Command;
-                self.block(BlockKind::Call, number, None, Body::new(arguments.text), path);
-                if let Some(block) = self.blocks.last_mut() {
-                    block.subject = arguments.subject && !block.lines.is_empty();
-                    block.change = call.action.kind == ActionKind::Change;
-                    block.list = call.action.kind == ActionKind::Todo && todo::is_whole(&call.parameters);
-                    if !block.subject {
-                        block.lead = lead::of(call, block, &self.lines[block.lines.start as usize..]);
-                    }
-                }
-                let made = &self.blocks[block as usize];
-                let line = made.lines.clone().next();
-                let line = line.map_or("", |line| self.text_of(made, line as usize));
-                self.noted.call(block, made, line);
-            }
-            Part::ToolResult(result) => {
-                let (call, action, is_look) = self.open.answered(result).unwrap_or((NONE, Action::default(), false));
-                let is_change = action.kind == ActionKind::Change;
-                let made = if is_change {
-                    answer::is_done(action.kind, result)
-                } else {
-                    result.success != Some(false)
-                };
-                if made {
-                    for path in action.changed() {
-                        let file = self.files.file(path);
-                        self.changed.insert(file, self.blocks.len() as u32);
-                    }
-                    let effects = action.command.iter().flat_map(|line| effects::undone(line.effects()));
-                    for (path, is_folder) in effects {
-                        let found = match is_folder {
-                            true => self
-                                .files
-                                .within(path, |_| true)
-                                .iter()
-                                .map(|found| found.file)
-                                .collect(),
-                            false => Vec::from_iter(self.files.meant(path)),
-                        };
-                        let now = self.blocks.len() as u32;
-                        self.changed.extend(found.into_iter().map(|file| (file, now)));
-                    }
-                }
-                if is_change && made {
-                    self.take_away(call);
-                } else if let Some(block) = self.blocks.get_mut(call as usize) {
-                    let before = std::mem::replace(&mut block.came, Came::of(&action, result));
-                    self.noted.answered(block, before);
-                }
-                let kind = match action.kind {
-                    ActionKind::Read => BlockKind::Read,
-                    ActionKind::Command if is_look => BlockKind::Read,
-                    ActionKind::Command => BlockKind::Command,
-                    ActionKind::Search => BlockKind::Search,
-                    _ => BlockKind::Other,
-                };
-                let first = self.blocks.len();
-                for output in &result.output {
-                    self.part(role, number, output, Some((call, kind)));
-                }
-                if is_change && !made {
-                    self.lead_to_reason(call, first, result);
-                }
-                // Of what failed, and of checks, the facts tell.
-                if result.success != Some(false) {
-                    let checks = action
-                        .command
-                        .as_ref()
-                        .is_some_and(|line| !line.said().checks.is_empty());
-                    self.note_severe(first, checks);
-                }
-                if is_look {
-                    self.blocks[first..].iter_mut().for_each(|block| block.look = true);
-                } else if kind == BlockKind::Read {
-                    self.has_reader = true;
-                }
-            }
+            Part::ToolCall(call) => self.called(number, call),
+            Part::ToolResult(result) => self.answered(role, number, result),
             Part::Image(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    fn text(&mut self, role: Role, number: u32, text: &Text, answers: Option<(u32, BlockKind)>) {
+        let kind = match (role, text.origin, answers) {
+            (_, _, Some((_, kind))) => kind,
+            (Role::User, Origin::Own, None) => BlockKind::Prompt,
+            (Role::Assistant, _, None) => BlockKind::Answer,
+            _ => BlockKind::Injected,
+        };
+        // What it tells is merged into the next summary as facts.
+        let earlier = match text.origin {
+            Origin::Summary => crate::compact::quoted_in(text.body.as_str()).map(Body::from),
+            _ => None,
+        };
+        let body = earlier.unwrap_or_else(|| text.body.clone());
+        if role != Role::System {
+            let call = answers.map(|(call, _)| call).filter(|&call| call != NONE);
+            let path = call.map_or(0, |call| self.blocks[call as usize].path);
+            self.block(kind, number, call, body, path);
+        }
+    }
+
+    fn called(&mut self, number: u32, call: &ToolCall) {
+        let block = self.blocks.len() as u32;
+        let look = match &call.action.command {
+            Some(line) if call.action.paths.is_empty() => line.look(),
+            _ => None,
+        };
+        self.open
+            .called(call.id.clone(), (block, call.action.clone(), look.is_some()));
+        let subject = call.action.paths.first().map(|path| &**path).or(look);
+        let subject = subject.filter(|path| !path.is_empty());
+        let path = subject.map_or(0, |path| self.files.file(path));
+        if let Some(subject) = subject {
+            let name = subject.rsplit(['/', '\\']).next().unwrap_or_default();
+            self.names_of_paths.insert(path, hash::bytes(name.as_bytes()));
+        }
+        let arguments = Arguments::of(call);
+        let patch = call.action.kind == ActionKind::Change && replaced::is_patch(&arguments.text);
+        self.scratch.removed = arguments.removed;
+        self.scratch.patch = patch;
+        self.scratch.command = call.action.kind == ActionKind::Command;
+        self.block(BlockKind::Call, number, None, Body::new(arguments.text), path);
+        if let Some(block) = self.blocks.last_mut() {
+            block.subject = arguments.subject && !block.lines.is_empty();
+            block.change = call.action.kind == ActionKind::Change;
+            block.list = call.action.kind == ActionKind::Todo && todo::is_whole(&call.parameters);
+            if !block.subject {
+                block.lead = lead::of(call, block, &self.lines[block.lines.start as usize..]);
+            }
+        }
+        let made = &self.blocks[block as usize];
+        let line = made.lines.clone().next();
+        let line = line.map_or("", |line| self.text_of(made, line as usize));
+        self.noted.call(block, made, line);
+    }
+
+    fn answered(&mut self, role: Role, number: u32, result: &ToolResult) {
+        let (call, action, is_look) = self.open.answered(result).unwrap_or((NONE, Action::default(), false));
+        let is_change = action.kind == ActionKind::Change;
+        let made = if is_change {
+            answer::is_done(action.kind, result)
+        } else {
+            result.success != Some(false)
+        };
+        if made {
+            self.note_changed(&action);
+        }
+        if is_change && made {
+            self.take_away(call);
+        } else if let Some(block) = self.blocks.get_mut(call as usize) {
+            let before = std::mem::replace(&mut block.came, Came::of(&action, result));
+            self.noted.answered(block, before);
+        }
+        let kind = match action.kind {
+            ActionKind::Read => BlockKind::Read,
+            ActionKind::Command if is_look => BlockKind::Read,
+            ActionKind::Command => BlockKind::Command,
+            ActionKind::Search => BlockKind::Search,
+            _ => BlockKind::Other,
+        };
+        let first = self.blocks.len();
+        for output in &result.output {
+            self.part(role, number, output, Some((call, kind)));
+        }
+        if is_change && !made {
+            self.lead_to_reason(call, first, result);
+        }
+        // Of what failed, and of checks, the facts tell.
+        if result.success != Some(false) {
+            let checks = action
+                .command
+                .as_ref()
+                .is_some_and(|line| !line.said().checks.is_empty());
+            self.note_severe(first, checks);
+        }
+        if is_look {
+            self.blocks[first..].iter_mut().for_each(|block| block.look = true);
+        } else if kind == BlockKind::Read {
+            self.has_reader = true;
+        }
+    }
+
+    /// Notes that from here on files are not what was shown of them before.
+    fn note_changed(&mut self, action: &Action) {
+        for path in action.changed() {
+            let file = self.files.file(path);
+            self.changed.insert(file, self.blocks.len() as u32);
+        }
+        let effects = action.command.iter().flat_map(|line| effects::undone(line.effects()));
+        for (path, is_folder) in effects {
+            let found = match is_folder {
+                true => self
+                    .files
+                    .within(path, |_| true)
+                    .iter()
+                    .map(|found| found.file)
+                    .collect(),
+                false => Vec::from_iter(self.files.meant(path)),
+            };
+            let now = self.blocks.len() as u32;
+            self.changed.extend(found.into_iter().map(|file| (file, now)));
         }
     }
 

@@ -206,36 +206,15 @@ impl Conversation {
         if self.is_refused && self.refusals > REFUSALS {
             return Err(self.give_up(before, before));
         }
-        let written_text = written.as_ref().and_then(|written| written.as_deref().ok());
-        // No price is worth what the model has not read yet, nor what the user has said.
-        let spared = match reason {
-            Reason::Price | Reason::Cold => self.untouchable(),
-            Reason::Full | Reason::Asked | Reason::Refused => Vec::new(),
-        };
-        let mut done = self.build(target, written_text, &spared);
-        // Of what is small already, other lines can be quoted in the same room.
-        let refocuses = reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens;
-        if refocuses {
-            done = self.build(Target::Budget(self.shown.tokens), written_text, &spared);
-        }
+        let text = written.as_ref().and_then(|written| written.as_deref().ok());
+        let (mut done, refocuses) = self.build_for(reason, target, text);
         self.valid = done.valid.take();
         let mut notice = Notice::of(&done);
         if self.view.messages.iter().all(|message| message.role == Role::System) {
             // Nothing was said yet, so nothing can go, and nothing could be sent.
-            (notice.before, notice.after, notice.changed) = (before, before, false);
-            notice.warnings.clear();
-            return Ok(notice);
+            return Ok(unchanged(notice, before));
         }
-        let mut view = done.view;
-        self.mask_again(&mut view);
-        reminder::settle(&mut view);
-        // A reminder may have been put between a call and its answer.
-        strategy::pair(&mut view);
-        for vendor in Vendor::ALL {
-            if let Some(violation) = validate(&view, vendor).into_iter().next() {
-                return Err(Refusal::Invalid(vendor, violation));
-            }
-        }
+        let view = self.fit_to_send(done.view)?;
         let size = Size::of(&view.messages);
         let is_refocused = refocuses && size.tokens <= self.shown.tokens && view.messages != self.view.messages;
         notice.changed = size.tokens < self.shown.tokens || is_refocused;
@@ -245,35 +224,20 @@ impl Conversation {
             before
         };
         if most.is_some_and(|most| after > most) {
-            (notice.before, notice.after, notice.changed) = (before, before, false);
-            notice.warnings.clear();
-            return Ok(notice);
+            return Ok(unchanged(notice, before));
         }
         let progress = self.guard.after_compaction(before, after, self.config.trigger());
         if let Progress::Stop(_) = progress {
             return Err(self.give_up(before, after));
         }
         (notice.before, notice.after, notice.can_undo) = (before, after, notice.changed);
-        notice
-            .warnings
-            .retain(|warning| !matches!(warning, Warning::SmallSaving { .. }));
-        notice.warnings.iter_mut().for_each(|warning| self.restate(warning));
-        notice
-            .warnings
-            .extend(written.and_then(Result::err).map(Warning::NotWritten));
-        if notice.changed {
-            let prompts = newly_cut(&self.view.messages, &view.messages);
-            notice
-                .warnings
-                .extend((prompts > 0).then_some(Warning::PromptsCut { prompts }));
-        }
-        if notice.changed && !is_refocused && ((before - after) as f64) < before as f64 * MODEST_SAVING {
-            notice.warnings.push(Warning::SmallSaving { before, after });
-        }
-        if progress != Progress::Clear {
-            let trigger = self.config.trigger();
-            notice.warnings.push(Warning::StillClose { after, trigger });
-        }
+        self.warn(
+            &mut notice,
+            written.and_then(Result::err),
+            &view,
+            is_refocused,
+            progress,
+        );
         self.is_refused = false;
         if notice.changed {
             self.candidates = done.candidates.unwrap_or_default();
@@ -291,6 +255,69 @@ impl Conversation {
             );
         }
         Ok(notice)
+    }
+
+    /// Builds what `reason` asks for; also whether the target became that of other lines in the same room.
+    fn build_for(&self, reason: Reason, target: Target, written: Option<&str>) -> (Compaction, bool) {
+        // No price is worth what the model has not read yet, nor what the user has said.
+        let spared = match reason {
+            Reason::Price | Reason::Cold => self.untouchable(),
+            Reason::Full | Reason::Asked | Reason::Refused => Vec::new(),
+        };
+        let done = self.build(target, written, &spared);
+        // Of what is small already, other lines can be quoted in the same room.
+        let refocuses = reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens;
+        if refocuses {
+            let room = Target::Budget(self.shown.tokens);
+            return (self.build(room, written, &spared), true);
+        }
+        (done, false)
+    }
+
+    /// A view that was built, with what every view of this conversation has; refused where a vendor would not take it.
+    fn fit_to_send(&self, mut view: View) -> Result<View, Refusal> {
+        self.mask_again(&mut view);
+        reminder::settle(&mut view);
+        // A reminder may have been put between a call and its answer.
+        strategy::pair(&mut view);
+        for vendor in Vendor::ALL {
+            if let Some(violation) = validate(&view, vendor).into_iter().next() {
+                return Err(Refusal::Invalid(vendor, violation));
+            }
+        }
+        Ok(view)
+    }
+
+    /// Adds what the user is to know of a new view, in tokens of the window.
+    fn warn(
+        &self,
+        notice: &mut Notice,
+        unwritten: Option<Failure>,
+        view: &View,
+        is_refocused: bool,
+        progress: Progress,
+    ) {
+        let Notice {
+            before,
+            after,
+            changed,
+            ref mut warnings,
+            ..
+        } = *notice;
+        warnings.retain(|warning| !matches!(warning, Warning::SmallSaving { .. }));
+        warnings.iter_mut().for_each(|warning| self.restate(warning));
+        warnings.extend(unwritten.map(Warning::NotWritten));
+        if changed {
+            let prompts = newly_cut(&self.view.messages, &view.messages);
+            warnings.extend((prompts > 0).then_some(Warning::PromptsCut { prompts }));
+        }
+        if changed && !is_refocused && ((before - after) as f64) < before as f64 * MODEST_SAVING {
+            warnings.push(Warning::SmallSaving { before, after });
+        }
+        if progress != Progress::Clear {
+            let trigger = self.config.trigger();
+            warnings.push(Warning::StillClose { after, trigger });
+        }
     }
 
     fn swap(&mut self, view: View, size: Size, edit: Edit) {
@@ -545,6 +572,13 @@ impl Conversation {
         }
         open
     }
+}
+
+/// What is told where the old view stands.
+fn unchanged(mut notice: Notice, tokens: Tokens) -> Notice {
+    (notice.before, notice.after, notice.changed) = (tokens, tokens, false);
+    notice.warnings.clear();
+    notice
 }
 
 /// How many prompts have a cut in the new view that they had not in the old one.
