@@ -7,6 +7,7 @@ use super::wrap::{Breaking, Wrap, clip, columns, fit};
 use codelet_agent::bill::Bill;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::price::PriceCard;
+use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use ratatui::text::{Line, Span};
 
@@ -15,64 +16,18 @@ const BREAKS: usize = 20;
 
 /// The bill, a line for each kind of token. `price` is that of the model in use, none where nobody knows it.
 pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Look) -> Vec<Line<'static>> {
-    let usage = bill.usage;
-    let write_1h = bill.write_1h.min(usage.cache_write);
-    let rows = [
-        (
-            "fresh input",
-            usage.fresh,
-            Usage {
-                fresh: usage.fresh,
-                ..Usage::default()
-            },
-            0,
-        ),
-        (
-            "cache reads",
-            usage.cache_read,
-            Usage {
-                cache_read: usage.cache_read,
-                ..Usage::default()
-            },
-            0,
-        ),
-        (
-            "cache writes",
-            usage.cache_write - write_1h,
-            Usage {
-                cache_write: usage.cache_write - write_1h,
-                ..Usage::default()
-            },
-            0,
-        ),
-        (
-            "cache writes, 1 h",
-            write_1h,
-            Usage {
-                cache_write: write_1h,
-                ..Usage::default()
-            },
-            write_1h,
-        ),
-        (
-            "output",
-            usage.output,
-            Usage {
-                output: usage.output,
-                ..Usage::default()
-            },
-            0,
-        ),
-    ];
+    let kinds = kinds(bill);
     let mut out = vec![total(bill, look), Line::default()];
-    let figures = rows.iter().map(|row| number(row.1).len()).max().unwrap_or(1);
+    let figures = kinds.iter().map(|kind| number(kind.1.total()).len()).max();
+    let figures = figures.unwrap_or(1);
     let mut sum = 0.0;
-    for (name, tokens, kind, of_1h) in rows {
+    for (name, usage, of_1h) in kinds {
+        let tokens = usage.total();
         // Few vendors have a cache of an hour.
         if tokens == 0 && name.ends_with('h') {
             continue;
         }
-        let cost = price.map(|price| price.cost(kind, of_1h));
+        let cost = price.map(|price| price.cost(usage, of_1h));
         sum += cost.unwrap_or(0.0);
         let cost = cost.map_or(String::new(), |cost| format!("  {:>8}", dollars(cost)));
         let line = format!("  {} {:>figures$}{cost}", fit(name, 18), number(tokens));
@@ -105,6 +60,29 @@ pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Loo
     share(bill, look, &mut out);
     list_breaks(breaks, price.is_some(), look, &mut out);
     out
+}
+
+/// What was billed, each kind by itself: its name, its tokens, and how many of them a cache of an hour has taken.
+fn kinds(bill: &Bill) -> [(&'static str, Usage, Tokens); 5] {
+    let Usage {
+        fresh,
+        cache_read,
+        cache_write,
+        output,
+    } = bill.usage;
+    let of_1h = bill.write_1h.min(cache_write);
+    let written = |cache_write| Usage {
+        cache_write,
+        ..Usage::default()
+    };
+    let none = Usage::default();
+    [
+        ("fresh input", Usage { fresh, ..none }, 0),
+        ("cache reads", Usage { cache_read, ..none }, 0),
+        ("cache writes", written(cache_write - of_1h), 0),
+        ("cache writes, 1 h", written(of_1h), of_1h),
+        ("output", Usage { output, ..none }, 0),
+    ]
 }
 
 fn total(bill: &Bill, look: &Look) -> Line<'static> {

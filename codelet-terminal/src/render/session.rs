@@ -1,5 +1,6 @@
 //! A session as it is seen: every event becomes lines that are finished, or changes what stands below them.
 
+mod happened;
 mod notices;
 
 use super::clean::clean;
@@ -7,10 +8,10 @@ use super::figures::{bytes, clock, count, took};
 use super::look::{Look, Role};
 use super::markdown::Markdown;
 use super::status::{Status, spinner};
-use super::tool::{Answered, Running, Unfolding};
+use super::tool::{Running, Unfolding};
 use super::wrap::{Breaking, Wrap, clip, clip_line, rows};
 use codelet_agent::bill::Bill;
-use codelet_agent::event::{Event, Stopped};
+use codelet_agent::event::Event;
 use codelet_context::body::Body;
 use codelet_context::tracker::TokenState;
 use ratatui::text::{Line, Span};
@@ -260,155 +261,6 @@ impl Renderer {
         let mut out = self.after_a_wait(event, now);
         out.extend(self.happened(event, now));
         out
-    }
-
-    fn happened(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
-        match event {
-            Event::Asking { occupancy, limit, .. } => {
-                let out = self.flush();
-                self.status.tokens = Some((*occupancy, *limit));
-                self.told_cause.clear();
-                self.has_said = false;
-                self.done.said = 0;
-                self.set_doing(Doing::Asking, now);
-                out
-            }
-            Event::Thinking(text) => {
-                let mut out = Vec::new();
-                if self.doing != Doing::Thinking {
-                    out = self.flush();
-                    self.thought_began = now;
-                    self.set_doing(Doing::Thinking, now);
-                }
-                self.think(text);
-                out
-            }
-            Event::Text(text) => {
-                let mut out = self.end_thinking(now);
-                self.set_doing(Doing::Writing, now);
-                self.done.said += text.len();
-                self.done.words += count_words(text);
-                let lines = self.answer.push(text);
-                out.extend(self.said(lines));
-                out
-            }
-            Event::Calling { tool } => {
-                let mut out = self.end_thinking(now);
-                out.extend(self.flush());
-                self.set_doing(Doing::Calling(tool.clone()), now);
-                out
-            }
-            Event::Void => self.void(now),
-            Event::Billed { billed, cost } => {
-                match cost {
-                    Some(cost) => *self.status.dollars.get_or_insert(0.0) += cost,
-                    None => self.status.is_partly_unpriced = true,
-                }
-                let (read, all) = self.status.cached.unwrap_or_default();
-                let usage = billed.usage;
-                self.status.cached = Some((
-                    read.saturating_add(usage.cache_read),
-                    all.saturating_add(usage.prompt()),
-                ));
-                if let Some((current, _)) = &mut self.status.tokens
-                    && usage.prompt() > 0
-                {
-                    *current = usage.total();
-                }
-                Vec::new()
-            }
-            Event::Waiting { cause, left, next_try } => {
-                self.set_doing(
-                    Doing::Waiting {
-                        cause: cause.clone(),
-                        left: *left,
-                        next_try: *next_try,
-                    },
-                    now,
-                );
-                // Nothing stands below the lines of a plain terminal: it is told once for each try and cause.
-                if self.look.is_plain() && self.told_cause != *cause {
-                    self.told_cause.clone_from(cause);
-                    return self.labelled(Role::Warning, "waiting:", &countdown(cause, *left, *next_try));
-                }
-                Vec::new()
-            }
-            Event::ToolStarted { id, tool, description } => {
-                let mut out = self.end_thinking(now);
-                out.extend(self.flush());
-                self.running
-                    .push(Running::new(id.clone(), tool.clone(), description, now));
-                if self.doing != Doing::Tools {
-                    self.set_doing(Doing::Tools, now);
-                }
-                out
-            }
-            Event::ToolPrinted { id, text } => {
-                let is_alone = self.running.len() == 1;
-                let Some(running) = self.running.iter_mut().find(|running| running.id == *id) else {
-                    return Vec::new();
-                };
-                running.print(text);
-                // Of several at once nobody could tell whose lines these are.
-                if !(self.look.is_plain() && is_alone) {
-                    return Vec::new();
-                }
-                let lines = running.come(text, &self.look);
-                if lines.is_empty() {
-                    return lines;
-                }
-                let mut out = self.topic(Topic::Tools);
-                out.extend(lines);
-                out
-            }
-            Event::ToolFinished {
-                id,
-                tool,
-                success,
-                bytes,
-                elapsed,
-                printed,
-                diff,
-                stopped,
-            } => {
-                let at = self.running.iter().position(|running| running.id == *id);
-                let running = match at {
-                    Some(at) => self.running.remove(at),
-                    None => Running::new(id.clone(), tool.clone(), "", now),
-                };
-                match stopped {
-                    None => self.done.calls += 1,
-                    Some(Stopped::Interrupted) => self.done.interrupted += 1,
-                    Some(Stopped::NotRun) => self.done.not_run += 1,
-                }
-                if self.running.is_empty() {
-                    self.set_doing(Doing::Asking, now);
-                }
-                let mut out = self.topic(Topic::Tools);
-                let answer = Answered {
-                    success: *success,
-                    bytes: *bytes,
-                    elapsed: *elapsed,
-                    printed,
-                    diff,
-                    stopped: *stopped,
-                };
-                out.extend(running.answered(answer, &self.look));
-                if !printed.is_blank() {
-                    self.fold(&running.label(), printed.clone(), Role::Text);
-                }
-                out
-            }
-            Event::Compacted { notice, .. } => {
-                self.status.tokens = self.status.tokens.map(|(current, limit)| match notice.changed {
-                    true => (notice.after, limit),
-                    false => (current, limit),
-                });
-                self.compacted(notice)
-            }
-            Event::Notice(text) => self.notice(text),
-            Event::Over(ending) => self.over(ending, now),
-        }
     }
 
     /// What stands above the input now: the answer as far as it is not finished, the thinking, the running tools, the wait. At most

@@ -199,23 +199,10 @@ impl Blocks {
                     && all
                     && (text[length..].trim().is_empty() || number.is_some_and(|n| n != 1)))
             {
-                let after = untabbed(&text[length..]);
                 let marker = self.marker(&text[..length], number);
+                let after = untabbed(&text[length..]);
                 self.part(matched, has_opened, out);
-                let spaces = indent(&after);
-                let gap = if after.trim().is_empty() || spaces > 4 {
-                    1
-                } else {
-                    spaces
-                };
-                let gap_here = gap.min(after.len());
-                let mut inner = behind(after, gap_here).into_owned();
-                let marker = task(&mut inner, marker, &self.look);
-                self.containers.push(Container::Item {
-                    offset: lead + length + gap,
-                    marker,
-                    is_shown: false,
-                });
+                let inner = self.open_item(marker, lead + length, after);
                 (has_opened, in_words, rest) = (true, false, Cow::Owned(inner));
                 if rest.trim().is_empty() {
                     return;
@@ -224,6 +211,32 @@ impl Blocks {
             }
             break;
         }
+        self.take_words(matched, has_opened, &rest, is_end, out);
+    }
+
+    /// Opens an item whose marker ends in this column, and returns what stands in the item.
+    fn open_item(&mut self, marker: String, end: usize, after: Cow<'_, str>) -> String {
+        let spaces = indent(&after);
+        let gap = if after.trim().is_empty() || spaces > 4 {
+            1
+        } else {
+            spaces
+        };
+        let gap_here = gap.min(after.len());
+        let mut inner = behind(after, gap_here).into_owned();
+        let marker = task(&mut inner, marker, &self.look);
+        self.containers.push(Container::Item {
+            offset: end + gap,
+            marker,
+            is_shown: false,
+        });
+        inner
+    }
+
+    /// A line, or what of it stands in the containers that it has opened, that begins nothing else: it goes on with what is
+    /// open, or begins words.
+    fn take_words(&mut self, matched: usize, has_opened: bool, rest: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
+        let all = matched == self.containers.len();
         let text = rest.trim_start();
         if is_end && let Some(found) = reference::definition(text) {
             self.part(matched, has_opened, out);
@@ -242,7 +255,7 @@ impl Blocks {
                 return;
             }
             Leaf::Html(html) if !has_opened && all => {
-                html.take(&rest, is_end, &self.look, out);
+                html.take(rest, is_end, &self.look, out);
                 return;
             }
             _ => {}

@@ -28,6 +28,34 @@ enum Open {
     Footnote,
 }
 
+impl Open {
+    /// What stands before its words, in the style of what is around it.
+    fn begin(&self, style: Style, look: &Look, to: &mut impl FnMut(Shown<'_>)) {
+        match self {
+            Open::Footnote => put("[", style.patch(look.style(Role::Link)), to),
+            Open::Later(_) => put("[", style.patch(look.style(Role::Dim)), to),
+            Open::Link(..) => {}
+        }
+    }
+
+    /// What stands behind them. The link that it stands in, if any, says them too.
+    fn end(self, outer: Option<&mut Open>, style: Style, look: &Look, to: &mut impl FnMut(Shown<'_>)) {
+        let dim = style.patch(look.style(Role::Dim));
+        match self {
+            Open::Link(address, said) => {
+                if let Some(Open::Link(_, outer)) = outer {
+                    outer.push_str(&said);
+                }
+                if !address.is_empty() && address != said {
+                    put(&format!(" ({address})"), dim, to);
+                }
+            }
+            Open::Later(label) => put(&format!("][{label}]"), dim, to),
+            Open::Footnote => put("]", style.patch(look.style(Role::Link)), to),
+        }
+    }
+}
+
 /// Shows the words of a block, which stand on one line. A reference that was defined shows where it leads; of any other,
 /// nothing is left out. Says whether every mark among them found its end: if not, what
 /// follows may change how they look.
@@ -110,11 +138,7 @@ pub(super) fn show(
                         LinkType::ReferenceUnknown if dest_url.is_empty() => Open::Later(id.to_string()),
                         _ => Open::Link(address(&dest_url, &title, link_type), String::new()),
                     };
-                    match link {
-                        Open::Footnote => put("[", style.patch(look.style(Role::Link)), &mut to),
-                        Open::Later(_) => put("[", style.patch(dim), &mut to),
-                        Open::Link(..) => {}
-                    }
+                    link.begin(style, look, &mut to);
                     links.push(link);
                     is_first = false;
                     styles.push(style.patch(look.style(Role::Link)));
@@ -128,18 +152,8 @@ pub(super) fn show(
                 TagEnd::Link | TagEnd::Image => {
                     styles.pop();
                     let style = styles.last().copied().unwrap_or(base);
-                    match links.pop() {
-                        Some(Open::Link(address, said)) => {
-                            if let Some(Open::Link(_, outer)) = links.last_mut() {
-                                outer.push_str(&said);
-                            }
-                            if !address.is_empty() && address != said {
-                                put(&format!(" ({address})"), style.patch(dim), &mut to);
-                            }
-                        }
-                        Some(Open::Later(label)) => put(&format!("][{label}]"), style.patch(dim), &mut to),
-                        Some(Open::Footnote) => put("]", style.patch(look.style(Role::Link)), &mut to),
-                        None => {}
+                    if let Some(link) = links.pop() {
+                        link.end(links.last_mut(), style, look, &mut to);
                     }
                 }
                 _ => {}

@@ -1,0 +1,191 @@
+//! What each event changes in a session, and the lines that it finishes.
+
+use super::super::look::Role;
+use super::super::tool::{Answered, Running};
+use super::{Doing, Renderer, Topic, count_words, countdown};
+use codelet_agent::event::{Event, Stopped};
+use codelet_agent::model::Billed;
+use codelet_context::notice::Notice;
+use codelet_context::tokens::Tokens;
+use ratatui::text::Line;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Renderer {
+    pub(super) fn happened(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
+        match event {
+            Event::Asking { occupancy, limit, .. } => self.asked_the_model((*occupancy, *limit), now),
+            Event::Thinking(text) => self.thought_on(text, now),
+            Event::Text(text) => self.wrote(text, now),
+            Event::Calling { tool } => self.began_calling(tool, now),
+            Event::Void => self.void(now),
+            Event::Billed { billed, cost } => {
+                self.billed(billed, *cost);
+                Vec::new()
+            }
+            Event::Waiting { cause, left, next_try } => self.waits(cause, *left, *next_try, now),
+            Event::ToolStarted { id, tool, description } => {
+                self.tool_started(Running::new(id.clone(), tool.clone(), description, now), now)
+            }
+            Event::ToolPrinted { id, text } => self.tool_printed(id, text),
+            Event::ToolFinished {
+                id,
+                tool,
+                success,
+                bytes,
+                elapsed,
+                printed,
+                diff,
+                stopped,
+            } => {
+                let answer = Answered {
+                    success: *success,
+                    bytes: *bytes,
+                    elapsed: *elapsed,
+                    printed,
+                    diff,
+                    stopped: *stopped,
+                };
+                self.tool_finished(id, tool, answer, now)
+            }
+            Event::Compacted { notice, .. } => self.window_compacted(notice),
+            Event::Notice(text) => self.notice(text),
+            Event::Over(ending) => self.over(ending, now),
+        }
+    }
+
+    fn asked_the_model(&mut self, tokens: (Tokens, Tokens), now: Duration) -> Vec<Line<'static>> {
+        let out = self.flush();
+        self.status.tokens = Some(tokens);
+        self.told_cause.clear();
+        self.has_said = false;
+        self.done.said = 0;
+        self.set_doing(Doing::Asking, now);
+        out
+    }
+
+    fn thought_on(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        if self.doing != Doing::Thinking {
+            out = self.flush();
+            self.thought_began = now;
+            self.set_doing(Doing::Thinking, now);
+        }
+        self.think(text);
+        out
+    }
+
+    fn wrote(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        self.set_doing(Doing::Writing, now);
+        self.done.said += text.len();
+        self.done.words += count_words(text);
+        let lines = self.answer.push(text);
+        out.extend(self.said(lines));
+        out
+    }
+
+    fn began_calling(&mut self, tool: &str, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        out.extend(self.flush());
+        self.set_doing(Doing::Calling(tool.to_owned()), now);
+        out
+    }
+
+    fn billed(&mut self, billed: &Billed, cost: Option<f64>) {
+        match cost {
+            Some(cost) => *self.status.dollars.get_or_insert(0.0) += cost,
+            None => self.status.is_partly_unpriced = true,
+        }
+        let (read, all) = self.status.cached.unwrap_or_default();
+        let usage = billed.usage;
+        self.status.cached = Some((
+            read.saturating_add(usage.cache_read),
+            all.saturating_add(usage.prompt()),
+        ));
+        if let Some((current, _)) = &mut self.status.tokens
+            && usage.prompt() > 0
+        {
+            *current = usage.total();
+        }
+    }
+
+    fn waits(&mut self, cause: &str, left: Duration, next_try: Option<u32>, now: Duration) -> Vec<Line<'static>> {
+        let doing = Doing::Waiting {
+            cause: cause.to_owned(),
+            left,
+            next_try,
+        };
+        self.set_doing(doing, now);
+        // Nothing stands below the lines of a plain terminal: it is told once for each try and cause.
+        if self.look.is_plain() && self.told_cause != cause {
+            cause.clone_into(&mut self.told_cause);
+            return self.labelled(Role::Warning, "waiting:", &countdown(cause, left, next_try));
+        }
+        Vec::new()
+    }
+
+    fn tool_started(&mut self, running: Running, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.end_thinking(now);
+        out.extend(self.flush());
+        self.running.push(running);
+        if self.doing != Doing::Tools {
+            self.set_doing(Doing::Tools, now);
+        }
+        out
+    }
+
+    fn tool_printed(&mut self, id: &Arc<str>, text: &str) -> Vec<Line<'static>> {
+        let is_alone = self.running.len() == 1;
+        let Some(running) = self.running.iter_mut().find(|running| running.id == *id) else {
+            return Vec::new();
+        };
+        running.print(text);
+        // Of several at once nobody could tell whose lines these are.
+        if !(self.look.is_plain() && is_alone) {
+            return Vec::new();
+        }
+        let lines = running.come(text, &self.look);
+        if lines.is_empty() {
+            return lines;
+        }
+        let mut out = self.topic(Topic::Tools);
+        out.extend(lines);
+        out
+    }
+
+    fn tool_finished(
+        &mut self,
+        id: &Arc<str>,
+        tool: &Arc<str>,
+        answer: Answered<'_>,
+        now: Duration,
+    ) -> Vec<Line<'static>> {
+        let at = self.running.iter().position(|running| running.id == *id);
+        let running = match at {
+            Some(at) => self.running.remove(at),
+            None => Running::new(id.clone(), tool.clone(), "", now),
+        };
+        match answer.stopped {
+            None => self.done.calls += 1,
+            Some(Stopped::Interrupted) => self.done.interrupted += 1,
+            Some(Stopped::NotRun) => self.done.not_run += 1,
+        }
+        if self.running.is_empty() {
+            self.set_doing(Doing::Asking, now);
+        }
+        let mut out = self.topic(Topic::Tools);
+        out.extend(running.answered(answer, &self.look));
+        if !answer.printed.is_blank() {
+            self.fold(&running.label(), answer.printed.clone(), Role::Text);
+        }
+        out
+    }
+
+    fn window_compacted(&mut self, notice: &Notice) -> Vec<Line<'static>> {
+        if notice.changed {
+            self.status.tokens = self.status.tokens.map(|(_, limit)| (notice.after, limit));
+        }
+        self.compacted(notice)
+    }
+}
