@@ -132,18 +132,24 @@ fn started(session: &Session, call: &ToolCall) -> Event {
     }
 }
 
-/// Tells that an interruption came before a call was begun.
-fn not_run(call: &ToolCall) -> Event {
+/// Tells how a call ended after so long, with what it has printed and changed.
+fn finished(call: &ToolCall, output: &Output, elapsed: Duration, diff: Arc<str>, stopped: Option<Stopped>) -> Event {
     Event::ToolFinished {
         id: call.id.clone(),
         tool: call.tool.clone(),
-        success: false,
-        bytes: 0,
-        elapsed: Duration::ZERO,
-        printed: Body::new(""),
-        diff: Arc::from(""),
-        stopped: Some(Stopped::NotRun),
+        success: output.success,
+        bytes: output.text.len() as u64 + output.lost,
+        elapsed,
+        printed: output.text.clone(),
+        diff,
+        stopped,
     }
+}
+
+/// Tells that an interruption came before a call was begun.
+fn not_run(call: &ToolCall) -> Event {
+    let nothing = Output::failure("");
+    finished(call, &nothing, Duration::ZERO, Arc::from(""), Some(Stopped::NotRun))
 }
 
 /// Runs calls at once, and puts each output in its place. Says which of them an interruption has kept from being begun; any
@@ -191,8 +197,8 @@ async fn run_batch(
                 }
                 listener.on(Event::ToolPrinted { id, text });
             }
-            finished = running.next() => {
-                let Some((at, began, came)) = finished else { return unbegun };
+            next = running.next() => {
+                let Some((at, began, came)) = next else { return unbegun };
                 // A call that was interrupted before it was permitted was not made.
                 let Some(made) = came else {
                     listener.on(not_run(&calls[at]));
@@ -204,38 +210,33 @@ async fn run_batch(
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));
                 }
-                listener.on(Event::ToolFinished {
-                    id: calls[at].id.clone(),
-                    tool: calls[at].tool.clone(),
-                    success: output.success,
-                    bytes: output.text.len() as u64 + output.lost,
-                    elapsed,
-                    printed: output.text.clone(),
-                    diff,
-                    stopped: (!output.success && was_made && interrupt.is_thrown()).then_some(Stopped::Interrupted),
-                });
+                let is_cut_off = !output.success && was_made && interrupt.is_thrown();
+                let stopped = is_cut_off.then_some(Stopped::Interrupted);
+                listener.on(finished(&calls[at], &output, elapsed, diff, stopped));
                 outputs[at] = Some(output);
             }
             () = &mut grace => {
-                for (call, (output, (began, printed))) in calls.iter().zip(outputs.iter_mut().zip(printed)) {
-                    if output.is_none() && !printed.is_empty() {
-                        let made = Output::failure(format!("{}\n{}", printed.trim_end(), interrupt::MARK));
-                        listener.on(Event::ToolFinished {
-                            id: call.id.clone(),
-                            tool: call.tool.clone(),
-                            success: false,
-                            bytes: made.text.len() as u64,
-                            elapsed: began.elapsed(),
-                            printed: made.text.clone(),
-                            diff: Arc::from(""),
-                            stopped: Some(Stopped::Interrupted),
-                        });
-                        *output = Some(made);
-                    }
-                }
+                keep_what_was_printed(calls, outputs, printed, listener);
                 return unbegun;
             }
             never = session.glances.given(session) => match never {},
+        }
+    }
+}
+
+/// Answers calls that an interruption has ended with what they had printed until then.
+fn keep_what_was_printed(
+    calls: &[ToolCall],
+    outputs: &mut [Option<Output>],
+    printed: Vec<(Instant, String)>,
+    listener: &mut dyn Listen,
+) {
+    for (call, (output, (began, printed))) in calls.iter().zip(outputs.iter_mut().zip(printed)) {
+        if output.is_none() && !printed.is_empty() {
+            let made = Output::failure(format!("{}\n{}", printed.trim_end(), interrupt::MARK));
+            let stopped = Some(Stopped::Interrupted);
+            listener.on(finished(call, &made, began.elapsed(), Arc::from(""), stopped));
+            *output = Some(made);
         }
     }
 }
