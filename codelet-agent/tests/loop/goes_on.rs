@@ -1,0 +1,141 @@
+//! What follows an answer that is not whole: prompts that carry on, turns that pause, models that decline.
+
+use crate::common::{Stage, calls, costing, profile, says, stopped};
+use crate::shape;
+use codelet_agent::event::Event;
+use codelet_agent::model::Stop;
+use codelet_agent::permission::Asked;
+use codelet_agent::run::Ending;
+use codelet_agent::scripted::Scripted;
+use codelet_agent::session::Settings;
+use codelet_context::conversation::Due;
+use codelet_context::message::{Part, Role};
+use codelet_context::policy::Reason;
+
+#[tokio::test]
+async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
+    let mut stage = Stage::scripted([
+        costing(says("Hello."), 100, 10),
+        costing(calls("Do", &["wait"]), 200, 20),
+        costing(says("Done."), 300, 30),
+    ]);
+    stage.prompt("Hello?").await;
+    let before = stage.session.conversation().view().messages.clone();
+    let interrupt = stage.interrupt.clone();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.throw();
+        }
+    };
+    stage.session.prompt("Work.".into(), &stage.interrupt, &mut hear).await;
+    assert!(stage.session.conversation().view().messages.len() > before.len() + 1);
+    assert_eq!(stage.resume().await, Some(Ending::Answered("Done.".to_owned())));
+    let after = &stage.session.conversation().view().messages;
+    assert_eq!(after[..before.len()], before[..]);
+    shape(
+        &stage,
+        2,
+        "user: Hello?
+         assistant: Hello.
+         user: Work.",
+    );
+    // What was billed for the part that was taken back stays billed.
+    assert_eq!(stage.session.bill().usage.prompt(), 600);
+    assert_eq!(stage.session.conversation().tokens().billed().prompt(), 600);
+    assert!(!stage.session.is_paused());
+}
+
+#[tokio::test]
+async fn any_other_text_carries_on_from_where_things_stand() {
+    let mut stage = Stage::scripted([calls("Do", &["wait"]), says("Fine.")]);
+    let interrupt = stage.interrupt.clone();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.throw();
+        }
+    };
+    stage.session.prompt("Work.".into(), &stage.interrupt, &mut hear).await;
+    stage.interrupt = Default::default();
+    assert_eq!(
+        stage.prompt("Do this instead.").await,
+        Ending::Answered("Fine.".to_owned())
+    );
+    let asked = stage.asked(1);
+    assert_eq!(asked.len(), 4);
+    assert_eq!(stage.check_requests(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_ran_into_the_limit_is_continued_and_given_whole() {
+    let mut stage = Stage::scripted([stopped("One, two,", Stop::OutputLimit), says(" three.")]);
+    assert_eq!(
+        stage.prompt("Count.").await,
+        Ending::Answered("One, two, three.".to_owned())
+    );
+    assert_eq!(stage.asked(1).len(), 3);
+    assert_eq!(stage.check_requests(), 0);
+    let mut stage = Stage::scripted((0..9).map(|_| stopped("more and", Stop::OutputLimit)));
+    assert!(matches!(stage.prompt("Count.").await, Ending::NoAnswer(_)));
+    assert_eq!(stage.count(), 4);
+}
+
+#[tokio::test]
+async fn a_paused_turn_is_sent_again_with_what_came_so_far() {
+    let mut stage = Stage::scripted([stopped("Searching. ", Stop::Paused), says("Found.")]);
+    assert_eq!(
+        stage.prompt("Search.").await,
+        Ending::Answered("Searching. Found.".to_owned())
+    );
+    assert_eq!(stage.asked(1).last().unwrap().role, Role::Assistant);
+}
+
+#[tokio::test]
+async fn a_turn_that_pauses_for_ever_is_ended() {
+    // Whether it says something each time or not: each pause is billed.
+    for words in ["Searching on. ", " "] {
+        let model = Scripted::by(profile(200_000), move |_| stopped(words, Stop::Paused));
+        let mut stage = Stage::of(model, Settings::default());
+        assert!(matches!(stage.prompt("Search.").await, Ending::NoAnswer(_)));
+        assert_eq!(stage.count(), 11);
+    }
+    // Pauses with work between them are not in a row.
+    let replies = (0..60).map(|step| match step {
+        59 => says("Done."),
+        step if step % 3 == 0 => calls("Look", &[&format!("print {step}")]),
+        _ => stopped("Searching on. ", Stop::Paused),
+    });
+    let mut stage = Stage::scripted(replies);
+    assert!(matches!(stage.prompt("Search.").await, Ending::Answered(_)));
+    assert_eq!(stage.count(), 60);
+}
+
+#[tokio::test]
+async fn a_model_that_declines_ends_the_run_in_its_words() {
+    let mut stage = Stage::scripted([stopped("", Stop::Declined("not this".to_owned()))]);
+    assert_eq!(stage.prompt("Do evil.").await, Ending::Declined("not this".to_owned()));
+}
+
+#[tokio::test]
+async fn a_model_that_declines_in_the_middle_of_a_call_leaves_its_words_and_no_open_call() {
+    let mut declined = calls("Look", &["a"]).unwrap();
+    declined.message.parts.insert(0, Part::text("I begin, but"));
+    declined.stop = Stop::Declined("not this".to_owned());
+    let mut silent = calls("Look", &["b"]).unwrap();
+    silent.stop = Stop::Declined("not this".to_owned());
+    let mut stage = Stage::scripted([Ok(declined), Ok(silent), says("Gladly.")]);
+    let over = Ending::Declined("not this".to_owned());
+    assert_eq!(stage.prompt("Do evil.").await, over);
+    assert_eq!(stage.prompt("Do it all the same.").await, over);
+    assert_eq!(stage.prompt("Do good.").await, Ending::Answered("Gladly.".to_owned()));
+    shape(
+        &stage,
+        2,
+        "user: Do evil.\nassistant: I begin, but\nuser: Do it all the same.\nuser: Do good.",
+    );
+    stage.check_requests();
+    stage
+        .session
+        .conversation_mut()
+        .compact(Due::whole(Reason::Asked))
+        .unwrap();
+}

@@ -1,0 +1,195 @@
+//! Where a run ends: calls that fail again and again, steps, dollars, and the window.
+
+use crate::common::{Stage, calls, costing, profile, says, stopped};
+use codelet_agent::bill::Spent;
+use codelet_agent::event::Event;
+use codelet_agent::model::ModelError;
+use codelet_agent::run::{Ending, Limits};
+use codelet_agent::scripted::Scripted;
+use codelet_agent::session::Settings;
+use codelet_context::message::Part;
+use codelet_context::policy::Reason;
+use codelet_context::tokens::estimate_message;
+
+#[tokio::test]
+async fn a_provider_that_refuses_every_size_is_not_asked_for_ever() {
+    for named in [true, false] {
+        let model = Scripted::by(profile(200_000), move |request| {
+            let tokens: u64 = request.messages.iter().map(|message| estimate_message(message)).sum();
+            Err(ModelError::TooLong {
+                limit: named.then_some(tokens.saturating_sub(1)),
+                said: "too long".to_owned(),
+            })
+        });
+        let mut stage = Stage::of(model, Settings::default());
+        let ending = stage.prompt(&"Read all of this. ".repeat(8_000)).await;
+        assert!(matches!(ending, Ending::TooLong(_)), "{ending:?}");
+        assert!(stage.count() <= 61, "{named}: {}", stage.count());
+    }
+}
+
+#[tokio::test]
+async fn the_same_failing_call_in_one_reply_is_one_try() {
+    let many = ["fail again"; 7];
+    let mut stage = Stage::scripted([calls("Do", &many), calls("Do", &many), says("I see.")]);
+    let ending = stage.prompt("Edit it.").await;
+    assert_eq!(ending, Ending::Answered("I see.".to_owned()));
+    // It is stopped only after it was told, however many there are in each reply.
+    let mut stage = Stage::of(
+        Scripted::by(profile(200_000), |_| calls("Do", &["fail", "fail again", "fail"])),
+        Settings::default(),
+    );
+    let ending = stage.prompt("Edit it.").await;
+    assert!(matches!(ending, Ending::Loop { count: 6, .. }), "{ending:?}");
+    assert_eq!(stage.count(), 6);
+}
+
+#[tokio::test]
+async fn the_same_failing_call_is_told_of_and_then_stopped() {
+    let mut stage = Stage::of(
+        Scripted::by(profile(200_000), |_| calls("Do", &["fail again"])),
+        Settings::default(),
+    );
+    let ending = stage.prompt("Edit it.").await;
+    assert_eq!(
+        ending,
+        Ending::Loop {
+            tool: "Do".into(),
+            count: 6
+        }
+    );
+    assert_eq!(stage.count(), 6);
+    let told = stage.asked(3).pop().unwrap();
+    let words: Vec<_> = told
+        .tool_results()
+        .next()
+        .unwrap()
+        .texts()
+        .map(|t| t.body.as_str().to_owned())
+        .collect();
+    assert!(
+        words[1].starts_with("This very call has now failed 3 times"),
+        "{words:?}"
+    );
+    // The sixth answer stands in the conversation too.
+    let last = stage.session.conversation().view().messages.last().unwrap().clone();
+    assert_eq!(last.tool_results().count(), 1);
+}
+
+#[tokio::test]
+async fn steps_and_dollars_are_bounded() {
+    let forever = || Scripted::by(profile(200_000), |_| costing(calls("Do", &["x"]), 1_000_000, 0));
+    let mut settings = Settings::default();
+    settings.limits.max_steps = Some(3);
+    let mut stage = Stage::of(forever(), settings.clone());
+    assert_eq!(stage.prompt("Go.").await, Ending::StepLimit(3));
+    assert_eq!(stage.count(), 3);
+    settings.limits = Limits {
+        max_cost: Some(1.5),
+        ..Limits::default()
+    };
+    let mut stage = Stage::of(forever(), settings);
+    let spent = Spent {
+        dollars: 2.0,
+        is_estimated: false,
+    };
+    let ending = stage.prompt("Go.").await;
+    assert_eq!(ending, Ending::CostLimit(spent));
+    assert!(
+        ending.to_string().contains("stopped: 2.0000 dollars were spent, the"),
+        "{ending}"
+    );
+    // The limit is of each run.
+    assert_eq!(stage.prompt("Go on.").await, Ending::CostLimit(spent));
+}
+
+#[tokio::test]
+async fn a_provider_whose_limit_is_smaller_than_believed_teaches_it() {
+    for names_it in [true, false] {
+        let mut step = 0;
+        let model = Scripted::by(profile(1_000_000), move |request| {
+            step += 1;
+            let tokens: u64 = request
+                .messages
+                .iter()
+                .map(|m| codelet_context::tokens::estimate_message(m))
+                .sum();
+            if tokens > 20_000 {
+                let limit = names_it.then_some(20_000);
+                return Err(ModelError::TooLong {
+                    limit,
+                    said: "too long".to_owned(),
+                });
+            }
+            match step {
+                60.. => says("Done."),
+                _ => calls("Look", &[&format!("print {}", 8_000 + step)]),
+            }
+        });
+        let mut stage = Stage::of(model, Settings::default());
+        assert_eq!(
+            stage.prompt("Read.").await,
+            Ending::Answered("Done.".to_owned()),
+            "{names_it}"
+        );
+        let refused = stage.heard.iter().filter(|event| {
+            matches!(
+                event,
+                Event::Compacted {
+                    reason: Reason::Refused,
+                    ..
+                }
+            )
+        });
+        assert!((1..=6).contains(&refused.count()), "{names_it}");
+        stage.check_requests();
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_can_never_fit_ends_with_a_clear_error_and_no_loop() {
+    let model = Scripted::by(profile(200_000), |_| {
+        Err(ModelError::TooLong {
+            limit: Some(100),
+            said: "too long".to_owned(),
+        })
+    });
+    let mut stage = Stage::of(model, Settings::default());
+    let ending = stage.prompt("Hello?").await;
+    assert!(matches!(ending, Ending::TooLong(_)), "{ending:?}");
+    assert!(stage.count() <= 5, "{}", stage.count());
+}
+
+#[tokio::test]
+async fn in_a_window_of_four_thousand_tokens_the_system_prompt_and_the_prompt_stay_whole() {
+    let mut step = 0;
+    let model = Scripted::by(profile(4_096), move |_| {
+        step += 1;
+        match step {
+            12 => says("Done."),
+            _ => calls("Look", &[&format!("print {}", 1_600 + step * 16)]),
+        }
+    });
+    let mut stage = Stage::of(model, Settings::default());
+    let prompt = "Find out why the parser is slow, and say which function it is.";
+    assert_eq!(stage.prompt(prompt).await, Ending::Answered("Done.".to_owned()));
+    let compactions = stage
+        .heard
+        .iter()
+        .filter(|event| matches!(event, Event::Compacted { .. }));
+    assert!(compactions.count() >= 1);
+    let requests = stage.requests.lock().unwrap();
+    for request in requests.iter() {
+        let texts: Vec<&str> = request
+            .messages
+            .iter()
+            .flat_map(|message| &message.parts)
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text.body.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(texts[0], codelet_agent::session::SYSTEM_PROMPT);
+        assert!(texts.contains(&prompt));
+    }
+}

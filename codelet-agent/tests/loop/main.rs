@@ -1,0 +1,19 @@
+//! The loop: what is asked, in which order, and what stands in the conversation when something goes wrong.
+#![allow(clippy::unwrap_used)]
+
+mod calls;
+#[path = "../common/mod.rs"]
+mod common;
+mod compaction;
+mod goes_on;
+mod limits;
+mod reminders;
+mod waits;
+
+use codelet_testkit::assert_shape;
+use common::Stage;
+
+fn shape(stage: &Stage, number: usize, expected: &str) {
+    let messages = stage.asked(number);
+    assert_shape(messages.iter().map(|message| &**message), expected);
+}
