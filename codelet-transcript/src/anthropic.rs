@@ -82,20 +82,13 @@ fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
 
 /// Reads one message; `index` is for errors.
 pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
-    let at = |key: Option<&'static str>| {
-        let mut path = vec![Step::Key("messages"), Step::Index(index)];
-        path.extend(key.map(Step::Key));
-        path
-    };
-    let Value::Object(fields) = value else {
-        return Err(Misfit::new(at(None), Some(&value), "an object with role and content"));
-    };
-    let mut fields = Fields::new(fields);
+    let mut fields = request::message_fields(value, index)?;
+    let at = |key| request::way(index, key);
     let role = match fields.peek("role") {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system") => Role::System,
-        _ => return Err(Misfit::new(at(Some("role")), fields.0.get("role"), "user or assistant")),
+        _ => return Err(Misfit::new(at("role"), fields.0.get("role"), "user or assistant")),
     };
     if role != Role::System {
         fields.string("role");
@@ -107,7 +100,7 @@ pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
             Some(blocks) => (blocks.into_iter().map(block).collect(), false),
             None => {
                 return Err(Misfit::new(
-                    at(Some("content")),
+                    at("content"),
                     fields.0.get("content"),
                     "a string or a list of blocks",
                 ));
@@ -226,19 +219,7 @@ fn call(mut fields: Fields) -> Part {
 fn result(mut fields: Fields) -> Part {
     fields.string("type");
     let call_id = fields.string("tool_use_id").unwrap_or_default();
-    let (output, bare) = match fields.string("content") {
-        Some(text) if text.is_empty() => (Vec::new(), true),
-        Some(text) => (vec![Part::text(text)], true),
-        None => (
-            fields
-                .list("content")
-                .unwrap_or_default()
-                .into_iter()
-                .map(block)
-                .collect(),
-            false,
-        ),
-    };
+    let (output, bare) = request::output(&mut fields, "content", block);
     let success = fields.flag("is_error").map(|is_error| !is_error);
     Part::ToolResult(ToolResult {
         call_id: call_id.into(),

@@ -18,7 +18,7 @@ pub(crate) struct Gather {
 
 /// What the next entry may still join.
 #[derive(Default, PartialEq)]
-enum Open {
+pub(crate) enum Open {
     #[default]
     Nothing,
     Reply,

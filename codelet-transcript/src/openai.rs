@@ -10,7 +10,7 @@ use crate::node::Node;
 use crate::request;
 use crate::source::{Misfit, Step};
 use crate::{actions, arguments, attachment, objects};
-use codelet_context::message::{Image, Message, Opaque, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
+use codelet_context::message::{Extra, Image, Message, Opaque, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 /// The names under which servers return thinking in the open.
@@ -43,23 +43,16 @@ struct Reader {
 
 impl Reader {
     fn message(&mut self, value: Value, index: usize) -> Result<(), Misfit> {
-        let at = |key: Option<&'static str>| {
-            let mut path = vec![Step::Key("messages"), Step::Index(index)];
-            path.extend(key.map(Step::Key));
-            path
-        };
-        let Value::Object(fields) = value else {
-            return Err(Misfit::new(at(None), Some(&value), "an object with role and content"));
-        };
-        let mut fields = Fields::new(fields);
+        let mut fields = request::message_fields(value, index)?;
+        let at = |key| request::way(index, key);
         let role = match fields.peek("role") {
             Some("system" | "developer") => Role::System,
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
-            Some("tool" | "function") => return self.result(fields, at(Some("content"))),
+            Some("tool" | "function") => return self.result(fields, at("content")),
             _ => {
                 let expected = "system, developer, user, assistant or tool";
-                return Err(Misfit::new(at(Some("role")), fields.0.get("role"), expected));
+                return Err(Misfit::new(at("role"), fields.0.get("role"), expected));
             }
         };
         // Other formats tell by the kept name of the role that a system message stands among the others; here all do.
@@ -67,7 +60,7 @@ impl Reader {
             fields.string("role");
         }
         let mut parts: Vec<Part> = thinking(&mut fields).into_iter().collect();
-        let (content, bare) = content(&mut fields, at(Some("content")))?;
+        let (content, bare) = content(&mut fields, at("content"))?;
         parts.extend(content);
         if role == Role::Assistant {
             parts.extend(refusal(&mut fields));
@@ -219,14 +212,7 @@ fn part(value: Value) -> Part {
             if !is_usual(&image.0, &["url"]) {
                 fields.note("image_url", image.0);
             }
-            let (media_type, data, is_url) = split_data_url(url);
-            let extra = fields.rest(&["type", "image_url"]);
-            Part::Image(Image {
-                media_type: media_type.into(),
-                data: data.into(),
-                is_url,
-                extra,
-            })
+            picture(url, fields.rest(&["type", "image_url"]))
         }
         kind => {
             let kind = kind.to_owned();
@@ -235,8 +221,19 @@ fn part(value: Value) -> Part {
     }
 }
 
+/// The picture at an address, which may be the picture itself.
+pub(crate) fn picture(url: String, extra: Extra) -> Part {
+    let (media_type, data, is_url) = split_data_url(url);
+    Part::Image(Image {
+        media_type: media_type.into(),
+        data: data.into(),
+        is_url,
+        extra,
+    })
+}
+
 /// A picture's address as media type and data, when the address is the picture itself.
-pub(crate) fn split_data_url(url: String) -> (String, String, bool) {
+fn split_data_url(url: String) -> (String, String, bool) {
     let split = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match split {
         Some((media_type, data)) if !media_type.contains([';', ',']) => (media_type.to_owned(), data.to_owned(), false),

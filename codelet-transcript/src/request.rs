@@ -47,6 +47,34 @@ pub(crate) fn read(
     })
 }
 
+/// The way to a field of the message with this number, for errors.
+pub(crate) fn way(message: usize, field: &'static str) -> Vec<Step> {
+    vec![Step::Key("messages"), Step::Index(message), Step::Key(field)]
+}
+
+/// The fields of the message with this number.
+pub(crate) fn message_fields(value: Value, message: usize) -> Result<Fields, Misfit> {
+    match value {
+        Value::Object(fields) => Ok(Fields::new(fields)),
+        other => {
+            let way = [Step::Key("messages"), Step::Index(message)];
+            Err(Misfit::new(way, Some(&other), "an object with role and content"))
+        }
+    }
+}
+
+/// What a call has answered in this field, a text or a list of what `block` reads; and whether it is a text.
+pub(crate) fn output(fields: &mut Fields, field: &str, block: impl FnMut(Value) -> Part) -> (Vec<Part>, bool) {
+    match fields.string(field) {
+        Some(text) if text.is_empty() => (Vec::new(), true),
+        Some(text) => (vec![Part::text(text)], true),
+        None => {
+            let blocks = fields.list(field).unwrap_or_default();
+            (blocks.into_iter().map(block).collect(), false)
+        }
+    }
+}
+
 /// Writes a request: the fields around it in their order, and the messages as the field `list`.
 pub(crate) fn write<'a>(document: &'a Document, list: &'static str, made: Vec<(&'a str, Option<Node<'a>>)>) -> String {
     if document.envelope.contains_key(LIST) {

@@ -8,14 +8,13 @@ use crate::document::{Document, Warning};
 use crate::error::ReadError;
 use crate::extra::{Fields, LIST, kept, marked, note, text_with, thinking_with, was_null, weave};
 use crate::format::Format;
+use crate::gather::Open;
 use crate::node::Node;
-use crate::openai::{data_url, split_data_url};
+use crate::openai::{data_url, picture};
 use crate::request;
 use crate::source::{Misfit, Step};
 use crate::{actions, arguments, objects};
-use codelet_context::message::{
-    Image, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
-};
+use codelet_context::message::{Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -111,15 +110,6 @@ struct Reader {
     open: Open,
 }
 
-/// What the next item may be added to.
-#[derive(Default, PartialEq)]
-enum Open {
-    #[default]
-    Nothing,
-    Reply,
-    Results,
-}
-
 impl Reader {
     fn item(&mut self, value: Value, index: usize) -> Result<(), Misfit> {
         let Value::Object(fields) = value else {
@@ -173,19 +163,7 @@ impl Reader {
         if kind == "function_call_output" {
             fields.string("type");
         }
-        let (output, bare) = match fields.string("output") {
-            Some(text) if text.is_empty() => (Vec::new(), true),
-            Some(text) => (vec![Part::text(text)], true),
-            None => (
-                fields
-                    .list("output")
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|value| part(value, "input_text"))
-                    .collect(),
-                false,
-            ),
-        };
+        let (output, bare) = request::output(&mut fields, "output", |value| part(value, "input_text"));
         let success = match output.as_slice() {
             [Part::Text(text)] if bare => status(text.body.as_str()),
             _ => None,
@@ -312,14 +290,7 @@ fn part(value: Value, usual: &str) -> Part {
         "input_image" if fields.has_string("image_url") => {
             fields.string("type");
             let url = fields.string("image_url").unwrap_or_default();
-            let (media_type, data, is_url) = split_data_url(url);
-            let extra = fields.rest(&["type", "image_url"]);
-            Part::Image(Image {
-                media_type: media_type.into(),
-                data: data.into(),
-                is_url,
-                extra,
-            })
+            picture(url, fields.rest(&["type", "image_url"]))
         }
         kind => {
             let kind = kind.to_owned();
