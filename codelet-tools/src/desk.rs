@@ -80,6 +80,16 @@ impl Desk {
         }])
     }
 
+    /// What it takes to change what is in this place, as the diff shows it.
+    pub(crate) fn to_change(&self, Place { path, is_inside }: Place, diff: String) -> Vec<Need> {
+        vec![Need::Change {
+            owner: self.owned.owner(&path),
+            path,
+            is_inside,
+            diff,
+        }]
+    }
+
     /// Where the shell stands: each command begins where the last one ended.
     pub(crate) fn shell(&self) -> PathBuf {
         self.shell.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -110,12 +110,7 @@ impl Tool for Edit {
                 diff::remark(&format!("This edit cannot be made, so nothing would change: {why}"))
             }
         };
-        Ok(vec![Need::Change {
-            owner: self.desk.owned.owner(&path),
-            path,
-            is_inside,
-            diff,
-        }])
+        Ok(self.desk.to_change(Place { path, is_inside }, diff))
     }
 
     fn describe(&self, parameters: &Parameters) -> String {

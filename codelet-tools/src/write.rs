@@ -86,14 +86,9 @@ impl Tool for Write {
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         let content = arguments::text(parameters, "content")?;
-        let Place { path, is_inside } = self.desk.paths.judge(arguments::file(parameters)?)?;
-        let diff = self.diff(&path, content);
-        Ok(vec![Need::Change {
-            owner: self.desk.owned.owner(&path),
-            path,
-            is_inside,
-            diff,
-        }])
+        let place = self.desk.paths.judge(arguments::file(parameters)?)?;
+        let diff = self.diff(&place.path, content);
+        Ok(self.desk.to_change(place, diff))
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
