@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// The name in reports.
 pub const NAME: &str = "dedup";
 
-/// Outputs shorter than this are not worth a pointer, in bytes: that takes up to a hundred, and whoever needs the text has to
+/// Outputs shorter than this are not worth a pointer, in bytes: that takes some 70 of them, and whoever needs the text has to
 /// look elsewhere for it. Nor are they worth telling of as repeated.
 pub const SMALLEST: usize = 256;
 

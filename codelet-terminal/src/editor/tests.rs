@@ -1,0 +1,264 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use proptest::prelude::*;
+
+fn typed(editor: &mut Editor, text: &str) {
+    for c in text.chars() {
+        editor.key(Key::plain(Code::Char(c)));
+    }
+}
+
+#[test]
+fn a_long_paste_is_shown_folded_and_sent_whole() {
+    let paste: String = (0..10_000).map(|line| format!("line {line}\n")).collect();
+    let mut editor = Editor::default();
+    typed(&mut editor, "See ");
+    editor.paste(&paste);
+    typed(&mut editor, " there");
+    assert_eq!(editor.text(), "See [pasted 10,000 lines] there");
+    let sent = editor.take();
+    assert_eq!(sent, format!("See {} there", paste.trim_end()));
+    editor.key(Key::plain(Code::Up));
+    assert_eq!(editor.take(), sent);
+}
+
+#[test]
+fn what_stands_for_a_paste_is_sent_or_removed_as_a_whole() {
+    let alt = |code| Key {
+        alt: true,
+        ..Key::plain(code)
+    };
+    let ctrl = |c| Key {
+        ctrl: true,
+        ..Key::plain(Code::Char(c))
+    };
+    let paste = vec!["line"; 20].join("\n");
+    let plain = Key::plain;
+    let cases: [(&[Key], Option<&str>); 11] = [
+        (&[ctrl('w')], None),
+        (&[alt(Code::Backspace)], None),
+        (&[plain(Code::Backspace)], None),
+        (&[plain(Code::Home), plain(Code::Delete)], None),
+        (&[plain(Code::Home), alt(Code::Char('d'))], None),
+        (&[plain(Code::Home), ctrl('k')], None),
+        (&[ctrl('u')], None),
+        (&[plain(Code::Left), plain(Code::Char('x'))], Some("x{}")),
+        (&[alt(Code::Char('b')), plain(Code::Char('x'))], Some("x{}")),
+        (
+            &[plain(Code::Home), plain(Code::Right), plain(Code::Char('x'))],
+            Some("{}x"),
+        ),
+        (
+            &[plain(Code::Home), alt(Code::Char('f')), plain(Code::Char('x'))],
+            Some("{}x"),
+        ),
+    ];
+    for (keys, left) in cases {
+        let mut editor = Editor::default();
+        editor.paste(&paste);
+        for &key in keys {
+            editor.key(key);
+        }
+        assert_eq!(editor.take(), left.unwrap_or("").replace("{}", &paste), "{keys:?}");
+    }
+}
+
+#[test]
+fn what_looks_like_one_character_is_passed_and_removed_as_one() {
+    for thing in ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "e\u{323}\u{301}", "한"] {
+        let mut editor = Editor::default();
+        editor.set(&format!("a{thing}"));
+        editor.key(Key::plain(Code::Left));
+        editor.key(Key::plain(Code::Char('b')));
+        assert_eq!(editor.text(), format!("ab{thing}"));
+        editor.key(Key::plain(Code::Right));
+        editor.key(Key::plain(Code::Backspace));
+        assert_eq!(editor.text(), "ab");
+    }
+}
+
+#[test]
+fn tabs_are_sent_as_they_were_pasted() {
+    let mut editor = Editor::default();
+    editor.paste("all:\n\techo hi\na\tb");
+    assert_eq!(editor.rows(40).0, ["all:", "    echo hi", "a   b"]);
+    assert_eq!(editor.take(), "all:\n\techo hi\na\tb");
+}
+
+#[test]
+fn up_and_down_go_by_the_rows_that_are_seen() {
+    let mut editor = Editor::default();
+    editor.set("sent before");
+    editor.take();
+    editor.set("one two three four five");
+    let (rows, cursor) = editor.rows(10);
+    assert_eq!((rows.len(), cursor), (3, (2, 4)));
+    editor.key(Key::plain(Code::Up));
+    editor.key(Key::plain(Code::Up));
+    assert_eq!(editor.rows(10).1, (0, 4));
+    editor.key(Key::plain(Code::Down));
+    assert_eq!(editor.rows(10).1, (1, 4));
+    editor.key(Key::plain(Code::Up));
+    editor.key(Key::plain(Code::Up));
+    assert_eq!(editor.text(), "sent before");
+}
+
+#[test]
+fn what_comes_back_from_the_users_editor_folds_the_pastes_again_and_nothing_else() {
+    let mut editor = Editor::default();
+    let paste = vec!["line"; 40].join("\n");
+    typed(&mut editor, "short ");
+    editor.paste(&paste);
+    let whole = editor.unfolded(&editor.text());
+    editor.set_unfolded(&format!("{whole}\n"));
+    assert_eq!(editor.text(), "short [pasted 40 lines]");
+    editor.set_unfolded(&format!("{whole} and more\nthere"));
+    assert_eq!(editor.text(), "short [pasted 40 lines] and more\nthere");
+    assert_eq!(editor.take(), format!("short {paste} and more\nthere"));
+    editor.set_unfolded(&"long\n".repeat(2_000));
+    assert_eq!(editor.text(), "[pasted 2,000 lines]");
+}
+
+#[test]
+fn two_pastes_of_one_size_are_two() {
+    let mut editor = Editor::default();
+    editor.paste(&"a\n".repeat(20));
+    editor.paste(&"b\n".repeat(20));
+    assert_eq!(editor.text(), "[pasted 20 lines][pasted 20 lines, 2]");
+    editor.key(Key::plain(Code::Backspace));
+    assert_eq!(editor.text(), "[pasted 20 lines]");
+    assert!(editor.take().starts_with("a\na"));
+}
+
+#[test]
+fn a_paste_that_holds_a_mark_is_not_unfolded_twice() {
+    let mut editor = Editor::default();
+    let paste = format!("{}[pasted 21 lines]", "a\n".repeat(20));
+    editor.paste(&paste);
+    assert_eq!(editor.text(), "[pasted 21 lines]");
+    assert_eq!(editor.take(), paste);
+}
+
+#[test]
+fn what_was_sent_comes_back_and_what_was_being_written_too() {
+    let mut editor = Editor::default();
+    for text in ["one", "two"] {
+        typed(&mut editor, text);
+        editor.take();
+    }
+    typed(&mut editor, "thr");
+    let up = Key::plain(Code::Up);
+    assert!(editor.key(up) && editor.text() == "two");
+    assert!(editor.key(up) && editor.text() == "one");
+    assert!(!editor.key(up) && editor.text() == "one");
+    let down = Key::plain(Code::Down);
+    assert!(editor.key(down) && editor.key(down));
+    assert_eq!(editor.text(), "thr");
+}
+
+#[test]
+fn what_was_cleared_comes_back_with_its_pastes() {
+    let mut editor = Editor::default();
+    typed(&mut editor, "See ");
+    editor.paste(&"a\n".repeat(20));
+    assert!(editor.clear() && editor.is_empty() && !editor.clear());
+    editor.key(Key::plain(Code::Up));
+    assert_eq!(editor.take(), format!("See {}a", "a\n".repeat(19)));
+}
+
+#[test]
+fn what_was_being_written_before_an_earlier_input_is_never_lost() {
+    let (up, x) = (Key::plain(Code::Up), Key::plain(Code::Char('x')));
+    let acts: [fn(&mut Editor); 4] = [
+        |editor| drop(editor.take()),
+        |editor| assert!(editor.clear()),
+        |editor| editor.paste("more"),
+        |editor| assert!(editor.key(Key::plain(Code::Char('x')))),
+    ];
+    for act in acts {
+        let mut editor = Editor::default();
+        typed(&mut editor, "one");
+        editor.take();
+        typed(&mut editor, "a draft");
+        editor.key(up);
+        assert_eq!(editor.text(), "one");
+        act(&mut editor);
+        editor.key(x);
+        while editor.text() != "a draft" {
+            assert!(editor.key(up), "the draft is lost");
+        }
+    }
+}
+
+#[test]
+fn an_earlier_input_is_found_by_its_words() {
+    let mut editor = Editor::default();
+    for text in ["fix the tests", "write docs", "fix the build"] {
+        typed(&mut editor, text);
+        editor.take();
+    }
+    editor.search();
+    for c in "FIX".chars() {
+        assert!(editor.search_key(Key::plain(Code::Char(c))));
+    }
+    assert_eq!(editor.text(), "fix the build");
+    editor.search();
+    assert_eq!(editor.text(), "fix the tests");
+    assert!(!editor.search_key(Key::plain(Code::Enter)));
+    assert_eq!(editor.take(), "fix the tests");
+    editor.search();
+    editor.search_key(Key::plain(Code::Char('d')));
+    editor.search_key(Key::plain(Code::Esc));
+    assert_eq!(editor.text(), "");
+}
+
+#[test]
+fn a_backslash_at_the_end_makes_a_new_line() {
+    let mut editor = Editor::default();
+    typed(&mut editor, "one\\");
+    assert!(editor.takes_backslash());
+    typed(&mut editor, "two");
+    assert!(!editor.takes_backslash());
+    assert_eq!(editor.take(), "one\ntwo");
+}
+
+proptest! {
+    #[test]
+    fn rows_fit_and_hold_everything(text in "[a-z漢🦀 \n]{0,80}", width in 4usize..30) {
+        let mut editor = Editor::default();
+        editor.set(&text);
+        let (rows, cursor) = editor.rows(width);
+        prop_assert!(rows.iter().all(|row| crate::render::wrap::columns(row) <= width));
+        let without_blanks = |text: &str| text.replace([' ', '\n'], "");
+        prop_assert_eq!(without_blanks(&rows.concat()), without_blanks(&text));
+        prop_assert!(cursor.0 < rows.len() && cursor.1 < width);
+    }
+
+    #[test]
+    fn any_keys_do_no_harm(keys in proptest::collection::vec((any::<char>(), any::<bool>(), any::<bool>(), 0u8..16), 0..60)) {
+        let mut editor = Editor::default();
+        for (c, ctrl, alt, which) in keys {
+            let code = match which {
+                0 => Code::Enter,
+                1 => Code::Up,
+                2 => Code::Down,
+                3 => Code::Backspace,
+                4 => Code::Left,
+                5 => { editor.paste(&c.to_string().repeat(3_000)); continue }
+                6 => { editor.search(); continue }
+                7 => Code::Delete,
+                8 => Code::Home,
+                _ => Code::Char(c),
+            };
+            let key = Key { code, ctrl, alt, shift: false };
+            if !editor.search_key(key) {
+                editor.key(key);
+            }
+            let _ = (editor.rows(10), editor.before_cursor().len());
+            let (before, behind) = editor.parts();
+            assert_eq!(before + &behind, editor.text());
+        }
+        editor.take();
+    }
+}
