@@ -1,6 +1,6 @@
 //! The tools of a step: every call has an answer, whatever it comes to.
 
-use crate::common::{Stage, calls, cut, profile, says, stopped};
+use crate::common::{Stage, calls, profile, says};
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::permission::{Asked, Gate, Verdict};
 use codelet_agent::run::Ending;

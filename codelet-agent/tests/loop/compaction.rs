@@ -4,14 +4,12 @@ use crate::common::{Stage, calls, costing, profile, says};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ModelError;
-use codelet_agent::permission::Asked;
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part};
 use codelet_context::policy::Reason;
-use codelet_context::tokens::estimate_message;
 
 #[tokio::test]
 async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {

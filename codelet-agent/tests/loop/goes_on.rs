@@ -4,7 +4,6 @@ use crate::common::{Stage, calls, costing, profile, says, stopped};
 use crate::shape;
 use codelet_agent::event::Event;
 use codelet_agent::model::Stop;
-use codelet_agent::permission::Asked;
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;

@@ -1,6 +1,6 @@
 //! Where a run ends: calls that fail again and again, steps, dollars, and the window.
 
-use crate::common::{Stage, calls, costing, profile, says, stopped};
+use crate::common::{Stage, calls, costing, profile, says};
 use codelet_agent::bill::Spent;
 use codelet_agent::event::Event;
 use codelet_agent::model::ModelError;

@@ -3,7 +3,6 @@
 use crate::common::{Prints, Project, Stage, costing, profile, says};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::permission::Asked;
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;

@@ -2,7 +2,7 @@
 
 use super::CheckKind::{self, Build, Lint, Test};
 use super::formats::is_named_for_formats;
-use super::scope::Scope;
+use super::scope::{Filter, Scope};
 use super::spelled;
 use crate::programs::{Program, Told, programs};
 use crate::wrapped::{DEEPEST, base, first_word, is_assignment, is_in, skip_options};
@@ -81,7 +81,7 @@ fn brought<'a>(row: &Program, words: &'a [String]) -> Option<(&'a [String], &'a 
 }
 
 /// What is told to workspaces of a project, as it would be told in one of them, and to which: `yarn workspace web test`.
-fn in_workspaces(program: &str, words: &[String]) -> Option<(Vec<(String, String)>, Vec<String>)> {
+fn in_workspaces(program: &str, words: &[String]) -> Option<(Vec<Filter>, Vec<String>)> {
     const CHOOSING: &str = "--include --exclude --from";
     if base(program) != "yarn" {
         return None;

@@ -7,15 +7,18 @@ use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in};
 use std::collections::HashSet;
 
+/// An option that chooses, with its value or nothing.
+pub type Filter = (String, String);
+
 /// What a check is narrowed to. Each field narrows by itself; an empty one leaves all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scope {
     /// The words that are no options, in their order: files, folders, packages, names of tests. Each adds to the rest.
     pub words: Vec<String>,
     /// The options that choose among the tests, each with its value or nothing: `-k fast`, `--lib`.
-    pub filters: Vec<(String, String)>,
+    pub filters: Vec<Filter>,
     /// The options that bring in what is else left out: `--workspace`.
-    pub wider: Vec<(String, String)>,
+    pub wider: Vec<Filter>,
     /// The folder that it is run in, if the line goes there.
     pub place: Option<String>,
     /// How it is run, as far as that may change what comes of it.
