@@ -9,12 +9,10 @@ const TOGETHER: usize = 24;
 
 /// Whether most of a line is encoded bytes.
 pub(crate) fn is_encoded(line: &[u8]) -> bool {
-    if line.len() < RUN {
+    if !has_run(line) {
         return false;
     }
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'=');
-    // A slash is one of 64 signs, and what separates the names of folders: it neither counts nor ends a run that goes on.
-    let runs = line.split(|byte| !is_part(byte) && *byte != b'/');
+    let runs = line.split(|byte| !is_part(byte));
     let longest = runs.max_by_key(|run| run.len()).unwrap_or_default();
     if longest.len() < RUN || longest.len() * 2 < line.len() {
         return false;
@@ -26,9 +24,27 @@ pub(crate) fn is_encoded(line: &[u8]) -> bool {
     has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit) && groups > 0 && small * 10 < groups * TOGETHER
 }
 
+/// Whether a byte goes on with a run of encoded ones. A slash is one of 64 signs, and what separates the names of folders.
+fn is_part(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'=' | b'/')
+}
+
+/// Whether a line has a run that is long enough. Read from the end of where one could be, so that most bytes are skipped.
+fn has_run(line: &[u8]) -> bool {
+    let mut start = 0;
+    while let Some(run) = line.get(start..start + RUN) {
+        match run.iter().rposition(|byte| !is_part(byte)) {
+            Some(at) => start += at + 1,
+            None => return true,
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn bytes_in_base64_are_encoded_and_what_people_and_programs_write_is_not() {
@@ -50,6 +66,14 @@ mod tests {
             "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         ] {
             assert!(!is_encoded(line.as_bytes()), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_is_found_wherever_it_stands(line in "([a-zA-Z0-9+=/]{0,60}[ .-]{0,2}){0,6}") {
+            let is_long = line.split([' ', '.', '-']).any(|run| run.len() >= RUN);
+            prop_assert_eq!(has_run(line.as_bytes()), is_long);
         }
     }
 }

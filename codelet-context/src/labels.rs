@@ -86,12 +86,13 @@ pub(crate) fn begins(line: &[u8]) -> bool {
     let Some(first) = line.first().filter(|first| first.is_ascii_alphabetic()) else {
         return false;
     };
+    // Asked of every line of every text.
     let starts = |label: &str| {
-        let label = label.trim_end().as_bytes();
-        first.eq_ignore_ascii_case(&label[0])
-            && line
-                .get(..label.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(label))
+        first.eq_ignore_ascii_case(&label.as_bytes()[0]) && {
+            let label = label.trim_end().as_bytes();
+            let start = line.get(..label.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(label))
+        }
     };
     BEGINNINGS.iter().any(|label| starts(label)) || CHECKS.iter().any(|name| starts(name) && is_status(line, name))
 }

@@ -198,10 +198,8 @@ fn runs_on(call: &ToolCall, result: &ToolResult) -> bool {
     if result.success == Some(false) || call.action.kind != ActionKind::Command {
         return false;
     }
-    if matches!(stand(result), Some(Stand::Ended(_) | Stand::Stopped)) {
-        return false;
-    }
-    is_sent_away(call) || says_it_runs_on(result)
+    // How it stands is asked last: hardly any answer says that its command runs on, and each would be read for it.
+    (is_sent_away(call) || says_it_runs_on(result)) && !matches!(stand(result), Some(Stand::Ended(_) | Stand::Stopped))
 }
 
 /// Whether the call itself asks not to wait for the command.

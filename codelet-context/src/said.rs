@@ -8,8 +8,8 @@ mod words;
 
 pub(crate) use place::{column_place, ends_with_file, is_bare_place, leads_with_place, place};
 pub(crate) use runs::{
-    FAILED_IN, Passed, Run, bare_failed, is_counting, is_of_failed_test, is_pass, is_signed, is_time, names_failed,
-    passed, ran, says_none_ran,
+    FAILED_IN, Passed, Run, bare_failed, begins_with_count, ends_with_count, is_counting, is_of_failed_test, is_pass,
+    is_signed, is_time, may_say_none_ran, names_failed, passed, ran, says_none_ran,
 };
 pub(crate) use words::{
     ERRORS, FAILED, FINDINGS, PASSED, PROBLEMS, RUN, WARNINGS, Word, begins, count, counts_errors, counts_some,

@@ -1,7 +1,7 @@
 //! What runners of tests say in a line: which test has failed or passed, how many, and that none was run.
 
 use super::place::ends_with_file;
-use super::words::{FAILED, PASSED, RUN, Word, count};
+use super::words::{FAILED, PASSED, RUN, Word, count, is_letter};
 
 /// How lines begin that name a test that has failed, as only runners begin them.
 const FAILED_HEADS: &[&str] = &[
@@ -177,7 +177,62 @@ pub(crate) fn is_counting(words: &[Word]) -> bool {
 /// Whether a word is a number or one of those that runs of tests count by.
 fn is_of_counts(word: &Word) -> bool {
     word.text.starts_with(|c: char| c.is_ascii_digit())
-        || [PASSED, FAILED, RUN, OTHERS, ASIDE].iter().any(|list| word.is_in(list))
+        || is_shaped(word.text) && COUNTING.iter().any(|list| word.is_in(list))
+}
+
+const COUNTING: [&str; 5] = [PASSED, FAILED, RUN, OTHERS, ASIDE];
+/// For each letter, a bit for each length of those words that begin with it: few words of an output are shaped as one of them.
+const SHAPES: [u32; 26] = shapes(&COUNTING);
+
+const fn shapes(lists: &[&str]) -> [u32; 26] {
+    let mut shapes = [0; 26];
+    let mut list = 0;
+    while list < lists.len() {
+        let bytes = lists[list].as_bytes();
+        let (mut start, mut at) = (0, 0);
+        while at <= bytes.len() {
+            if at == bytes.len() || bytes[at] == b' ' {
+                shapes[(bytes[start] - b'a') as usize] |= 1 << (at - start);
+                start = at + 1;
+            }
+            at += 1;
+        }
+        list += 1;
+    }
+    shapes
+}
+
+fn is_shaped(word: &str) -> bool {
+    let first = word.bytes().next().unwrap_or_default().to_ascii_lowercase();
+    let shape = SHAPES.get(usize::from(first.wrapping_sub(b'a')));
+    shape.is_some_and(|shape| word.len() < 32 && shape >> word.len() & 1 == 1)
+}
+
+/// Whether the last word of a line may be of a [count](ran), which all of its words are then. Costs little, and most lines
+/// end otherwise.
+pub(crate) fn ends_with_count(line: &str) -> bool {
+    let bare = line.trim_end_matches(|c| !is_letter(c));
+    let start = bare
+        .char_indices()
+        .rfind(|(_, c)| !is_letter(*c))
+        .map_or(0, |(at, c)| at + c.len_utf8());
+    is_colored(line) || is_of_counts_alone(&bare[start..])
+}
+
+/// The same of its first word.
+pub(crate) fn begins_with_count(line: &str) -> bool {
+    let bare = line.trim_start_matches(|c| !is_letter(c));
+    let end = bare.find(|c| !is_letter(c)).unwrap_or(bare.len());
+    is_colored(line) || is_of_counts_alone(&bare[..end])
+}
+
+fn is_of_counts_alone(word: &str) -> bool {
+    is_of_counts(&Word { text: word, gap: "" })
+}
+
+/// Whether there are codes in a line, which are no words.
+fn is_colored(line: &str) -> bool {
+    line.contains('\u{1b}')
 }
 
 /// What a line of counts says of whether anything was run.
@@ -256,15 +311,18 @@ pub(crate) fn says_none_ran(line: &str) -> bool {
     ];
     // A line of a log is longer than what a runner says.
     const LONGEST: usize = 400;
-    if line.len() > LONGEST
-        || !["est", "EST", "xamples", "pecs", "packages"]
-            .iter()
-            .any(|word| line.contains(word))
-    {
+    if line.len() > LONGEST || !may_say_none_ran(line) {
         return false;
     }
     let line = line.to_ascii_lowercase();
     SENTENCES.iter().any(|sentence| line.contains(sentence))
+}
+
+/// Whether one of the words stands in a text without which no [sentence](says_none_ran) says so.
+pub(crate) fn may_say_none_ran(text: &str) -> bool {
+    ["est", "EST", "xamples", "pecs", "packages"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 #[cfg(test)]
@@ -335,6 +393,11 @@ mod tests {
         #[test]
         fn no_line_is_too_odd(line in r"(\PC|ok |✓|PASS |PASSED|::|[0-9]| |tests|passed|skipped|,|:|a\.py){0,20}") {
             let _ = (passed(&line), ran_by(&line), is_pass(&line), names_failed(&line, FAILED_IN), bare_failed(&line), says_none_ran(&line));
+        }
+
+        #[test]
+        fn a_glance_misses_no_count(line in r"(Ran|ran|0|12|3.5s|é|tests|PASSED|Skipped|passed|filtered|out| |,|: |=|_|;|\x1b\[0m|\PC){0,12}") {
+            prop_assert!(ran_by(&line).is_none() || begins_with_count(&line) && ends_with_count(&line));
         }
 
         #[test]

@@ -130,10 +130,14 @@ pub(crate) fn begins(words: &[Word], at: usize) -> bool {
     at == 0 || !words[at].is_adjacent() || words[at - 1].text.eq_ignore_ascii_case("found")
 }
 
+/// Whether words consist of it.
+pub(super) fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// The words of a line, without the escape codes that colour it.
 pub(crate) fn split<'a>(line: &'a str, words: &mut Vec<Word<'a>>) {
     words.clear();
-    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let (mut rest, mut gap_from) = (line, line);
     while let Some(c) = rest.chars().next() {
         if let Some(code) = rest.strip_prefix("\u{1b}[") {

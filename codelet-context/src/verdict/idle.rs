@@ -4,34 +4,40 @@
 use super::{ends, texts};
 use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
-use crate::said::{PASSED, Run, Word, count, is_of_failed_test, passed, ran, says_none_ran, split};
+use crate::said::{
+    PASSED, Run, Word, begins_with_count, count, ends_with_count, is_of_failed_test, may_say_none_ran, passed, ran,
+    says_none_ran, split,
+};
+use std::borrow::Cow;
 
 /// Whether a run of tests says that it ran none, in a sentence or by its counts, and shows none that ran. Of several packages
 /// some have no tests.
 pub(super) fn ran_nothing(result: &ToolResult) -> bool {
-    let mut is_none = false;
-    for text in texts(result).map(printed) {
-        let mut words = Vec::new();
-        for line in ends(&text).into_iter().flat_map(str::lines).filter_map(within_frame) {
-            if passed(line).is_some() || is_of_failed_test(line) {
-                return false;
-            }
-            words.clear();
-            // Where there is no number, nothing is counted.
-            if line.bytes().any(|byte| byte.is_ascii_digit()) {
-                split(line, &mut words);
-            }
-            if counts_passed(&words) {
-                return false;
-            }
-            match ran(&words).filter(|_| !words.is_empty()) {
-                Some(Run::Some) => return false,
-                Some(Run::None) => is_none = true,
-                None => is_none |= says_none_ran(line),
-            }
-        }
+    let texts: Vec<Cow<'_, str>> = texts(result).map(printed).collect();
+    let lines = || texts.iter().flat_map(|text| ends(text)).flat_map(str::lines);
+    // Hardly any output says that none ran, and of most lines a glance tells that they do not.
+    let may_say = texts.iter().any(|text| may_say_none_ran(text));
+    let says_none = |line: &str| {
+        let (is_sentence, is_count) = (may_say && may_say_none_ran(line), ends_with_count(line));
+        let line = (is_sentence || is_count).then(|| within_frame(line)).flatten();
+        line.is_some_and(|line| (is_sentence || begins_with_count(line)) && said_by(line) == Some(Run::None))
+    };
+    let is_of_one = |line: &str| passed(line).is_some() || is_of_failed_test(line) || said_by(line) == Some(Run::Some);
+    lines().any(says_none) && !lines().filter_map(within_frame).any(is_of_one)
+}
+
+/// What a line says of whether anything was run, by its counts or in a sentence.
+fn said_by(line: &str) -> Option<Run> {
+    let mut words = Vec::new();
+    // Where there is no number, nothing is counted.
+    if line.bytes().any(|byte| byte.is_ascii_digit()) {
+        split(line, &mut words);
     }
-    is_none
+    if counts_passed(&words) {
+        return Some(Run::Some);
+    }
+    let ran = ran(&words).filter(|_| !words.is_empty());
+    ran.or_else(|| says_none_ran(line).then_some(Run::None))
 }
 
 /// Whether a line counts some that passed, whatever else stands in it.
