@@ -589,7 +589,8 @@ impl<F: Front> Meanwhile<'_, F> {
                 biased;
                 // What somebody wants goes ahead of whatever happens, however much that is.
                 wish = self.front.next(), if self.left.is_none() => wish,
-                Some(event) = self.happened.recv() => {
+                // All of it goes to the front before the work goes on, which may take its time then.
+                Some(event) = tokio::task::unconstrained(self.happened.recv()) => {
                     self.front.on(event);
                     continue;
                 }
