@@ -7,9 +7,11 @@
 
 use crate::index::{Block, BlockKind, Index, NONE};
 use crate::items::KINDS;
-use crate::relevance::{self, REACH};
+use crate::marked::Marked;
+use crate::relevance::REACH;
 use crate::value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Lines are left out once there are more than fill the room by a quarter, so that the choice is not made for a handful.
@@ -109,15 +111,28 @@ impl Candidates {
         let prompts = index.blocks[new..]
             .iter()
             .filter(|block| block.kind == BlockKind::Prompt);
-        // The names are few, and looked for in every line.
-        let Some(said) = relevance::names_in(index, prompts) else {
+        let names = prompts.flat_map(|block| block.lines.clone());
+        let names = names.flat_map(|line| index.names_of(line as usize)).copied();
+        let said: BTreeSet<u32> = names.collect();
+        if said.is_empty() {
             return Vec::new();
-        };
+        }
         let mut named = Vec::new();
         let frequent = value::frequent(index);
         let is_rare = |name: u32| index.items[name as usize].messages <= frequent;
-        let files = index.files_named(|name| said.has(name));
-        for (number, block) in index.blocks[..new].iter().enumerate() {
+        let files = index.files_named(|name| said.contains(&name));
+        // Most of a long history is about other things, and nobody looks through it.
+        let (mut near, mut rare) = (Vec::new(), Marked::with_room(index.items.len()));
+        for &name in said.iter().filter(|&&name| is_rare(name)) {
+            near.extend(index.items.blocks_of(name));
+            rare.mark(name);
+        }
+        near.extend(files.iter().flat_map(|&file| index.blocks_about(file)));
+        near.sort_unstable();
+        near.dedup();
+        let near = near.into_iter().map(|number| number as usize);
+        for number in near.take_while(|&number| number < new) {
+            let block = &index.blocks[number];
             let before = named.len();
             if files.contains(&block.path) {
                 named.extend(block.lines.clone());
@@ -125,7 +140,7 @@ impl Candidates {
                 let mut done = block.lines.start;
                 for line in block.lines.clone() {
                     let mut names = index.names_of(line as usize).iter();
-                    if names.any(|&name| said.has(name) && is_rare(name)) {
+                    if names.any(|&name| rare.has(name)) {
                         let end = (line + REACH + 1).min(block.lines.end);
                         named.extend(line.saturating_sub(REACH).max(done)..end);
                         done = end;
@@ -240,6 +255,7 @@ mod tests {
     use crate::history::History;
     use crate::message::Message;
     use crate::pack::{self, Choice, Task};
+    use crate::relevance;
     use crate::scope::Scope;
     use proptest::prelude::*;
 
@@ -311,6 +327,69 @@ mod tests {
             let index = history.index();
             let units = digest::units(index, history.messages(), Scope::all(index), || None, |_| None);
             prop_assert!(digest::render(index, &units, &second.taken).len() <= later);
+        }
+    }
+
+    /// The lines of a history of which a prompt names something, by a look at each block.
+    fn named(history: &History, until: u32) -> Vec<u32> {
+        let index = history.index();
+        let prompts = index.blocks.iter().filter(|block| block.kind == BlockKind::Prompt);
+        let prompts = prompts.filter(|block| block.lines.start >= until);
+        let Some(said) = relevance::names_in(index, prompts) else {
+            return Vec::new();
+        };
+        let is_rare = |name: u32| index.items[name as usize].messages <= value::frequent(index);
+        let files = index.files_named(|name| said.has(name));
+        let mut named = Vec::new();
+        for (number, block) in index.blocks.iter().enumerate() {
+            let is_near = |line: u32| {
+                let mut beside =
+                    line.saturating_sub(REACH).max(block.lines.start)..(line + REACH + 1).min(block.lines.end);
+                beside.any(|line| {
+                    index
+                        .names_of(line as usize)
+                        .iter()
+                        .any(|&name| said.has(name) && is_rare(name))
+                })
+            };
+            let is_of_file = files.contains(&block.path);
+            let lines: Vec<u32> = block
+                .lines
+                .clone()
+                .filter(|&line| is_of_file || is_near(line))
+                .collect();
+            let lead = index.blocks[block.unit(number)].lead.start;
+            if block.lines.start < until && !lines.is_empty() {
+                named.extend((lead != NONE).then_some(lead));
+                named.extend(lines);
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_prompt_names_is_found_wherever_it_stands(
+            outputs in proptest::collection::vec(("[a-c]{1,2}", proptest::collection::vec("(let|use) part_[a-e]{1,2}( = [0-9]{3};)?", 0..30)), 1..24),
+            prompt in "(What of|and)( part_[a-e]{1,2}| [a-c]{1,2}\\.rs){0,3}",
+            at in 0usize..24,
+        ) {
+            let mut history = History::new();
+            for (name, lines) in &outputs[..at.min(outputs.len())] {
+                run(&mut history, &format!("cat {name}.rs"), &lines.join("\n"));
+            }
+            let until = history.index().lines.len() as u32;
+            history.append(Message::user(prompt.as_str()));
+            for (name, lines) in &outputs[at.min(outputs.len())..] {
+                run(&mut history, &format!("cat {name}.rs"), &lines.join("\n"));
+            }
+            let candidates = Candidates { until, ..Candidates::default() };
+            let mut found = candidates.named_since(history.index());
+            found.sort_unstable();
+            found.dedup();
+            prop_assert_eq!(found, named(&history, until));
         }
     }
 

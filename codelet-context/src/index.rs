@@ -381,8 +381,8 @@ impl Index {
         let mut previous = None;
         let mut start = 0;
         while start < text.len() {
-            let rest = &text.as_bytes()[start..];
-            let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+            let rest = &text[start..];
+            let length = rest.find('\n').unwrap_or(rest.len());
             let end = start + length;
             while start < end {
                 let piece = if end - start > LONGEST_LINE {
@@ -579,6 +579,11 @@ impl Index {
         // A message has few of them.
         let blocks = self.blocks[start..].iter();
         start..start + blocks.take_while(|block| block.message == message).count()
+    }
+
+    /// The blocks about a file, oldest first.
+    pub fn blocks_about(&self, path: u64) -> &[u32] {
+        self.about.get(&path).map_or(&[], Vec::as_slice)
     }
 
     /// The files of whose names this is true.

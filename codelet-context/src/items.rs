@@ -39,6 +39,15 @@ pub struct Item {
     pub messages: u16,
     pub kind: ItemKind,
     marks: u8,
+    /// Of a name: the newest of its [places](Items::blocks_of), or [`NONE`].
+    newest: u32,
+}
+
+/// A block that has a name, and the place of the name before this one.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: u32,
+    before: u32,
 }
 
 /// A thing in more blocks of output than this points at none of them.
@@ -124,6 +133,8 @@ pub struct Items {
     slots: Vec<u32>,
     /// The names that the user or a call has said. Most names of what was read are not.
     said: Marked,
+    /// Where the names stand, oldest first.
+    places: Vec<Place>,
 }
 
 impl std::ops::Deref for Items {
@@ -147,6 +158,13 @@ impl Items {
     /// Whether an item is a name that the user said, or that stands in a call.
     pub fn is_said(&self, id: u32) -> bool {
         self.said.has(id)
+    }
+
+    /// The blocks that have a name, newest first.
+    pub fn blocks_of(&self, name: u32) -> impl Iterator<Item = u32> + '_ {
+        let place = |number: u32| self.places.get(number as usize);
+        let newest = self.items.get(name as usize).and_then(|item| place(item.newest));
+        std::iter::successors(newest, move |newer| place(newer.before)).map(|place| place.block)
     }
 
     /// Counts what was seen in a block, and appends the numbers of the items to `ids`. `first` is the first block of the
@@ -188,8 +206,12 @@ impl Items {
                     }
                     let counted = item.block != NONE && item.block >= first;
                     item.see(block, sighting.place, counted);
-                    if item.kind == ItemKind::Name && matches!(sighting.place, BlockKind::Prompt | BlockKind::Call) {
-                        self.said.mark(id);
+                    if item.kind == ItemKind::Name {
+                        let before = std::mem::replace(&mut item.newest, self.places.len() as u32);
+                        self.places.push(Place { block, before });
+                        if matches!(sighting.place, BlockKind::Prompt | BlockKind::Call) {
+                            self.said.mark(id);
+                        }
                     }
                 }
                 ids.push(id);
@@ -211,6 +233,7 @@ impl Items {
                 messages: 0,
                 kind,
                 marks: 0,
+                newest: NONE,
             });
         }
         self.slots[place]

@@ -153,14 +153,12 @@ pub(super) fn normal_hash(line: &[u8]) -> (u64, usize) {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let start = line.iter().position(|byte| !is_space(byte)).unwrap_or(line.len());
     let line = &line[start..];
-    // Most lines have single spaces only, and are their own normal form.
-    let odd = line.iter().filter(|byte| matches!(byte, b'\t' | b'\r')).count()
-        + line
-            .iter()
-            .zip(line.iter().skip(1))
-            .filter(|&(a, b)| (*a == b' ') & (*b == b' '))
-            .count();
-    if odd == 0 && line.len() <= LONGEST_LINE && line.last() != Some(&b' ') {
+    // Most lines have single spaces only, and are their own normal form. Read without a branch for each byte.
+    let behind = line.get(1..).unwrap_or_default();
+    let pairs = line.iter().zip(behind);
+    let odd = line.iter().fold(false, |odd, byte| odd | matches!(byte, b'\t' | b'\r'))
+        | pairs.fold(false, |odd, (a, b)| odd | ((*a == b' ') & (*b == b' ')));
+    if !odd && line.len() <= LONGEST_LINE && line.last() != Some(&b' ') {
         return (hash::bytes(line), line.len());
     }
     let mut buffer = [0_u8; LONGEST_LINE + 4];

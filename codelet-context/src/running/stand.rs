@@ -81,6 +81,10 @@ pub(super) fn says_it_runs(line: &str) -> bool {
         return false;
     }
     let line = line.to_ascii_lowercase();
+    // One of these stands in each of the words, and in few lines.
+    if !["running", "background", "no new"].iter().any(|one| line.contains(one)) {
+        return false;
+    }
     RUNS.iter().any(|runs| line.contains(runs)) && WHO.iter().any(|who| line.contains(who))
 }
 
