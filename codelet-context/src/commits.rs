@@ -231,7 +231,7 @@ fn steps_back(name: &str) -> Option<usize> {
     Some(steps)
 }
 
-fn is_hash(name: &str) -> bool {
+pub(crate) fn is_hash(name: &str) -> bool {
     (HASH..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_hexdigit())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::command::git::Git;
 use crate::command::{Command, Script};
+use crate::commits::is_hash;
 use crate::effects::{awk_writes, sed_writes};
 use crate::wrapped::is_in;
 
@@ -13,6 +14,9 @@ const SCRIPTED: &str = "sed awk gawk";
 const BESIDE: &str = "echo printf true pwd ls wc test [ set export for done :";
 /// What makes `git diff` and `git show` list files instead of lines.
 const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --summary";
+
+/// Letters of the shortest hash that Git prints by itself: fewer may be a branch's name.
+const SHORT: usize = 7;
 
 /// The first file that a command line prints lines of, where printing lines of files is all it does; empty if it names
 /// none (`git diff`).
@@ -81,6 +85,10 @@ fn compared(command: &Command) -> Option<String> {
         _ => return None,
     }
     let (before, behind) = git.operands("");
+    // What was told of commits stays so, whatever becomes of the files.
+    if is_of_commits(git.verb, &before) {
+        return Some(String::new());
+    }
     let named = behind
         .iter()
         .flatten()
@@ -91,9 +99,32 @@ fn compared(command: &Command) -> Option<String> {
     Some(named.or_else(|| Some(shown()?.1.to_owned())).unwrap_or_default())
 }
 
+/// Whether what these words name to be shown or compared is nothing but commits by their hashes, or files of them: not the
+/// files that there are, nor what a branch has by now.
+fn is_of_commits(verb: &str, words: &[(&str, bool)]) -> bool {
+    let mut ends = 0;
+    for &(word, is_open) in words {
+        let mut named = word.split("..").map(|end| end.trim_start_matches('.'));
+        if is_open || !named.all(is_commit) {
+            return false;
+        }
+        // `a..b` are two, and so is what a commit and those before it differ by.
+        ends += 1 + usize::from(word.contains("..") || word.ends_with("^!"));
+    }
+    // One alone is compared with what there is.
+    ends >= if verb == "diff" { 2 } else { 1 }
+}
+
+/// Whether this is a commit by its hash, as short as Git prints one, or one so many before it, or a file of one.
+fn is_commit(revision: &str) -> bool {
+    let name = revision.split(['~', '^', ':']).next().unwrap_or(revision);
+    name.len() >= SHORT && is_hash(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_line_that_prints_files_is_a_look_at_the_first() {
@@ -115,7 +146,13 @@ mod tests {
             ("git diff HEAD~1 -- a.rs b.rs", "a.rs"),
             ("cd x && git diff --cached -- a.rs", "x/a.rs"),
             ("git --no-pager -c core.pager=cat diff -- a.rs", "a.rs"),
-            ("git show 1f00:src/a.rs | head -20", "src/a.rs"),
+            ("git show main:src/a.rs | head -20", "src/a.rs"),
+            ("git show HEAD -- src/a.rs", "src/a.rs"),
+            ("git show -p -- src/a.rs", "src/a.rs"),
+            ("git diff 1f00c2d -- a.rs", "a.rs"),
+            ("git diff 1f00c2d..HEAD -- a.rs", "a.rs"),
+            ("git diff 1f00c2d.. -- a.rs", "a.rs"),
+            ("git show $rev -- a.rs", "a.rs"),
             ("git stash show -p", ""),
             ("git -C /x show --stat --patch 1f00", ""),
         ] {
@@ -147,6 +184,32 @@ mod tests {
             "echo x | cat a.rs",
         ] {
             assert_eq!(file(&Script::read(line)), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_commits_is_no_file_that_there_is() {
+        for line in [
+            "git show 1f00c2d -- src/a.rs",
+            "git --no-pager show --stat --patch 1f00c2d4 -- a.rs b.rs",
+            "git show 1f00c2d:src/a.rs | sed -n 1,80p",
+            "cd x && git show 1f00c2dab44e~2:./a.rs",
+            "git show 1f00c2d^ a9b8c7d6 -- a.rs",
+            "git diff 1f00c2d a9b8c7d -- a.rs",
+            "git diff 1f00c2d^..1f00c2d -- a.rs",
+            "git diff 1f00c2d...a9b8c7d -- a.rs",
+            "git diff 1f00c2d^! -- a.rs",
+            "git diff 1f00c2d:a.rs a9b8c7d:a.rs",
+            "git show DFBA5083F00D -- a.rs; git show a9b8c7d:b.rs",
+        ] {
+            assert_eq!(file(&Script::read(line)).as_deref(), Some(""), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_revision_is_too_odd(line in "git (show|diff)( -p)?( [0-9a-fé.~^:!$-]{0,12}){0,3}( -- [é.a]{0,3})?") {
+            let _ = file(&Script::read(&line));
         }
     }
 }
