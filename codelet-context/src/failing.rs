@@ -1,6 +1,7 @@
 //! The lines of an output that say what failed, without the frame that harnesses put around what a program has printed.
 
 mod named;
+mod noise;
 mod passing;
 mod signs;
 
@@ -8,8 +9,9 @@ use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
 use crate::said::is_pass;
 pub(crate) use named::{ENTRIES, Entry, Named};
+use noise::{is_elision, is_listed, is_source, is_tag, points};
 pub(crate) use passing::Passing;
-use signs::{Said, Signs, is_drawn, is_foreign, said, side};
+use signs::{Said, Signs, is_drawn, is_foreign, is_in_tests, is_only_placed, said, side};
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
@@ -50,7 +52,9 @@ pub(crate) fn failing(result: &ToolResult) -> (Vec<String>, Named) {
             )
         };
         let signs = Signs::of([head, tail]);
-        for line in head.lines().chain(tail.lines()) {
+        let mut lines = head.lines().chain(tail.lines()).peekable();
+        while let Some(line) = lines.next() {
+            reader.is_pointed_at = lines.peek().is_some_and(|next| points(next));
             reader.take(line, &signs);
         }
         reader.block = None;
@@ -71,8 +75,21 @@ pub(crate) fn failing(result: &ToolResult) -> (Vec<String>, Named) {
 /// them or none.
 pub(crate) fn most_telling(lines: &[impl AsRef<str>], most: usize) -> Vec<usize> {
     let line = |at: usize| lines[at].as_ref();
+    let mut before = ("", false);
+    let is_listed: Vec<bool> = lines
+        .iter()
+        .map(|line| {
+            before = (line.as_ref(), is_listed(before, line.as_ref()));
+            before.1
+        })
+        .collect();
     let all: Vec<Said> = (0..lines.len()).map(|at| said(line(at))).collect();
+    let speaks = |at: usize| all[at] == Said::Cause && is_only_placed(line(at));
+    let from_tests = (0..lines.len()).any(|at| speaks(at) && is_in_tests(line(at)));
     let rank = |at: usize| match all[at] {
+        // Where tests speak with their places, what speaks so from elsewhere is a log.
+        Said::Cause if from_tests && speaks(at) && !is_in_tests(line(at)) => 3,
+        Said::Side if is_listed[at] => 3,
         Said::Cause | Said::End | Said::Name | Said::Side => 4,
         Said::Place => 3,
         // What a line with a colon at its end announces says more than the line.
@@ -139,6 +156,12 @@ struct Reader<'a> {
     last: VecDeque<(usize, &'a str)>,
     block: Option<Block>,
     is_behind_blank: bool,
+    /// The line below points at something in this one: it is source.
+    is_pointed_at: bool,
+    /// How deep a place stands (`File "a.py", line 3`) below which nothing but source came so far.
+    frame: Option<usize>,
+    /// The line before, and whether it is one of a list.
+    before: (&'a str, bool),
     number: usize,
 }
 
@@ -158,7 +181,7 @@ impl<'a> Reader<'a> {
             self.is_behind_blank = true;
             return;
         }
-        let Some(line) = within_frame(line) else {
+        let Some(line) = within_frame(line).filter(|line| !is_tag(line)) else {
             return;
         };
         self.number += 1;
@@ -167,8 +190,23 @@ impl<'a> Reader<'a> {
         }
         self.last.push_back((self.number, line));
         let is_behind_blank = std::mem::take(&mut self.is_behind_blank);
-        let said = signs.said(line);
         let indent = line.len() - line.trim_start().len();
+        if self.frame.is_some_and(|frame| indent > frame) {
+            return;
+        }
+        self.frame = line.trim_start().starts_with("File \"").then_some(indent);
+        let is_listed = is_listed(self.before, line);
+        self.before = (line, is_listed);
+        let said = match signs.said(line) {
+            Said::Nothing if is_elision(line) => {
+                // What follows may belong to anything.
+                self.block = None;
+                return;
+            }
+            Said::Side if is_listed => Said::Nothing,
+            said if self.is_pointed_at && is_source(line) && said != Said::Place => Said::Nothing,
+            said => said,
+        };
         let mut block = self.block.take().filter(|block| {
             let is_at_once = !is_behind_blank || block.lines == 0 || indent > block.indent;
             !is_pass(line) && (is_at_once || matches!(said, Said::Side | Said::Place))

@@ -183,6 +183,20 @@ fn is_cause(line: &str, anywhere: &[&str]) -> bool {
     anywhere.iter().any(|sign| line.contains(sign)) && !is_none()
 }
 
+/// Whether nothing but the place that it begins with makes a line one that says what is wrong: programs log so, too.
+pub(super) fn is_only_placed(line: &str) -> bool {
+    let line = line.trim();
+    let is_told = || CAUSES.texts().iter().any(|sign| line.contains(sign)) || is_error(line);
+    place(line).is_some_and(|place| place.says) && !is_told()
+}
+
+/// Whether the file that a line begins with is one of tests, by its name.
+pub(super) fn is_in_tests(line: &str) -> bool {
+    let file = line.trim().split([':', '(', ' ']).next().unwrap_or_default();
+    let file = file.to_ascii_lowercase();
+    ["test", "spec"].iter().any(|word| file.contains(word))
+}
+
 /// Whether a line with a place tells of less than a failure.
 fn is_remark(line: &str) -> bool {
     const REMARKS: &[&str] = &[

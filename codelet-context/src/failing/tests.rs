@@ -389,3 +389,76 @@ fn whatever_is_an_error_or_breaks_off_a_run_says_what_failed() {
         );
     }
 }
+
+#[test]
+fn source_below_a_place_or_above_a_pointer_is_not_what_failed() {
+    let unittest = "F\n======\nFAIL: test_large (t.T)\n------\nTraceback (most recent call last):\n  File \
+                    \"/usr/lib/python3.6/unittest/case.py\", line 59, in testPartExecutor\n    yield\n  File \
+                    \"/w/tests.py\", line 343, in test_large\n    self.assertNumQueries(queries, delete)\n  File \
+                    \"/usr/lib/python3.6/unittest/case.py\", line 829, in assertEqual\n    assertion_func(first, second, \
+                    msg=msg)\n    ^^^^^^^^^^^^^^\nAssertionError: 22 != 25 : 22 queries executed, 25 expected\n\n------\nRan 44 \
+                    tests in 0.520s\n\nFAILED (failures=1)";
+    let expected = [
+        "FAIL: test_large (t.T)",
+        "  File \"/w/tests.py\", line 343, in test_large",
+        "AssertionError: 22 != 25 : 22 queries executed, 25 expected",
+        "FAILED (failures=1)",
+    ];
+    let found = lines(unittest);
+    assert_eq!(found, expected);
+    let best: Vec<&str> = most_telling(&found, 2).into_iter().map(|at| &*found[at]).collect();
+    assert_eq!(best, [expected[0], expected[2]]);
+    let raised = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    raise ValueError(\n        \
+                  \"Error: no\")\nValueError: Error: no";
+    assert_eq!(
+        lines(raised),
+        ["  File \"a.py\", line 3, in <module>", "ValueError: Error: no"]
+    );
+    let node = "node:assert:124\n  throw new AssertionError(obj);\n  ^\n\nAssertionError [ERR_ASSERTION]: 1 == 2\n    at \
+                Object.<anonymous> (/w/a.js:3:8)";
+    assert_eq!(
+        lines(node),
+        [
+            "AssertionError [ERR_ASSERTION]: 1 == 2",
+            "    at Object.<anonymous> (/w/a.js:3:8)"
+        ]
+    );
+    // What is headed as an error is one, even where something points at it.
+    assert_eq!(lines("SyntaxError: no `)'\n  ^"), ["SyntaxError: no `)'"]);
+}
+
+#[test]
+fn what_a_harness_left_out_and_its_tags_are_no_failing_lines() {
+    let cut = "<output_head>\nFAIL: test_x (a.T)\nAssertionError: 1 != 2\n</output_head>\n<elided_chars>\n39449 characters \
+               elided\n</elided_chars>\n<output_tail>\nsomething else\nFAILED (failures=2)\n</output_tail>";
+    assert_eq!(
+        lines(cut),
+        ["FAIL: test_x (a.T)", "AssertionError: 1 != 2", "FAILED (failures=2)"]
+    );
+}
+
+#[test]
+fn what_a_test_logs_says_less_than_what_it_complains_of() {
+    let output = "--- FAIL: TestResume (3.33s)\n    hooks.go:196: Hook start output: Captured state\n    hooks.go:196: Hook stop \
+                  output: Copied transcript\n        Files modified during session (1):\n          - hello.rb\n        New \
+                  files created (1):\n          + hello.rb\n        Updated session state\n    resume_test.go:463: output \
+                  should contain 'Session:', got: Switched to branch\nFAIL";
+    let found = lines(output);
+    let best: Vec<&str> = most_telling(&found, 2).into_iter().map(|at| found[at].trim()).collect();
+    assert_eq!(
+        best,
+        [
+            "--- FAIL: TestResume (3.33s)",
+            "resume_test.go:463: output should contain 'Session:', got: Switched to branch"
+        ]
+    );
+}
+
+#[test]
+fn a_list_of_what_is_wrong_is_kept() {
+    let output = "error: these files are not formatted:\n  - src/a.rs\n  - src/b.rs\n";
+    assert_eq!(
+        lines(output),
+        ["error: these files are not formatted:", "  - src/a.rs", "  - src/b.rs"]
+    );
+}
