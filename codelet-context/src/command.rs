@@ -1,6 +1,7 @@
 //! A command line, read once: its commands with the folder that each runs in, and what follows from them.
 
 use crate::attempt::Attempt;
+use crate::authored::{self, Scripted};
 use crate::commits::{self, Step};
 use crate::effects::{self, Effect};
 use crate::look;
@@ -34,6 +35,7 @@ struct Read {
     told: Option<Box<str>>,
     attempt: Attempt,
     scripts: Vec<(String, bool)>,
+    scripted: Option<Box<Scripted>>,
 }
 
 impl CommandLine {
@@ -50,6 +52,7 @@ impl CommandLine {
             told,
             attempt: Attempt::of(&script.commands[first..]),
             scripts: testrun::scripts(&script),
+            scripted: authored::read(&script),
         }))
     }
 
@@ -96,6 +99,11 @@ impl CommandLine {
     /// The scripts that it writes whose names say that they run tests, with whether they test anything.
     pub(crate) fn scripts(&self) -> &[(String, bool)] {
         &self.0.scripts
+    }
+
+    /// What it says of scripts that it writes or runs, if anything.
+    pub(crate) fn scripted(&self) -> Option<&Scripted> {
+        self.0.scripted.as_deref()
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) use patch::patched_by;
 
 mod git;
 mod patch;
+pub(crate) mod scripted;
 
 /// Files taken from one line or patch at most.
 const MOST: usize = 200;

@@ -4,6 +4,7 @@
 //! weighs and chooses.
 
 use crate::answer;
+use crate::authored::Authored;
 use crate::body::Body;
 use crate::effects;
 use crate::encoded::is_encoded;
@@ -61,6 +62,7 @@ pub struct Index {
     /// The calls that have no answer yet: their blocks, what they do, and whether they are commands that only look at files.
     open: Calls<Arc<str>, (u32, Action, bool)>,
     files: Files,
+    authored: Authored,
     /// The last component of each file's path, as a name.
     names_of_paths: ByHash<u64>,
     /// Lines of outputs that say that something went wrong, where few of an output do; see [`severe`].
@@ -171,6 +173,7 @@ impl Index {
     }
 
     fn called(&mut self, number: u32, call: &ToolCall) {
+        self.authored.note(call);
         let block = self.blocks.len() as u32;
         let look = match &call.action.command {
             Some(line) if call.action.paths.is_empty() => line.look(),
@@ -214,7 +217,7 @@ impl Index {
             result.success != Some(false)
         };
         if made {
-            self.note_changed(&action);
+            self.note_changed(&action, result);
         }
         if is_change && made {
             self.take_away(call);
@@ -252,7 +255,7 @@ impl Index {
     }
 
     /// Notes that from here on files are not what was shown of them before.
-    fn note_changed(&mut self, action: &Action) {
+    fn note_changed(&mut self, action: &Action, result: &ToolResult) {
         for path in action.changed() {
             let file = self.files.file(path);
             self.changed.insert(file, self.blocks.len() as u32);
@@ -270,6 +273,11 @@ impl Index {
             };
             let now = self.blocks.len() as u32;
             self.changed.extend(found.into_iter().map(|file| (file, now)));
+        }
+        let line = action.command.as_ref();
+        for target in line.map_or_else(Vec::new, |line| self.authored.written(line, result)) {
+            let file = self.files.meant(&target.path);
+            self.changed.extend(file.map(|file| (file, self.blocks.len() as u32)));
         }
     }
 

@@ -2,9 +2,11 @@
 
 use crate::anchor::{Anchor, Outcomes};
 use crate::answer::was_refused;
+use crate::authored::Authored;
 use crate::command::CommandLine;
 use crate::commits::{Change, Commits};
 use crate::deed::Deed;
+use crate::effects::scripted::Target;
 use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
@@ -122,6 +124,7 @@ pub(crate) struct Before {
     scripts: Scripts,
     running: Running,
     aside: Aside,
+    authored: Authored,
 }
 
 /// A command that was run: what its line says, and what came of the checks in it.
@@ -139,6 +142,8 @@ pub(crate) struct Ran {
     has_failed: bool,
     /// The command was started by an earlier call, and this answer tells what came of it.
     later: Option<Later>,
+    /// The files that scripts have written which it ran.
+    pub written: Vec<Target>,
 }
 
 impl Ran {
@@ -148,8 +153,10 @@ impl Ran {
             scripts,
             running,
             aside,
+            authored,
         } = before;
         scripts.note(call);
+        authored.note(call);
         let later = running.ended(call, result);
         let is_command = call.action.kind == ActionKind::Command;
         let own = call.action.command.as_ref().filter(|_| is_command);
@@ -159,6 +166,10 @@ impl Ran {
         if !is_command && later.is_none() {
             return None;
         }
+        let written = match &call.action.command {
+            Some(line) if later.is_none() => authored.written(line, result),
+            _ => Vec::new(),
+        };
         let runs_on = later.is_none() && running.starts(call, result);
         let command = later.as_ref().map(|later| &later.line).or(call.action.command.as_ref());
         let result = later.as_ref().map_or(result, |later| &later.result);
@@ -206,6 +217,7 @@ impl Ran {
             runs_on,
             has_failed,
             later,
+            written: if runs_on { Vec::new() } else { written },
         })
     }
 

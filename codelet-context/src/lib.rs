@@ -117,6 +117,7 @@ mod account;
 pub mod anchor;
 pub mod answer;
 mod attempt;
+mod authored;
 pub mod body;
 pub mod breaks;
 mod bulk;

@@ -174,12 +174,17 @@ impl Gatherer {
                 .is_comparison()
                 .then(|| (tests.clone(), build.clone(), lint.clone()));
             self.change_by_command(action, result);
+            self.change_by_scripts(ran);
             // All is as it was.
             if let Some((tests, build, lint)) = before {
                 (self.facts.tests, self.facts.build, self.facts.lint) = (tests, build, lint);
             }
         }
         if let Some(line) = &action.command {
+            // Whoever looks at a file knows that there is one.
+            if let Some(path) = line.look().filter(|path| !path.is_empty()) {
+                self.files.file(path);
+            }
             // What was committed before something else failed is committed.
             if result.success == Some(false) && has_made(line.commits(), result) == Some(true) {
                 for effect in line
@@ -265,6 +270,16 @@ impl Gatherer {
             };
             if is_done {
                 self.apply(effect, result);
+            }
+        }
+    }
+
+    /// Takes what scripts have written. Files that nobody has seen and that the script does not read are what it brings out,
+    /// and none that it changes.
+    fn change_by_scripts(&mut self, ran: &Ran) {
+        for target in &ran.written {
+            if target.is_read || self.files.meant(&target.path).is_some() {
+                self.touch(&target.path, FileState::Edited);
             }
         }
     }

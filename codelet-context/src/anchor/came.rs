@@ -38,7 +38,13 @@ pub(super) fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> 
     if was_refused(result) {
         return [None, None];
     }
-    let changed = || Some(Event::Changed(action.changed().to_vec()));
+    let by_scripts = ran.map_or(&[][..], |ran| &ran.written);
+    let changed = || {
+        let by_scripts = by_scripts.iter().map(|target| Arc::from(&*target.path));
+        Some(Event::Changed(
+            action.changed().iter().cloned().chain(by_scripts).collect(),
+        ))
+    };
     let other = |success: Option<bool>, is_question: bool| match success {
         Some(false) if is_question => None,
         success => success.map(|success| Event::Other { success }),
@@ -56,7 +62,7 @@ pub(super) fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> 
         (ActionKind::Other, _) => [None, other(result.success, false)],
         (ActionKind::Command, Some(ran)) => {
             // A command that failed may have written all the same, but nothing says so.
-            let has_changed = !action.changed().is_empty() && result.success != Some(false);
+            let has_changed = !action.changed().is_empty() && result.success != Some(false) || !by_scripts.is_empty();
             let event = match ran.last_check() {
                 Some((check, verdict)) => judge(check, verdict, result),
                 None if ran.is_aside => None,

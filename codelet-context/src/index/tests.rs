@@ -54,6 +54,18 @@ fn a_look_in_another_folder_is_one_at_a_file_there() {
     assert!(is_stale(&index, "sub/x.rs"));
 }
 
+#[test]
+fn what_a_script_writes_stands_no_more_as_it_was_read() {
+    let read = || Action::on(ActionKind::Read, ["/w/src/del.py"]);
+    let edit = "p = 'src/del.py'\ns = open(p).read()\nopen(p, 'w').write(s)";
+    let line = format!("python3 - <<'E'\n{edit}\nE");
+    assert!(is_stale(&indexed(&[read(), Action::command(&line)]), "/w/src/del.py"));
+    let lines = [format!("cat > fix.py <<'E'\n{edit}\nE"), String::from("python3 fix.py")];
+    let actions = [read(), Action::command(&lines[0]), Action::command(&lines[1])];
+    assert!(!is_stale(&indexed(&actions[..2]), "/w/src/del.py"));
+    assert!(is_stale(&indexed(&actions), "/w/src/del.py"));
+}
+
 /// Encoded bytes, the same ones each time.
 fn encoded(bytes: usize) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -163,4 +163,22 @@ mod tests {
         let talk = Talk::new().call(action, json!({"input": patch}), Some(true), "ok");
         assert_eq!(files(&talk), "n:Created d:Deleted u:Edited");
     }
+
+    #[test]
+    fn a_file_is_changed_by_a_script_that_was_written_for_that() {
+        let write = |at: &str| format!("cat <<'EOF' > fix.py\np = '{at}'\nopen(p, 'w').write(new)\nEOF");
+        let talk = |at: &str, says: &str| {
+            Talk::new()
+                .run("sed -n 1,40p src/del.py", true, "a = 1")
+                .run(&write(at), true, "")
+                .run("python3 fix.py", true, says)
+        };
+        assert_eq!(
+            files(&talk("src/del.py", "Applied fix.")),
+            "fix.py:Edited src/del.py:Edited"
+        );
+        assert_eq!(files(&talk("src/del.py", "Pattern not found")), "fix.py:Edited");
+        // What it only brings out is no change to anything.
+        assert_eq!(files(&talk("/tmp/plot.json", "Done")), "fix.py:Edited");
+    }
 }
