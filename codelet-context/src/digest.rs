@@ -105,6 +105,7 @@ fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>, is_s
     };
     // What was not done is told from what was, and what a file was from what it is.
     let came = match block.came {
+        Came::Done if block.undone => " (undone since)",
         Came::Done if is_stale && !block.change => " (changed since)",
         Came::Done => "",
         Came::Failed => " (failed)",

@@ -37,6 +37,7 @@ mod arguments;
 mod block;
 mod line;
 mod noted;
+mod undone;
 
 /// Lines of this many characters are things of their own.
 const LINE_BYTES: std::ops::RangeInclusive<usize> = 16..=LONGEST_LINE;
@@ -236,6 +237,9 @@ impl Index {
         for output in &result.output {
             self.part(role, number, output, Some((call, kind)));
         }
+        if kind == BlockKind::Read && made {
+            self.note_undone(call, first);
+        }
         if is_change && !made {
             self.lead_to_reason(call, first, result);
         }
@@ -376,6 +380,7 @@ impl Index {
             path,
             subject: false,
             change: false,
+            undone: false,
             came: Came::Done,
             look: false,
             list: false,

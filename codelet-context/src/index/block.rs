@@ -50,6 +50,9 @@ pub struct Block {
     pub subject: bool,
     /// A call that changes files.
     pub change: bool,
+    /// A change that was carried out and then undone: a later look at the file shows what it took away, and not what it
+    /// brought in.
+    pub undone: bool,
     /// For a call that changes files or runs a command: what came of it.
     pub came: Came,
     /// A command printed it that only looks at files.

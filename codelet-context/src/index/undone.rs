@@ -1,0 +1,361 @@
+//! Changes that somebody has undone: a later look at the file shows again what they took away, and no more what they
+//! brought in. The user does that, or a tool that nobody has told of it.
+
+use super::line::REMOVED;
+use super::{Block, BlockKind, Came, EARLIER, Index, NONE};
+use crate::effects;
+use crate::items::ItemKind;
+use crate::replaced;
+use std::ops::Range;
+
+/// A change of many more lines than the look has is not compared with it: nobody could see all of where it stood.
+const MORE: usize = 4;
+const FEW: usize = 64;
+/// Shorter answers, in lines, may be a note on an earlier one.
+const NOTE: usize = 3;
+/// What tools say where they do not show all of a file.
+const CUT: &[&str] = &["runcated", "mitted", "lided", "howing lines", "more lines", "not shown"];
+
+/// In which version of a file a line of a change stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Old,
+    New,
+    Both,
+}
+
+/// What a change takes away and what it brings in, as items: lines, and pairs of neighbouring lines.
+#[derive(Default)]
+struct Sides {
+    old: Vec<u32>,
+    old_pairs: Vec<u32>,
+    new: Vec<u32>,
+    new_pairs: Vec<u32>,
+}
+
+impl Index {
+    /// The call of this block has looked at a file, and the blocks from `first` on are its answer. Marks what changes brought
+    /// in that is not there any more.
+    pub(super) fn note_undone(&mut self, call: u32, first: usize) {
+        let Some(look) = self.blocks.get(call as usize) else {
+            return;
+        };
+        let Some(about) = self.about.get(&look.path) else {
+            return;
+        };
+        let earlier = about.iter().rev().skip_while(|&&number| number >= call).take(EARLIER);
+        let is_change = |number: &u32| {
+            let block = &self.blocks[*number as usize];
+            block.change && block.came == Came::Done && !block.undone && block.message < look.message
+        };
+        let changes: Vec<u32> = earlier.copied().filter(is_change).collect();
+        if changes.is_empty() || !look.subject && look.text.as_str().contains("git ") {
+            return;
+        }
+        // It names nothing but the file.
+        let is_of_all = look.lines.len() == 1 && (look.subject || look.text.as_str().starts_with("cat "));
+        let is_cut = |block: &Block| CUT.iter().any(|word| block.text.as_str().contains(word));
+        let is_whole = is_of_all && !self.blocks[first..].iter().any(is_cut);
+        // Nobody but those who made these changes has changed the file since, as far as anybody knows.
+        let last = self
+            .changed
+            .get(&look.path)
+            .and_then(|&answer| self.blocks.get(answer as usize));
+        let mut is_all_undone = last.is_some_and(|answer| answer.call == changes.first().copied());
+        let answer = self.blocks[first..].iter().flat_map(|block| block.lines.clone());
+        let lines = answer.clone().count();
+        let mut shown: Vec<u32> = answer.flat_map(|line| self.line_and_pair(line)).flatten().collect();
+        shown.sort_unstable();
+        for change in changes {
+            let is_long = self.blocks[change as usize].lines.len() > lines * MORE + FEW;
+            let sides = if is_long { Sides::default() } else { self.sides(change) };
+            // A change that followed on one that was undone too took away what was not there before.
+            let is_nowhere =
+                is_whole && lines >= NOTE && is_all_undone && sides.new.len() > 1 && are_there(&sides.new, &shown) == 0;
+            let is_undone = is_nowhere || is_undone(&sides, &shown, is_whole);
+            is_all_undone &= is_undone;
+            if is_undone {
+                self.mark_undone(change, call, &sides.new, &shown);
+            }
+        }
+    }
+
+    /// The item of a line, and that of the line with the one before it.
+    fn line_and_pair(&self, line: u32) -> [Option<u32>; 2] {
+        let pair = self.lines[line as usize].after;
+        [self.line_item(line), Some(pair).filter(|&pair| pair != NONE)]
+    }
+
+    /// The lines of a change without the name of its file.
+    fn changed_lines(&self, change: u32) -> Range<u32> {
+        let block = &self.blocks[change as usize];
+        block.lines.start + u32::from(block.subject)..block.lines.end
+    }
+
+    fn sides(&self, change: u32) -> Sides {
+        let block = &self.blocks[change as usize];
+        let is_patch = replaced::is_patch(block.text.as_str());
+        let mut sides = Sides::default();
+        // Nobody knows which line is of which file.
+        if is_patch && effects::patched(block.text.as_str()).len() > 1 {
+            return sides;
+        }
+        let mut before = None;
+        for line in self.changed_lines(change) {
+            let side = match self.lines[line as usize].is_removed() {
+                true => Side::Old,
+                false if is_patch => match self.whole_text_of(block, line as usize).as_bytes() {
+                    [b'-', rest @ ..] if !rest.starts_with(b"-- ") => Side::Old,
+                    [b'+', rest @ ..] if !rest.starts_with(b"++ ") => Side::New,
+                    [b' ', ..] => Side::Both,
+                    _ => {
+                        before = None;
+                        continue;
+                    }
+                },
+                false => Side::New,
+            };
+            let [item, pair] = self.line_and_pair(line);
+            let of_both = match (before, side) {
+                (Some(Side::Both), side) | (Some(side), Side::Both) => Some(side),
+                (Some(before), side) if before == side => Some(side),
+                _ => None,
+            };
+            for (side, item, is_pair) in [(Some(side), item, false), (of_both, pair, true)] {
+                let (Some(side), Some(item)) = (side, item) else {
+                    continue;
+                };
+                let (old, new) = match is_pair {
+                    false => (&mut sides.old, &mut sides.new),
+                    true => (&mut sides.old_pairs, &mut sides.new_pairs),
+                };
+                if side != Side::New {
+                    old.push(item);
+                }
+                if side != Side::Old {
+                    new.push(item);
+                }
+            }
+            before = Some(side);
+        }
+        for side in [
+            &mut sides.old,
+            &mut sides.old_pairs,
+            &mut sides.new,
+            &mut sides.new_pairs,
+        ] {
+            side.sort_unstable();
+            side.dedup();
+        }
+        // What stands in both is neither taken away nor brought in.
+        let Sides { old, new, .. } = &mut sides;
+        new.retain(|item| old.binary_search(item).is_err());
+        let Sides {
+            old_pairs, new_pairs, ..
+        } = &mut sides;
+        old_pairs.retain(|item| new_pairs.binary_search(item).is_err());
+        sides
+    }
+
+    fn mark_undone(&mut self, change: u32, look: u32, new: &[u32], shown: &[u32]) {
+        self.blocks[change as usize].undone = true;
+        let is_gone = |item: Option<u32>| {
+            item.is_some_and(|item| new.binary_search(&item).is_ok() && shown.binary_search(&item).is_err())
+        };
+        for line in self.changed_lines(change) {
+            let item = self.line_item(line);
+            if item.is_none() || is_gone(item) {
+                self.lines[line as usize].front |= REMOVED;
+            }
+        }
+        // What tools have shown of it meanwhile.
+        let Some(about) = self.about.get(&self.blocks[change as usize].path) else {
+            return;
+        };
+        let shows = |&number: &u32| number > change && self.blocks[number as usize].kind != BlockKind::Call;
+        let earlier = about.iter().rev().skip_while(|&&number| number >= look).take(EARLIER);
+        for number in earlier.copied().filter(shows).collect::<Vec<u32>>() {
+            for line in self.blocks[number as usize].lines.clone() {
+                let last = self.items_of(line as usize).last().copied();
+                if is_gone(last.filter(|&item| self.items[item as usize].kind == ItemKind::Line)) {
+                    self.lines[line as usize].front |= REMOVED;
+                }
+            }
+        }
+    }
+}
+
+/// How many of these are shown.
+fn are_there(items: &[u32], shown: &[u32]) -> usize {
+    items.iter().filter(|item| shown.binary_search(item).is_ok()).count()
+}
+
+/// Whether a look that shows these lines and pairs shows where a change stood, and no more what it brought in.
+fn is_undone(sides: &Sides, shown: &[u32], is_whole: bool) -> bool {
+    let most = |items: &[u32]| !items.is_empty() && are_there(items, shown) * 4 >= items.len() * 3;
+    // A line by itself may stand anywhere; with its neighbour it stands where it stood.
+    let is_back = most(&sides.old_pairs) && (sides.old.is_empty() || most(&sides.old)) || is_whole && most(&sides.old);
+    is_back && !sides.new.is_empty() && are_there(&sides.new, shown) * 4 <= sides.new.len()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    #[derive(Default)]
+    struct Talk(Index, usize);
+
+    impl Talk {
+        fn call(mut self, action: Action, parameters: Value, says: &str) -> Talk {
+            self.1 += 1;
+            let id = self.1.to_string();
+            let call = ToolCall::new(id.as_str(), "t", parameters.as_object().unwrap().clone()).doing(action);
+            self.0
+                .append(&Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+            self.0
+                .append(&Message::results(vec![ToolResult::new(id.as_str(), Some(true), says)]));
+            self
+        }
+
+        fn edit(self, old: &str, new: &str) -> Talk {
+            let action = Action::on(ActionKind::Change, ["/w/a.ts"]).replacing(["old"]);
+            self.call(action, json!({ "path": "/w/a.ts", "old": old, "new": new }), "Updated.")
+        }
+
+        fn write(self, content: &str) -> Talk {
+            let action = Action::on(ActionKind::Change, ["/w/a.ts"]);
+            self.call(action, json!({ "path": "/w/a.ts", "content": content }), "Written.")
+        }
+
+        fn read(self, shown: &str) -> Talk {
+            let action = Action::on(ActionKind::Read, ["/w/a.ts"]);
+            self.call(action, json!({ "path": "/w/a.ts" }), shown)
+        }
+
+        fn page(self, shown: &str) -> Talk {
+            let action = Action::on(ActionKind::Read, ["/w/a.ts"]);
+            self.call(action, json!({ "path": "/w/a.ts", "offset": 40 }), shown)
+        }
+
+        fn run(self, line: &str, shown: &str) -> Talk {
+            self.call(Action::command(line), json!({ "command": line }), shown)
+        }
+
+        /// Which changes are taken for undone, in their order.
+        fn undone(&self) -> Vec<bool> {
+            let changes = self.0.blocks.iter().filter(|block| block.change);
+            changes.map(|block| block.undone).collect()
+        }
+
+        /// Whether something may be quoted of a line that says this in a call.
+        fn stands(&self, text: &str) -> bool {
+            let calls = self.0.blocks.iter().filter(|block| block.kind == BlockKind::Call);
+            let mut lines = calls.flat_map(|block| block.lines.clone().map(move |line| (block, line as usize)));
+            lines.any(|(block, line)| self.0.text_of(block, line).contains(text) && !self.0.lines[line].is_removed())
+        }
+    }
+
+    const OLD: &str = "class List {}\nexport class Sel { list = new List() }";
+    const NEW: &str = "export class Sel {\n  private refreshWalnuts(): void { this.rows.clear(); }\n  private paint(): void { this.x(); }\n}";
+
+    #[test]
+    fn a_change_is_undone_once_a_look_shows_what_it_took_away_and_not_what_it_brought() {
+        let before = format!("1: import a\n2: {}\n4: // end", OLD.replace('\n', "\n3: "));
+        let talk = Talk::default().read(&before).edit(OLD, NEW);
+        assert_eq!(talk.undone(), [false]);
+        for talk in [
+            Talk::default().edit(OLD, NEW).read(&before),
+            Talk::default().edit(OLD, NEW).page(&before),
+            Talk::default().edit(OLD, NEW).run("cat /w/a.ts", &before),
+            Talk::default().edit(OLD, NEW).run("sed -n 1,9p /w/a.ts", &before),
+        ] {
+            assert_eq!(talk.undone(), [true]);
+            assert!(!talk.stands("refreshWalnuts") && !talk.stands("private paint"));
+        }
+    }
+
+    #[test]
+    fn changes_on_changes_are_undone_together() {
+        let talk = Talk::default()
+            .edit(OLD, NEW)
+            .edit(
+                "  private paint(): void { this.x(); }",
+                "  one_is_standing_here();\n  another_is_here();",
+            )
+            .read(&format!("import a\n{OLD}\n"));
+        assert_eq!(talk.undone()[1], true);
+        assert!(!talk.stands("one_is_standing") && !talk.stands("another_is_here"));
+        let talk = Talk::default()
+            .write("let first_line = 1;\nlet second_line = 2;\n")
+            .read("let other_line = 3;\n}\n// end\n");
+        assert_eq!(talk.undone(), [true]);
+    }
+
+    #[test]
+    fn an_insertion_is_undone_where_its_neighbours_stand_together_again() {
+        let (before, after) = (
+            "let one_value = 1;\nlet two_values = 2;",
+            "let one_value = 1;\nlet walnuts = 999;\nlet two_values = 2;",
+        );
+        let page = "}\nlet one_value = 1;\nlet two_values = 2;\n}\n";
+        assert_eq!(Talk::default().edit(before, after).page(page).undone(), [true]);
+        assert_eq!(Talk::default().edit(before, after).page(after).undone(), [false]);
+    }
+
+    #[test]
+    fn what_a_look_does_not_show_may_stand() {
+        let other = "export const walnuts = 3;\nexport const almonds = 4;\n// the end\n";
+        let cut = "[Output truncated: 300 lines]\n";
+        for talk in [
+            Talk::default().edit(OLD, NEW).page(other),
+            Talk::default().edit(OLD, NEW).read(NEW),
+            Talk::default().edit(OLD, NEW).read(&format!("{other}{cut}")),
+            Talk::default().write(NEW).read(&format!("{other}{cut}")),
+            Talk::default().edit(OLD, NEW).read("File unchanged since last read."),
+            // What another version has says nothing of this one.
+            Talk::default().edit(OLD, NEW).run("git show HEAD:/w/a.ts", OLD),
+            Talk::default().edit(OLD, NEW).run(
+                "git diff /w/a.ts",
+                "-class List {}\n-export class Sel { list = new List() }\n",
+            ),
+            // It was changed again since.
+            Talk::default()
+                .edit(OLD, NEW)
+                .run("sed -i s/refresh/draw/ /w/a.ts", "")
+                .read(other),
+        ] {
+            assert_eq!(talk.undone(), [false]);
+            assert!(talk.stands("refreshWalnuts"));
+        }
+    }
+
+    #[test]
+    fn a_patch_that_a_look_shows_stands() {
+        let patch = "*** Begin Patch\n*** Update File: /w/a.ts\n@@\n import the_first\n-let almonds = before();\n+let \
+                     walnuts = after();\n export the_last\n*** End Patch";
+        let new = "import the_first\nlet walnuts = after();\nexport the_last\n";
+        let talk = Talk::default().call(Action::patch(patch), json!({ "input": patch }), "Done!");
+        let talk = talk.read(new);
+        assert_eq!(talk.undone(), [false]);
+        assert!(talk.stands("walnuts"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_stands_is_never_undone(lines in proptest::collection::vec("[a-f]{4,20} [a-f]{4,20}", 3..20), at in 0usize..20, with_number in any::<bool>()) {
+            let new: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let at = at % new.len();
+            let shown: Vec<String> = new.iter().enumerate().map(|(number, line)| match with_number {
+                true => format!("{}\t{line}", number + 1),
+                false => (*line).to_owned(),
+            }).collect();
+            let talk = Talk::default().edit("what stood there before", &new[at..].join("\n")).read(&shown.join("\n"));
+            prop_assert_eq!(talk.undone(), [false]);
+        }
+    }
+}
