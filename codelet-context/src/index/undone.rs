@@ -288,7 +288,7 @@ mod tests {
                 "  one_is_standing_here();\n  another_is_here();",
             )
             .read(&format!("import a\n{OLD}\n"));
-        assert_eq!(talk.undone()[1], true);
+        assert!(talk.undone()[1]);
         assert!(!talk.stands("one_is_standing") && !talk.stands("another_is_here"));
         let talk = Talk::default()
             .write("let first_line = 1;\nlet second_line = 2;\n")
