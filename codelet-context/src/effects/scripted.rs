@@ -362,7 +362,7 @@ fn defined<'a>(line: &'a str, name: &str) -> Option<(&'a str, usize)> {
     let rest = line.strip_prefix("def ").or_else(|| line.strip_prefix("function "))?;
     let (function, rest) = rest.split_once('(')?;
     let is_it = |parameter: &&str| parameter.split([':', '=']).next().is_some_and(|own| own.trim() == name);
-    let position = arguments(rest).iter().position(|parameter| is_it(parameter))?;
+    let position = arguments(rest).iter().position(is_it)?;
     let function = function.trim();
     (!function.is_empty()).then_some((function, position))
 }
