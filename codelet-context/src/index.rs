@@ -27,14 +27,18 @@ use std::sync::Arc;
 
 use self::arguments::Arguments;
 pub use self::block::{Block, BlockKind, Came};
+use self::found::Found;
 pub use self::line::Line;
 use self::line::{LITTLE, LONGEST_LINE, MANY_ALIKE, POSES, REMOVED};
-use self::line::{cut_near, diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix};
+use self::line::{
+    cut_near, diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix, whole_hash,
+};
 use self::noted::Noted;
 pub use crate::items::NONE;
 
 mod arguments;
 mod block;
+mod found;
 mod line;
 mod noted;
 mod undone;
@@ -68,6 +72,8 @@ pub struct Index {
     names_of_paths: ByHash<u64>,
     /// Lines of outputs that say that something went wrong, where few of an output do; see [`severe`].
     pub severe: Vec<u32>,
+    /// Lines that searches have found.
+    pub found: Found,
     /// What a choice of lines asks of all blocks.
     pub noted: Noted,
     /// The newest block whose call changed a file.
@@ -469,6 +475,9 @@ impl Index {
         if !self.scratch.command && is_encoded(&bytes[prefix..]) {
             return previous;
         }
+        if matches!(kind, BlockKind::Search | BlockKind::Command) {
+            self.found.note(bytes);
+        }
         let scratch = &mut self.scratch;
         let is_gone = kind == BlockKind::Call && scratch.is_removed(start);
         let removed = is_gone || kind == BlockKind::Call && scratch.patch && bytes.first() == Some(&b'-');
@@ -494,7 +503,7 @@ impl Index {
         }
         let is_command = scratch.command && previous.is_none() && length >= COMMAND_BYTES;
         if LINE_BYTES.contains(&length) || is_command && length <= LONGEST_LINE {
-            scratch.seen.push(see(ItemKind::Line, line_kind, hash::pair(norm, 3)));
+            scratch.seen.push(see(ItemKind::Line, line_kind, whole_hash(norm)));
         }
         if let Some((before, before_length)) = previous
             && before_length + length >= LINE_PAIR_BYTES
@@ -562,6 +571,11 @@ impl Index {
     pub fn is_stale(&self, block: usize) -> bool {
         let path = self.blocks[block].path;
         path != 0 && self.changed.get(&path).is_some_and(|&change| change as usize > block)
+    }
+
+    /// Whether a tool printed this block for work that was done before the one at hand.
+    pub fn is_finished(&self, block: usize) -> bool {
+        (block as u32) < self.noted.work && self.blocks[block].kind.is_output()
     }
 
     /// The file that a path means by what calls have named so far; see [`crate::files`].

@@ -6,7 +6,7 @@
 //! needs no re-ordering when a line becomes cheaper because its neighbour was taken.
 
 mod density;
-mod factors;
+pub(crate) mod factors;
 
 use self::factors::Factors;
 use crate::candidates::{Candidates, Ranked};

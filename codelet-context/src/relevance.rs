@@ -1,12 +1,13 @@
 //! Which lines of an output are near what the session is about.
 //!
-//! A file that the user named, a line near a name that the user said, and a line near names that the assistant uses in its
-//! calls are needed several times as often as the rest of what was read. What the newest prompt names is needed next, whoever
-//! printed it and however long ago.
+//! A file that the user named, a line near a name that the user said, near names that the assistant uses in its calls or near
+//! what a search of its has found are needed several times as often as the rest of what was read. What the newest prompt names
+//! is needed next, whoever printed it and however long ago.
 
 use crate::candidates::Candidates;
 use crate::index::{Block, BlockKind, Index};
 use crate::marked::Marked;
+use crate::pack::factors::FINISHED_FACTOR;
 use crate::scope::Lines;
 use crate::value;
 use std::collections::HashMap;
@@ -18,6 +19,11 @@ const NEAR_PROMPTED: f32 = 2.5;
 /// What each near line with a name from a call adds, and how many of them count.
 const NEAR_CALLED: f32 = 0.3;
 const MOST_CALLED: u32 = 4;
+/// Lines near one that a search has found …
+const NEAR_FOUND: f32 = 2.0;
+/// … in full if no more lines of what was read were found than this, and the less the more were: a search that finds much of
+/// a file points nowhere in it.
+const FEW_FOUND: f32 = 10.0;
 /// A name that the newest prompt says asks for its lines if no more messages than this have it …
 const FEW: u16 = 6;
 /// … in full if no more lines than this have it, and the less the more do.
@@ -73,6 +79,11 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, blocks: &[u32]
             // What came after the prompt was printed on its behalf.
             BlockKind::Command | BlockKind::Search | BlockKind::Other if number < prompt.start => PRINTED,
             _ => 1.0,
+        };
+        // What is asked for now is part of the work at hand.
+        let more = match index.is_finished(number) {
+            true => more / FINISHED_FACTOR,
+            false => more,
         };
         for line in candidates.within(block.lines.clone()) {
             for &name in index.names_of(line as usize).iter().filter(|name| is_asked(name)) {
@@ -132,9 +143,10 @@ pub(crate) fn weigh(index: &Index, candidates: &Candidates, blocks: &[u32], of: 
         }
         said
     };
+    let matches = index.found.among(&index.items);
     let mut lines: Vec<usize> = Vec::new();
-    // How many of the lines before each one have such a name: of the user's, and of a call.
-    let mut sums: Vec<(u32, u32)> = Vec::new();
+    // How many of the lines before each one have such a name, of the user's and of a call, and were found.
+    let mut sums: Vec<[u32; 3]> = Vec::new();
     for number in blocks.iter().map(|&number| number as usize) {
         let block = &index.blocks[number];
         if block.kind != BlockKind::Read {
@@ -142,12 +154,17 @@ pub(crate) fn weigh(index: &Index, candidates: &Candidates, blocks: &[u32], of: 
         }
         lines.clear();
         lines.extend(candidates.within(block.lines.clone()).map(|line| line as usize));
-        let mut sum = (0, 0);
+        let mut sum = [0; 3];
         sums.clear();
         sums.push(sum);
         for &line in &lines {
             let (prompted, called) = said_by(line);
-            sum = (sum.0 + u32::from(prompted), sum.1 + u32::from(called));
+            // The item of a whole line comes last.
+            let item = index.items_of(line).last();
+            let is_found = item.is_some_and(|&item| matches.as_ref().is_some_and(|matches| matches.has(item)));
+            sum[0] += u32::from(prompted);
+            sum[1] += u32::from(called);
+            sum[2] += u32::from(is_found);
             sums.push(sum);
         }
         let file = if index.is_named_by_user(number) {
@@ -155,6 +172,7 @@ pub(crate) fn weigh(index: &Index, candidates: &Candidates, blocks: &[u32], of: 
         } else {
             1.0
         };
+        let near_found = 1.0 + (NEAR_FOUND - 1.0) * (FEW_FOUND / sum[2].max(1) as f32).min(1.0);
         // Those that are near go on from line to line.
         let (mut start, mut end) = (0, 0);
         for &line in &lines {
@@ -164,23 +182,21 @@ pub(crate) fn weigh(index: &Index, candidates: &Candidates, blocks: &[u32], of: 
             while end < lines.len() && lines[end] <= line + REACH as usize {
                 end += 1;
             }
-            let called = sums[end].1 - sums[start].1;
-            let said = if sums[end].0 > sums[start].0 {
-                NEAR_PROMPTED
-            } else {
-                1.0
-            };
+            let [prompted, called, found] = std::array::from_fn(|which| sums[end][which] - sums[start][which]);
+            let said = if prompted > 0 { NEAR_PROMPTED } else { 1.0 };
             let used = 1.0 + NEAR_CALLED * called.min(MOST_CALLED) as f32;
-            multiply(of, factors, line as u32, file * said * used);
+            let sought = if found > 0 { near_found } else { 1.0 };
+            multiply(of, factors, line as u32, file * said * used * sought);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::digest::tests::{quoted, run};
+    use crate::digest::tests::{call, quoted, run};
     use crate::history::History;
-    use crate::message::Message;
+    use crate::message::{Action, ActionKind, Message};
+    use serde_json::json;
 
     /// A command has printed a line about `box_17` among many others, and much was read since.
     fn long_ago(prompt: &str, mut lines: impl FnMut(usize) -> String) -> String {
@@ -212,5 +228,60 @@ mod tests {
         let log = |line: usize| format!("INFO box_17 was drained of {} of 200", line * 37);
         let text = long_ago("What became of box_17?", log);
         assert!(text.contains("part_"), "{text}");
+    }
+
+    /// What is quoted of a long file that was read after a search.
+    fn of_what_was_read(found: impl Fn(usize) -> bool) -> String {
+        let mut history = History::new();
+        let line = |line: usize| format!("let part_{line} = part_{}.join(other_{line});", line * 7);
+        let all: Vec<String> = (0..120).map(line).collect();
+        let matches: String = (0..120)
+            .filter(|&line| found(line))
+            .map(|line| format!("src/parts.rs:{}:{}\n", line + 1, all[line]))
+            .collect();
+        let search = Action {
+            kind: ActionKind::Search,
+            ..Action::default()
+        };
+        let parameters = json!({"pattern": "join"});
+        call(&mut history, "Grep", search, parameters, (Some(true), &matches));
+        let action = Action::on(ActionKind::Read, ["src/parts.rs"]);
+        let parameters = json!({"file_path": "src/parts.rs"});
+        call(&mut history, "Read", action, parameters, (Some(true), &all.join("\n")));
+        quoted(&history, &[], 700)
+    }
+
+    #[test]
+    fn of_what_was_read_the_lines_near_those_that_a_search_has_found_are_quoted() {
+        let beside = "let part_57 =";
+        let text = of_what_was_read(|line| line == 60);
+        assert!(text.contains(beside), "{text}");
+        assert!(!of_what_was_read(|_| false).contains(beside));
+        assert!(
+            !of_what_was_read(|_| true).contains(beside),
+            "what finds everything points nowhere"
+        );
+    }
+
+    #[test]
+    fn what_the_newest_prompt_names_is_of_the_work_at_hand_whenever_it_was_read() {
+        let mut history = History::new();
+        history.append(Message::user("begin"));
+        let read = |history: &mut History, file: &str, name: &str| {
+            let lines: Vec<String> = (0..40)
+                .map(|line| format!("let {name}_{line} = {name}_new({line});"))
+                .collect();
+            let action = Action::on(ActionKind::Read, [file]);
+            let parameters = json!({"file_path": file});
+            call(history, "Read", action, parameters, (Some(true), &lines.join("\n")));
+        };
+        read(&mut history, "src/nuts.rs", "walnut");
+        history.append(Message::user("What became of walnut_17 in src/fruits.rs?"));
+        for _ in 0..3 {
+            read(&mut history, "src/fruits.rs", "cherry");
+        }
+        let text = quoted(&history, &[], 300);
+        assert!(text.contains("let walnut_17 ="), "{text}");
+        assert!(!text.contains("let walnut_30 ="), "{text}");
     }
 }

@@ -28,6 +28,14 @@ pub enum BlockKind {
     Other,
 }
 
+impl BlockKind {
+    /// Whether a tool printed it.
+    pub fn is_output(self) -> bool {
+        use BlockKind::{Command, Other, Read, Search};
+        matches!(self, Read | Command | Search | Other)
+    }
+}
+
 /// A text of the history, cut into lines.
 #[derive(Clone, Debug)]
 pub struct Block {

@@ -148,6 +148,11 @@ fn shape(line: &[u8]) -> u64 {
     hash::bytes(&words[..length])
 }
 
+/// Hash of a line as an item, by that of its text.
+pub(super) fn whole_hash(norm: u64) -> u64 {
+    hash::pair(norm, 3)
+}
+
 /// Hash and length of a line with its white space collapsed.
 pub(super) fn normal_hash(line: &[u8]) -> (u64, usize) {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');

@@ -8,6 +8,8 @@ use crate::hash::{self, ByHash};
 pub struct Noted {
     /// The newest block of the user's own words.
     pub prompt: Option<u32>,
+    /// The block that the work at hand begins with: the newest prompt that a call follows, or the first block.
+    pub work: u32,
     /// The newest call that writes all of the list of what is to be done.
     pub list: Option<u32>,
     /// The calls that change files, oldest first.
@@ -35,6 +37,7 @@ impl Noted {
 
     /// A call was taken in as the block of this number. `line` is its first.
     pub fn call(&mut self, number: u32, block: &Block, line: &str) {
+        self.work = self.prompt.unwrap_or_default();
         if block.change {
             self.changes.push(number);
         }

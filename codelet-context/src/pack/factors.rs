@@ -16,6 +16,8 @@ const ASIDE_FACTOR: f32 = 0.5;
 const LOOK_FACTOR: f32 = 0.7;
 /// Outputs that are no live look at a file are worth less, line by line.
 const OUTPUT_FACTOR: f32 = 0.5;
+/// What tools printed for an earlier prompt is worth this much of it: that work is done, and what it needed was used.
+pub(crate) const FINISHED_FACTOR: f32 = 0.35;
 /// One of many lines that are alike but for numbers, or one of numbers, is worth this much of what it says: it hides the one
 /// that is not.
 const LITTLE_FACTOR: f32 = 0.2;
@@ -53,9 +55,12 @@ impl<'a> Factors<'a> {
             BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
             _ => 1.0,
         };
-        match self.newest_changes.contains(&number) {
-            true => factor * NEWEST_FACTOR,
-            false => factor,
+        if self.newest_changes.contains(&number) {
+            factor * NEWEST_FACTOR
+        } else if index.is_finished(number as usize) {
+            factor * FINISHED_FACTOR
+        } else {
+            factor
         }
     }
 }

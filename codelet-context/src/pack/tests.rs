@@ -4,7 +4,7 @@ use crate::digest::tests::{call, quoted, run, with_task};
 use crate::history::History;
 use crate::index::BlockKind;
 use crate::items::ItemKind;
-use crate::message::{Action, ActionKind};
+use crate::message::{Action, ActionKind, Message};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -20,6 +20,11 @@ fn edit(history: &mut History, file: &str, text: &str, answer: (Option<bool>, &s
         parameters,
         answer,
     );
+}
+
+fn read(history: &mut History, file: &str, text: &str) {
+    let action = Action::on(ActionKind::Read, [file]);
+    call(history, "Read", action, json!({"file_path": file}), (Some(true), text));
 }
 
 /// Whether of two changes that say as much the older is quoted, and not the newer, in room for one.
@@ -84,8 +89,7 @@ proptest! {
                 2 => edit(&mut history, &format!("src/{}.rs", number % 3), &text, FAILED),
                 _ => {
                     let file = format!("src/{}.rs", number % 3);
-                    let action = Action::on(ActionKind::Read, [file.as_str()]);
-                    call(&mut history, "Read", action, json!({"file_path": file}), (Some(true), &text));
+                    read(&mut history, &file, &text);
                 }
             }
         }
@@ -106,6 +110,28 @@ fn a_failed_change_is_worth_more_until_its_file_is_changed() {
     assert!(is_older_quoted(FAILED, Some("src/else.rs")));
     assert!(!is_older_quoted(FAILED, Some("src/one.rs")));
     assert!(!is_older_quoted(DONE, None));
+}
+
+#[test]
+fn what_was_read_for_work_that_is_done_gives_way_to_what_was_read_since() {
+    // What was printed twice is worth more than what was printed once, as long as both are of the same work.
+    let is_older_quoted = |is_done: bool| {
+        let mut history = History::new();
+        history.append(Message::user("begin"));
+        for file in ["a.rs", "b.rs"] {
+            read(&mut history, file, "let walnut_count = almond_count(7);");
+        }
+        if is_done {
+            history.append(Message::user("go on"));
+        }
+        read(&mut history, "c.rs", "let cherry_count = damson_count(7);");
+        let text = quoted(&history, &[], 76);
+        let (older, newer) = (text.contains("walnut"), text.contains("cherry"));
+        assert!(older != newer, "{text}");
+        older
+    };
+    assert!(is_older_quoted(false));
+    assert!(!is_older_quoted(true));
 }
 
 #[test]
