@@ -240,27 +240,60 @@ fn block(text: &str) -> Option<(&str, &str)> {
     if name.is_empty() || !attributes.is_empty() && (!attributes.starts_with(' ') || attributes.contains(['<', '\n'])) {
         return None;
     }
-    let close = format!("</{name}>");
-    let behind = &inside[inside.find(&close)? + close.len()..];
+    let (_, behind) = element(inside, name)?;
     Some((name, behind.trim_start()))
+}
+
+/// What stands in an element behind its opening tag, and what stands behind its end. One of the same name may stand within
+/// it; where the two are not told apart, the first tag that closes one is the end.
+pub(crate) fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
+    let (open, close) = (format!("<{name}"), format!("</{name}>"));
+    let first = behind.find(&close)?;
+    let mut depth = 1_usize;
+    let mut at = 0;
+    let mut end = first;
+    while let Some(tag) = behind[at..].find('<') {
+        let rest = &behind[at + tag..];
+        if rest
+            .strip_prefix(&open)
+            .is_some_and(|rest| rest.starts_with(['>', ' ']))
+        {
+            depth += 1;
+        } else if rest.starts_with(&close) {
+            depth -= 1;
+            if depth == 0 {
+                end = at + tag;
+                break;
+            }
+        }
+        at += tag + 1;
+    }
+    Some((&behind[..end], &behind[end + close.len()..]))
+}
+
+/// Whether a text is what harnesses put before the first prompt: blocks in tags that name no request, or a message that Codex
+/// adds. People begin so too, so it is one only where a prompt stands directly behind it.
+pub fn is_frame(text: &str) -> bool {
+    is_fragment(text)
+        || is_all(text, |name| {
+            let is_joint = name.contains(['_', '-']) && !name.contains(':');
+            (is_joint || BLOCKS.contains(&name)) && !holds_words(name) && !holds_a_request(name)
+        })
 }
 
 /// Whether a message in the user's role is context that Codex adds, by how it begins and ends.
 pub fn is_fragment(text: &str) -> bool {
     let text = text.trim();
+    // What stands around a picture is one tag.
+    let is_tag = || text.matches('<').count() == 1;
     FRAGMENTS
         .iter()
-        .any(|(head, tail)| text.starts_with(head) && text.ends_with(tail))
+        .any(|(head, tail)| text.starts_with(head) && text.ends_with(tail) && (!head.contains("image") || is_tag()))
 }
 
 /// Whether it tells of an event that nobody types in such a tag.
 pub fn is_event(text: &str) -> bool {
     is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event))
-}
-
-/// Whether a text is the instructions of a project in the frame that Codex gives them.
-pub fn is_instructions(text: &str) -> bool {
-    text.starts_with("# AGENTS.md instructions") && text.contains("<INSTRUCTIONS>") && text.ends_with("</INSTRUCTIONS>")
 }
 
 /// Whether a text begins in the words in which a harness always begins. People may begin so too, so whatever follows has
@@ -377,12 +410,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_stands_before_a_prompt_in_a_frame_names_no_request() {
+        for text in [
+            "<permissions instructions>\nAll is allowed.\n</permissions instructions>",
+            "<collaboration_mode># Default\nuntil another `<collaboration_mode>...</collaboration_mode>` is sent; go on\n</collaboration_mode>",
+            "<apps_instructions>\n## Apps\n</apps_instructions>\n<skills_instructions>\nx\n</skills_instructions>",
+            "# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nuse tabs\n</INSTRUCTIONS>",
+            "<repo_map version=\"2\">\na.rs\n</repo_map>",
+        ] {
+            assert!(is_frame(text), "{text}");
+        }
+        for text in [
+            "<bug_report>\nit crashes\n</bug_report>",
+            "<user_query>mend it</user_query>",
+            "<open_files>a</open_files> mend it <open_files>b</open_files>",
+            "<div>\nwhy is this not shown?\n</div>",
+            "<open_files>",
+            "mend it",
+        ] {
+            assert!(!is_frame(text), "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "(</?[a-z_]{1,4}( a=b)?>|[<>/é\n]|Your |last |\\PC){0,20}") {
             is_all_blocks(&text);
             is_block(&text);
             is_fragment(&text);
+            is_frame(&text);
             is_notice(&text);
         }
 

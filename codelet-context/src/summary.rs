@@ -83,7 +83,7 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     add_status(&mut page, story.facts, |kind| earlier.fails(kind), width(COMMAND));
     earlier.add_status(&mut page, true);
     add_decisions(&mut page, story.facts, 2, width(ITEM));
-    add_goal(&mut page, story, width(PROMPT));
+    add_goal(&mut page, story, &earlier, width(PROMPT));
     add_todo(&mut page, story.facts, 3..12, width(ITEM));
     earlier.add_status(&mut page, false);
     earlier.add_todo(&mut page, 12);

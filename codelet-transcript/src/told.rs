@@ -21,7 +21,7 @@
 
 use crate::complaint::is_complaint;
 use codelet_context::compact::is_ending;
-use codelet_context::harness::{self, is_event, is_instructions, is_opening};
+use codelet_context::harness::{self, is_event, is_fragment, is_frame, is_opening};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 use std::collections::HashMap;
 
@@ -142,16 +142,15 @@ fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
 }
 
 fn mark_blocks(messages: &mut [Message]) {
-    let is_block = |part: &Part| matches!(part, Part::Text(text) if harness::is_block(text.body.as_str()));
+    let is_known = |text: &Text| harness::is_block(text.body.as_str()) || is_fragment(text.body.as_str());
+    let is_block = |part: &Part| matches!(part, Part::Text(text) if is_known(text));
     let mut found = false;
     for message in messages.iter_mut().filter(|message| message.role == Role::User) {
         // A block alone may be what somebody has typed; who types two makes one text of them.
         let is_list = !message.bare && message.parts.len() > 1;
         if message.parts.iter().any(is_block) && (is_list || !message.parts.iter().all(is_block)) {
             found = true;
-            own_texts(message)
-                .filter(|text| harness::is_block(text.body.as_str()))
-                .for_each(inject);
+            own_texts(message).filter(|text| is_known(text)).for_each(inject);
         }
     }
     // Where it stands beside others too, one alone is the harness's as well, in the list that a harness writes.
@@ -219,7 +218,7 @@ fn openings(messages: &[Message]) -> Vec<(usize, usize)> {
             if is_opening(text) && messages.get(at + 1).is_some_and(is_acknowledgement) {
                 found.append(&mut waiting);
                 found.push((at, place));
-            } else if harness::is_block(text) || is_instructions(text) {
+            } else if is_frame(text) {
                 waiting.push((at, place));
             } else {
                 found.append(&mut waiting);

@@ -56,6 +56,86 @@ fn texts(text: &str, wanted: Origin) -> Vec<String> {
     texts.collect()
 }
 
+/// What an agent has recorded, which notes of each text whose it is.
+fn rollout() -> String {
+    let item = |payload: serde_json::Value| json!({"type": "response_item", "payload": payload}).to_string();
+    let said = |role: &str, texts: &[&str]| {
+        let kind = if role == "assistant" {
+            "output_text"
+        } else {
+            "input_text"
+        };
+        let content: Vec<_> = texts.iter().map(|text| json!({"type": kind, "text": text})).collect();
+        item(json!({"type": "message", "role": role, "content": content}))
+    };
+    let mut lines = vec![
+        json!({"type": "session_meta", "payload": {"id": "s", "cwd": "/srv"}}).to_string(),
+        said(
+            "developer",
+            &[
+                "<permissions instructions>\nFilesystem sandboxing defines which files can be read.\n</permissions instructions>",
+                "<collaboration_mode># Default\nuntil a different `<collaboration_mode>...</collaboration_mode>` changes it; requests do not\n</collaboration_mode>",
+                "<skills_instructions>\n## Skills\n- deploy\n</skills_instructions>",
+            ],
+        ),
+        said(
+            "user",
+            &[
+                "# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>",
+                "<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>",
+            ],
+        ),
+    ];
+    for (task, prompt) in [
+        "Review the open tickets and close the stale ones.",
+        "Let workers confirm it from the code.",
+    ]
+    .iter()
+    .enumerate()
+    {
+        lines.push(said("user", &[prompt]));
+        for step in 0..8 {
+            let id = format!("c{task}{step}");
+            let output: Vec<String> = (0..80)
+                .map(|n| format!("ticket {task}-{step}-{n} is open since {n} days"))
+                .collect();
+            let arguments = json!({"cmd": format!("tickets list {task}{step}")}).to_string();
+            lines.push(item(
+                json!({"type": "function_call", "name": "exec_command", "call_id": id, "arguments": arguments}),
+            ));
+            lines.push(item(
+                json!({"type": "function_call_output", "call_id": id, "output": output.join("\n")}),
+            ));
+        }
+        lines.push(said("assistant", &["All of them are looked at."]));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_goal_outlives_forms_that_do_not_say_whose_a_text_is() {
+    for form in [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini] {
+        let mut text = compacted(&rollout(), form, 3_000);
+        for budget in [2_600, 2_200] {
+            let own = texts(&text, Origin::Own);
+            assert!(!own.iter().any(|text| text.starts_with(['<', '#'])), "{form}: {own:?}");
+            text = compacted(&text, form, budget);
+            let summary = texts(&text, Origin::Summary).concat();
+            let lines: Vec<&str> = summary.lines().collect();
+            for line in [
+                "Goal: \"Review the open tickets and close the stale ones.\"",
+                "Latest prompt: \"Let workers confirm it from the code.\"",
+            ] {
+                assert!(lines.contains(&line), "{form}: {summary}");
+            }
+            assert!(
+                !summary.contains("requests do not") && !summary.contains("(no words)"),
+                "{form}: {summary}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_second_compaction_merges_the_summary_of_the_first_in_every_form() {
     for form in [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini] {

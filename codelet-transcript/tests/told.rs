@@ -205,6 +205,54 @@ fn what_a_harness_opens_a_conversation_with_is_no_prompt() {
 }
 
 #[test]
+fn frames_before_the_first_prompt_are_no_prompts_by_whatever_name_they_go() {
+    let frames = [
+        "<permissions instructions>\nAll commands are allowed.\n</permissions instructions>",
+        "<collaboration_mode># Default\nuntil a different `<collaboration_mode>...</collaboration_mode>` is sent\n</collaboration_mode>",
+        "<repo-map lines=\"3\">\na.rs\n</repo-map>\n<open_tabs>\na.rs\n</open_tabs>",
+        "# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>",
+    ];
+    let each: Vec<Value> = frames.iter().map(|text| user(*text)).collect();
+    let talk = [&each[..], &[user("Mend the parser."), model("Done.")]].concat();
+    assert_eq!(prompts(&talk), [4]);
+    let blocks = |last: &str| -> Value {
+        let texts = frames.iter().chain([&last]);
+        texts.map(|text| json!({"type": "text", "text": text})).collect()
+    };
+    let document = |last: &str| {
+        let talk = json!({"messages": [user(blocks(last)), model("Done."), user("Now the printer.")]});
+        read(talk.to_string().as_bytes(), None).unwrap()
+    };
+    let own = |last: &str| -> Vec<String> {
+        let document = document(last);
+        let texts = document.messages[0].parts.iter().filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str().to_owned()),
+            _ => None,
+        });
+        texts.collect()
+    };
+    // What a prompt itself says in tags stays.
+    for last in [
+        "Mend the parser.",
+        "<log>\nit crashes\n</log> mend <parser> as <log>\nshown\n</log>",
+        "<bug_report>\nIt crashes.\n</bug_report>",
+        "<user_query>\nMend it.\n</user_query>",
+    ] {
+        assert_eq!(own(last), [last]);
+    }
+    // What follows no more than frames, somebody has asked for.
+    assert!(!own("<open_files>\na.rs\n</open_files>").is_empty());
+    // Behind the first answer somebody may have typed it.
+    let later = [
+        user("Mend it."),
+        model("Done."),
+        user("<open_tabs>\na.rs\n</open_tabs>"),
+        user("and this"),
+    ];
+    assert_eq!(prompts(&later), [0, 2, 3]);
+}
+
+#[test]
 fn a_block_that_was_answered_stays_a_prompt() {
     let info = "<user_info>\nI am Bob; deploy only from branch walnut-7.\n</user_info>";
     let rules = "<user_instructions>\nNever touch src/api.rs.\n</user_instructions>";

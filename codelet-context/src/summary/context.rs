@@ -2,6 +2,7 @@
 
 use super::Story;
 use super::asks::asks;
+use super::earlier::Earlier;
 use super::gist::prompt;
 use super::page::{Page, Topic};
 use super::quotation::{harmless, quoted, shown_command};
@@ -334,29 +335,36 @@ fn answers<'a>(questions: &'a str, answer: &'a str) -> Vec<(&'a str, &'a str)> {
     found
 }
 
-pub(super) fn add_goal(page: &mut Page, story: &Story<'_>, width: usize) {
+/// What the session is for, and what was asked last. A summary of before says what both were up to it, as what stands before
+/// it may have lost its origin on the way.
+pub(super) fn add_goal(page: &mut Page, story: &Story<'_>, earlier: &Earlier<'_>, width: usize) {
     let words = |turn: &Turn| prompt(story.messages, turn.0.clone());
+    let all = || story.turns.iter().filter_map(words);
     // A command such as `/model` sets no goal, nor does a greeting, if anything else was said.
     let is_goal = |words: &String| asks(words);
-    let first = story
-        .turns
-        .iter()
-        .position(|turn| words(turn).as_ref().is_some_and(is_goal))
-        .or_else(|| story.turns.iter().position(|turn| words(turn).is_some()));
-    let newest = |is_it: &dyn Fn(&String) -> bool| {
-        story
-            .turns
-            .iter()
-            .rposition(|turn| words(turn).as_ref().is_some_and(is_it))
+    // What was quoted there in a few words may still stand in full.
+    let of_before = |said: &str| {
+        let is_it = |words: &String| {
+            let whole = quoted(words, usize::MAX / 2);
+            let whole = whole.trim_matches('"');
+            said.strip_suffix('…')
+                .map_or(whole == said, |head| whole.starts_with(head))
+        };
+        all().find(is_it).unwrap_or_else(|| said.to_owned())
     };
-    let last = newest(&is_goal).or_else(|| newest(&|_| true));
-    for (at, (label, turn)) in [(labels::GOAL, first), (labels::LATEST, last.filter(|_| last != first))]
-        .into_iter()
-        .enumerate()
-    {
-        if let Some(words) = turn.and_then(|turn| words(&story.turns[turn])) {
-            page.add((Topic::Goal, at, 0), format!("{label}{}", quoted(&words, width)));
-        }
+    let first = || all().find(is_goal).or_else(|| all().next());
+    let goal = earlier.goal.map(of_before).or_else(first);
+    let newer = story.turns.iter().rev().filter(|turn| turn.0.start >= earlier.since);
+    let asked = newer.filter_map(words).find(is_goal);
+    let latest = asked.or_else(|| match earlier.goal {
+        Some(_) => earlier.latest.map(of_before),
+        None => all().rfind(is_goal).or_else(|| all().next_back()),
+    });
+    let lines = [(labels::GOAL, goal), (labels::LATEST, latest)];
+    let lines = lines.map(|(label, words)| words.map(|words| (label, quoted(&words, width))));
+    let is_one = matches!(&lines, [Some((_, goal)), Some((_, latest))] if goal == latest);
+    for (at, (label, words)) in lines.into_iter().flatten().enumerate().take(if is_one { 1 } else { 2 }) {
+        page.add((Topic::Goal, at, 0), format!("{label}{words}"));
     }
 }
 

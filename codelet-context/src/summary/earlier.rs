@@ -29,6 +29,11 @@ const BEHIND: usize = usize::MAX / 2;
 
 #[derive(Default)]
 pub(super) struct Earlier<'a> {
+    /// What the goal was, and the newest prompt, as quoted there.
+    pub(super) goal: Option<&'a str>,
+    pub(super) latest: Option<&'a str>,
+    /// The first message behind the newest summary.
+    pub(super) since: usize,
     pins: Vec<&'a str>,
     status: Vec<String>,
     checks: Vec<Failed<'a>>,
@@ -83,19 +88,18 @@ impl<'a> Earlier<'a> {
     /// What the summaries in these messages tell and nothing newer is known of.
     pub(super) fn of(messages: &'a [Arc<Message>], summarising: &[usize], facts: &Facts) -> Self {
         let mut earlier = Earlier::default();
-        let mut since = None;
         for &at in summarising {
             for part in &messages[at].parts {
                 if let Part::Text(text) = part
                     && text.origin == Origin::Summary
                 {
                     earlier.read(text.body.as_str());
-                    since = Some(at + 1);
+                    earlier.since = at + 1;
                 }
             }
         }
-        if let Some(since) = since {
-            earlier.forget(&messages[since..], facts);
+        if earlier.since > 0 {
+            earlier.forget(&messages[earlier.since..], facts);
         }
         earlier
     }
@@ -103,12 +107,16 @@ impl<'a> Earlier<'a> {
     fn read(&mut self, summary: &'a str) {
         // A newer summary knows how things stand; what was decided and done it may have had no room for.
         *self = Earlier {
+            goal: self.goal,
+            latest: self.latest,
             pins: std::mem::take(&mut self.pins),
             decisions: std::mem::take(&mut self.decisions),
             outcomes: std::mem::take(&mut self.outcomes),
             ..Earlier::default()
         };
         let mut in_outcomes = false;
+        // Another harness may mean something else by a goal.
+        let is_own = summary.starts_with(labels::SUMMARY);
         // Where the lines go that belong under the one before.
         let mut is_check = None;
         for line in summary.lines() {
@@ -125,6 +133,13 @@ impl<'a> Earlier<'a> {
                     if let Some(lines) = last {
                         lines.push(line);
                     }
+                }
+                _ if !in_outcomes && is_own && words_of(line, labels::GOAL).is_some() => {
+                    // The newest prompt is told with it, unless there is only one.
+                    (self.goal, self.latest) = (words_of(line, labels::GOAL), None);
+                }
+                _ if !in_outcomes && is_own && words_of(line, labels::LATEST).is_some() => {
+                    self.latest = words_of(line, labels::LATEST);
                 }
                 _ if in_outcomes && line.starts_with(labels::ITEM) => self.outcomes.push(vec![line]),
                 _ => is_check = self.read_context(line),
@@ -357,6 +372,12 @@ impl<'a> Earlier<'a> {
             }
         }
     }
+}
+
+/// The words that a line quotes behind its label.
+fn words_of<'a>(line: &'a str, label: &str) -> Option<&'a str> {
+    let words = line.strip_prefix(label)?.strip_prefix('"')?.strip_suffix('"')?;
+    (!words.is_empty()).then_some(words)
 }
 
 /// The command line of an error; of one that ran again since, the line that tells of it may be all of it.

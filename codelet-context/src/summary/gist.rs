@@ -159,7 +159,7 @@ fn block(text: &str) -> Option<(&str, &str, &str)> {
     if name.is_empty() || !name.bytes().all(is_name) {
         return None;
     }
-    let (inside, behind) = rest.strip_prefix('>')?.split_once(&format!("</{name}>"))?;
+    let (inside, behind) = harness::element(rest.strip_prefix('>')?, name)?;
     Some((name, inside, behind.trim_start()))
 }
 

@@ -84,6 +84,11 @@ fn again(summary: &str, after: &[&str], bytes: usize) -> String {
         )]));
     }
     messages.push(Message::user("go on"));
+    telling(messages, bytes)
+}
+
+/// The summary of all of these.
+fn telling(messages: Vec<Message>, bytes: usize) -> String {
     let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
     let turns = turns(&messages);
     let story = Story {
@@ -114,6 +119,46 @@ fn what_was_open_is_still_open_and_told_once() {
         );
     }
     assert!(!told.contains("this is quoted"), "{told}");
+}
+
+#[test]
+fn the_goal_is_what_it_was_whatever_stands_before_the_summary() {
+    let summary = "Summary of the earlier part of this session.\n## Context\nGoal: \"Review all of the…\"\nLatest prompt: \"now the wire\"\n\
+                   ## Key outcomes\n- \"Review all of the…\": edited a.rs";
+    let whole = "Review all of the tickets that are open";
+    let (goal, line) = (format!("Goal: \"{whole}\""), "Latest prompt: \"now the wire\"");
+    let told = |before: &[&str], summary: &str, after: &[&str]| {
+        let text = Part::Text(Text::new(summary, Origin::Summary));
+        let said = |text: &&str| [Message::user(*text), Message::assistant("Looked at.")];
+        let mut messages: Vec<Message> = before.iter().flat_map(said).collect();
+        messages.push(Message::new(Role::User, vec![text]));
+        messages.extend(after.iter().flat_map(said));
+        telling(messages, 10_000)
+    };
+    let frame = "Filesystem sandboxing defines what can be read or written.";
+    // What was cut is told in full where the prompt is still there.
+    let again = told(&[frame, whole, "now the wire"], summary, &[]);
+    assert!(has(&again, &goal) && has(&again, line), "{again}");
+    let again = told(&[frame], summary, &[]);
+    assert!(
+        has(&again, "Goal: \"Review all of the…\"") && has(&again, line),
+        "{again}"
+    );
+    let again = told(&[frame, whole], summary, &["what does the box do?"]);
+    assert!(
+        has(&again, &goal) && has(&again, "Latest prompt: \"what does the box do?\""),
+        "{again}"
+    );
+    let again = told(&[frame, whole], summary, &["/model"]);
+    assert!(has(&again, line), "{again}");
+    // Without a goal, and in words of another, there is nothing to go by.
+    for summary in [
+        "Summary of the earlier part of this session.\n## Context\nTo do: a",
+        "Goal: \"x y z\"",
+    ] {
+        let again = told(&[whole, "now the wire"], summary, &[]);
+        assert!(has(&again, &goal) && has(&again, line), "{again}");
+    }
 }
 
 #[test]
