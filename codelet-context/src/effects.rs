@@ -45,6 +45,8 @@ pub(crate) enum Effect {
 pub(crate) enum Among {
     /// A file, or those in a folder.
     Path(String),
+    /// The same, or the name of a branch.
+    Perhaps(String),
     /// All of the repository that this folder is in.
     Repository(String),
 }
@@ -75,7 +77,7 @@ pub(crate) fn written(effects: &[Effect]) -> Vec<&str> {
 pub(crate) fn undone(effects: &[Effect]) -> impl Iterator<Item = (&str, bool)> {
     effects.iter().filter_map(|effect| match effect {
         Effect::Remove(path) | Effect::Move { from: path, .. } => Some((&**path, true)),
-        Effect::PutBack(Among::Path(path))
+        Effect::PutBack(Among::Path(path) | Among::Perhaps(path))
         | Effect::Stash {
             among: Among::Path(path),
             ..

@@ -31,8 +31,6 @@ pub(crate) const TO_DO: &str = "To do: ";
 pub(crate) const UNDER_WAY: &str = "To do, under way: ";
 pub(crate) const UNLISTED: &str = "To do, and not listed here: ";
 pub(crate) const DONE: &str = "Done of the to-do list: ";
-/// How each line of the list begins, whatever the state of its item.
-pub(crate) const LISTED: &str = "To do";
 /// A line of the outcomes: what came of a turn, or how many turns are not told of.
 pub(crate) const ITEM: &str = "- ";
 /// A line of an output under the failure that it tells of.

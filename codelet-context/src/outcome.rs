@@ -8,7 +8,7 @@ use crate::exchange::Exchanges;
 use crate::failing::{Passing, shorten};
 use crate::files::Files;
 use crate::ledger::{Before, Ran};
-use crate::message::{Action, ActionKind, Message, ToolCall, ToolResult};
+use crate::message::{Action, ActionKind, Message, Origin, Part, ToolCall, ToolResult};
 use crate::refusal;
 use crate::testrun::{Check, CheckKind, echoed};
 use crate::todo::TodoList;
@@ -108,6 +108,14 @@ impl Gatherer {
 
     /// The calls and results of this message were taken.
     pub(crate) fn end_message(&mut self, message: &Message) {
+        for part in &message.parts {
+            if let Part::Text(text) = part
+                && text.origin == Origin::Summary
+                && let Some(list) = TodoList::told_in(text.body.as_str())
+            {
+                self.facts.todo = list;
+            }
+        }
         self.errors.end_message(message);
     }
 

@@ -77,7 +77,6 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     let first = urgent(story.facts, bytes, width(ITEM));
     add_todo(&mut page, story.facts, 0..first, width(ITEM));
     count_todo(&mut page, story.facts);
-    earlier.add_todo(&mut page, 3);
     add_errors(&mut page, story.facts, true, 1, 2, width(COMMAND));
     earlier.add_errors(&mut page, true, 1, 2, width(COMMAND));
     add_status(&mut page, story.facts, |kind| earlier.fails(kind), width(COMMAND));
@@ -86,8 +85,6 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     add_goal(&mut page, story, &earlier, width(PROMPT));
     add_todo(&mut page, story.facts, 3..12, width(ITEM));
     earlier.add_status(&mut page, false);
-    earlier.add_todo(&mut page, 12);
-    earlier.add_done(&mut page);
     // What is broken now is told in full before what was broken earlier is told of at all.
     let lines = (bytes / 100).clamp(2, 12);
     add_errors(&mut page, story.facts, true, 1, lines, width(COMMAND));
@@ -111,7 +108,6 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     earlier.add_past(&mut page);
     add_todo(&mut page, story.facts, 12..usize::MAX, width(ITEM));
     count_todo(&mut page, story.facts);
-    earlier.add_todo(&mut page, usize::MAX);
     lengthen_refusals(&mut page, story.facts);
     lengthen_outcomes(&mut page, longer);
     lengthen_pins(&mut page, story.pins);
@@ -134,8 +130,8 @@ pub(crate) fn tell_what_stands(pins: &[&str], facts: &Facts, bytes: usize) -> St
 
 /// What the open items of the list take in a summary, in bytes.
 pub(crate) fn todo_bytes(facts: &Facts) -> usize {
-    let open = facts.todo.items().filter(|item| item.state.is_open());
-    open.map(|item| TODO_FRAME + item.text.len().min(ITEM)).sum()
+    let open = facts.todo.open();
+    open.map(|(_, item)| TODO_FRAME + item.text.len().min(ITEM)).sum()
 }
 
 #[cfg(test)]
@@ -297,6 +293,19 @@ mod tests {
                 "edited b.py, a.log; ",
             ),
             ("run cd $W && echo a > a.py => ok\nedit b.py", "edited b.py; "),
+            // What was done to it may have been before all that is known.
+            ("run git checkout -- a.py => ok", "reverted a.py; "),
+            ("run git restore src/a.py src/b.py => ok", "reverted a.py, b.py; "),
+            (
+                "run git checkout HEAD -- a.py => bad error: pathspec",
+                "ran 1 command; ",
+            ),
+            ("run git checkout fix/a.py => ok", "ran 1 command; "),
+            ("run git checkout -- src => ok", "ran 1 command; "),
+            (
+                "edit a.py\nrun git commit -am x => ok\nrun git checkout -- a.py => ok",
+                "edited a.py; ",
+            ),
         ] {
             assert_eq!(outcome(work).as_deref(), Some(expected), "{work}");
         }

@@ -3,6 +3,10 @@
 use crate::message::Parameters;
 use serde_json::{Map, Value};
 
+mod told;
+
+pub(crate) use told::named;
+
 /// Items of a list that are kept; the newest call of a hostile transcript may name millions.
 const MOST: usize = 200;
 /// Objects in objects are looked into this deep for a list.
@@ -52,6 +56,18 @@ impl TodoState {
 pub struct TodoList {
     items: Vec<(Option<String>, TodoItem)>,
     created: usize,
+    /// Items are named by their ids when something becomes of them.
+    is_by_id: bool,
+    /// What a summary has told of others without saying what they are.
+    untold: Untold,
+}
+
+/// How many items of a list are known by their number only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Untold {
+    all: usize,
+    open: usize,
+    done: usize,
 }
 
 impl TodoList {
@@ -60,20 +76,45 @@ impl TodoList {
         self.items.iter().map(|(_, item)| item)
     }
 
+    /// The items that are open, each with the id under which something may still become of it.
+    pub(crate) fn open(&self) -> impl Iterator<Item = (Option<&str>, &TodoItem)> {
+        let open = self.items.iter().filter(|(_, item)| item.state.is_open());
+        open.map(|(id, item)| (id.as_deref().filter(|id| self.is_by_id && told::is_id(id)), item))
+    }
+
+    /// How many items there are, how many of them are done, and how many are open of which only the number is known.
+    pub(crate) fn all(&self) -> usize {
+        self.items.len() + self.untold.all
+    }
+
+    pub(crate) fn done(&self) -> usize {
+        let done = self.items().filter(|item| item.state == TodoState::Done);
+        done.count() + self.untold.done
+    }
+
+    pub(crate) fn untold(&self) -> usize {
+        self.untold.open
+    }
+
     /// Takes over what a call of a todo tool says, by the shape of its parameters: a list under any name replaces all
     /// items; an id with a state alters one; a text without an id adds one. Other calls only look at the list.
     pub fn take(&mut self, parameters: &Parameters) {
         let map = parameters.as_map();
         if let Some(items) = whole(parameters) {
-            self.created = items.len();
-            self.items = items;
+            *self = TodoList {
+                created: items.len(),
+                items,
+                ..TodoList::default()
+            };
         } else if let Some(id) = id(map) {
+            self.is_by_id = true;
             self.alter(&id, map);
         } else if let Some(text) = text(map)
             && self.items.len() < MOST
         {
             // Tools that add an item at a time number them from 1.
             self.created += 1;
+            self.is_by_id = true;
             let item = TodoItem {
                 text,
                 state: state(map),
@@ -88,7 +129,10 @@ impl TodoList {
             return;
         }
         let found = self.items.iter_mut().find(|(other, _)| other.as_deref() == Some(id));
-        let Some((_, item)) = found else { return };
+        let Some((_, item)) = found else {
+            self.untold.alter(told_state(map, ""));
+            return;
+        };
         if has_state(map) {
             item.state = state(map);
         }

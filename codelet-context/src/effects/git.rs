@@ -163,7 +163,15 @@ fn checked_out(git: &Git) -> Vec<Effect> {
         (_, Some(paths)) => fetched(git, paths.iter().copied()),
         (["HEAD" | "@", paths @ ..], None) if !paths.is_empty() => put_back(git, paths.iter().copied()),
         // Without `--` it may be a branch, which is no file that is known.
-        ([path], None) if *path == "." || path.contains(['.', '/']) => put_back(git, [*path]),
+        ([path], None) if *path == "." || path.contains(['.', '/']) => {
+            let mut effects = put_back(git, [*path]);
+            for effect in &mut effects {
+                if let Effect::PutBack(Among::Path(path)) = effect {
+                    *effect = Effect::PutBack(Among::Perhaps(std::mem::take(path)));
+                }
+            }
+            effects
+        }
         ([] | [_], None) if git.has("-f --force") => whole(git).map(Effect::PutBack).into_iter().collect(),
         ([name, paths @ ..], None) if is_commit(name) => fetched(git, paths.iter().copied()),
         _ => Vec::new(),

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 fn chosen(among: Among) -> String {
     match among {
-        Among::Path(path) => path,
+        Among::Path(path) | Among::Perhaps(path) => path,
         Among::Repository(at) => at + "*",
     }
 }

@@ -6,6 +6,7 @@ use crate::files::Found;
 use crate::message::ToolResult;
 use crate::path::{Path, is_in_folder};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// What Git is known to keep, file by file.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +58,13 @@ impl Gatherer {
                 }
             }
             Effect::PutBack(among) => {
-                for known in self.loose(among) {
+                let loose = self.loose(among);
+                if let Among::Path(path) = among
+                    && loose.is_empty()
+                {
+                    self.put_back_unseen(path);
+                }
+                for known in loose {
                     self.put(known, FileState::Read);
                 }
             }
@@ -162,6 +169,32 @@ impl Gatherer {
         }
     }
 
+    /// A file is as it was committed of which nobody knows that it was changed: that may have been before all that is known.
+    fn put_back_unseen(&mut self, given: &str) {
+        let is_file = given
+            .rsplit('/')
+            .next()
+            .is_some_and(|name| name.trim_start_matches('.').contains('.'));
+        let known = self.known(given, |_| true);
+        let is_other = |state| !matches!(state, None | Some(FileState::Read));
+        if !is_file
+            || known
+                .iter()
+                .any(|found| is_other(self.state(found.file)) || self.kept.committed.contains(&found.file))
+        {
+            return;
+        }
+        let path = known.first().and_then(|found| self.touched.get(&found.file));
+        let path = path.map_or_else(|| Arc::from(given), |(file, _)| file.path.clone());
+        self.changes.push(FileChange {
+            path,
+            before: None,
+            after: FileState::Read,
+            is_written: false,
+        });
+        self.outdate_checks();
+    }
+
     fn put_aside(&mut self, known: u64, state: FileState) {
         if let Some(before) = self.state(known) {
             self.kept.stashed.insert(known, before);
@@ -188,7 +221,9 @@ impl Gatherer {
 
     fn chosen(&self, among: &Among, is_wanted: impl Fn(u64, FileState) -> bool) -> Vec<u64> {
         let mut chosen: Vec<u64> = match among {
-            Among::Path(path) => self.known(path, |_| true).into_iter().map(|found| found.file).collect(),
+            Among::Path(path) | Among::Perhaps(path) => {
+                self.known(path, |_| true).into_iter().map(|found| found.file).collect()
+            }
             Among::Repository(at) => self.repository(at).into_iter().collect(),
         };
         chosen.retain(|&known| self.state(known).is_some_and(|state| is_wanted(known, state)));

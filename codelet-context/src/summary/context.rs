@@ -10,7 +10,7 @@ use crate::failing::{most_telling, other_sides};
 use crate::labels;
 use crate::outcome::{CheckFact, Decision, Facts, OpenError};
 use crate::testrun::CheckKind;
-use crate::todo::TodoState;
+use crate::todo::{self, TodoState};
 use crate::turn::Turn;
 use crate::verdict::Verdict;
 use std::borrow::Cow;
@@ -52,8 +52,7 @@ fn pin_line(pin: &str, most: usize) -> String {
 /// How many of the open items of the list go before other facts: as many as take half of the room, and three at least.
 pub(super) fn urgent(facts: &Facts, bytes: usize, width: usize) -> usize {
     let mut room = bytes / 2;
-    let open = facts.todo.items().filter(|item| item.state.is_open());
-    let fitting = open.take_while(|item| {
+    let fitting = facts.todo.open().take_while(|(_, item)| {
         let taken = TODO_FRAME + item.text.len().min(width);
         let fits = taken <= room;
         room = room.saturating_sub(taken);
@@ -66,29 +65,24 @@ pub(super) fn urgent(facts: &Facts, bytes: usize, width: usize) -> usize {
 /// end, when the number is known.
 pub(super) fn count_todo(page: &mut Page, facts: &Facts) {
     let place = (Topic::Todo, usize::MAX - 1, 0);
-    // What an earlier summary has counted stands there where no newer list is known.
-    if facts.todo.items().next().is_none() {
-        return;
-    }
     page.remove(place);
-    let open = facts.todo.items().filter(|item| item.state.is_open()).count();
+    let open = facts.todo.open().count();
     let told = page
         .lines
         .keys()
         .filter(|(topic, number, _)| *topic == Topic::Todo && *number < open);
-    let left = open - told.count();
+    let left = open - told.count() + facts.todo.untold();
     if left > 0 {
         page.add(place, format!("{}{left} more", labels::UNLISTED));
     }
 }
 
 pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, width: usize) {
-    let open = facts.todo.items().filter(|item| item.state.is_open());
     // What is under way goes first; a stable sort keeps the list's own order.
-    let mut open: Vec<_> = open.enumerate().collect();
-    open.sort_by_key(|(_, item)| item.state != TodoState::Active);
+    let mut open: Vec<_> = facts.todo.open().enumerate().collect();
+    open.sort_by_key(|(_, (_, item))| item.state != TodoState::Active);
     let is_first = which.start == 0;
-    for (number, item) in open.iter().skip(which.start).take(which.len()) {
+    for (number, (id, item)) in open.iter().skip(which.start).take(which.len()) {
         let mark = if item.state == TodoState::Active {
             labels::UNDER_WAY
         } else {
@@ -96,12 +90,12 @@ pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, widt
         };
         page.add(
             (Topic::Todo, *number, 0),
-            format!("{mark}{}", harmless(&item.text, width)),
+            format!("{mark}{}", harmless(&todo::named(*id, &item.text), width)),
         );
     }
-    let all = facts.todo.items().count();
+    let all = facts.todo.all();
     if all > 0 && !is_first {
-        let done = facts.todo.items().filter(|item| item.state == TodoState::Done).count();
+        let done = facts.todo.done();
         page.add((Topic::Todo, usize::MAX, 0), format!("{}{done} of {all}", labels::DONE));
     }
 }

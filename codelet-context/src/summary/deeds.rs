@@ -13,6 +13,8 @@ use crate::verdict::Verdict;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// What is told of a turn of which something is still shown.
+pub(super) const GOES_ON: &str = "goes on below";
 /// Files of one turn that are counted.
 const FILES: usize = 200;
 /// Commits, and test runs with what was changed for them, of one turn that are told of: the newest.
@@ -207,7 +209,7 @@ impl Deeds {
         }
         what.extend(self.checks());
         if goes_on {
-            what.push("goes on below".to_owned());
+            what.push(GOES_ON.to_owned());
         }
         what.join("; ")
     }

@@ -2,8 +2,8 @@
 //! decisions stand nowhere else any more.
 //!
 //! The lines are taken over as lines, each in its place, and what is open as early as what is open now. An error goes only
-//! where the same has failed or succeeded since, the list only where there is a newer one. Nothing is told of a summary
-//! itself.
+//! where the same has failed or succeeded since. The list of what is to be done is among the facts, since calls go on with
+//! it. Nothing is told of a summary itself.
 
 use super::context::add_lines;
 use super::page::{Page, Topic};
@@ -22,8 +22,6 @@ use std::sync::Arc;
 /// A line of a summary and those that belong under it.
 type Lines<'a> = Vec<&'a str>;
 
-/// More than any list has: what a summary says may be anybody's words.
-const MOST_UNLISTED: usize = 9_999;
 /// Where earlier lines of a topic stand: behind the newer ones.
 const BEHIND: usize = usize::MAX / 2;
 
@@ -41,10 +39,6 @@ pub(super) struct Earlier<'a> {
     /// What failed long ago.
     past: Vec<Failed<'a>>,
     decisions: Vec<&'a str>,
-    todo: Vec<&'a str>,
-    /// Open items that the summary has not listed.
-    unlisted: usize,
-    done: Option<&'a str>,
     outcomes: Vec<Lines<'a>>,
 }
 
@@ -175,13 +169,6 @@ impl<'a> Earlier<'a> {
             .any(|label| line.starts_with(label))
         {
             note(&mut self.decisions);
-        } else if let Some(number) = line.strip_prefix(labels::UNLISTED) {
-            let number = number.split(' ').next().unwrap_or_default();
-            self.unlisted = number.parse().unwrap_or(0).min(MOST_UNLISTED);
-        } else if line.starts_with(labels::LISTED) {
-            note(&mut self.todo);
-        } else if line.starts_with(labels::DONE) {
-            self.done = Some(line);
         } else if !names(line).is_empty() {
             self.status.push(line.to_owned());
         }
@@ -190,9 +177,6 @@ impl<'a> Earlier<'a> {
 
     /// Takes out what newer messages and facts say anew.
     fn forget(&mut self, newer: &[Arc<Message>], facts: &Facts) {
-        if facts.todo.items().next().is_some() {
-            (self.todo, self.unlisted, self.done) = (Vec::new(), 0, None);
-        }
         let (mut is_stale, mut exchanges, mut before) = (false, Exchanges::default(), Before::default());
         for message in newer {
             exchanges.next(message, |call, result| {
@@ -286,32 +270,6 @@ impl<'a> Earlier<'a> {
             if !is_told && line.len() < page.room / 2 {
                 page.add((Topic::Pin, BEHIND + number, 0), (*line).to_owned());
             }
-        }
-    }
-
-    /// The open items of the list, at most so many, and how many are left.
-    pub(super) fn add_todo(&self, page: &mut Page, most: usize) {
-        let left = (Topic::Todo, usize::MAX - 1, 0);
-        if self.todo.is_empty() && self.unlisted == 0 {
-            return;
-        }
-        // How many are left has its room already where it was told before.
-        for (number, line) in self.todo.iter().enumerate().take(most) {
-            page.add((Topic::Todo, BEHIND + number, 0), (*line).to_owned());
-        }
-        let is_told = |number: &usize| page.lines.contains_key(&(Topic::Todo, BEHIND + number, 0));
-        let untold = self.todo.len() - (0..self.todo.len()).filter(is_told).count();
-        let unlisted = self.unlisted.saturating_add(untold);
-        page.remove(left);
-        if unlisted > 0 {
-            page.add(left, format!("{}{unlisted} more", labels::UNLISTED));
-        }
-    }
-
-    /// How much of the list was done.
-    pub(super) fn add_done(&self, page: &mut Page) {
-        if let Some(done) = self.done {
-            page.add((Topic::Todo, usize::MAX, 0), done.to_owned());
         }
     }
 

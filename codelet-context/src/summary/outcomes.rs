@@ -1,6 +1,6 @@
 //! The section *Key outcomes*: a line for each summarised turn, and the steps of long ones.
 
-use super::deeds::Deeds;
+use super::deeds::{Deeds, GOES_ON};
 use super::earlier::Earlier;
 use super::gist::prompt;
 use super::page::{Page, Place, Topic};
@@ -20,13 +20,14 @@ const SHORTEST_DONE: usize = 52;
 /// The most bytes of that form, with its line break.
 const SHORTEST_LINE: usize = SHORTEST + SHORTEST_DONE + 14;
 const LONGER: usize = PROMPT * 2 / 3;
-/// How the line of a turn ends of which something is still shown.
-const GOES_ON: &str = "; goes on below";
 /// What stands for the outcomes that have no room, and the most bytes that it takes, with a heading.
 const NOT_TOLD: &str = "earlier turns not told of: ";
 pub(super) const NOT_TOLD_BYTES: usize = 64;
 /// A turn of more messages than this is told of by its steps, too.
 const LONG: usize = 40;
+
+/// How a line begins that tells what has come of a turn since it was told of.
+const THEN: &str = "  - then ";
 
 /// The long form of a line that stands in its short one.
 pub(super) struct Longer {
@@ -105,7 +106,7 @@ pub(super) fn add_outcomes(page: &mut Page, story: &Story<'_>, earlier: &mut Ear
         let place = (Topic::Outcome, number, 0);
         let abouts = [SHORT, LONGER].map(|width| about(story, &range, width));
         if let Some(told) = earlier.take(&abouts) {
-            if !page.add(place, told[0].trim_end_matches(GOES_ON).to_owned()) {
+            if !page.add(place, without_rest(told[0]).to_owned()) {
                 break;
             }
             add_to_earlier(page, story, number, range, &deeds, &told[1..]);
@@ -163,6 +164,14 @@ fn about(story: &Story<'_>, range: &Range<usize>, width: usize) -> String {
     }
 }
 
+/// A line of an earlier summary that does not say any more that the turn goes on below: where it does, a new one says so.
+fn without_rest(line: &str) -> &str {
+    match line.strip_suffix(GOES_ON) {
+        Some(line) => line.trim_end_matches([' ', ';', ':']),
+        None => line,
+    }
+}
+
 /// What an earlier summary told of the steps of a turn, and what has come of it since.
 fn add_to_earlier(
     page: &mut Page,
@@ -173,11 +182,14 @@ fn add_to_earlier(
     told: &[&str],
 ) {
     for (at, line) in told.iter().enumerate() {
-        page.add((Topic::Outcome, number, at + 1), (*line).to_owned());
+        let line = without_rest(line);
+        if line != THEN.trim_end() {
+            page.add((Topic::Outcome, number, at + 1), line.to_owned());
+        }
     }
     let what = deeds.what(range.end < story.turns[number].0.end);
     if !what.is_empty() {
-        page.add((Topic::Outcome, number, told.len() + 1), format!("  - then {what}"));
+        page.add((Topic::Outcome, number, told.len() + 1), format!("{THEN}{what}"));
     }
     add_steps(page, story, number, range, deeds, told.len() + 1);
 }

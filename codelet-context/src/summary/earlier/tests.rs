@@ -162,6 +162,21 @@ fn the_goal_is_what_it_was_whatever_stands_before_the_summary() {
 }
 
 #[test]
+fn a_line_says_that_a_turn_goes_on_only_while_it_does() {
+    let summary = "Summary of the earlier part of this session.\n## Context\nGoal: \"mend the spool\"\n## Key outcomes\n\
+                   - \"mend the spool\": edited a.rs; goes on below\n  - then edited b.rs; goes on below\n  - edited b.rs; tests failed\n  - then goes on below";
+    let told = again(summary, &["edit c.rs"], 10_000);
+    assert!(!told.contains("goes on below"), "{told}");
+    for line in [
+        "- \"mend the spool\": edited a.rs",
+        "  - then edited b.rs",
+        "  - then edited c.rs",
+    ] {
+        assert!(has(&told, line), "{told}");
+    }
+}
+
+#[test]
 fn in_little_room_what_was_open_goes_before_what_was_said() {
     let told = again(SUMMARY, &["run cargo test -p box => bad one FAILED"], 260);
     for line in [
