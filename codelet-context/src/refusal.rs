@@ -67,7 +67,7 @@ fn words_in(text: &str) -> Option<String> {
 }
 
 /// What stands behind the colon of a sentence that says that the user's words follow.
-fn behind_preface(text: &str) -> Option<&str> {
+pub(crate) fn behind_preface(text: &str) -> Option<&str> {
     let head = &text[..text.floor_char_boundary((2 * HEAD).min(text.len()))];
     for (at, colon) in head.match_indices([':', '：']) {
         let rest = &text[at + colon.len()..];

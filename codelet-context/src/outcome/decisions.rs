@@ -3,7 +3,7 @@
 use super::COMMAND;
 use crate::failing::shorten;
 use crate::message::{ActionKind, Parameters, ToolCall, ToolResult, values_within};
-use crate::{answer, cut};
+use crate::{answer, cut, refusal};
 use serde_json::{Map, Value};
 
 mod unanswered;
@@ -11,6 +11,10 @@ mod unanswered;
 /// Decisions that are kept, and bytes of a question or an answer.
 const DECISIONS: usize = 20;
 const ANSWER: usize = 600;
+
+/// What is told of a plan that was approved, and what stands before what the user said beside.
+const APPROVED: &str = "approved";
+const AND: &str = ", and: ";
 
 /// What the user decided when asked, or of a call that was to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,9 +36,15 @@ impl Decision {
         if question.trim().is_empty() {
             return None;
         }
+        let said = said(result)?;
+        let is_plan = parameters.as_map().contains_key("plan");
+        let answer = match approval(said).filter(|_| is_plan) {
+            Some(approval) => approval,
+            None => unanswered::answer_in(said),
+        };
         Some(Decision {
             question: shorten(&question, ANSWER),
-            answer: shorten(&unanswered::answer_in(said(result)?), ANSWER),
+            answer: shorten(&answer, ANSWER),
             is_refusal: false,
             offers_questions: offers_questions(parameters.as_map()),
         })
@@ -61,6 +71,12 @@ impl Decision {
         }
     }
 
+    /// Whether the user has approved a plan.
+    pub(crate) fn is_approval(&self) -> bool {
+        let behind = self.answer.strip_prefix(APPROVED);
+        behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(AND))
+    }
+
     /// Adds it to those before it, of which the one goes that says least if they are too many.
     pub(super) fn note_in(self, decisions: &mut Vec<Decision>) {
         if decisions.len() == DECISIONS {
@@ -70,6 +86,18 @@ impl Decision {
         }
         decisions.push(self);
     }
+}
+
+/// That a plan was approved, with what the user said beside. What a harness tells the model to do then was done long ago.
+fn approval(said: &str) -> Option<String> {
+    const APPROVING: [&str; 4] = ["approved", "accepted", "confirmed", "agreed"];
+    let first = said.trim_start().split(['.', '!', '\n']).next().unwrap_or_default();
+    let mut words = first.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    if !words.any(|word| APPROVING.contains(&&*word)) {
+        return None;
+    }
+    let beside = refusal::behind_preface(said);
+    Some(beside.map_or_else(|| APPROVED.to_owned(), |words| format!("{APPROVED}{AND}{words}")))
 }
 
 /// The text that answers a question.
@@ -216,6 +244,29 @@ mod tests {
     }
 
     #[test]
+    fn of_a_plan_that_was_approved_nothing_is_kept_but_that_and_what_the_user_said() {
+        let ask = || Action::on(ActionKind::Ask, []);
+        for (said, expected) in [
+            (
+                "User has approved your plan. You can now start coding. Start with updating your todo list\n\nYour plan has been \
+                 saved to: /w/plans/a.md\n\n## Approved Plan:\n1. do it",
+                "approved",
+            ),
+            (
+                "The user approved the plan and said: leave the docs alone",
+                "approved, and: leave the docs alone",
+            ),
+            ("Plan accepted.\nUser feedback: use sqlite", "approved, and: use sqlite"),
+            ("Looks good, but use sqlite", "Looks good, but use sqlite"),
+        ] {
+            let talk = Talk::new().call(ask(), json!({"plan": "1. do it"}), Some(true), said);
+            let decisions = talk.facts().decisions;
+            assert_eq!(decisions[0].answer, expected);
+            assert_eq!(decisions[0].is_approval(), expected.starts_with("approved"));
+        }
+    }
+
+    #[test]
     fn what_the_user_decided_when_asked_is_kept() {
         let ask = || Action::on(ActionKind::Ask, []);
         let talk = Talk::new()
@@ -255,7 +306,7 @@ mod tests {
             shown,
             [
                 ("Which database?", "Which database? = sqlite"),
-                ("1. do it", "The user has approved the plan"),
+                ("1. do it", "approved"),
                 ("Round twice or once?", "Once")
             ]
         );

@@ -16,6 +16,8 @@ use crate::verdict::Verdict;
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// Bytes of a call that the user has said something about, and of a plan that was approved.
+const CALL: usize = 60;
 /// What stands around an item of the list, at most.
 pub(super) const TODO_FRAME: usize = labels::UNDER_WAY.len() + 1;
 
@@ -247,21 +249,50 @@ pub(super) fn lengthen_refusals(page: &mut Page, facts: &Facts) {
     }
 }
 
-/// A call that the user has not let be made, with what the user said.
+/// A call that the user has not let be made, with what the user said: those words are what matters of it.
 fn refusal_line(decision: &Decision, width: usize) -> String {
     let Decision { question, answer, .. } = decision;
-    let call = harmless(question, width);
     match answer.is_empty() {
-        true => format!("{}{call}", labels::REFUSED),
-        false => format!("{}{call} → {}", labels::REFUSED, quoted(answer, 2 * width)),
+        // Without a word, what was not to be run says all that is known.
+        true if question.starts_with('`') => format!("{}{}", labels::REFUSED, harmless(question, width)),
+        true => format!("{}{}", labels::REFUSED, in_short(question)),
+        false => format!(
+            "{}{} → {}",
+            labels::REFUSED,
+            in_short(question),
+            quoted(answer, 2 * width)
+        ),
     }
+}
+
+/// A call, or a plan, in a few words. What differs in commands, and in paths, stands at their ends.
+fn in_short(call: &str) -> String {
+    if call.len() <= CALL {
+        return harmless(call, CALL);
+    }
+    if let Some(command) = call.strip_prefix('`') {
+        return shown_command(command.strip_suffix('`').unwrap_or(command), CALL);
+    }
+    let (tool, about) = call.split_once(' ').unwrap_or(("", call));
+    let is_path = about.contains(['/', '\\']) && !about.contains(char::is_whitespace);
+    if !is_path || tool.len() > CALL / 2 {
+        return harmless(call, CALL);
+    }
+    let end = &about[about.ceil_char_boundary(about.len() - (CALL - tool.len()))..];
+    let end = &end[end.find(['/', '\\']).unwrap_or(0)..];
+    harmless(&format!("{tool} …{end}"), call.len())
 }
 
 /// What was decided, and what the user has answered with a question or not at all, which decides nothing.
 fn answer_lines(decision: &Decision, width: usize) -> impl Iterator<Item = String> {
-    let each = answers(&decision.question, &decision.answer);
+    let is_approval = decision.is_approval();
+    let each = match is_approval {
+        true => vec![(&*decision.question, &*decision.answer)],
+        false => answers(&decision.question, &decision.answer),
+    };
     let width = width / each.len();
-    let asked_back = |answer: &str| answer.trim().is_empty() || !decision.offers_questions && is_question(answer);
+    let is_open = |answer: &str| !is_approval && !decision.offers_questions && is_question(answer);
+    let asked_back = |answer: &str| answer.trim().is_empty() || is_open(answer);
     let (asked, decided): (Vec<_>, Vec<_>) = each.into_iter().partition(|(_, answer)| asked_back(answer));
     let line = move |label: &str, pairs: Vec<(&str, &str)>| {
         let pairs = pairs.into_iter().map(|(question, answer)| {
@@ -270,7 +301,8 @@ fn answer_lines(decision: &Decision, width: usize) -> impl Iterator<Item = Strin
             } else {
                 answer
             };
-            format!("{} → {}", harmless(question, width), harmless(answer, width))
+            let question = harmless(question, if is_approval { width.min(CALL) } else { width });
+            format!("{question} → {}", harmless(answer, width))
         });
         let pairs = pairs.collect::<Vec<_>>().join(" | ");
         (!pairs.is_empty()).then(|| format!("{label}{pairs}"))
@@ -419,6 +451,53 @@ mod tests {
     }
 
     #[test]
+    fn of_a_call_that_the_user_said_something_about_little_is_told_and_of_a_plan_that_was_approved() {
+        let plan = format!(
+            "ExitPlanMode # Plan: keep unknown hooks {}",
+            "and what they hold ".repeat(9)
+        );
+        let words = "Let's fetch a real hook type from their docs and use that as the test case, rest is fine";
+        let command = format!(
+            "`cd /w && npm run docs -- {} --port 80`",
+            "--every-option ".repeat(9).trim()
+        );
+        for (call, begins, ends) in [
+            (plan.as_str(), "ExitPlanMode # Plan: keep", "…"),
+            (&command, "`npm run docs", "--port 80`"),
+            (
+                "Edit /Users/somebody/workspace/of/the/company/cli/strategy/manual_commit_git.go",
+                "Edit …/",
+                "/strategy/manual_commit_git.go",
+            ),
+            ("Edit src/a.rs", "Edit src/a.rs", "a.rs"),
+        ] {
+            let line = refusal_line(
+                &Decision {
+                    is_refusal: true,
+                    ..answered(call, words)
+                },
+                60,
+            );
+            let told = line
+                .strip_prefix("Refused: ")
+                .and_then(|line| line.strip_suffix(&format!(" → \"{words}\"")));
+            let told = told.unwrap_or_else(|| panic!("{line}"));
+            assert!(
+                told.starts_with(begins) && told.ends_with(ends) && told.len() <= 70,
+                "{told}"
+            );
+        }
+        for answer in ["approved", "approved, and: is it tested?"] {
+            let line = lines(&answered(&plan, answer)).join("|");
+            assert!(
+                line.starts_with("Decided: ExitPlanMode") && line.ends_with(&format!("… → {answer}")),
+                "{line}"
+            );
+            assert!(line.len() < 130, "{line}");
+        }
+    }
+
+    #[test]
     fn a_plan_that_was_refused_again_is_told_once_with_all_that_the_user_said() {
         let refused = |call: &str, answer: &str| Decision {
             is_refusal: true,
@@ -445,7 +524,10 @@ mod tests {
             refused("`rm x`", ""),
         ]);
         assert_eq!(again[0], "Refused: ExitPlanMode # The state machine of the… → \"no\"");
-        assert_eq!(again[1], format!("Refused: {} → \"shorter\"", plan("two")));
+        assert_eq!(
+            again[1],
+            "Refused: ExitPlanMode # The state machine of the session and what it… → \"shorter\""
+        );
         // What differs in commands, and in paths, stands at their ends.
         let long = "cd /home/somebody/projects/of/a/company/with/a/long/name/and/more/of/it/in/the/folder/of/the/application && rm";
         let commands = told(vec![
