@@ -185,6 +185,12 @@ pub(crate) fn could_be_a_tag(name: &str, is_code: bool) -> bool {
         || !is_code && (name.contains(['-', '_', ':']) || SPEAKERS.contains(&name) || POSES.contains(&name))
 }
 
+/// Whether a tag of this name holds what a harness reminds the model of.
+pub(crate) fn is_reminder(name: &str) -> bool {
+    let name = name.replace(['-', '_'], "").to_ascii_lowercase();
+    matches!(&*name, "systemreminder" | "systemreminders" | "reminderinstructions")
+}
+
 /// Whether a tag holds words of the user's among blocks of a harness.
 pub(crate) fn holds_words(name: &str) -> bool {
     const SAID: [&str; 7] = ["input", "message", "prompt", "query", "question", "request", "text"];

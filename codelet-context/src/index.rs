@@ -397,12 +397,23 @@ impl Index {
         }
         let text = text.as_str();
         let numbered = is_numbered(text);
+        // What a harness says within an output is not quoted, nor is it known from there.
+        let said = if kind.is_output() {
+            posing::reminders(text)
+        } else {
+            Vec::new()
+        };
+        let mut said = said.into_iter().peekable();
         let mut previous = None;
         let mut start = 0;
         while start < text.len() {
             let rest = &text[start..];
             let length = rest.find('\n').unwrap_or(rest.len());
             let end = start + length;
+            if let Some(said) = said.next_if(|said| said.start < end) {
+                start = said.end + 1;
+                continue;
+            }
             while start < end {
                 let piece = if end - start > LONGEST_LINE {
                     cut_near(text, start)
@@ -554,12 +565,7 @@ impl Index {
             .used
             .iter()
             .filter_map(|&block| self.blocks.get(block as usize))
-            .filter(|block| {
-                matches!(
-                    block.kind,
-                    BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other
-                )
-            })
+            .filter(|block| block.kind.is_output())
             .map(|block| (block.message, block.part))
             .collect();
         places.sort_unstable();
