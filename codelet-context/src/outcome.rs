@@ -14,12 +14,14 @@ use crate::testrun::{Check, CheckKind, echoed};
 use crate::todo::TodoList;
 use errors::Errors;
 use kept::Kept;
+use mentioned::Mentioned;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 mod decisions;
 mod errors;
 mod kept;
+mod mentioned;
 mod touched;
 
 pub use crate::answer::was_refused;
@@ -85,6 +87,8 @@ pub(crate) struct Gatherer {
     /// What has become of files by the call that was taken last.
     changes: Vec<FileChange>,
     kept: Kept,
+    /// Names in the command lines so far.
+    mentioned: Mentioned,
     errors: Errors,
     facts: Facts,
 }
@@ -161,6 +165,7 @@ impl Gatherer {
             ActionKind::Command if !was_refused(result) => {
                 if let Some(ran) = ran.filter(|ran| ran.earlier().is_none()) {
                     self.command(action, result, ran);
+                    self.mentioned.note(action);
                 }
             }
             ActionKind::Todo if is_done(action.kind, result) => self.facts.todo.take(&call.parameters),
@@ -276,8 +281,12 @@ impl Gatherer {
                 Effect::Commit(_) => has_made != Some(false),
                 _ => !is_in_doubt,
             };
-            if is_done {
-                self.apply(effect, result);
+            match effect {
+                Effect::Write(path, FileState::Edited) if self.is_made_by(path, action) => {
+                    self.touch(path, FileState::Created);
+                }
+                _ if is_done => self.apply(effect, result),
+                _ => {}
             }
         }
     }
