@@ -45,6 +45,10 @@ pub(crate) struct Ranked {
     pub worth: f32,
     /// The line that stands before anything of its unit, which is handed on with it, or [`NONE`].
     pub first: u32,
+    /// What comes with that line, and is handed on too.
+    pub answer: Range<u32>,
+    /// The line that names its file, which is handed on with it too, or [`NONE`].
+    pub head: u32,
 }
 
 impl Candidates {
@@ -59,6 +63,8 @@ impl Candidates {
         let mut lines: Vec<u32> = Vec::new();
         for line in ranked.iter().filter(is_kept) {
             lines.extend((line.first != NONE).then_some(line.first));
+            lines.extend(line.answer.clone());
+            lines.extend((line.head != NONE).then_some(line.head));
             lines.push(line.line);
         }
         // A command goes with its output, and mostly stands before it.
@@ -147,9 +153,13 @@ impl Candidates {
                     }
                 }
             }
-            let lead = index.blocks[block.unit(number)].lead.start;
-            if named.len() > before && lead != NONE {
-                named.push(lead);
+            let call = &index.blocks[block.unit(number)];
+            if named.len() > before {
+                named.extend(index.heads_of(block));
+            }
+            if named.len() > before && call.lead.start != NONE {
+                named.push(call.lead.start);
+                named.extend(call.answer.clone());
             }
         }
         named
@@ -401,6 +411,8 @@ mod tests {
                 bytes: Some(100),
                 worth,
                 first: NONE,
+                answer: NONE..NONE,
+                head: NONE,
             })
             .collect()
     }

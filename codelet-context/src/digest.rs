@@ -66,7 +66,7 @@ pub(crate) fn units(
         }
         let handle = handle();
         let header = match scope.may_be_quoted[units.len()] {
-            true => header(block, messages, handle, index.is_stale(number as usize)),
+            true => header(index, number, messages, handle),
             false => String::new(),
         };
         let Range { start: first, end } = block.lead.clone();
@@ -74,6 +74,8 @@ pub(crate) fn units(
             header: header.len() as u32,
             first,
             end,
+            answer: block.answer.start,
+            answer_end: block.answer.end,
             came: block.came,
         });
         headers.push(header);
@@ -87,12 +89,16 @@ pub(crate) fn units(
     }
 }
 
-fn header(block: &Block, messages: &[Arc<Message>], handle: Option<Handle>, is_stale: bool) -> String {
+fn header(index: &Index, number: u32, messages: &[Arc<Message>], handle: Option<Handle>) -> String {
+    let block = &index.blocks[number as usize];
+    let is_stale = index.is_stale(number as usize);
+    // Where a change is of several files, each line stands beneath one that names its own.
+    let is_about_one = block.subject && index.heads_of(block).is_empty();
     let part = &messages[block.message as usize].parts[block.part as usize];
     let name = match (block.kind, part) {
         (BlockKind::Call, Part::ToolCall(call)) => {
             let tool = cut::plain_name(&call.tool);
-            match call.action.paths.first().filter(|_| block.subject) {
+            match call.action.paths.first().filter(|_| is_about_one) {
                 Some(path) => format!("{tool} {}", short(path)),
                 None => tool,
             }
@@ -154,10 +160,11 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[u32]) -> String {
     for (at, &(owner, number, taken)) in blocks.iter().enumerate() {
         if owner != unit {
             unit = owner;
-            let has_output = blocks.get(at + 1).is_some_and(|next| next.0 == owner);
-            let is_command = |line: &u32| units.units[owner as usize].is_command(*line);
-            let is_listed = !has_output && taken.iter().all(is_command);
-            let came = is_listed.then_some(units.units[owner as usize].came);
+            let its = &units.units[owner as usize];
+            let here = blocks[at..].iter().take_while(|next| next.0 == owner);
+            let mut lines = here.flat_map(|(_, _, taken)| taken.iter());
+            let is_listed = its.is_command(taken[0]) && lines.all(|&line| its.is_listed(line));
+            let came = is_listed.then_some(its.came);
             match came {
                 None => text.push_str(&units.headers[owner as usize]),
                 Some(came) if listing != Some(came) => text.push_str(pack::list_header(came)),
@@ -165,9 +172,11 @@ pub(crate) fn render(index: &Index, units: &Units, taken: &[u32]) -> String {
             }
             listing = came;
         }
-        let is_said = |line: &u32| listing.is_none() || units.units[owner as usize].is_command(*line);
+        let its = &units.units[owner as usize];
+        let is_said = |line: &u32| listing.is_none() || its.is_listed(*line);
         let lines = body(&index.blocks[number as usize]).filter(is_said);
-        let goes_on = quote(&mut text, index, number, lines, taken);
+        let is_answer = |line: u32| listing.is_some() && its.is_answer(line);
+        let goes_on = quote(&mut text, index, number, lines, taken, is_answer);
         // What is left out of one command's end is not to look as if the next one went on with it.
         if goes_on && listing.is_some() {
             text.push_str(GAP);
@@ -221,9 +230,16 @@ fn list_files(text: &mut String, files: Vec<(FileState, Cow<'_, str>)>) {
     }
 }
 
-/// Quotes what is taken of these lines of a block, with a mark where lines are left out between others. Says whether some
-/// are left out behind the last.
-fn quote(text: &mut String, index: &Index, number: u32, lines: impl Iterator<Item = u32>, taken: &[u32]) -> bool {
+/// Quotes what is taken of these lines of a block, with a mark where lines are left out between others; each that is an
+/// answer, behind an arrow. Says whether some are left out behind the last.
+fn quote(
+    text: &mut String,
+    index: &Index,
+    number: u32,
+    lines: impl Iterator<Item = u32>,
+    taken: &[u32],
+    is_answer: impl Fn(u32) -> bool,
+) -> bool {
     let block = &index.blocks[number as usize];
     let (mut gap, mut last) = (false, None);
     let mut taken = taken.iter().peekable();
@@ -234,6 +250,12 @@ fn quote(text: &mut String, index: &Index, number: u32, lines: impl Iterator<Ite
             gap = true;
             continue;
         };
+        if is_answer(line) {
+            text.push_str(pack::ANSWER);
+            text.push_str(&quoted);
+            text.push('\n');
+            continue;
+        }
         if gap {
             text.push_str(GAP);
             gap = false;

@@ -181,7 +181,7 @@ mod tests {
             .iter()
             .enumerate()
         {
-            let output = format!("{word}Width = {number}; part_of = try_{number}_of(12)");
+            let output = format!("{word}Width = {number}; part_of = try_{number}_of(12) else 0");
             run(&mut history, &format!("./look {number}"), &output);
         }
         history

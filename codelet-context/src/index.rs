@@ -70,6 +70,8 @@ pub struct Index {
     authored: Authored,
     /// The last component of each file's path, as a name.
     names_of_paths: ByHash<u64>,
+    /// Lines that name a file of a change of several, ascending: what stands beneath one in its block is of that file.
+    pub heads: Vec<u32>,
     /// Lines of outputs that say that something went wrong, where few of an output do; see [`severe`].
     pub severe: Vec<u32>,
     /// Lines that searches have found.
@@ -203,6 +205,12 @@ impl Index {
         self.block(BlockKind::Call, number, None, Body::new(arguments.text), path);
         if let Some(block) = self.blocks.last_mut() {
             block.subject = arguments.subject && !block.lines.is_empty();
+            if call.action.kind == ActionKind::Change {
+                let begins = |line: &u32| self.lines[*line as usize].start as usize;
+                let sections = replaced::sections(block.text.as_str());
+                let is_head = |line: &u32| sections.binary_search(&begins(line)).is_ok();
+                self.heads.extend(block.lines.clone().filter(is_head));
+            }
             block.change = call.action.kind == ActionKind::Change;
             block.list = call.action.kind == ActionKind::Todo && todo::is_whole(&call.parameters);
             if !block.subject {
@@ -246,8 +254,16 @@ impl Index {
         if kind == BlockKind::Read && made {
             self.note_undone(call, first);
         }
-        if is_change && !made {
+        // That it was stopped, its header tells.
+        let is_told = self
+            .blocks
+            .get(call as usize)
+            .is_some_and(|block| block.came == Came::Stopped);
+        if is_change && !made && !is_told {
             self.lead_to_reason(call, first, result);
+        }
+        if action.kind == ActionKind::Command {
+            self.note_answer(call, &action, first, result);
         }
         // Of what failed, and of checks, the facts tell.
         if result.success != Some(false) {
@@ -315,6 +331,22 @@ impl Index {
         }
     }
 
+    /// What came of the command of this block, where that is soon said, comes with it: whoever reads the one without the other
+    /// runs it again. The blocks of its answer begin at `first`.
+    fn note_answer(&mut self, call: u32, action: &Action, first: usize, result: &ToolResult) {
+        let Some(block) = self.blocks.get(call as usize).filter(|block| !block.lead.is_empty()) else {
+            return;
+        };
+        let index: &Index = self;
+        let lines = index.blocks[first..].iter().flat_map(|block| {
+            let lines = block.lines.clone();
+            lines.map(move |line| (line, index.text_of(block, line as usize)))
+        });
+        if let Some(answer) = lead::answer(action, block.came, result, lines) {
+            self.blocks[call as usize].answer = answer;
+        }
+    }
+
     /// The call of this block was carried out: what it takes away stands no longer in its file, whatever showed it there
     /// before.
     fn take_away(&mut self, call: u32) {
@@ -363,6 +395,15 @@ impl Index {
         }
     }
 
+    /// The lines of a block that name the files of a change, where it is of several.
+    pub fn heads_of(&self, block: &Block) -> &[u32] {
+        let before = |line: u32| self.heads.partition_point(|&head| head < line);
+        match self.heads.is_empty() {
+            true => &[],
+            false => &self.heads[before(block.lines.start)..before(block.lines.end)],
+        }
+    }
+
     /// The item that stands for a whole line, where it has one.
     fn line_item(&self, line: u32) -> Option<u32> {
         let last = self.items_of(line as usize).last().copied();
@@ -391,6 +432,7 @@ impl Index {
             look: false,
             list: false,
             lead: NONE..NONE,
+            answer: NONE..NONE,
         });
         if path != 0 {
             self.about.entry(path).or_default().push(self.blocks.len() as u32 - 1);
@@ -479,7 +521,9 @@ impl Index {
             0
         };
         let prefix = prefix.min(bytes.len());
-        if shown[prefix..].trim_start().is_empty() {
+        // The same of a blank line that a patch adds or takes away.
+        let is_patched = kind == BlockKind::Call && self.scratch.patch && matches!(bytes, b"+" | b"-");
+        if is_patched || shown[prefix..].trim_start().is_empty() {
             return previous;
         }
         // A command is worth knowing whatever it is given.

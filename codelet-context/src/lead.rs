@@ -1,8 +1,17 @@
 //! The lines of a call that stand before any output of it: what was run, or what was asked for.
 
-use crate::index::{Block, Line, NONE};
-use crate::message::{ActionKind, ToolCall};
+use crate::failing::{failing, most_telling, within_frame};
+use crate::index::{Block, Came, Line, NONE};
+use crate::message::{Action, ActionKind, ToolCall, ToolResult};
+use crate::verdict::is_silent;
 use std::ops::Range;
+
+/// An answer of at most so many bytes is quoted whole with the command …
+const SHORT_ANSWER: usize = 40;
+/// … in at most so many lines; …
+const FEW_LINES: usize = 3;
+/// … and of a command that failed, the line that says most of why, if it is no longer than this.
+const REASON_BYTES: usize = 160;
 
 /// The lines of a command, or else what a call says first and nothing that could be listed among commands. `lines` are those
 /// of the call's block, which names no file in its header. From [`NONE`] on if there are none.
@@ -24,6 +33,49 @@ pub(crate) fn of(call: &ToolCall, block: &Block, lines: &[Line]) -> Range<u32> {
     let remarks = lines[start..end].iter().take_while(is_remark).count();
     let start = if start + remarks < end { start + remarks } else { start };
     block.lines.start + start as u32..block.lines.start + end as u32
+}
+
+/// The lines that are quoted with a command of what came of it, among those of its answer: all, if they are few and short, or
+/// else the one that says most of why it failed. What was not run to its end is told of otherwise.
+pub(crate) fn answer<'a>(
+    action: &Action,
+    came: Came,
+    result: &ToolResult,
+    lines: impl Iterator<Item = (u32, &'a str)> + Clone,
+) -> Option<Range<u32>> {
+    if matches!(came, Came::Refused | Came::Stopped) {
+        return None;
+    }
+    let has_words = |text: &str| within_frame(text).is_some_and(|text| !text.trim().is_empty());
+    let own = lines.clone().filter(|(_, text)| has_words(text));
+    // That nothing was found is what a search says; that nothing was printed says nothing of other commands.
+    let is_question = action.command.as_ref().is_some_and(|line| line.said().is_question);
+    let short = match short(own) {
+        None if is_question => short(lines.clone()),
+        found => found.filter(|_| is_question || !is_silent(result)),
+    };
+    short.or_else(|| {
+        let line = (came == Came::Failed).then(|| reason(result, lines))??;
+        Some(line..line + 1)
+    })
+}
+
+/// All of these lines, if they are few and short and stand together.
+fn short<'a>(lines: impl Iterator<Item = (u32, &'a str)>) -> Option<Range<u32>> {
+    let few: Vec<(u32, &str)> = lines.take(FEW_LINES + 1).collect();
+    let range = few.first()?.0..few.last()?.0 + 1;
+    let bytes: usize = few.iter().map(|(_, text)| text.len()).sum();
+    (few.len() <= FEW_LINES && range.len() == few.len() && bytes <= SHORT_ANSWER).then_some(range)
+}
+
+/// The line of an answer that says most of why the call failed, among those that are not too long.
+fn reason<'a>(result: &ToolResult, lines: impl Iterator<Item = (u32, &'a str)> + Clone) -> Option<u32> {
+    let telling = failing(result).0;
+    let best = most_telling(&telling, telling.len()).into_iter();
+    let best = best.map(|at| telling[at].trim()).filter(|telling| !telling.is_empty());
+    let short = lines.filter(|(_, text)| text.len() <= REASON_BYTES);
+    let mut found = best.filter_map(|telling| short.clone().find(|(_, text)| text.contains(telling)));
+    found.next().map(|(line, _)| line)
 }
 
 /// Where a call's command line stands among its parameters, as lines of its own.

@@ -39,6 +39,9 @@ pub(crate) struct Unit {
     pub first: u32,
     /// Where the lines of the command end that begins there; `first` again if it is no command.
     pub end: u32,
+    /// The lines of what a command has printed that come with it, from here to `answer_end`; or [`NONE`] twice.
+    pub answer: u32,
+    pub answer_end: u32,
     /// What came of the call.
     pub came: Came,
 }
@@ -47,6 +50,16 @@ impl Unit {
     /// Whether a line is the command itself, and so needs no header: it is listed with other commands.
     pub fn is_command(&self, line: u32) -> bool {
         (self.first..self.end).contains(&line)
+    }
+
+    /// Whether a line is of the answer that comes with the command, and is listed with it.
+    pub fn is_answer(&self, line: u32) -> bool {
+        (self.answer..self.answer_end).contains(&line)
+    }
+
+    /// Whether a line needs no header.
+    pub fn is_listed(&self, line: u32) -> bool {
+        self.is_command(line) || self.is_answer(line)
     }
 }
 
@@ -80,6 +93,8 @@ pub(crate) struct Choice {
 
 /// Bytes of the mark where lines are left out, with its line break.
 pub(crate) const GAP_BYTES: u32 = 4;
+/// What stands before a line of the answer of a command that is listed: as long as a gap, which may stand before it elsewhere.
+pub(crate) const ANSWER: &str = "→ ";
 /// The share of the room in which the paths of changed files are listed before anything else.
 pub(crate) const CHANGED_SHARE: f64 = 0.1;
 /// A path is worth more than its names say: it is what the next call will need, letter for letter.
@@ -203,6 +218,10 @@ struct Packer<'a> {
     next_block: Vec<u32>,
     /// For each unit: the place of the line that stands before anything else of it, or [`NONE`].
     first_line: Vec<u32>,
+    /// For each unit: the places of the answer's lines that come with that line.
+    answers: Vec<Range<usize>>,
+    /// For each line: the place of the one that names its file, in a change of several, which stands before it; or [`NONE`].
+    heads: Vec<u32>,
 }
 
 impl<'a> Packer<'a> {
@@ -238,6 +257,8 @@ impl<'a> Packer<'a> {
             first_block: vec![NONE; task.units.len()],
             next_block: vec![NONE; blocks],
             first_line: vec![NONE; task.units.len()],
+            answers: Vec::with_capacity(task.units.len()),
+            heads: vec![NONE; count],
             lines,
             lines_of,
             beside,
@@ -249,6 +270,13 @@ impl<'a> Packer<'a> {
             if usage == Use::Shown {
                 block.lines.clone().for_each(|line| packer.hide(line as usize, true));
                 continue;
+            }
+            let heads = index.heads_of(block);
+            for (nth, &head) in heads.iter().enumerate() {
+                let end = heads.get(nth + 1).copied().unwrap_or(block.lines.end);
+                let beneath = packer.lines.places(head + 1..end);
+                let head = packer.lines.place(head).map_or(NONE, |head| head as u32);
+                packer.heads[beneath].fill(head);
             }
             let factor = factors.of(number);
             for place in looked_at(&packer.lines_of, &packer.beside, at) {
@@ -264,6 +292,7 @@ impl<'a> Packer<'a> {
         for (first, unit) in packer.first_line.iter_mut().zip(task.units) {
             let place = packer.lines.place(unit.first);
             *first = place.map_or(NONE, |place| place as u32);
+            packer.answers.push(packer.lines.places(unit.answer..unit.answer_end));
         }
         packer.per_byte = if packer.bytes > 0 {
             1.0 / packer.bytes as f32
@@ -426,7 +455,13 @@ impl<'a> Packer<'a> {
         }
         let mut ranked: Vec<Ranked> = Vec::new();
         for (at, &number) in self.task.scope.blocks.iter().enumerate() {
-            let first = self.task.units[self.task.scope.unit_of[at] as usize].first;
+            let Unit {
+                first,
+                answer,
+                answer_end,
+                ..
+            } = self.task.units[self.task.scope.unit_of[at] as usize];
+            let answer = answer..answer_end;
             if self.task.scope.uses[at] == Use::Shown {
                 // What is shown now may be gone next time.
                 let lines = index.blocks[number as usize].lines.clone();
@@ -435,6 +470,8 @@ impl<'a> Packer<'a> {
                     bytes: None,
                     worth: 0.0,
                     first,
+                    answer: answer.clone(),
+                    head: NONE,
                 }));
                 continue;
             }
@@ -443,6 +480,8 @@ impl<'a> Packer<'a> {
                 bytes: (!self.taken[place]).then(|| self.shown_bytes(place)),
                 worth: self.most[place].max(self.bounds[place] * COVERED),
                 first,
+                answer: answer.clone(),
+                head: self.head_of(place).map_or(NONE, |head| self.lines.at(head) as u32),
             }));
         }
         Candidates::pick(&ranked, index.lines.len() as u32, room, self.sums, self.bytes)
@@ -504,7 +543,7 @@ impl<'a> Packer<'a> {
         let unit = self.task.scope.unit_of[block as usize] as usize;
         let first = self.first_line[unit];
         let mut cheaper = first == line as u32;
-        if !self.is_path[line] && !self.opened[unit] && !self.is_command(unit, line) {
+        if !self.is_path[line] && !self.opened[unit] && !self.is_listed(unit, line) {
             self.opened[unit] = true;
             cheaper = true;
         }
@@ -514,9 +553,33 @@ impl<'a> Packer<'a> {
             self.wake_beside(first as usize);
             cheaper = true;
         }
+        if cheaper {
+            self.take_answer(unit);
+        }
+        if let Some(head) = self.head_of(line).filter(|&head| !self.taken[head]) {
+            self.taken[head] = true;
+            self.cover(head);
+            self.wake_beside(head);
+            cheaper = true;
+        }
         self.wake_beside(line);
         if cheaper {
             self.wake_unit(unit);
+        }
+    }
+
+    /// The place of the line that names the file of this one, in a change of several.
+    fn head_of(&self, line: usize) -> Option<usize> {
+        Some(self.heads[line] as usize).filter(|_| self.heads[line] != NONE)
+    }
+
+    /// Takes what comes with the command of a unit, which is taken and has paid for it.
+    fn take_answer(&mut self, unit: usize) {
+        for line in self.answers[unit].clone() {
+            if !std::mem::replace(&mut self.taken[line], true) {
+                self.cover(line);
+                self.wake_beside(line);
+            }
         }
     }
 

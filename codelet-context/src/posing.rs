@@ -6,6 +6,7 @@
 
 use crate::harness;
 use crate::labels;
+use crate::pack::ANSWER;
 use crate::reminder::TAG;
 use crate::unseen::{self, Unseen};
 use std::borrow::Cow;
@@ -132,7 +133,7 @@ pub(crate) fn poses(line: &[u8]) -> bool {
         Some(b'[') => true,
         Some(b'#') => line.starts_with(b"## "),
         Some(b'-') => line.starts_with(b"- \"") || line.starts_with(b"- ("),
-        Some(0xe2) => line.starts_with("…".as_bytes()),
+        Some(0xe2) => line.starts_with("…".as_bytes()) || line.starts_with(ANSWER.as_bytes()),
         _ => labels::begins(line),
     }
 }

@@ -35,6 +35,27 @@ pub(crate) fn searched(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Where the lines begin that name the files of a change, in the form of a patch or of a unified diff, if it is of more than
+/// one: what stands beneath such a line is of that file, up to the next one.
+pub(crate) fn sections(text: &str) -> Vec<usize> {
+    const HEADS: [&str; 3] = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
+    let mut found = Vec::new();
+    let (mut at, mut is_named) = (0, false);
+    for line in text.split_inclusive('\n') {
+        // A line that is added may begin with two signs of its own.
+        let is_diffed = is_named && line.starts_with("+++ ");
+        if is_diffed || HEADS.iter().any(|head| line.starts_with(head)) {
+            found.push(at);
+        }
+        is_named = line.starts_with("--- ");
+        at += line.len();
+    }
+    if found.len() < 2 {
+        found.clear();
+    }
+    found
+}
+
 /// Whether a change says line by line what goes and what comes, in the form that begins so.
 pub(crate) fn is_patch(text: &str) -> bool {
     text.contains("*** Begin Patch")
@@ -76,6 +97,32 @@ mod tests {
             "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> theirs",
             "SEARCH\n=====\ntext",
             "<<<<<<< SEARCH\na\nb",
+        ] {
+            assert_eq!(of(text), none, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_file_of_a_change_has_a_line_that_names_it() {
+        let of = |text: &str| -> Vec<String> {
+            let heads = sections(text).into_iter();
+            heads
+                .map(|at| text[at..].lines().next().unwrap_or_default().to_owned())
+                .collect()
+        };
+        let patch = "*** Begin Patch\n*** Delete File: a\n*** Update File: b\r\n@@\n-x\n+++ y\n*** Add File: c\n+z\n*** End Patch";
+        assert_eq!(
+            of(patch),
+            ["*** Delete File: a", "*** Update File: b", "*** Add File: c"]
+        );
+        let diff = "diff --git a/é b/é\n--- a/é\n+++ b/é\n@@ -1 +1 @@\n--- x\n+y\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+++ z";
+        assert_eq!(of(diff), ["+++ b/é", "+++ b/n"]);
+        let none: [&str; 0] = [];
+        for text in [
+            "",
+            "*** Update File: a\n@@\n-x\n+y",
+            "--- a/x\n+++ b/x\n@@\n++++ z",
+            "+++ a\n+++ b",
         ] {
             assert_eq!(of(text), none, "{text}");
         }

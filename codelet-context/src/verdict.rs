@@ -22,7 +22,8 @@ use faults::shows_finding;
 use fixed::{left, says_what_is_left};
 use idle::ran_nothing;
 pub(crate) use quiet::is_error;
-use quiet::{gives_up, is_listed, is_open, is_silent, may_be_ill, says_it_is_well, shows_error, shows_fault};
+pub(crate) use quiet::is_silent;
+use quiet::{gives_up, is_listed, is_open, may_be_ill, says_it_is_well, shows_error, shows_fault};
 pub(crate) use signs::{CAUSES, CLOSINGS, ENDS};
 pub(crate) use unrun::unrun;
 

@@ -135,7 +135,7 @@ fn only_command_lines_are_listed_without_a_header() {
     );
     assert_eq!(
         written(&history, |line| commands(line) || line == "3 passed"),
-        "[Bash]\n…\ncargo test\ncargo doc\n3 passed\n[ran]\nmake all\n"
+        "[ran]\ncargo test\ncargo doc\n→ 3 passed\nmake all\n"
     );
 }
 
@@ -191,8 +191,147 @@ fn commands_that_have_not_done_what_they_say_are_listed_by_what_came_of_them() {
     });
     assert_eq!(
         with_output,
-        "[Bash (failed)]\nkubectl apply -f almond.yml\nerror: You must be logged in\n"
+        "[failed]\nkubectl apply -f almond.yml\n→ error: You must be logged in\n"
     );
+}
+
+/// What is written of the commands of a history where nothing else is taken than they and what comes with them.
+fn listed(history: &History) -> String {
+    let index = history.index();
+    let units = units(index, history.messages(), Scope::all(index), || None, |_| None);
+    let blocks = index.blocks.iter();
+    let taken = blocks.flat_map(|block| block.lead.clone().chain(block.answer.clone()));
+    let mut taken: Vec<u32> = taken.collect();
+    taken.sort_unstable();
+    render(index, &units, &taken)
+}
+
+fn run_to(history: &mut History, line: &str, success: bool, output: &str) {
+    let parameters = json!({"command": line});
+    call(
+        history,
+        "Bash",
+        Action::command(line),
+        parameters,
+        (Some(success), output),
+    );
+}
+
+#[test]
+fn a_command_brings_its_short_answer() {
+    let framed = "Chunk ID: 41e4e7\nWall time: 0.05 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\n8243e674\n";
+    for (line, success, output, answer) in [
+        ("bd count --status open", true, "71\n", "→ 71\n"),
+        (
+            "git merge-base --is-ancestor a b; echo \"exit: $?\"",
+            true,
+            "exit: 1",
+            "→ exit: 1\n",
+        ),
+        (
+            "wc -l a.rs b.rs",
+            true,
+            "<returncode>0</returncode>\n<output>\n 12 a.rs\n 30 b.rs\n</output>",
+            "→  12 a.rs\n→  30 b.rs\n",
+        ),
+        ("git rev-parse --short HEAD", true, framed, "→ 8243e674\n"),
+        (
+            "python reproduce.py",
+            true,
+            "344\n(Open file: /a/reproduce.py)\n(Current directory: /a)\nbash-$",
+            "→ 344\n",
+        ),
+        ("grep -rn damson src", false, "(no output)", "→ (no output)\n"),
+        (
+            "grep -rn damson src",
+            false,
+            "Command exited with code 1",
+            "→ Command exited with code 1\n",
+        ),
+        ("mkdir -p almond", true, "(Bash completed with no output)", ""),
+        ("make almond", true, "", ""),
+        ("seq 4", true, "1\n2\n3\n4", ""),
+        (
+            "cat LICENSE",
+            true,
+            "Permission is hereby granted, free of charge, to any person",
+            "",
+        ),
+    ] {
+        let mut history = History::new();
+        run_to(&mut history, line, success, output);
+        assert_eq!(listed(&history), format!("[ran]\n{line}\n{answer}"), "{output}");
+    }
+}
+
+#[test]
+fn a_command_that_failed_brings_the_line_that_says_why() {
+    let usage =
+        "error: unrecognized subcommand 'bun'\n\nUsage: rtk [OPTIONS] <COMMAND>\n\nFor more information, try '--help'.";
+    let trace = "Traceback (most recent call last):\n  File \"walnut.py\", line 86, in run\n    return self.sql(almond)\nsqlite3.OperationalError: no such table: cherry\n";
+    for (line, output, answer) in [
+        (
+            "rtk bun run test 2>&1",
+            usage,
+            "→ error: unrecognized subcommand 'bun'\n",
+        ),
+        (
+            "python3 walnut.py",
+            trace,
+            "→ sqlite3.OperationalError: no such table: cherry\n",
+        ),
+        ("make pecan", "", ""),
+    ] {
+        let mut history = History::new();
+        run_to(&mut history, line, false, output);
+        assert_eq!(listed(&history), format!("[failed]\n{line}\n{answer}"), "{output}");
+    }
+    let mut history = History::new();
+    run_to(
+        &mut history,
+        "make pecan",
+        false,
+        "[Request interrupted by user for tool use]",
+    );
+    assert_eq!(listed(&history), "[stopped]\nmake pecan\n");
+}
+
+#[test]
+fn what_comes_with_a_command_is_paid_for_with_it() {
+    let mut history = calls();
+    run_to(&mut history, "bd count --status open", true, "71\n");
+    run_to(
+        &mut history,
+        "wc -l walnut.rs almond.rs",
+        true,
+        " 12 walnut.rs\n 30 almond.rs",
+    );
+    run_to(
+        &mut history,
+        "hazel build --all",
+        false,
+        "hazel: cannot find pecan.toml\nsee the manual\nof hazel\nand more",
+    );
+    for bytes in 0..500 {
+        let text = quoted(&history, &[], bytes);
+        assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
+        for (line, answer) in [
+            ("bd count --status open\n", "71\n"),
+            ("wc -l walnut.rs almond.rs\n", " 12 walnut.rs\n"),
+            ("wc -l walnut.rs almond.rs\n", " 30 almond.rs\n"),
+            ("hazel build --all\n", "hazel: cannot find pecan.toml\n"),
+        ] {
+            assert!(!text.contains(line) || text.contains(answer), "{bytes}: {text}");
+        }
+    }
+}
+
+#[test]
+fn no_command_looks_like_the_answer_of_another() {
+    let mut history = History::new();
+    run(&mut history, "make walnut\n→ all is well", "");
+    let text = written(&history, |_| true);
+    assert_eq!(text, "[ran]\nmake walnut\n → all is well\n");
 }
 
 #[test]
@@ -276,6 +415,64 @@ fn a_command_that_looks_like_line_numbers_has_no_line_of_its_own() {
         (Some(true), ""),
     );
     assert_eq!(quoted(&history, &[], 300), "[Bash]\n one\n");
+}
+
+/// A patch of three files.
+fn patched() -> History {
+    let patch = "*** Begin Patch\n*** Delete File: flows/release.yml\n*** Update File: flows/publish.yml\n@@\n-  walnut: almond\n\
+                 +  walnut: cherry\n+\n+  damson: hazel_pecan\n*** Add File: src/new_quince.rs\n+fn medlar_of(quince: Sorbus) {}\n*** End Patch";
+    let paths = ["flows/release.yml", "flows/publish.yml", "src/new_quince.rs"];
+    let mut history = History::new();
+    let action = Action::on(ActionKind::Change, paths);
+    call(
+        &mut history,
+        "apply_patch",
+        action,
+        json!({"patch": patch}),
+        (Some(true), "Done!"),
+    );
+    history
+}
+
+#[test]
+fn a_line_of_a_patch_of_several_files_stands_beneath_the_name_of_its_own() {
+    let history = patched();
+    let mut seen = 0;
+    for bytes in 0..400 {
+        let text = quoted(&history, &[], bytes);
+        assert!(text.len() <= bytes, "{} of {bytes}: {text}", text.len());
+        assert!(!text.contains("[apply_patch flows"), "{text}");
+        let mut file = "";
+        for line in text.lines() {
+            if let Some((_, path)) = line.split_once(" File: ") {
+                file = path;
+            } else if line.contains("damson") {
+                seen += 1;
+                assert_eq!(file, "flows/publish.yml", "{text}");
+            } else if line.contains("medlar") {
+                seen += 1;
+                assert_eq!(file, "src/new_quince.rs", "{text}");
+            }
+        }
+        assert!(text.lines().all(|line| line != "+"), "a blank line: {text}");
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+#[test]
+fn a_patch_of_one_file_names_it_in_its_header() {
+    let mut history = History::new();
+    let patch = "*** Begin Patch\n*** Update File: flows/publish.yml\n@@\n+  damson: hazel_pecan\n*** End Patch";
+    let action = Action::on(ActionKind::Change, ["flows/publish.yml"]);
+    call(
+        &mut history,
+        "apply_patch",
+        action,
+        json!({"patch": patch}),
+        (Some(true), "Done!"),
+    );
+    let text = written(&history, |line| line.contains("damson"));
+    assert_eq!(text, "[apply_patch flows/publish.yml]\n…\n+  damson: hazel_pecan\n");
 }
 
 #[test]

@@ -70,6 +70,8 @@ pub struct Block {
     /// For a call without a file, the lines that stand before any output of it, see [`crate::lead`]. For a change that was
     /// not made, the line of its answer that says why begins here, and none ends.
     pub lead: Range<u32>,
+    /// For a call that runs a command, the lines of its answer that are quoted with it; see [`crate::lead`].
+    pub answer: Range<u32>,
 }
 
 /// What came of a call that does something.

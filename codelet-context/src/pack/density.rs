@@ -82,14 +82,22 @@ impl Packer<'_> {
         let gain = gain + self.per_byte * bytes as f32;
         let unit = self.task.scope.unit_of[self.block_of[line] as usize] as usize;
         // A command may be listed, and is not lonely there.
-        let is_listed = self.is_command(unit, line);
+        let is_listed = self.is_listed(unit, line);
         let lonely = if is_listed { 0.0 } else { LONELY_BYTES };
         gain * self.factors[line] / ((bytes + GAP_BYTES) as f32 + lonely)
     }
 
-    /// Whether a line is the command of this unit itself.
-    pub(super) fn is_command(&self, unit: usize, line: usize) -> bool {
-        self.task.units[unit].is_command(self.lines.at(line) as u32)
+    /// Whether a line is the command of this unit itself, or comes with it.
+    pub(super) fn is_listed(&self, unit: usize, line: usize) -> bool {
+        self.task.units[unit].is_listed(self.lines.at(line) as u32)
+    }
+
+    /// Bytes of what comes with the command of this unit, beside this line.
+    fn answer_bytes(&self, unit: usize, line: usize) -> u32 {
+        let lines = self.answers[unit]
+            .clone()
+            .filter(|&other| other != line && !self.taken[other]);
+        lines.map(|line| self.shown_bytes(line) + GAP_BYTES).sum()
     }
 
     /// Whether the line right above is in the same block and chosen.
@@ -127,7 +135,7 @@ impl Packer<'_> {
         if below {
             gain += self.value_of(self.pair_below(line));
         }
-        let mut lonely = 0.0;
+        let (mut lonely, mut answer) = (0.0, 0);
         match (above, below) {
             (true, true) => bytes = bytes.saturating_sub(GAP_BYTES).max(1),
             (false, false) => {
@@ -136,18 +144,20 @@ impl Packer<'_> {
             }
             _ => {}
         }
+        if let Some(head) = self.head_of(line).filter(|&head| !self.taken[head]) {
+            bytes += self.shown_bytes(head) + GAP_BYTES;
+        }
         let block = self.block_of[line] as usize;
         let unit = self.task.scope.unit_of[block] as usize;
         let Unit { header, came, .. } = self.task.units[unit];
         let first = self.first_line[unit];
-        let listed = self.is_command(unit, line);
+        let listed = self.is_listed(unit, line);
         if !self.opened[unit] && !(listed && (above || below)) {
             if listed && first == line as u32 {
                 // A command is listed by itself, without a header of its own.
-                return (
-                    gain * self.factors[line] / bytes as f32,
-                    bytes + list_bytes(came) + self.relisting,
-                );
+                let density = gain * self.factors[line] / bytes as f32;
+                let answer = self.answer_bytes(unit, line);
+                return (density, bytes + answer + list_bytes(came) + self.relisting);
             }
             bytes += if listed {
                 list_bytes(came) + self.relisting
@@ -157,8 +167,9 @@ impl Packer<'_> {
             if first != NONE && first != line as u32 && !self.taken[first as usize] {
                 bytes += self.shown_bytes(first as usize) + GAP_BYTES;
                 gain += self.gain(first as usize);
+                answer = self.answer_bytes(unit, line);
             }
         }
-        (gain * self.factors[line] / (bytes as f32 + lonely), bytes)
+        (gain * self.factors[line] / (bytes as f32 + lonely), bytes + answer)
     }
 }

@@ -148,7 +148,7 @@ pub(super) fn is_listed(line: &str) -> bool {
 }
 
 /// Whether nothing was printed, or a harness says so.
-pub(super) fn is_silent(result: &ToolResult) -> bool {
+pub(crate) fn is_silent(result: &ToolResult) -> bool {
     const SIGNS: &[&str] = &["(no output)", "no output)", "without output", "produced no output"];
     let is_short = |line: &str| line.len() < 80 && SIGNS.iter().any(|sign| line.contains(sign));
     lines(result).all(|line| line.trim().is_empty() || is_short(line))
