@@ -6,6 +6,9 @@ use crate::index::{Block, BlockKind, Came, Index, Line};
 pub(super) const CALL_FACTOR: f32 = 3.0;
 /// A change that failed will be tried again, and what it says stands in no file.
 const FAILED_FACTOR: f32 = 12.0;
+/// A change that the user has stopped was not made, and is not what is wanted now: it counts no more than what was read from a
+/// file that has changed since.
+const STOPPED_FACTOR: f32 = 1.0;
 /// What was changed last is what is worked on, and is written on or written again: the newest of all changes …
 const NEWEST_CHANGES: usize = 3;
 /// … are worth this many times as much.
@@ -48,6 +51,7 @@ impl<'a> Factors<'a> {
             BlockKind::Call if block.change && block.came == Came::Failed && !index.is_stale(number as usize) => {
                 FAILED_FACTOR
             }
+            BlockKind::Call if block.change && block.came == Came::Stopped => STOPPED_FACTOR,
             BlockKind::Call => CALL_FACTOR,
             BlockKind::Read if index.is_stale(number as usize) => OUTPUT_FACTOR,
             BlockKind::Read if block.look && index.has_reader => ASIDE_FACTOR,

@@ -48,6 +48,26 @@ fn is_older_quoted(answer: (Option<bool>, &str), later: Option<&str>) -> bool {
     older
 }
 
+#[test]
+fn a_change_that_was_stopped_gives_way_to_one_that_was_made() {
+    const STOPPED: (Option<bool>, &str) = (Some(false), "[Request interrupted by user for tool use]");
+    let mut history = History::new();
+    edit(&mut history, "src/one.rs", "let walnut_count = almond_count(7);", DONE);
+    edit(
+        &mut history,
+        "src/two.rs",
+        "let cherry_count = damson_count(7);",
+        STOPPED,
+    );
+    let text = quoted(&history, &[], 84);
+    assert!(text.contains("walnut") && !text.contains("cherry"), "{text}");
+    let text = quoted(&history, &[], 400);
+    assert!(
+        text.contains("[Edit src/two.rs (stopped)]\nlet cherry_count"),
+        "what it was is told once: {text}"
+    );
+}
+
 /// The same choice without a schedule: in each pass every line is weighed.
 fn fill_plainly(packer: &mut Packer<'_>) {
     packer.weigh_lines();
