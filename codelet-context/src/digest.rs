@@ -3,7 +3,7 @@
 //! First the files, a path a line: those that were only read, and under `[edited]`, `[new]` and `[deleted]` the others. Then,
 //! unit by unit, a header in brackets with the tool, the file and the handle, and the lines beneath it, `…` where lines are
 //! left out. Commands of which nothing else is shown stand together under `[ran]`, and under `[failed]`, `[refused]` and
-//! `[stopped]` those that have not done what they say. Lines are shown as they were, but for line
+//! `[stopped]` those that have not done what they say; what little came of one stands beneath it behind an arrow. Lines are shown as they were, but for line
 //! numbers in front; one that begins like a line of the summary gets a space before it, and one that names a reminder's tag
 //! is left out, so that nothing quoted can pose as more than a quotation.
 
