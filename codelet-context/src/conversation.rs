@@ -77,8 +77,9 @@ pub struct Conversation {
     config: CompactionConfig,
     /// Estimate of what each request holds beside the messages: the tool definitions, for example.
     overhead: Tokens,
-    /// Estimates of what no compaction takes away: the system prompt with the first reminders, and the newest prompt.
-    head: Tokens,
+    /// Estimates of what no compaction takes away: the system prompt, the first reminders, and the newest prompt.
+    system: Tokens,
+    reminders: Tokens,
     newest_prompt: Tokens,
     tracker: TokenTracker,
     occupancy: Occupancy,
@@ -118,7 +119,8 @@ impl Conversation {
             shown: Size::default(),
             config,
             overhead,
-            head: 0,
+            system: 0,
+            reminders: 0,
             newest_prompt: 0,
             tracker: TokenTracker::new(),
             occupancy,
@@ -209,8 +211,10 @@ impl Conversation {
         let tokens = self.history.estimates().last().copied().unwrap_or(0);
         if message.is_prompt() {
             self.newest_prompt = tokens;
-        } else if message.role == Role::System || (message.role == Role::User && self.newest_prompt == 0) {
-            self.head += tokens;
+        } else if message.role == Role::System {
+            self.system += tokens;
+        } else if message.role == Role::User && self.newest_prompt == 0 {
+            self.reminders += tokens;
         }
         self.shown.messages += 1;
         self.shown.tokens += tokens;

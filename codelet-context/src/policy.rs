@@ -1,5 +1,9 @@
 //! When to compact, and when to stop trying: a policy answers, and the caller acts.
 
+mod guard;
+
+pub use guard::{Fixed, Guard, Heaviest, Progress, Stuck};
+
 use crate::tokens::Tokens;
 use crate::usage::{DISCOUNT, Usage};
 
@@ -7,10 +11,6 @@ use crate::usage::{DISCOUNT, Usage};
 pub(crate) const CLEARLY_BELOW: f64 = 0.8;
 /// The share of the trigger that a compaction aims at, so that a conversation at the trigger becomes 60 % smaller.
 pub(crate) const AIM: f64 = 0.4;
-/// The least share of the conversation that a compaction close to the trigger must have removed to count as progress.
-const LEAST_GAIN: f64 = 0.1;
-/// How many compactions without progress end the session's attempts.
-const ATTEMPTS: u32 = 3;
 /// The share of a refused request that is tried next where the provider names no limit.
 const SHRINK: f64 = 0.9;
 /// A limit that nobody has named is never assumed to be smaller than this, in tokens: no model's window is.
@@ -199,81 +199,6 @@ impl std::fmt::Display for Reason {
     }
 }
 
-/// Counts compactions that did not help, so that a session never compacts in a loop.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Guard {
-    without_progress: u32,
-}
-
-/// What a compaction came to, seen from the trigger.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Progress {
-    /// The occupancy is clearly below the trigger.
-    Clear,
-    /// It fell by a tenth or more and is below the trigger, but close to it: the next compaction is not far.
-    Close,
-    /// It did not help, for the given time in a row.
-    None(u32),
-    /// It did not help for the third time in a row: compacting again would be a loop.
-    Stop(Stuck),
-}
-
-/// The conversation cannot be made to fit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stuck {
-    /// Tokens before the last compaction.
-    pub before: Tokens,
-    /// Tokens after it.
-    pub after: Tokens,
-    /// The occupancy that triggers a compaction.
-    pub trigger: Tokens,
-}
-
-impl std::fmt::Display for Stuck {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Stuck { before, after, trigger } = self;
-        write!(
-            f,
-            "{ATTEMPTS} compactions in a row made no progress: {before} → {after} tokens, and {trigger} trigger the next; \
-             remove pins, begin a new session, or use a model with a larger window"
-        )
-    }
-}
-
-impl std::error::Error for Stuck {}
-
-impl Guard {
-    /// No compaction so far.
-    pub fn new() -> Self {
-        Guard::default()
-    }
-
-    /// Takes note of a compaction from `before` to `after` tokens, on the same basis, in a session that compacts at
-    /// `trigger`.
-    pub fn after_compaction(&mut self, before: Tokens, after: Tokens, trigger: Tokens) -> Progress {
-        let gained = before.saturating_sub(after) as f64 >= before as f64 * LEAST_GAIN && after < before;
-        // What was below from the start, and was compacted because the user asked or the cache was cold, is well too.
-        if after as f64 <= trigger as f64 * CLEARLY_BELOW {
-            self.without_progress = 0;
-            Progress::Clear
-        } else if after <= trigger && gained {
-            self.without_progress = 0;
-            Progress::Close
-        } else {
-            self.without_progress = self.without_progress.saturating_add(1);
-            match self.without_progress {
-                tries if tries < ATTEMPTS => Progress::None(tries),
-                _ => Progress::Stop(Stuck { before, after, trigger }),
-            }
-        }
-    }
-
-    /// The user removed a pin, took another model or the like: attempts count from the beginning.
-    pub fn reset(&mut self) {
-        *self = Guard::new();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -426,40 +351,6 @@ mod tests {
         assert_eq!(CompactionConfig::new(0).reserving(5).limit(), 0);
     }
 
-    #[test]
-    fn three_compactions_without_progress_stop_the_attempts() {
-        let mut guard = Guard::new();
-        assert_eq!(guard.after_compaction(195_000, 194_000, 180_000), Progress::None(1));
-        assert_eq!(guard.after_compaction(196_000, 193_000, 180_000), Progress::None(2));
-        let Progress::Stop(stuck) = guard.after_compaction(196_000, 196_000, 180_000) else {
-            panic!("the third must stop");
-        };
-        let words = stuck.to_string();
-        assert!(words.contains("196000 → 196000") && words.contains("180000"), "{words}");
-        guard.reset();
-        assert_eq!(guard.after_compaction(195_000, 194_000, 180_000), Progress::None(1));
-    }
-
-    #[test]
-    fn progress_begins_the_count_anew() {
-        let mut guard = Guard::new();
-        guard.after_compaction(195_000, 194_000, 180_000);
-        guard.after_compaction(195_000, 194_000, 180_000);
-        assert_eq!(guard.after_compaction(195_000, 42_000, 180_000), Progress::Clear);
-        assert_eq!(guard.after_compaction(195_000, 194_000, 180_000), Progress::None(1));
-        assert_eq!(guard.after_compaction(195_000, 170_000, 180_000), Progress::Close);
-        assert_eq!(
-            guard.after_compaction(181_000, 179_000, 180_000),
-            Progress::None(1),
-            "a step later it is full again"
-        );
-    }
-
-    #[test]
-    fn a_conversation_that_was_small_from_the_start_is_no_failure() {
-        assert_eq!(Guard::new().after_compaction(900, 900, 180_000), Progress::Clear);
-    }
-
     proptest! {
         #[test]
         fn the_target_is_clearly_below_the_trigger(
@@ -469,7 +360,7 @@ mod tests {
             config.threshold_percent = threshold;
             prop_assert!(config.target() as f64 <= config.trigger() as f64 * CLEARLY_BELOW);
             prop_assert!(config.limit() <= config.window());
-            let reached = Guard::new().after_compaction(config.trigger() + 1, config.target(), config.trigger());
+            let reached = Guard::new().after_compaction(config.trigger() + 1, config.target(), &config);
             prop_assert_eq!(reached, Progress::Clear);
         }
 

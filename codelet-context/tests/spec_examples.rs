@@ -90,11 +90,12 @@ fn figures_after_a_compaction_are_an_estimate_with_a_stale_cache() {
 
 #[test]
 fn the_third_compaction_without_progress_is_the_last() {
+    let config = CompactionConfig::new(200_000).reserving(20_000);
     let mut guard = Guard::new();
-    assert_eq!(guard.after_compaction(190_000, 189_000, 180_000), Progress::None(1));
-    assert_eq!(guard.after_compaction(190_000, 189_000, 180_000), Progress::None(2));
+    assert_eq!(guard.after_compaction(190_000, 189_000, &config), Progress::None(1));
+    assert_eq!(guard.after_compaction(190_000, 189_000, &config), Progress::None(2));
     assert!(matches!(
-        guard.after_compaction(190_000, 189_000, 180_000),
+        guard.after_compaction(190_000, 189_000, &config),
         Progress::Stop(_)
     ));
 }

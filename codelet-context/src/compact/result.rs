@@ -115,6 +115,8 @@ pub enum Warning {
         /// How many.
         prompts: usize,
     },
+    /// The system prompt or reminders, such as the project's instructions, were shortened for want of room.
+    InstructionsCut,
     /// The summary is the template's, because the model's is none.
     NotWritten(Failure),
     /// The conversation was not valid, and was mended on the way (orphans, duplicate ids and the like).
@@ -193,6 +195,9 @@ impl std::fmt::Display for Warning {
                 f,
                 "{} prompts of yours were too long for the room there is and were cut; the model can read the rest of them back",
                 shown(*prompts as u64)
+            ),
+            Warning::InstructionsCut => f.write_str(
+                "instructions were too long for the room there is and were cut; the model can read the rest of them back",
             ),
             Warning::NotWritten(failure) => write!(f, "{failure}; the summary is made without a model"),
             Warning::Mended { places: 1 } => write!(f, "the conversation was not valid in 1 place and was mended"),

@@ -5,9 +5,9 @@ use crate::body::Body;
 use crate::compact::{Target, UNSEEN_SHARE};
 use crate::economy::Way;
 use crate::hash::ByHash;
-use crate::message::{Message, Part, Role};
-use crate::policy::{AIM, CLEARLY_BELOW, Pressure, Reason};
-use crate::tokens::Tokens;
+use crate::message::{Message, Origin, Part, Role};
+use crate::policy::{AIM, CLEARLY_BELOW, Fixed, Heaviest, Pressure, Reason};
+use crate::tokens::{self, Tokens};
 use crate::turn;
 
 /// An edit that is due: why, and which kind of edit it is.
@@ -149,12 +149,13 @@ impl Conversation {
     }
 
     /// Which edit is due before the next request, if any; it is made by [`compact`](Self::compact) and its like. A session that is stuck is told so only where it cannot go
-    /// on, or where the user asks.
+    /// on, or where the user asks; one in which nothing more can be gained is not edited for its price.
     #[must_use = "nothing is edited before what is due is given to `compact`"]
     pub fn decide(&self, signals: Signals) -> Option<Due> {
         let (pressure, way) = self.pressing(signals);
         let reason = self.config.decide(&pressure)?;
-        let may = self.stuck.is_none() || reason.is_forced() || reason == Reason::Asked;
+        let is_of_use = self.stuck.is_none() && !self.guard.is_in_vain();
+        let may = is_of_use || reason.is_forced() || reason == Reason::Asked;
         let way = match reason {
             // Past the threshold, no lighter edit is enough.
             Reason::Price if self.config.should_compact(pressure.effective) => None,
@@ -182,12 +183,24 @@ impl Conversation {
     ///
     /// In a window so small that what always stays takes most of the aim, the aim is a share of the room that is left
     /// beside it: a system prompt that is cut to a marker leaves no agent. It is large enough for what the model has asked
-    /// for last and not seen yet, else that would be work to be done again.
+    /// for last and not seen yet, else that would be work to be done again. Reminders raise it only as far as it is clearly
+    /// below the trigger: rules that leave no room to work are cut, with a handle, and not worked around in steps that each
+    /// compact again.
     pub(super) fn budget(&self) -> Tokens {
+        let room = self.in_estimate(self.config.trigger());
+        let stays = self.system + self.newest_prompt.min(room / 4);
+        let whole = self.budget_beside(stays + self.reminders, room);
+        let clearly = self.in_estimate((self.config.trigger() as f64 * CLEARLY_BELOW) as Tokens);
+        if whole <= clearly {
+            return whole;
+        }
+        whole.min(self.budget_beside(stays, room).max(clearly))
+    }
+
+    /// The same where so much stays whatever the budget, in a room of this size.
+    fn budget_beside(&self, stays: Tokens, room: Tokens) -> Tokens {
         let halvings = self.refusals.saturating_sub(1).min(63);
         let aim = self.in_estimate(self.config.target() >> halvings);
-        let room = self.in_estimate(self.config.trigger());
-        let stays = self.head + self.newest_prompt.min(room / 4);
         let least = match halvings {
             0 => stays + (self.unseen() as f64 / UNSEEN_SHARE) as Tokens,
             _ => 0,
@@ -210,6 +223,40 @@ impl Conversation {
             Some(_) => self.history.estimates()[reply..].iter().sum(),
             None => 0,
         }
+    }
+
+    /// What takes the most room of that which stays whatever is compacted.
+    pub(super) fn heaviest(&self) -> Heaviest {
+        let shown = self.view.messages.iter();
+        let parts = shown.flat_map(|message| message.parts.iter().map(move |part| (message.role, part)));
+        let (mut system, mut reminders, mut prompts) = (0, 0, 0);
+        for (role, part) in parts {
+            let weight = match (role, part) {
+                (Role::System, _) => &mut system,
+                (Role::User, Part::Text(text)) if text.origin == Origin::Own => &mut prompts,
+                (Role::User, Part::Text(text)) if matches!(text.origin, Origin::Reminder(_)) => &mut reminders,
+                (Role::User, Part::Image(_) | Part::Opaque(_)) => &mut prompts,
+                _ => continue,
+            };
+            *weight += tokens::estimate_part(part);
+        }
+        let estimates = self.history.estimates();
+        let pinned: Tokens = self.pins.messages().into_iter().map(|at| estimates[at]).sum();
+        let notes: usize = self.pins.texts().into_iter().map(str::len).sum();
+        let parts = [
+            (Fixed::LastStep, self.unseen()),
+            (Fixed::Prompts, prompts),
+            (Fixed::Pins, pinned + tokens::estimate_bytes(notes)),
+            (Fixed::Reminders, reminders),
+            (Fixed::System, system),
+            (Fixed::Tools, self.overhead),
+        ];
+        let (part, estimate) = parts
+            .into_iter()
+            .max_by_key(|&(_, estimate)| estimate)
+            .unwrap_or((Fixed::Tools, self.overhead));
+        let tokens = self.occupancy.scale(estimate);
+        Heaviest { part, tokens }
     }
 
     /// Tokens of the window as an estimate of messages.

@@ -6,7 +6,7 @@ use crate::candidates::Candidates;
 use crate::compact::{self, Compaction, Fate, Known, MODEST_SAVING, Options, Size, Target, Warning};
 use crate::draft;
 use crate::economy::{Cut, Way};
-use crate::message::{Message, Origin, Part, Role};
+use crate::message::{Message, Origin, Part, Role, Text};
 use crate::notice::Notice;
 use crate::pending;
 use crate::policy::{Progress, Reason, Stuck};
@@ -226,7 +226,7 @@ impl Conversation {
         if most.is_some_and(|most| after > most) {
             return Ok(unchanged(notice, before));
         }
-        let progress = self.guard.after_compaction(before, after, self.config.trigger());
+        let progress = self.guard.after_compaction(before, after, &self.config);
         if let Progress::Stop(_) = progress {
             return Err(self.give_up(before, after));
         }
@@ -308,8 +308,10 @@ impl Conversation {
         warnings.iter_mut().for_each(|warning| self.restate(warning));
         warnings.extend(unwritten.map(Warning::NotWritten));
         if changed {
-            let prompts = newly_cut(&self.view.messages, &view.messages);
+            let prompts = newly_cut(&self.view.messages, &view.messages, is_own);
             warnings.extend((prompts > 0).then_some(Warning::PromptsCut { prompts }));
+            let standing = newly_cut(&self.view.messages, &view.messages, is_standing);
+            warnings.extend((standing > 0).then_some(Warning::InstructionsCut));
         }
         if changed && !is_refocused && ((before - after) as f64) < before as f64 * MODEST_SAVING {
             warnings.push(Warning::SmallSaving { before, after });
@@ -543,6 +545,7 @@ impl Conversation {
             before,
             after,
             trigger: self.config.trigger(),
+            heaviest: Some(self.heaviest()),
         };
         self.stuck = Some(stuck);
         Refusal::Stuck(stuck)
@@ -581,21 +584,31 @@ fn unchanged(mut notice: Notice, tokens: Tokens) -> Notice {
     notice
 }
 
-/// How many prompts have a cut in the new view that they had not in the old one.
-fn newly_cut(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
-    let old: HashSet<&str> = old.iter().flat_map(cuts).collect();
+/// How many messages have a cut in the new view, in a text of this kind, that they had not in the old one.
+fn newly_cut(old: &[Arc<Message>], new: &[Arc<Message>], is: fn(Role, &Text) -> bool) -> usize {
+    let old: HashSet<&str> = old.iter().flat_map(|message| cuts(message, is)).collect();
     new.iter()
-        .filter(|message| cuts(message).any(|cut| !old.contains(cut)))
+        .filter(|message| cuts(message, is).any(|cut| !old.contains(cut)))
         .count()
 }
 
-/// The handles of what was cut out of the user's own words.
-fn cuts(message: &Arc<Message>) -> impl Iterator<Item = &str> {
-    let is_user = message.role == Role::User;
+/// The handles of what was cut out of the texts of this kind.
+fn cuts(message: &Message, is: fn(Role, &Text) -> bool) -> impl Iterator<Item = &str> {
+    let role = message.role;
     message.parts.iter().filter_map(move |part| match part {
-        Part::Text(text) if is_user && text.origin == Origin::Own => text.cut.as_ref().map(Handle::as_str),
+        Part::Text(text) if is(role, text) => text.cut.as_ref().map(Handle::as_str),
         _ => None,
     })
+}
+
+/// The user's own words.
+fn is_own(role: Role, text: &Text) -> bool {
+    role == Role::User && text.origin == Origin::Own
+}
+
+/// The system prompt, and reminders.
+fn is_standing(role: Role, text: &Text) -> bool {
+    role == Role::System || matches!(text.origin, Origin::Reminder(_))
 }
 
 /// How many messages at the beginning are the same.
