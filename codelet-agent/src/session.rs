@@ -7,7 +7,7 @@ use crate::event::{Listen, Witness};
 use crate::glance::Glances;
 use crate::instructions;
 use crate::interrupt::Interrupt;
-use crate::model::{Model, ToolSpec};
+use crate::model::{Model, Profile, ToolSpec};
 use crate::permission::Gate;
 use crate::run::{Ending, Limits};
 use crate::step;
@@ -29,8 +29,6 @@ use tokio::time::Instant;
 pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 /// The most that an answer is asked to be, in tokens: room for a large file, and far below any window.
 const MOST_OUTPUT: Tokens = 32_000;
-/// An answer takes at most one part in so many of the window, so that a small one holds a conversation too.
-const OUTPUT_SHARE: Tokens = 4;
 
 /// Stands in the place of a result while its tool runs, for whoever looks at the conversation then.
 const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
@@ -142,7 +140,7 @@ impl Session {
     pub fn new(parts: Parts, settings: Settings) -> Self {
         let specs: Arc<[ToolSpec]> = parts.tools.iter().map(|tool| tool.spec().clone()).collect();
         let profile = parts.model.profile();
-        let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
+        let config = config(profile);
         let economics = economics(&*parts.model, settings.economics);
         let mut conversation = Conversation::new(config, weight(&specs)).under(economics);
         let system = match &settings.append_system {
@@ -207,17 +205,13 @@ impl Session {
 
     /// The most that one answer is asked to be, in tokens.
     pub fn most_output(&self) -> Tokens {
-        most_output(
-            self.conversation.config().window(),
-            self.parts.model.profile().max_output,
-        )
+        self.conversation.config().reserved().max(1)
     }
 
     /// Another model from here on. What the earlier one has said and done goes with it, and nothing that it thought or signed.
     pub fn change_model(&mut self, model: Box<dyn Model>) {
         let profile = model.profile();
-        let config = CompactionConfig::new(profile.window).reserving(most_output(profile.window, profile.max_output));
-        self.conversation.configure(config);
+        self.conversation.configure(config(profile));
         self.conversation
             .set_economics(economics(&*model, self.settings.economics));
         self.parts.model = model;
@@ -429,9 +423,9 @@ fn economics(model: &dyn Model, preset: Preset) -> Economics {
     Economics::new(card).preset(preset)
 }
 
-/// The most that an answer is asked to be, in tokens, by a model with this window and this limit.
-fn most_output(window: Tokens, limit: Tokens) -> Tokens {
-    limit.min(MOST_OUTPUT).min(window / OUTPUT_SHARE).max(1)
+/// When a session with this model compacts. As much of the window is kept free as an answer is asked to be.
+fn config(profile: &Profile) -> CompactionConfig {
+    CompactionConfig::new(profile.window).reserving(profile.max_output.min(MOST_OUTPUT))
 }
 
 /// What the tools' definitions weigh in each request, in estimated tokens.

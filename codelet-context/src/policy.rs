@@ -13,6 +13,8 @@ pub(crate) const CLEARLY_BELOW: f64 = 0.8;
 pub(crate) const AIM: f64 = 0.4;
 /// The share of a refused request that is tried next where the provider names no limit.
 const SHRINK: f64 = 0.9;
+/// A reply takes at most one part in so many of the window.
+const REPLY_SHARE: Tokens = 4;
 /// A limit that nobody has named is never assumed to be smaller than this, in tokens: no model's window is.
 const SMALLEST_WINDOW: Tokens = 2_000;
 
@@ -23,7 +25,7 @@ pub struct CompactionConfig {
     pub threshold_percent: f64,
     /// The model's limit, in tokens.
     pub context_window: Tokens,
-    /// Tokens of the window that are kept free for the reply.
+    /// The most tokens that a reply may have; of the window so many are kept [free](Self::reserved), or its quarter.
     pub reserved_output: Tokens,
     /// The share of a cached token's price that is saved when it is read, 0 to 1.
     pub discount: f64,
@@ -42,7 +44,7 @@ impl CompactionConfig {
         }
     }
 
-    /// The same with this much of the window kept free for the reply.
+    /// The same with this much of the window kept free for the reply, or a quarter of the window where that is less.
     pub fn reserving(mut self, output: Tokens) -> Self {
         self.reserved_output = output;
         self
@@ -53,11 +55,15 @@ impl CompactionConfig {
         self.learned.unwrap_or(self.context_window)
     }
 
-    /// The most that a request may occupy: the window less the reserved output. A reservation beyond half of the window
-    /// is taken to be half of it, or nothing could ever be sent.
+    /// The tokens of the window that are kept free for the reply: at most a quarter of it, so that a small window holds a
+    /// conversation too, whether it was told or learned.
+    pub fn reserved(&self) -> Tokens {
+        self.reserved_output.min(self.window() / REPLY_SHARE)
+    }
+
+    /// The most that a request may occupy: the window less what is reserved for the reply.
     pub fn limit(&self) -> Tokens {
-        let window = self.window();
-        window - self.reserved_output.min(window / 2)
+        self.window() - self.reserved()
     }
 
     /// The effective tokens that may be reached but not passed.
@@ -329,6 +335,20 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_is_learned_is_divided_as_one_that_is_told() {
+        for window in [4_096, 16_384, 32_000, 64_000, 200_000, 1_000_000] {
+            let told = CompactionConfig::new(window).reserving(32_000);
+            for configured in [8_192, 128_000, 2_000_000] {
+                let mut learned = CompactionConfig::new(configured).reserving(32_000);
+                learned.refused(Some(window), 0);
+                assert_eq!(learned.reserved(), told.reserved(), "{window} after {configured}");
+                assert_eq!(learned.trigger(), told.trigger(), "{window} after {configured}");
+                assert_eq!(learned.limit(), window - 32_000.min(window / 4));
+            }
+        }
+    }
+
+    #[test]
     fn a_refusal_without_a_number_shrinks_the_window_below_what_was_tried() {
         let mut config = config();
         config.refused(None, 150_000);
@@ -347,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_reservation_never_takes_the_whole_window() {
-        assert_eq!(CompactionConfig::new(8_000).reserving(64_000).limit(), 4_000);
+        assert_eq!(CompactionConfig::new(8_000).reserving(64_000).limit(), 6_000);
         assert_eq!(CompactionConfig::new(0).reserving(5).limit(), 0);
     }
 

@@ -158,8 +158,8 @@ impl Live {
 fn settings(conversation: &Conversation, card: &PriceCard) -> Settings {
     let config = conversation.config();
     Settings {
-        reserved: config.reserved_output,
-        ..Settings::new(config.context_window, card.clone())
+        reserved: config.reserved(),
+        ..Settings::new(config.window(), card.clone())
     }
 }
 
