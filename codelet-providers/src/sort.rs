@@ -1,16 +1,14 @@
 //! Errors sorted by what can be done about them, from the vendors' statuses, codes and words.
 
+mod limit;
+
 use crate::secret::Secret;
 use crate::wait::{self, Headers};
 use codelet_agent::model::ModelError;
-use codelet_context::tokens::Tokens;
 use serde_json::Value;
 
 /// So much of a vendor's words is passed on, in bytes.
 const LONGEST: usize = 1_000;
-
-/// Limits outside of this are no windows, in tokens.
-const WINDOWS: std::ops::RangeInclusive<Tokens> = 64..=1_000_000_000;
 
 /// A reply that is no answer: a status other than success, or an error event within a stream.
 pub(crate) struct Refusal<'a> {
@@ -41,7 +39,7 @@ pub(crate) fn sort(refusal: &Refusal, key: Option<&Secret>) -> ModelError {
     };
     let said = scrub(&words.said);
     let status = refusal.status.or(words.status).unwrap_or(0);
-    if let Some(limit) = too_long(status, &words, &parsed) {
+    if let Some(limit) = limit::too_long(status, &words, &parsed) {
         return ModelError::TooLong { limit, said };
     }
     let retry_after = wait::asked(refusal.headers, &parsed, &words.said);
@@ -226,94 +224,6 @@ fn shorten(text: &mut String) {
     }
 }
 
-/// Words that only a request too long for the model is answered with.
-const TOO_LONG: &[&str] = &[
-    "prompt is too long",
-    "exceed context limit",
-    "maximum context length",
-    "exceeds the context window",
-    "context window exceed",
-    "context_length_exceeded",
-    "exceeds the maximum number of tokens allowed",
-    "exceeds the available context size",
-    "exceed_context_size_error",
-    "maximum prompt length",
-    "exceeded model token limit",
-    "input is too long",
-    "input length exceeds the context length",
-    "greater than the context length",
-    "reduce the length of the messages",
-    "long context request",
-    "string_above_max_length",
-    "request_too_large",
-    "request entity too large",
-    "too large for model with",
-];
-
-/// Words after which the limit stands.
-const BEFORE_LIMIT: &[&str] = &[
-    "maximum context length is",
-    "maximum context length of",
-    "tokens allowed",
-    "available context size",
-    "maximum prompt length is",
-    "exceeded model token limit:",
-    "context length of",
-    "context length is only",
-    "context window of",
-    "too large for model with",
-    "tokens per min (tpm): limit",
-    "context length:",
-];
-
-/// Whether a request was too long, and what the limit is, if the reply names it.
-fn too_long(status: u16, words: &Words, error: &Value) -> Option<Option<Tokens>> {
-    // One request above a rate limit will never pass, however long one waits.
-    let is_above_rate = words.lower.contains("request too large") && words.lower.contains("tokens per min");
-    if is_above_rate {
-        return Some(limit_in(&words.lower));
-    }
-    let is_long = status == 413 || words.says(TOO_LONG);
-    if !is_long || matches!(status, 401 | 403) {
-        return None;
-    }
-    // A limit on tokens in a minute has the same words as one on tokens in a request.
-    if status == 429 && words.says(&["per minute", "per min"]) {
-        return None;
-    }
-    let field = ["n_ctx", "context_length", "max_context_length"]
-        .iter()
-        .find_map(|name| error.get(name)?.as_u64());
-    Some(
-        field
-            .filter(|limit| WINDOWS.contains(limit))
-            .or_else(|| limit_in(&words.lower)),
-    )
-}
-
-fn limit_in(lower: &str) -> Option<Tokens> {
-    let after = |phrase: &str| {
-        let at = lower.find(phrase)? + phrase.len();
-        number(lower[at..].trim_start_matches([' ', '(', ':', '=']))
-    };
-    // `213462 tokens > 200000 maximum`, `188240 + 21333 > 200000`
-    let greater = || number(lower.split_once(" > ")?.1.trim_start());
-    BEFORE_LIMIT
-        .iter()
-        .find_map(|phrase| after(phrase))
-        .or_else(greater)
-        .filter(|limit| WINDOWS.contains(limit))
-}
-
-/// The number at the beginning of a text, with separators between thousands.
-fn number(text: &str) -> Option<Tokens> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '_'))
-        .unwrap_or(text.len());
-    let digits: String = text[..end].chars().filter(char::is_ascii_digit).collect();
-    digits.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,7 +231,7 @@ mod tests {
     use serde_json::json;
     use std::time::Duration;
 
-    fn sorted(status: impl Into<Option<u16>>, body: Value) -> ModelError {
+    pub(super) fn sorted(status: impl Into<Option<u16>>, body: Value) -> ModelError {
         let body = match body {
             Value::String(text) => text,
             body => body.to_string(),
@@ -334,79 +244,8 @@ mod tests {
         sort(&refusal, None)
     }
 
-    fn message(text: &str) -> Value {
+    pub(super) fn message(text: &str) -> Value {
         json!({"error": {"type": "invalid_request_error", "message": text}})
-    }
-
-    #[test]
-    fn a_request_that_is_too_long_tells_the_limit_in_every_vendors_words() {
-        for (status, body, expected) in [
-            (
-                400,
-                message("prompt is too long: 213462 tokens > 200000 maximum"),
-                Some(200_000),
-            ),
-            (
-                400,
-                message(
-                    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length",
-                ),
-                Some(200_000),
-            ),
-            (
-                413,
-                json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}),
-                None,
-            ),
-            (
-                400,
-                json!({"error": {"code": "context_length_exceeded", "message": "This model's maximum context length is 128,000 tokens. However, your messages resulted in 140000 tokens."}}),
-                Some(128_000),
-            ),
-            (
-                400,
-                json!({"error": {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model. Please adjust your input and try again."}}),
-                None,
-            ),
-            (
-                400,
-                json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}),
-                Some(1_048_576),
-            ),
-            (
-                400,
-                json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "request (40030 tokens) exceeds the available context size (16384 tokens), try increasing it", "n_prompt_tokens": 40030, "n_ctx": 16384}}),
-                Some(16_384),
-            ),
-            (
-                400,
-                json!({"error": {"code": 400, "message": "This endpoint's maximum context length is 163840 tokens. However, you requested about 200000 tokens"}}),
-                Some(163_840),
-            ),
-            (
-                400,
-                message("This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
-                Some(131_072),
-            ),
-            (
-                400,
-                message("Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)"),
-                Some(262_144),
-            ),
-            (413, json!("<html>Payload Too Large</html>"), None),
-            (
-                429,
-                message(
-                    "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 41000.",
-                ),
-                Some(30_000),
-            ),
-        ] {
-            match sorted(status, body.clone()) {
-                ModelError::TooLong { limit, .. } => assert_eq!(limit, expected, "{body}"),
-                other => panic!("{body}: {other:?}"),
-            }
-        }
     }
 
     #[test]
