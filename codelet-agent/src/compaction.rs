@@ -143,12 +143,15 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
 /// The limit of the answer. Where thinking shares it with the words, it is that of any other answer, as far as the window has
 /// room: of that only half is counted on, since what was appended last is estimated.
 fn most_output(session: &Session, summary: &SummaryRequest) -> Tokens {
+    // No more than the model gives, where that is known.
+    let most = session.conversation.config().reserved_output.max(1);
+    let wanted = summary.max_output.min(most);
     if !session.parts.model.thinks() && !session.has_thought {
-        return summary.max_output;
+        return wanted;
     }
     let prompt = session.conversation.state("", 0).current;
     let left = session.conversation.config().window().saturating_sub(prompt);
-    session.most_output().min(left / 2).max(summary.max_output)
+    session.most_output().min(left / 2).max(wanted)
 }
 
 /// What came of one try, and how long nothing had come when it failed.

@@ -169,7 +169,7 @@ fn tell_of_doubt(session: &mut Session, listener: &mut dyn Listen) {
 fn fail(
     session: &mut Session,
     run: &mut Run,
-    (error, silence): (ModelError, Duration),
+    (mut error, silence): (ModelError, Duration),
     billed: Option<Billed>,
     listener: &mut dyn Listen,
 ) {
@@ -184,6 +184,20 @@ fn fail(
             Some(_) => format!("the provider's limit is {window} tokens; compacting to fit"),
             None => format!("the provider says that the request is too long; compacting to fit below {window} tokens"),
         }));
+    }
+    if let ModelError::OutputLimit { limit, said } = &mut error {
+        match limit.filter(|&limit| session.conversation.replies_have_at_most(limit)) {
+            Some(limit) => listener.on(Event::Notice(format!(
+                "the model's answers have at most {limit} tokens: no more is asked for from here on"
+            ))),
+            None => {
+                *limit = None;
+                let name = &session.parts.model.profile().name;
+                said.push_str(&format!(
+                    "; say how long its answers may be, as max_output under [models.\"{name}\"] in the settings"
+                ));
+            }
+        }
     }
     run.on_error(error, silence, fastrand::f64());
 }

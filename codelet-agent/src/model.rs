@@ -183,6 +183,14 @@ pub enum ModelError {
         /// Its words.
         said: String,
     },
+    /// The request asks for a longer answer than the model gives.
+    #[error("the model gives no answer as long as it was asked for: {said}")]
+    OutputLimit {
+        /// The longest that it gives, in tokens, where the vendor names it.
+        limit: Option<Tokens>,
+        /// Its words.
+        said: String,
+    },
     /// The vendor is overloaded, limits the rate, or failed on its side.
     #[error("the provider is busy: {said}")]
     Busy {

@@ -111,7 +111,10 @@ impl Retries {
                 }
                 self.backoff(self.made, jitter)
             }
-            ModelError::TooLong { .. } | ModelError::Credentials { .. } | ModelError::Refused { .. } => return None,
+            ModelError::TooLong { .. }
+            | ModelError::OutputLimit { .. }
+            | ModelError::Credentials { .. }
+            | ModelError::Refused { .. } => return None,
         };
         if self.made >= MOST {
             return None;
@@ -354,6 +357,10 @@ mod tests {
         for error in [
             ModelError::TooLong {
                 limit: None,
+                said: String::new(),
+            },
+            ModelError::OutputLimit {
+                limit: Some(4_096),
                 said: String::new(),
             },
             ModelError::Credentials { said: String::new() },

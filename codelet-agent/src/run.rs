@@ -142,6 +142,8 @@ const PAUSES: u32 = 10;
 /// Refusals as too long in a row, each leading to a smaller request, after which no smaller one is tried. Where the provider
 /// names no limit, the smallest window is reached from a million tokens before.
 const TOO_LONG: u32 = 60;
+/// Refusals in a row of the length of the answer that is asked for, each leading to a shorter one, after which none is tried.
+const OUTPUT_LIMITS: u32 = 2;
 /// An empty answer is asked for again so often.
 const EMPTY_TRIES: u32 = 2;
 
@@ -166,6 +168,8 @@ pub struct Run {
     pauses: u32,
     /// Refusals as too long since the last answer.
     refusals: u32,
+    /// Refusals of the length of the answer since the last one.
+    output_limits: u32,
     /// The words of an answer whose end was missing so far.
     begun: String,
     /// A reason that was acted upon already, until something is appended: acting again would come to the same.
@@ -186,6 +190,7 @@ impl Run {
             continuations: 0,
             pauses: 0,
             refusals: 0,
+            output_limits: 0,
             begun: String::new(),
             acted: false,
             is_known,
@@ -244,7 +249,7 @@ impl Run {
     pub fn on_reply(&mut self, reply: &Reply) -> Taken {
         self.is_known = true;
         self.retries = Retries::default();
-        self.refusals = 0;
+        (self.refusals, self.output_limits) = (0, 0);
         self.steps += 1;
         let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
         let words = words(&reply.message);
@@ -370,6 +375,14 @@ impl Run {
             // The conversation has been told; it decides to compact, or that it cannot.
             self.phase = Phase::Ask;
             self.acted = false;
+            return;
+        }
+        if let ModelError::OutputLimit { limit: Some(_), .. } = error
+            && self.output_limits < OUTPUT_LIMITS
+        {
+            // Less is asked for now.
+            self.output_limits += 1;
+            self.phase = Phase::Ask;
             return;
         }
         let patience = &self.limits.patience;

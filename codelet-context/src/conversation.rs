@@ -330,6 +330,16 @@ impl Conversation {
         TokenState::new(self.occupancy.next_request(), self.config.limit(), model, updated)
     }
 
+    /// The model was found to give replies of at most so many tokens: no more of the window is kept free for them from here on.
+    /// Says no where it was taken to be as few already.
+    pub fn replies_have_at_most(&mut self, tokens: Tokens) -> bool {
+        let is_less = tokens < self.config.reserved();
+        if is_less {
+            self.config.reserved_output = tokens;
+        }
+        is_less
+    }
+
     /// Pins something, so that it survives every compaction. Says no to a message that is not there, a blank text, and
     /// what is pinned already.
     pub fn pin(&mut self, pin: Pin) -> bool {

@@ -42,6 +42,9 @@ pub(crate) fn sort(refusal: &Refusal, key: Option<&Secret>) -> ModelError {
     if let Some(limit) = limit::too_long(status, &words, &parsed) {
         return ModelError::TooLong { limit, said };
     }
+    if let Some(limit) = limit::output(status, &words) {
+        return ModelError::OutputLimit { limit, said };
+    }
     let retry_after = wait::asked(refusal.headers, &parsed, &words.said);
     if words.is_quota(retry_after.is_some()) {
         return ModelError::Refused { said };

@@ -225,6 +225,81 @@ fn limit_behind(words: &[&str]) -> Option<Tokens> {
     None
 }
 
+/// What the length of an answer is called in a request, and by those who refuse it.
+const OUTPUT: &[&str] = &[
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_new_tokens",
+    "maxoutputtokens",
+    "max tokens",
+    "maximum tokens",
+    "output tokens",
+    "completion tokens",
+];
+/// Words after which the limit of an answer stands; the first that is there counts.
+const BEFORE_OUTPUT: &[&str] = &[
+    "supports at most",
+    "at most",
+    "less than or equal to",
+    "<=",
+    "[1,",
+    "(inclusive) to",
+    "range from 1 to",
+    "between 1 and",
+    "model limit of",
+    "limit of",
+    "maximum value of",
+    "maximum of",
+    "maximum is",
+    "maximum allowed is",
+    "limit is",
+    "lower than",
+    "must be less than",
+    "cannot exceed",
+    "must not exceed",
+    "exceeds the maximum",
+    " > ",
+];
+/// Words that say that too much was asked for, where no limit stands behind them.
+const ASKS_TOO_MUCH: &[&str] = &[
+    "too large",
+    "too high",
+    "too big",
+    "above the maximum",
+    "above maximum",
+    "above_max",
+    "exceed",
+    "greater than the maximum",
+    "maximum allowed",
+];
+
+/// Whether a request asked for a longer answer than the model gives, and what the limit is, if the reply names it. For what is not
+/// [too long](too_long) itself.
+pub(super) fn output(status: u16, words: &Words) -> Option<Option<Tokens>> {
+    // Rates, and what the vendor fails at, are no matter of one request.
+    if !matches!(status, 0 | 400 | 413 | 422) || words.says(&["rate limit", "rate_limit", "per min", "quota"]) {
+        return None;
+    }
+    let lower = &words.lower;
+    words.says(OUTPUT).then_some(())?;
+    let named = BEFORE_OUTPUT.iter().find_map(|phrase| {
+        let at = lower.find(phrase)? + phrase.len();
+        let rest = lower[at..].trim_start_matches([' ', '`', '\'', '"', '(', ':', '=']);
+        let limit = number(rest).filter(|limit| WINDOWS.contains(limit))?;
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '_'))
+            .unwrap_or(rest.len());
+        let is_outside = rest[digits..].trim_start().starts_with("(exclusive)")
+            || matches!(*phrase, "must be less than" | "lower than");
+        Some(limit - Tokens::from(is_outside))
+    });
+    match named {
+        Some(limit) => Some(Some(limit)),
+        None => words.says(ASKS_TOO_MUCH).then_some(None),
+    }
+}
+
 fn limit_in(lower: &str) -> Option<Tokens> {
     let after = |phrase: &str| {
         let at = lower.find(phrase)? + phrase.len();
@@ -492,6 +567,88 @@ mod tests {
         ] {
             let sorted = sorted(status, json!({"error": {"message": said}}));
             assert!(!matches!(sorted, ModelError::TooLong { .. }), "{said}: {sorted:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_asked_to_be_too_long_tells_how_long_it_may_be() {
+        for (said, expected) in [
+            (
+                "max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens for claude-3-haiku-20240307",
+                Some(4_096),
+            ),
+            (
+                "max_tokens is too large: 32000. This model supports at most 4096 completion tokens, whereas you provided 32000.",
+                Some(4_096),
+            ),
+            (
+                "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+                Some(8_192),
+            ),
+            (
+                "<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 8192]",
+                Some(8_192),
+            ),
+            (
+                "Unable to submit request because it has a maxOutputTokens value of 100000 but the supported range is from 1 \
+                 (inclusive) to 8193 (exclusive). Update the value and try again.",
+                Some(8_192),
+            ),
+            (
+                "`max_tokens` must be less than or equal to `8,192`, the maximum value for `max_tokens` is less than the \
+                 `context_window` for this model",
+                Some(8_192),
+            ),
+            (
+                "The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum tokens value that is \
+                 lower than 4096.",
+                Some(4_096),
+            ),
+            (
+                "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 16384, but got 32000 instead.",
+                Some(16_384),
+            ),
+            ("max_completion_tokens cannot exceed 8192", Some(8_192)),
+            ("max_tokens is too large for this model", None),
+            ("max_output_tokens exceeds what this deployment allows", None),
+        ] {
+            for status in [Some(400), Some(422), None] {
+                let body = json!({"error": {"type": "invalid_request_error", "message": said, "param": "max_tokens"}});
+                match sorted(status, body) {
+                    ModelError::OutputLimit { limit, .. } => assert_eq!(limit, expected, "{said}"),
+                    other => panic!("{said}: {other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_else_is_said_of_the_length_of_an_answer_is_no_limit_of_it() {
+        for (status, said) in [
+            (400, "`max_tokens` must be greater than `thinking.budget_tokens`"),
+            (
+                400,
+                "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            ),
+            (400, "max_tokens: must be at least 1"),
+            (
+                400,
+                "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens`",
+            ),
+            (
+                400,
+                "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 8192 tokens and \
+                 your request has 1400 input tokens (32000 > 8192 - 1400).",
+            ),
+            (
+                429,
+                "This request would exceed the rate limit of 8,000 output tokens per minute",
+            ),
+            (500, "max_tokens could not be read: at most 100 requests run at once"),
+            (400, "temperature: 3 > 2, which is the maximum"),
+        ] {
+            let sorted = sorted(status, message(said));
+            assert!(!matches!(sorted, ModelError::OutputLimit { .. }), "{said}: {sorted:?}");
         }
     }
 

@@ -1,0 +1,82 @@
+//! Limits that a session runs into: of answers and of windows; what the model and the user are told of them.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use codelet_agent::event::Event;
+use codelet_agent::model::ModelError;
+use codelet_agent::run::Ending;
+use codelet_agent::scripted::Scripted;
+use codelet_agent::session::Settings;
+use common::{Stage, profile, says};
+
+fn notices(stage: &Stage) -> Vec<&str> {
+    let notices = stage.heard.iter().filter_map(|event| match event {
+        Event::Notice(text) => Some(text.as_str()),
+        _ => None,
+    });
+    notices.collect()
+}
+
+/// How long each answer was asked to be at most.
+fn asked(stage: &Stage) -> Vec<u64> {
+    let requests = stage.requests.lock().unwrap();
+    requests.iter().filter_map(|request| request.max_output).collect()
+}
+
+/// A model whose answers have at most so many tokens; `named` says whether its refusals tell so.
+fn brief(most: u64, named: bool) -> Scripted {
+    Scripted::by(profile(200_000), move |request| {
+        if request.max_output.unwrap() > most {
+            return Err(ModelError::OutputLimit {
+                limit: named.then_some(most),
+                said: "max_tokens is too large".to_owned(),
+            });
+        }
+        says("Done.")
+    })
+}
+
+#[tokio::test]
+async fn a_model_with_short_answers_is_asked_again_for_a_short_one_and_for_no_longer_one_after_that() {
+    let mut stage = Stage::of(brief(4_096, true), Settings::default());
+    let before = stage.session.conversation().config().limit();
+    assert_eq!(stage.prompt("Hello.").await, Ending::Answered("Done.".to_owned()));
+    assert_eq!(stage.prompt("And now?").await, Ending::Answered("Done.".to_owned()));
+    assert_eq!(asked(&stage), [20_000, 4_096, 4_096]);
+    let told = notices(&stage);
+    let told = told.iter().filter(|notice| notice.contains("at most 4096 tokens"));
+    assert_eq!(told.count(), 1);
+    // No more of the window is kept free than an answer takes.
+    assert_eq!(stage.session.conversation().config().limit(), before + 20_000 - 4_096);
+    assert_eq!(stage.session.steps(), 2);
+}
+
+#[tokio::test]
+async fn where_no_limit_of_answers_is_named_the_error_tells_what_to_write_into_the_settings() {
+    let mut stage = Stage::of(brief(4_096, false), Settings::default());
+    let ending = stage.prompt("Hello.").await;
+    assert!(matches!(ending, Ending::Provider(_)), "{ending:?}");
+    let told = ending.to_string();
+    assert!(
+        told.contains("max_tokens is too large") && told.contains("max_output under [models.\"scripted/one\"]"),
+        "{told}"
+    );
+    assert_eq!(stage.count(), 1);
+}
+
+#[tokio::test]
+async fn a_provider_that_refuses_every_length_of_an_answer_is_not_asked_for_ever() {
+    for step in [0, 1, 1_000] {
+        let model = Scripted::by(profile(200_000), move |request| {
+            Err(ModelError::OutputLimit {
+                limit: request.max_output.map(|most| most - step),
+                said: "max_tokens is too large".to_owned(),
+            })
+        });
+        let mut stage = Stage::of(model, Settings::default());
+        let ending = stage.prompt("Hello.").await;
+        assert!(matches!(ending, Ending::Provider(_)), "{ending:?}");
+        assert!(stage.count() <= 3, "{}", stage.count());
+    }
+}
