@@ -20,7 +20,8 @@ use codelet_context::notice::Notice;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price;
 use codelet_context::reminder;
-use codelet_context::tokens::{Tokens, estimate_bytes};
+use codelet_context::tokens::{Tokens, estimate_bytes, estimate_message};
+use codelet_context::tracker::TokenState;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -234,10 +235,11 @@ impl Session {
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown.
     pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         let before = self.conversation.earlier();
-        self.remind(interrupt, listener).await;
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
-        self.conversation.append(Message::new(Role::User, parts));
+        let said = Message::new(Role::User, parts);
+        self.remind(estimate_message(&said), interrupt, listener).await;
+        self.conversation.append(said);
         let ending = driver::drive(self, interrupt, listener).await;
         self.paused = (ending == Ending::Interrupted).then_some((before, prompt));
         ending
@@ -370,9 +372,9 @@ impl Session {
         output
     }
 
-    /// Gathers what the model is to know beside the conversation. What is as it was changes no byte, and an interruption
-    /// leaves all of it as it was.
-    async fn remind(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
+    /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
+    /// no byte, and an interruption leaves all of it as it was.
+    async fn remind(&mut self, prompt: Tokens, interrupt: &Interrupt, listener: &mut dyn Listen) {
         let world = Arc::clone(&self.parts.world);
         let instructions = instructions::gather(&*world);
         for notice in &instructions.notices {
@@ -391,11 +393,6 @@ impl Session {
             return;
         }
         let messages = &self.conversation.view().messages;
-        let state = self.conversation.state(&self.parts.model.profile().name, 0);
-        let token_status = format!(
-            "{} of {} tokens of the window are in use ({:.0} %).",
-            state.current, state.capacity, state.percent_used
-        );
         let instructions = Some(&*instructions.text).filter(|text| !text.is_empty());
         let gone = |kind, told| reminder::current(messages, kind).map(|_| told);
         let instructions = instructions.or_else(|| gone(ReminderKind::Instructions, NO_INSTRUCTIONS));
@@ -405,16 +402,30 @@ impl Session {
             (ReminderKind::Instructions, instructions),
             (ReminderKind::Environment, Some(&*environment)),
             (ReminderKind::GitStatus, git_status),
-            (ReminderKind::TokenStatus, Some(&*token_status)),
         ];
-        let contents: Vec<_> = contents
+        let mut contents: Vec<_> = contents
             .into_iter()
             .filter_map(|(kind, content)| Some((kind, content?)))
             .collect();
+        // The model reads the figures in a request that holds the prompt and these reminders as well.
+        let others = reminder::update(messages, &contents);
+        let more = prompt.saturating_add(others.as_ref().map_or(0, estimate_message));
+        let token_status = token_status(&self.conversation.state_with(more, "", 0));
+        contents.push((ReminderKind::TokenStatus, &*token_status));
         if let Some(message) = reminder::update(messages, &contents) {
             self.conversation.append(message);
         }
     }
+}
+
+/// What the model is told of how full the window is. What does not fit is compacted before it is sent.
+fn token_status(state: &TokenState) -> String {
+    format!(
+        "{} of {} tokens of the window are in use ({:.0} %).",
+        state.current.min(state.capacity),
+        state.capacity,
+        state.percent_used.min(100.0)
+    )
 }
 
 /// The economics under which a model is asked. Where nobody knows its price, the usual rules hold.

@@ -8,7 +8,10 @@ use codelet_agent::model::ModelError;
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
-use common::{Stage, profile, says};
+use codelet_context::message::{Message, Origin, Part, ReminderKind};
+use codelet_context::tokens::estimate_message;
+use common::{Project, Stage, profile, says};
+use std::sync::Arc;
 
 fn notices(stage: &Stage) -> Vec<&str> {
     let notices = stage.heard.iter().filter_map(|event| match event {
@@ -79,4 +82,49 @@ async fn a_provider_that_refuses_every_length_of_an_answer_is_not_asked_for_ever
         assert!(matches!(ending, Ending::Provider(_)), "{ending:?}");
         assert!(stage.count() <= 3, "{}", stage.count());
     }
+}
+
+/// The figure in the newest reminder of how full the window is.
+fn told_of(messages: &[Arc<Message>]) -> u64 {
+    let parts = messages.iter().rev().flat_map(|message| &message.parts);
+    let told = parts.into_iter().find_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Reminder(ReminderKind::TokenStatus) => Some(text.body.as_str()),
+        _ => None,
+    });
+    let line = told
+        .unwrap()
+        .lines()
+        .find(|line| line.contains(" tokens of the window"));
+    line.unwrap().split(' ').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn the_model_is_told_how_full_the_window_is_with_the_prompt_and_the_instructions() {
+    let project = Project::default();
+    let rules = "Never touch the public interface of it. ".repeat(800);
+    project.files.lock().unwrap().insert("/repo/AGENTS.md".into(), rules);
+    let model = Scripted::new(profile(200_000), [says("Read."), says("Again.")]);
+    let mut stage = Stage::within(Arc::new(project), model, Settings::default());
+    for (number, prompt) in ["all of this is to be read ".repeat(2_000), "And now?".to_owned()]
+        .iter()
+        .enumerate()
+    {
+        stage.prompt(prompt).await;
+        let overhead = stage.session.overhead();
+        let requests = stage.requests.lock().unwrap();
+        let messages = &requests[number].messages;
+        let sent: u64 = messages.iter().map(|message| estimate_message(message)).sum::<u64>() + overhead;
+        let told = told_of(messages);
+        assert!(told.abs_diff(sent) <= 60, "{told} of {sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_longer_than_the_window_fills_it_and_no_more() {
+    let model = Scripted::new(profile(20_000), [says("Read.")]);
+    let mut stage = Stage::of(model, Settings::default());
+    stage.prompt(&"all of this is to be read ".repeat(20_000)).await;
+    let limit = stage.session.conversation().config().limit();
+    let requests = stage.requests.lock().unwrap();
+    assert_eq!(told_of(&requests[0].messages), limit);
 }

@@ -327,7 +327,13 @@ impl Conversation {
 
     /// How full the window will be at the next request. `updated` is now, in milliseconds since 1970-01-01 UTC.
     pub fn state(&self, model: &str, updated: u64) -> TokenState {
-        TokenState::new(self.occupancy.next_request(), self.config.limit(), model, updated)
+        self.state_with(0, model, updated)
+    }
+
+    /// The same once messages of this estimate are appended.
+    pub fn state_with(&self, more: Tokens, model: &str, updated: u64) -> TokenState {
+        let current = self.occupancy.next_request().saturating_add(self.occupancy.scale(more));
+        TokenState::new(current, self.config.limit(), model, updated)
     }
 
     /// The model was found to give replies of at most so many tokens: no more of the window is kept free for them from here on.
