@@ -1,5 +1,6 @@
 //! What may stand on the command line, and what is said about it.
 
+use crate::settings::SMALLEST_WINDOW;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -81,7 +82,7 @@ pub struct Chat {
     pub max_cost: Option<f64>,
 
     /// The model's window, where the catalogue is wrong (200000, 200k, 1M)
-    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,
 
     /// Who writes the summary at a compaction: template (at once, no model) or model [default: template]
@@ -473,11 +474,12 @@ fn policy() -> impl TypedValueParser<Value = Policy> {
     PossibleValuesParser::new(names).try_map(|name| Policy::from_name(&name).ok_or("no such policy"))
 }
 
-/// Reads the size of a window: the smallest that any request of a coding agent fits into.
+/// Reads the size of a window.
 fn window(text: &str) -> Result<u64, String> {
-    const SMALLEST: u64 = 4_000;
     match tokens(text)? {
-        window if window < SMALLEST => Err(format!("no model has a window of less than {SMALLEST} tokens")),
+        window if window < SMALLEST_WINDOW => Err(format!(
+            "a coding agent needs a window of at least {SMALLEST_WINDOW} tokens"
+        )),
         window => Ok(window),
     }
 }

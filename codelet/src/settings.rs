@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 pub use written::{LONGEST_WAIT, ModelFile};
 use written::{MOST, Written};
 
+/// The smallest window that a user may name, in tokens: the system prompt and the definitions of tools fill a third of it.
+pub const SMALLEST_WINDOW: u64 = 4_000;
 /// The model that is asked where nobody says which.
 pub const MODEL: &str = "anthropic/claude-sonnet-5-5";
 
@@ -507,7 +509,11 @@ mod tests {
                 ":1:13: max_steps: expected a whole number, 1 or more, and at most 4294967295",
             ),
             ("max_steps = 99999999999999999999999999", ":1:13: "),
-            ("window = -5", ":1:10: window: expected a whole number, 1 or more"),
+            ("window = -5", ":1:10: window: expected a whole number, 4000 or more"),
+            (
+                "\nwindow = 3999",
+                ":2:10: window: expected a whole number, 4000 or more",
+            ),
             (
                 "max_cost = \"1\"",
                 ":1:12: max_cost: expected a sum in US dollars such as 0.50",
@@ -535,7 +541,7 @@ mod tests {
             ),
             (
                 "[models.\"a/b\"]\nwindow = 0",
-                ":2:10: window: expected a whole number, 1 or more",
+                ":2:10: window: expected a whole number, 4000 or more",
             ),
             (
                 "[models.\"a/b\"]\nsees_images = 1",

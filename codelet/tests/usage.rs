@@ -85,6 +85,10 @@ fn wrong_options_are_refused_with_what_was_expected() {
         &run(&["compact", "--budget", "1k", "--window", "2k"]),
         &["--budget", "--window", "cannot be used with"],
     );
+    refused(
+        &run(&["-p", "hi", "--window", "1"]),
+        &["--window", "at least 4000 tokens"],
+    );
     refused(&run(&["compact", "--budget", "lots"]), &["expected a number of tokens"]);
     refused(&run(&["compact", "--budget", "0"]), &["nothing weighs 0 tokens"]);
     refused(&run(&["compact", "--budget", "-5"]), &["-5"]);

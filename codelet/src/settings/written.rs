@@ -1,6 +1,6 @@
 //! A settings file as it is written: read with bounds, and what is wrong in it told in plain words with its place.
 
-use super::Key;
+use super::{Key, SMALLEST_WINDOW};
 use crate::exit::{Failure, words};
 use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
@@ -252,7 +252,7 @@ fn whole<T: TryFrom<i128>>(number: Number, least: i128) -> Option<T> {
 
 /// Readers of whole numbers, by the name of the setting.
 macro_rules! whole_numbers {
-    ($($name:ident: $type:ty, $least:literal;)*) => {$(
+    ($($name:ident: $type:ty, $least:expr;)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<$type>, D::Error> {
             let most = if <$type>::BITS == 32 { format!(", and at most {}", <$type>::MAX) } else { String::new() };
             let told = format!("{}: expected a whole number, {} or more{most}", stringify!($name), $least);
@@ -264,7 +264,7 @@ macro_rules! whole_numbers {
 whole_numbers! {
     max_steps: u32, 1;
     keep_alive: u32, 0;
-    window: u64, 1;
+    window: u64, i128::from(SMALLEST_WINDOW);
     max_output: u64, 1;
 }
 
