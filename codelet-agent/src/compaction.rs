@@ -19,7 +19,8 @@ use tokio::time::Instant;
 /// bills, the whole prompt.
 const GIVEN_UP: u32 = 2;
 
-/// Makes the edit that is due, and tells the listener what came of it. Where that fails, the conversation stands as it was.
+/// Makes the edit that is due, and tells the listener what came of it. Where that fails, the conversation stands as it was; what
+/// ends the run by that is for the caller to tell.
 pub(crate) async fn compact(
     session: &mut Session,
     due: Due,
@@ -56,7 +57,10 @@ pub(crate) async fn compact(
             Ok(())
         }
         Err(refusal) => {
-            listener.on(Event::Notice(refusal.to_string()));
+            // Where the run cannot go on, it ends with the same words.
+            if !due.reason().is_forced() {
+                listener.on(Event::Notice(refusal.to_string()));
+            }
             Err(refusal)
         }
     };

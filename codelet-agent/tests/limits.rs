@@ -10,7 +10,7 @@ use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
 use codelet_context::message::{Message, Origin, Part, ReminderKind};
 use codelet_context::tokens::estimate_message;
-use common::{Project, Stage, profile, says};
+use common::{Project, Stage, calls, profile, says};
 use std::sync::Arc;
 
 fn notices(stage: &Stage) -> Vec<&str> {
@@ -127,4 +127,26 @@ async fn a_prompt_that_is_longer_than_the_window_fills_it_and_no_more() {
     let limit = stage.session.conversation().config().limit();
     let requests = stage.requests.lock().unwrap();
     assert_eq!(told_of(&requests[0].messages), limit);
+}
+
+#[tokio::test]
+async fn why_a_session_cannot_go_on_is_told_once() {
+    let model = Scripted::by(profile(40_000), |_| {
+        Err(ModelError::TooLong {
+            limit: None,
+            said: "too long".to_owned(),
+        })
+    });
+    let mut stage = Stage::of(model, Settings::default());
+    let ending = stage.prompt("Hello.").await;
+    let Ending::TooLong(why) = &ending else {
+        panic!("{ending:?}");
+    };
+    assert!(!notices(&stage).contains(&why.as_str()), "{why}");
+    assert!(why.contains("the heaviest of what stays is "), "{why}");
+    let over = stage.heard.iter().filter(|event| matches!(event, Event::Over(_)));
+    assert_eq!(over.count(), 1);
+    // One that only wanted to save something is told of it and goes on.
+    let mut stage = Stage::scripted([calls("Look", &["print 64"]), says("Done.")]);
+    assert!(matches!(stage.prompt("Look.").await, Ending::Answered(_)));
 }
