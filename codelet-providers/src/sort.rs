@@ -124,7 +124,8 @@ impl Words {
             (None, _) => body.to_owned(),
         };
         shorten(&mut said);
-        let lower = format!("{said} {}", codes.join(" ")).to_ascii_lowercase();
+        // A line each: a number among the codes is no part of what is said.
+        let lower = format!("{said}\n{}", codes.join("\n")).to_ascii_lowercase();
         let kind = codes.iter().find(|code| code.chars().any(char::is_alphabetic));
         said = match (refusal.status, kind) {
             (Some(status), Some(kind)) => format!("{said} ({status}, {kind})"),

@@ -513,6 +513,15 @@ mod tests {
     }
 
     #[test]
+    fn a_number_among_the_codes_is_no_limit() {
+        let body = json!({"error": {"code": "1261", "message": "Prompt exceeds max length"}});
+        match sorted(400, body) {
+            ModelError::TooLong { limit, .. } => assert_eq!(limit, None),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
     fn what_speaks_of_other_limits_is_not_too_long() {
         for (status, said) in [
             (
