@@ -498,7 +498,7 @@ fn what_commands_put_among_temporary_files_is_no_file_of_the_project() {
         let told = summary(&done).to_owned();
         let lines = told.lines().skip_while(|line| !line.starts_with("[edited]")).skip(1);
         lines
-            .take_while(|line| !line.starts_with('['))
+            .take_while(|line| !line.starts_with('[') || *line == "[new]")
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };

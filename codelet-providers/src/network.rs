@@ -240,8 +240,8 @@ impl Line {
     }
 
     fn silent(&self, limit: Duration, had_begun: bool) -> ModelError {
-        // Tenths say enough, and of a whole number of seconds nothing is said behind the point.
-        let seconds = (limit.as_secs_f32() * 10.0).round() / 10.0;
+        // A measured time says no more than that.
+        let seconds = (limit.as_secs_f32() * 100.0).round() / 100.0;
         ModelError::Cut {
             said: format!("{} said nothing for {seconds} s", self.place()),
             had_begun,

@@ -175,10 +175,10 @@ mod tests {
         };
         assert_eq!(
             files(&talk("src/del.py", "Applied fix.")),
-            "fix.py:Edited src/del.py:Edited"
+            "fix.py:Created src/del.py:Edited"
         );
-        assert_eq!(files(&talk("src/del.py", "Pattern not found")), "fix.py:Edited");
+        assert_eq!(files(&talk("src/del.py", "Pattern not found")), "fix.py:Created");
         // What it only brings out is no change to anything.
-        assert_eq!(files(&talk("/tmp/plot.json", "Done")), "fix.py:Edited");
+        assert_eq!(files(&talk("/tmp/plot.json", "Done")), "fix.py:Created");
     }
 }

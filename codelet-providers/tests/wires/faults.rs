@@ -382,7 +382,7 @@ fn a_server_that_only_gives_signs_of_life_is_given_up() {
     let short = Duration::from_millis(400);
     let limits = codelet_providers::TimeLimits {
         connect: Duration::from_secs(5),
-        first_byte: Duration::from_secs(20),
+        first_byte: short,
         idle: short,
     };
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
