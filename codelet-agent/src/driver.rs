@@ -12,9 +12,7 @@ use codelet_context::conversation::{Report, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// What the user's side says when the end of an answer is missing.
@@ -25,7 +23,6 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
     let bill_before = session.bill;
     session.bill_before = bill_before;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
-    let mut cut = None;
     let ending = loop {
         if interrupt.is_thrown() {
             break Ending::Interrupted;
@@ -56,10 +53,7 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                         fail(session, &mut run, (error, silence), billed, listener);
                     }
                     Asked::Interrupted { text, billed } => {
-                        if let Some(billed) = &billed {
-                            account(session, billed, listener);
-                        }
-                        cut = Some((text, billed));
+                        keep_what_was_said(session, text, billed, listener);
                         break Ending::Interrupted;
                     }
                 }
@@ -75,25 +69,7 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
         }
     };
     listener.on(Event::Over(ending.clone()));
-    if let Some((text, billed)) = cut {
-        // The longer a text is, the longer it takes to be kept: who listens can tell the user before that.
-        give_way().await;
-        keep_what_was_said(session, text, &billed.unwrap_or_default());
-    }
     ending
-}
-
-/// Lets whoever waits beside this go on first.
-async fn give_way() {
-    let mut has_waited = false;
-    let wait = |context: &mut Context<'_>| match std::mem::replace(&mut has_waited, true) {
-        true => Poll::Ready(()),
-        false => {
-            context.waker().wake_by_ref();
-            Poll::Pending
-        }
-    };
-    poll_fn(wait).await;
 }
 
 /// What the clock says of the cache.
@@ -203,8 +179,11 @@ fn fail(
 }
 
 /// The words that the user saw stay; what was begun beside them does not.
-fn keep_what_was_said(session: &mut Session, text: String, billed: &Billed) {
-    let report = report(billed, false);
+fn keep_what_was_said(session: &mut Session, text: String, billed: Option<Billed>, listener: &mut dyn Listen) {
+    if let Some(billed) = &billed {
+        account(session, billed, listener);
+    }
+    let report = report(&billed.unwrap_or_default(), false);
     if text.trim().is_empty() {
         session.conversation.reported(report);
     } else {

@@ -233,7 +233,6 @@ impl<F: Front> Chat<F> {
         let mut meanwhile = Meanwhile {
             doing,
             happened,
-            is_over: false,
             glances: glances.clone(),
             show,
             front: &mut self.front,
@@ -556,8 +555,6 @@ impl<F: Front> Chat<F> {
 struct Meanwhile<'a, F> {
     doing: Doing,
     happened: UnboundedReceiver<Event>,
-    /// It was told that the run is over. What is said from now on is said to what comes next.
-    is_over: bool,
     glances: Glances,
     /// Where those who were let in have their lines shown.
     show: UnboundedSender<Vec<Line<'static>>>,
@@ -591,10 +588,8 @@ impl<F: Front> Meanwhile<'_, F> {
             let wish = tokio::select! {
                 biased;
                 // What somebody wants goes ahead of whatever happens, however much that is.
-                wish = self.front.next(), if self.left.is_none() && !self.is_over => wish,
-                // All of it goes to the front before the work goes on, which may take its time then.
-                Some(event) = tokio::task::unconstrained(self.happened.recv()) => {
-                    self.is_over |= matches!(event, Event::Over(_));
+                wish = self.front.next(), if self.left.is_none() => wish,
+                Some(event) = self.happened.recv() => {
                     self.front.on(event);
                     continue;
                 }

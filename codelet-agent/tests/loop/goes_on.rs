@@ -10,9 +10,6 @@ use codelet_agent::session::Settings;
 use codelet_context::conversation::Due;
 use codelet_context::message::{Part, Role};
 use codelet_context::policy::Reason;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[tokio::test]
 async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
@@ -140,40 +137,4 @@ async fn a_model_that_declines_in_the_middle_of_a_call_leaves_its_words_and_no_o
         .conversation_mut()
         .compact(Due::whole(Reason::Asked))
         .unwrap();
-}
-
-#[tokio::test]
-async fn an_interruption_is_told_before_time_is_taken_to_keep_what_was_said() {
-    let mut stage = Stage::scripted([says("A long answer, of which this is the beginning, and more of it.")]);
-    let interrupt = stage.interrupt.clone();
-    let (told, mut words) = (AtomicBool::new(false), String::new());
-    let mut hear = |event: Event| match event {
-        Event::Text(text) => {
-            words.push_str(&text);
-            interrupt.throw();
-        }
-        Event::Over(Ending::Interrupted) => told.store(true, Relaxed),
-        _ => {}
-    };
-    let mut has_given_way = false;
-    {
-        let mut prompted = pin!(stage.session.prompt("Tell.".into(), &stage.interrupt, &mut hear));
-        let ending = poll_fn(|context| {
-            let polled = prompted.as_mut().poll(context);
-            has_given_way |= polled.is_pending() && told.load(Relaxed);
-            polled
-        });
-        assert_eq!(ending.await, Ending::Interrupted);
-    }
-    assert!(has_given_way);
-    let last = stage.session.conversation().view().messages.last().unwrap();
-    let texts: Vec<&str> = last
-        .parts
-        .iter()
-        .filter_map(|part| match part {
-            Part::Text(text) => Some(text.body.as_str()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(texts, [words.as_str(), "[interrupted by the user]"]);
 }
