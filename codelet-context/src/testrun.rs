@@ -55,6 +55,8 @@ pub struct Check {
     pub is_optional: bool,
     /// The status of the line is that of what was asked of its output behind a pipe, such as `grep`.
     pub is_asked: bool,
+    /// Of its output only lines are shown that have something other in them than failures: that there are none says nothing.
+    pub is_sifted: bool,
     /// It is told to end with the first failure.
     pub stops: bool,
     /// How its status is printed.
@@ -171,10 +173,12 @@ impl Line {
         };
         collect(commands, &Around::default(), &mut 0, &mut line);
         aside::moved(commands, &mut line.stashes);
-        let is_asked = |last: &Command| last.is_piped && is_in(&last.name(), "grep egrep fgrep rg ag ack");
-        let is_asked = commands.last().is_some_and(is_asked);
+        let asks = |command: &Command| is_in(&command.name(), "grep egrep fgrep rg ag ack");
+        let mut piped = commands.iter().filter(|command| command.is_piped && asks(command));
+        let is_sifted = piped.any(|command| !keeps_failures(command.words()));
+        let is_asked = commands.last().is_some_and(|last| last.is_piped && asks(last));
         for check in line.checks.iter_mut().filter(|check| !check.decides) {
-            check.is_asked = is_asked;
+            (check.is_asked, check.is_sifted) = (is_asked, is_sifted);
         }
         line
     }
@@ -285,6 +289,29 @@ impl Default for Around {
     }
 }
 
+/// Whether a command that looks for something lets lines pass that tell of failures: those are what it looks for, or it
+/// leaves out what it finds.
+fn keeps_failures(words: &[String]) -> bool {
+    const FAILURES: &[&str] = &[
+        "err",
+        "fail",
+        "warn",
+        "fatal",
+        "panic",
+        "exception",
+        "problem",
+        "issue",
+        "not ok",
+        "✗",
+        "✖",
+    ];
+    words.iter().skip(1).any(|word| {
+        let leaves_out = word.starts_with('-') && !word.starts_with("--") && word.contains('v');
+        let word = word.to_lowercase();
+        leaves_out || word == "--invert-match" || FAILURES.iter().any(|failure| word.contains(failure))
+    })
+}
+
 /// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
 fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Line) {
     let (mut before, mut is_behind_or) = (Next::Then, false);
@@ -375,6 +402,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
                 is_seen,
                 is_optional: words.iter().any(|word| word == "--if-present"),
                 is_asked: false,
+                is_sifted: false,
                 printed: Printed::of(commands, index, outer.ends),
                 lists,
             });

@@ -93,7 +93,6 @@ pub fn of(check: &Check, result: &ToolResult) -> Verdict {
     }
 }
 
-/// What came of tests whose status is not known.
 /// What came of a check that lists what it finds fault with, if its list tells.
 fn of_list(lists: Lists, result: &ToolResult) -> Option<Verdict> {
     if lists == Lists::No || is_silent(result) {
@@ -106,6 +105,7 @@ fn of_list(lists: Lists, result: &ToolResult) -> Option<Verdict> {
     }
 }
 
+/// What came of tests whose status is not known.
 fn of_tests(check: &Check, result: &ToolResult) -> Verdict {
     let signs = Signs::of_result(result, true);
     let close = closes(result);
@@ -138,7 +138,7 @@ fn of_build(check: &Check, result: &ToolResult) -> Verdict {
     let has_fault = || check.kind == CheckKind::Lint && shows_fault(result);
     // What `grep` has not found was not printed, whatever was.
     let is_well = || {
-        result.success != Some(false) && is_silent(result)
+        result.success != Some(false) && is_silent(result) && !check.is_sifted
             || signs.success
             || signs.all_well
             || says_it_is_well(result)

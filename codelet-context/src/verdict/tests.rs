@@ -545,6 +545,24 @@ fn a_question_behind_a_pipe_has_a_status_of_its_own() {
 }
 
 #[test]
+fn silence_behind_a_filter_is_well_only_where_failures_would_have_been_shown() {
+    for (line, expected) in [
+        ("mise run lint 2>&1 | grep -A 5 manual_commit", Unknown),
+        ("npm run lint 2>&1 | grep checkout | head -20", Unknown),
+        ("cargo build 2>&1 | rg 'src/pay.rs' || true", Unknown),
+        ("make | grep -E 'error|warning'", Passed),
+        ("npx tsc --noEmit | grep 'error TS' | head", Passed),
+        ("npx eslint . | grep -v node_modules", Passed),
+        ("npx eslint . | head -20", Passed),
+    ] {
+        assert_eq!(verdict(line, Some(true), ""), expected, "{line}");
+    }
+    // What is shown tells all the same.
+    let shown = "src/a.ts\n  3:1  error  Unexpected var  no-var\n\n✖ 1 problem (1 error, 0 warnings)";
+    assert_eq!(verdict("npx eslint . | grep -A9 src/a.ts", Some(true), shown), Failed);
+}
+
+#[test]
 fn of_what_is_left_in_the_background_nothing_is_known() {
     for line in [
         "npm run build &",
