@@ -7,7 +7,7 @@ use crate::usage::Usage;
 /// What edits may have cost more than they saved, as a share of what the session would have cost without them. Rent bounds
 /// what is lost in the long run; this bounds it for a session that ends right after an edit. Chosen on half of the
 /// recorded sessions, with room left: there 0.075 keeps the dearest twentieth of them below 1.02 on every card, and this 1.01.
-const AT_RISK: f64 = 0.065;
+const AT_RISK: f64 = 0.06;
 
 /// The account, in US dollars.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -14,6 +14,7 @@ mod mended;
 mod quote;
 mod result;
 mod room;
+mod told;
 
 pub(crate) use archived::Archived;
 pub(crate) use quote::look_ahead;
@@ -22,25 +23,19 @@ pub(crate) use room::UNSEEN_SHARE;
 pub use result::{Compaction, Fate, FateKind, Size, TurnCount, Warning};
 
 use crate::anchor::Anchor;
-use crate::body::Body;
 use crate::candidates::Candidates;
-use crate::cut;
-use crate::digest;
 use crate::draft::{self, Class, Draft};
 use crate::history::History;
 use crate::labels;
 use crate::message::{Message, Nature, Origin, Part, Role};
-use crate::outcome::Facts;
 use crate::pack::Choice;
 use crate::policy::{CompactionConfig, Pressure};
-use crate::posing;
 use crate::recall::Archive;
 use crate::reminder;
 use crate::select::{self, Kept};
 use crate::strategy::{
     self, StrategyCount, StrategyStats, dedup, lingua, pairing, snippet, thinking_prune, tool_call_dedup,
 };
-use crate::summary::{self, Story};
 use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
@@ -100,16 +95,6 @@ impl Options<'_> {
     }
 }
 
-/// The share of a budget, and the most bytes, for the facts that the summary begins with.
-const FACTS_SHARE: f64 = 0.05;
-const FACTS_BYTES: usize = 8_000;
-/// What the turns came to may take this share of the room for the summary, whatever its facts take.
-const OUTCOMES_SHARE: f64 = 0.1;
-/// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
-const DIGEST_SHARE: f64 = 0.1;
-const DIGEST_BYTES: usize = 24_000;
-/// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
-const SENTENCE: usize = 300;
 /// The strategies that do not change which messages there are, in the order in which they run.
 const WITHIN_MESSAGES: [&str; 5] = [
     thinking_prune::NAME,
@@ -353,7 +338,7 @@ impl<'a> Work<'a> {
         );
         room::shorten(&mut drafts, budget, last_cap, &mut self.archive);
         let floor = budget.saturating_sub(room::overhead(&drafts));
-        let facts = room::share(budget, FACTS_SHARE);
+        let facts = room::share(budget, told::FACTS_SHARE);
         room::make_room(&mut drafts, floor.saturating_sub(facts), &mut self.archive);
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
             return self.finish(kept, drafts, Some(budget));
@@ -537,122 +522,6 @@ impl<'a> Work<'a> {
             archived: Some(archived),
             valid: None,
         }
-    }
-
-    /// The most bytes that the summary of what stands before `start` may have beside what is kept.
-    fn summary_bytes(&self, start: usize, drafts: &[Draft], budget: Option<Tokens>) -> usize {
-        match budget {
-            Some(budget) => {
-                let used = room::whole(drafts) + room::overhead(drafts);
-                tokens::bytes_in(budget.saturating_sub(used))
-            }
-            None => {
-                let rest: Tokens = self.history.estimates()[..start].iter().sum();
-                let digest = (tokens::bytes_in(rest) as f64 * DIGEST_SHARE) as usize;
-                digest.min(DIGEST_BYTES) + FACTS_BYTES
-            }
-        }
-    }
-
-    /// The summary: facts, pinned texts, and the lines that are most needed, as many as these bytes have room for; and which
-    /// lines those are. `shown` are the blocks that are kept whole.
-    fn summarise(
-        &mut self,
-        start: usize,
-        drafts: &[Draft],
-        shown: &[u32],
-        bytes: usize,
-        budget: Option<Tokens>,
-    ) -> (String, Choice) {
-        let pinned = self.pinned_texts(bytes / 2);
-        let facts = self.history.facts();
-        let mut told = self.tell(&facts, start, bytes.saturating_sub(pinned.len() + 1), budget);
-        if !told.is_empty() {
-            told.push('\n');
-        }
-        told.push_str(&pinned);
-        let room = bytes.saturating_sub(told.len() + labels::DIGEST.len());
-        let left = self.left_of_cuts(drafts);
-        let (digest, choice) = self.digest(&facts, shown, &left, room);
-        let mut summary = String::from(labels::SUMMARY);
-        summary.push_str(&told);
-        if !digest.is_empty() {
-            summary.push_str(labels::DIGEST);
-            summary.push_str(&digest);
-        }
-        summary.truncate(summary.trim_end().len());
-        (summary, choice)
-    }
-
-    /// The facts that the summary begins with.
-    fn tell(&self, facts: &Facts, start: usize, bytes: usize, budget: Option<Tokens>) -> String {
-        // The list has room of its own beside the other facts, since all that is left to do is to be told.
-        let listed = summary::todo_bytes(facts).min(bytes / 4);
-        let most = match budget {
-            Some(budget) => {
-                let most = tokens::bytes_in(room::share(budget, FACTS_SHARE));
-                most.min(FACTS_BYTES).saturating_add(listed).min(bytes)
-            }
-            None => FACTS_BYTES + listed,
-        };
-        let (_, notes) = self.notes();
-        if let Some(written) = self.options.written {
-            let mut text = summary::tell_what_stands(&notes, facts, most);
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            let end = written.floor_char_boundary(bytes.saturating_sub(text.len() + 1));
-            text.push_str(written[..end].trim_end());
-            return text;
-        }
-        let story = Story {
-            messages: self.history.messages(),
-            summarising: self.history.course().summarising(),
-            turns: &self.turns,
-            until: start,
-            ledger: self.history.ledger(),
-            facts,
-            anchors: &self.anchors,
-            pins: &notes,
-        };
-        // A line for each turn that came to something, however many there are, and half of the room for the rest.
-        let outcomes = summary::outcome_bytes(&story, (bytes as f64 * OUTCOMES_SHARE) as usize);
-        summary::tell(&story, most.max(outcomes + most / 2).min(bytes))
-    }
-
-    /// The pinned texts: those that are shown as they stand, and those that are a sentence among the facts.
-    fn notes(&self) -> (Vec<&'a str>, Vec<&'a str>) {
-        let is_long = |note: &&str| note.len() > SENTENCE || note.trim_end().contains('\n');
-        self.options.notes.iter().copied().partition(is_long)
-    }
-
-    /// The long ones of the pinned texts in at most `bytes`: whole, or without the middle, under the handle of the whole.
-    fn pinned_texts(&mut self, bytes: usize) -> String {
-        let (long, _) = self.notes();
-        let mut text = String::new();
-        for (number, note) in long.iter().enumerate() {
-            let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);
-            let header = format!("[pinned {handle}]\n");
-            let lines: Vec<_> = note.lines().filter_map(posing::quotable).collect();
-            // Each line may get a space in front, and the mark in the middle is one more.
-            let frame = header.len() + lines.len() + digest::GAP.len() + 2;
-            let room = (bytes.saturating_sub(text.len()) / (long.len() - number)).saturating_sub(frame);
-            let shown = lines.join("\n");
-            let (head, tail) = match shown.len() <= room {
-                true => (shown.as_str(), ""),
-                false => cut::ends(&shown, room / 2, room / 2).unwrap_or_default(),
-            };
-            if head.is_empty() && tail.is_empty() {
-                continue;
-            }
-            text.push_str(&header);
-            head.lines().for_each(|line| digest::push_line(&mut text, line));
-            if head.len() < shown.len() {
-                text.push_str(digest::GAP);
-            }
-            tail.lines().for_each(|line| digest::push_line(&mut text, line));
-        }
-        text
     }
 }
 
