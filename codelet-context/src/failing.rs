@@ -320,6 +320,8 @@ pub(crate) fn within_frame(line: &str) -> Option<&str> {
         "Command output:",
     ];
     const FRAME: &[&str] = &[
+        "<shellid:",
+        "<command with shellid:",
         "exit code",
         "signal:",
         "command:",

@@ -128,10 +128,17 @@ pub(crate) fn tell_what_stands(pins: &[&str], facts: &Facts, bytes: usize) -> St
     page.write()
 }
 
-/// What the open items of the list take in a summary, in bytes.
-pub(crate) fn todo_bytes(facts: &Facts) -> usize {
+/// What the open items of the list take in a summary, in bytes, and what the user decided, of which no more than the newest
+/// counts.
+pub(crate) fn standing_bytes(facts: &Facts) -> usize {
+    /// Bytes of decisions.
+    const DECIDED: usize = 1_000;
     let open = facts.todo.open();
-    open.map(|(_, item)| TODO_FRAME + item.text.len().min(ITEM)).sum()
+    let open: usize = open.map(|(_, item)| TODO_FRAME + item.text.len().min(ITEM)).sum();
+    let decided = facts.decisions.iter().rev();
+    let decided =
+        decided.map(|decision| TODO_FRAME + decision.question.len().min(ITEM) + decision.answer.len().min(ITEM));
+    open + decided.sum::<usize>().min(DECIDED)
 }
 
 #[cfg(test)]

@@ -613,3 +613,45 @@ fn a_long_answer_leaves_room_for_what_the_session_was_about() {
         }
     }
 }
+
+#[test]
+fn what_the_user_decided_is_told_where_there_is_room_for_little_else() {
+    let questions = [
+        "Which store?",
+        "Who may read it?",
+        "How long is it kept?",
+        "Who pays?",
+        "Where?",
+    ];
+    let ask = |number: usize| {
+        let id = format!("ask{number}");
+        let asked: Map<_, _> = [("question".to_owned(), json!(questions[number]))]
+            .into_iter()
+            .collect();
+        let call = ToolCall::new(id.as_str(), "AskUser", asked).doing(Action::on(ActionKind::Ask, []));
+        let answer = format!("damson {number}, as it is near and nobody has to be told of it twice in one year");
+        [says(vec![Part::ToolCall(call)]), answers(vec![result(&id, answer)])]
+    };
+    let fail = |check: &&str| {
+        let failed = ToolResult::new(
+            *check,
+            Some(false),
+            "error: no such damson in the store that was asked for",
+        );
+        [says(vec![run(check, check)]), answers(vec![Part::ToolResult(failed)])]
+    };
+    let mut messages = vec![Message::user(prompt(0))];
+    messages.extend((0..questions.len()).flat_map(ask));
+    messages.extend(
+        ["cargo test", "cargo build", "cargo clippy", "cargo fmt --check"]
+            .iter()
+            .flat_map(fail),
+    );
+    messages.extend((0..60).flat_map(|number| step(number, 60)));
+    let history: History = messages.into_iter().collect();
+    let done = compact(&history, Target::Budget(3_000));
+    for (number, question) in questions.iter().enumerate() {
+        let told = format!("Decided: {question} → damson {number}");
+        assert!(summary(&done).contains(&told), "{told}\n{}", summary(&done));
+    }
+}

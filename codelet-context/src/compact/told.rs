@@ -69,8 +69,9 @@ impl<'a> Work<'a> {
 
     /// The facts that the summary begins with.
     fn tell(&self, facts: &Facts, start: usize, bytes: usize, budget: Option<Tokens>) -> String {
-        // The list has room of its own beside the other facts, since all that is left to do is to be told.
-        let listed = summary::todo_bytes(facts).min(bytes / 4);
+        // The list and the user's decisions have room of their own beside the other facts: all that is left to do is to be
+        // told, and nothing that is quoted says what was decided.
+        let listed = summary::standing_bytes(facts).min(bytes / 4);
         let most = match budget {
             Some(budget) => {
                 let most = tokens::bytes_in(room::share(budget, FACTS_SHARE));

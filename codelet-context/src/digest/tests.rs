@@ -248,6 +248,18 @@ fn a_command_brings_its_short_answer() {
             "Command exited with code 1",
             "→ Command exited with code 1\n",
         ),
+        (
+            "ls .almond || echo no almond",
+            true,
+            "no almond\n<shellId: 47 completed with exit code 0>",
+            "→ no almond\n",
+        ),
+        (
+            "mkdir -p almond",
+            true,
+            "<command with shellId: 4 completed with exit code 0>",
+            "",
+        ),
         ("mkdir -p almond", true, "(Bash completed with no output)", ""),
         ("make almond", true, "", ""),
         ("seq 4", true, "1\n2\n3\n4", ""),
