@@ -3,9 +3,15 @@
 //! A message keeps everything that its vendor needs back. Fields that the engine does not read travel along as [`Extra`],
 //! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on its way through.
 
+mod action;
+mod extra;
+mod parameters;
+
+pub use action::{Action, ActionKind, Names};
+pub use extra::Extra;
+pub use parameters::{Parameters, values_within};
+
 use crate::body::Body;
-use crate::command::CommandLine;
-use crate::effects;
 use crate::recall::Handle;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
@@ -19,67 +25,6 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
-}
-
-/// Fields of a vendor that the engine does not read and must not lose, in their order. Empty for most.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Extra(Option<Arc<Unread>>);
-
-#[derive(PartialEq, Eq, Debug)]
-struct Unread {
-    map: Map<String, Value>,
-    /// What their names and values take, about.
-    bytes: usize,
-}
-
-impl Extra {
-    /// Wraps fields; an empty map costs nothing.
-    pub fn new(fields: Map<String, Value>) -> Self {
-        let fields = (!fields.is_empty()).then(|| Unread {
-            bytes: weigh_fields(&fields, 0),
-            map: fields,
-        });
-        Extra(fields.map(Arc::new))
-    }
-
-    /// One field.
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.as_ref()?.map.get(name)
-    }
-
-    /// All fields, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.0.iter().flat_map(|fields| fields.map.iter())
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// What they take on the wire, in bytes, about: names, strings, and a word for everything else.
-    pub fn bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |fields| fields.bytes)
-    }
-}
-
-/// Values deeper than this are not looked at; a reader refuses them anyway.
-const DEPTH: usize = 128;
-
-fn weigh_fields(fields: &Map<String, Value>, depth: usize) -> usize {
-    fields
-        .iter()
-        .map(|(name, value)| name.len() + 4 + weigh(value, depth + 1))
-        .sum()
-}
-
-fn weigh(value: &Value, depth: usize) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) if depth < DEPTH => items.iter().map(|item| 1 + weigh(item, depth + 1)).sum(),
-        Value::Object(fields) if depth < DEPTH => weigh_fields(fields, depth),
-        _ => 4,
-    }
 }
 
 /// One entry of the conversation.
@@ -340,192 +285,6 @@ impl ToolCall {
     pub fn doing(mut self, action: Action) -> Self {
         self.action = action;
         self
-    }
-}
-
-/// The values of an object, and behind them those of the objects in it: many tools wrap what they are asked, or what they
-/// answer, in an object of its own.
-pub fn values_within(object: &Map<String, Value>) -> impl Iterator<Item = &Value> {
-    let inner = object.values().filter_map(Value::as_object).flat_map(Map::values);
-    object.values().chain(inner)
-}
-
-/// The parameters of a call: a JSON object, shared and immutable.
-#[derive(Clone)]
-pub struct Parameters(Arc<Fields>);
-
-struct Fields {
-    map: Map<String, Value>,
-    json: OnceLock<Body>,
-    canonical: OnceLock<u64>,
-}
-
-impl Parameters {
-    /// Wraps an object.
-    pub fn new(map: Map<String, Value>) -> Self {
-        Parameters(Arc::new(Fields {
-            map,
-            json: OnceLock::new(),
-            canonical: OnceLock::new(),
-        }))
-    }
-
-    /// The object.
-    pub fn as_map(&self) -> &Map<String, Value> {
-        &self.0.map
-    }
-
-    /// One parameter that is a string.
-    pub fn str(&self, name: &str) -> Option<&str> {
-        self.0.map.get(name)?.as_str()
-    }
-
-    /// The object as compact JSON, keys in their order.
-    pub fn json(&self) -> &Body {
-        self.0
-            .json
-            .get_or_init(|| Body::new(Value::Object(self.0.map.clone()).to_string()))
-    }
-
-    /// A hash that does not depend on the order of keys: equal parameters have equal hashes.
-    pub fn canonical_hash(&self) -> u64 {
-        *self
-            .0
-            .canonical
-            .get_or_init(|| canonical(&self.0.map, crate::hash::bytes(b"{}")))
-    }
-}
-
-fn canonical(map: &Map<String, Value>, seed: u64) -> u64 {
-    let mut keys: Vec<_> = map.iter().collect();
-    keys.sort_unstable_by_key(|(key, _)| key.as_str());
-    keys.into_iter().fold(seed, |hash, (key, value)| {
-        crate::hash::pair(
-            hash,
-            crate::hash::pair(crate::hash::bytes(key.as_bytes()), canonical_value(value)),
-        )
-    })
-}
-
-fn canonical_value(value: &Value) -> u64 {
-    match value {
-        Value::Object(map) => canonical(map, crate::hash::bytes(b"{}")),
-        Value::Array(items) => items.iter().fold(crate::hash::bytes(b"[]"), |hash, item| {
-            crate::hash::pair(hash, canonical_value(item))
-        }),
-        other => crate::hash::bytes(other.to_string().as_bytes()),
-    }
-}
-
-impl PartialEq for Parameters {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.map == other.0.map
-    }
-}
-
-impl std::fmt::Debug for Parameters {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.map.fmt(f)
-    }
-}
-
-/// What a call does to the world, in notions that hold for every agent. Made by the reader of a transcript, or by the tool.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Action {
-    /// The part that the tool plays.
-    pub kind: ActionKind,
-    /// Files read or changed, as the call names them; for a command, the files that it visibly writes, as seen from where it
-    /// begins.
-    pub paths: Vec<Arc<str>>,
-    /// The command line, where there is one.
-    pub command: Option<CommandLine>,
-    /// For a change, the names of the parameters, at whatever depth, whose text it takes away from its files.
-    pub replaced: Names,
-}
-
-/// Names of parameters. Most actions have none, which costs a word.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Names(Option<Arc<Vec<Arc<str>>>>);
-
-impl Names {
-    /// The names, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().flat_map(|names| names.iter().map(|name| &**name))
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-}
-
-/// The parts that tools play.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-pub enum ActionKind {
-    /// Reads a file and changes nothing.
-    Read,
-    /// Creates, overwrites or edits files.
-    Change,
-    /// Runs a program, which may do anything.
-    Command,
-    /// Looks for files or text and changes nothing.
-    Search,
-    /// Keeps the list of what is to be done.
-    Todo,
-    /// Asks the user something, or for approval of a plan; the answer is the user's.
-    Ask,
-    /// Anything else.
-    #[default]
-    Other,
-}
-
-impl Action {
-    /// An action of this kind on these files.
-    pub fn on<'a>(kind: ActionKind, paths: impl IntoIterator<Item = &'a str>) -> Self {
-        Action {
-            kind,
-            paths: paths.into_iter().map(Arc::from).collect(),
-            ..Action::default()
-        }
-    }
-
-    /// The same, and which parameters, by name, hold what it takes away from its files.
-    pub fn replacing<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
-        self.replaced = Names((!names.is_empty()).then(|| Arc::new(names)));
-        self
-    }
-
-    /// Running a command line, with the files that it visibly writes.
-    pub fn command(line: &str) -> Self {
-        let line = CommandLine::new(line);
-        Action {
-            kind: ActionKind::Command,
-            paths: effects::written(line.effects()).into_iter().map(Arc::from).collect(),
-            command: Some(line),
-            ..Action::default()
-        }
-    }
-
-    /// Applying a patch, in the form that `apply_patch` takes or as a unified diff, to the files that it names.
-    pub fn patch(patch: &str) -> Self {
-        Action::on(
-            ActionKind::Change,
-            effects::patched(patch).into_iter().map(|(path, _)| path),
-        )
-    }
-
-    /// The files that this action changes when it succeeds.
-    pub fn changed(&self) -> &[Arc<str>] {
-        match self.kind {
-            ActionKind::Change | ActionKind::Command => &self.paths,
-            _ => &[],
-        }
-    }
-
-    /// Whether making the call again can only bring a newer look at the same thing.
-    pub fn is_read_only(&self) -> bool {
-        matches!(self.kind, ActionKind::Read | ActionKind::Search)
     }
 }
 
