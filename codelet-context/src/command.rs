@@ -4,7 +4,7 @@ use crate::attempt::Attempt;
 use crate::authored::{self, Scripted};
 use crate::commits::{self, Step};
 use crate::effects::{self, Effect};
-use crate::look;
+use crate::look::{self, Look};
 use crate::path::Folder;
 use crate::shell::{self, Next, Simple};
 use crate::testrun::{self, Line};
@@ -29,7 +29,7 @@ struct Read {
     text: Box<str>,
     said: Arc<Line>,
     effects: Vec<Effect>,
-    look: Option<String>,
+    look: Option<Look>,
     commits: Vec<Step>,
     /// Where it is not the whole line.
     told: Option<Box<str>>,
@@ -47,7 +47,7 @@ impl CommandLine {
             text: line.into(),
             said: Arc::new(Line::of(&script.commands)),
             effects: effects::effects(&script),
-            look: look::file(&script),
+            look: look::look(&script),
             commits: commits::steps(&script),
             told,
             attempt: Attempt::of(&script.commands[first..]),
@@ -78,7 +78,17 @@ impl CommandLine {
 
     /// The first file that it prints lines of, where printing lines of files is all it does; empty if it names none.
     pub(crate) fn look(&self) -> Option<&str> {
-        self.0.look.as_deref()
+        self.0.look.as_ref().map(|look| &*look.file)
+    }
+
+    /// Whether that is all that it prints: lines of one file, as it is.
+    pub(crate) fn looks_at_one(&self) -> bool {
+        self.0.look.as_ref().is_some_and(|look| look.is_at_one)
+    }
+
+    /// Whether it prints one file from its first line to its last.
+    pub(crate) fn looks_at_all(&self) -> bool {
+        self.0.look.as_ref().is_some_and(|look| look.is_at_all)
     }
 
     /// What it does to the newest commits, in its order.

@@ -149,6 +149,8 @@ const COMPLAINTS: [(&str, &str); 7] = [
         "say exactly 'The task is done.'",
     ),
 ];
+/// So many elements of one name may stand in one another.
+const DEEPEST: usize = 32;
 /// What follows the number in a notice of several edits.
 const BLOCKS_FAILED: &str = " SEARCH/REPLACE blocks failed to match";
 /// What a harness says of a reply behind `Your last response`, and what it tells of by that.
@@ -227,7 +229,7 @@ pub(crate) fn is_all_blocks(text: &str) -> bool {
 fn is_all(text: &str, is_it: impl Fn(&str) -> bool) -> bool {
     let mut rest = text.trim();
     let mut is_any = false;
-    while let Some((name, behind)) = block(rest) {
+    while let Some((name, _, behind)) = block(rest) {
         if !is_it(name) {
             return false;
         }
@@ -237,8 +239,8 @@ fn is_all(text: &str, is_it: impl Fn(&str) -> bool) -> bool {
     is_any && rest.is_empty()
 }
 
-/// The block in tags that a text begins with: its name, and what stands behind it.
-fn block(text: &str) -> Option<(&str, &str)> {
+/// The block in tags that a text begins with: its name, what stands in it, and what stands behind it.
+pub(crate) fn block(text: &str) -> Option<(&str, &str, &str)> {
     let inside = text.strip_prefix('<')?;
     let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'))?;
     let (name, inside) = inside.split_at(end);
@@ -246,12 +248,12 @@ fn block(text: &str) -> Option<(&str, &str)> {
     if name.is_empty() || !attributes.is_empty() && (!attributes.starts_with(' ') || attributes.contains(['<', '\n'])) {
         return None;
     }
-    let (_, behind) = element(inside, name)?;
-    Some((name, behind.trim_start()))
+    let (inside, behind) = element(inside, name)?;
+    Some((name, inside, behind.trim_start()))
 }
 
-/// What stands in an element behind its opening tag, and what stands behind its end. One of the same name may stand within
-/// it; where the two are not told apart, the first tag that closes one is the end.
+/// What stands in an element behind its opening tag, and what stands behind its end. Those of the same name may stand within
+/// it, up to [`DEEPEST`] of them in one another; where they are not told apart, the first tag that closes one is the end.
 pub(crate) fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     let (open, close) = (format!("<{name}"), format!("</{name}>"));
     let first = behind.find(&close)?;
@@ -265,6 +267,10 @@ pub(crate) fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a s
             .is_some_and(|rest| rest.starts_with(['>', ' ']))
         {
             depth += 1;
+            // Of a text that opens more than it closes, each element would be looked for in all of the rest.
+            if depth > DEEPEST {
+                break;
+            }
         } else if rest.starts_with(&close) {
             depth -= 1;
             if depth == 0 {
@@ -437,6 +443,36 @@ mod tests {
         ] {
             assert!(!is_frame(text), "{text}");
         }
+    }
+
+    /// Whatever looks at the rest of the text for each tag does not end here in minutes.
+    #[test]
+    fn a_text_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
+        for tags in [
+            "<a-b>",
+            "</a-b>",
+            "<a-b ",
+            "<a-b>x</a-b>",
+            "<a-b><a-b></a-b>",
+            "<a-b><a-b><c></a-b></c>",
+            "<a-b></a-b><a-b><a-b></a-b>",
+            "<a-b c=\"<\">",
+            "<<<<<<<<",
+        ] {
+            let text = tags.repeat(1_000_000 / tags.len());
+            assert!(!is_block(&text) && !is_fragment(&text), "{tags}");
+            assert_eq!(is_all_blocks(&text), is_frame(&text), "{tags}");
+        }
+    }
+
+    #[test]
+    fn an_element_ends_where_it_is_closed_whatever_stands_in_it() {
+        let of = |text: &'static str| block(text);
+        assert_eq!(of("<a-b c=\"d\">x</a-b> y"), Some(("a-b", "x", "y")));
+        assert_eq!(of("<a>1<a>2</a>3</a>4"), Some(("a", "1<a>2</a>3", "4")));
+        assert_eq!(of("<a>1<a>2</a>3"), Some(("a", "1<a>2", "3")));
+        assert_eq!(of("<a>1"), None);
+        assert_eq!(of("<a\nb>1</a>"), None);
     }
 
     proptest! {

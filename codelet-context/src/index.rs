@@ -34,6 +34,7 @@ use self::line::{
     cut_near, diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix, whole_hash,
 };
 use self::noted::Noted;
+use self::standing::Standing;
 pub use crate::items::NONE;
 
 mod arguments;
@@ -41,6 +42,7 @@ mod block;
 mod found;
 mod line;
 mod noted;
+mod standing;
 mod undone;
 
 /// Lines of this many characters are things of their own.
@@ -49,8 +51,6 @@ const LINE_BYTES: std::ops::RangeInclusive<usize> = 16..=LONGEST_LINE;
 const COMMAND_BYTES: usize = 4;
 /// A line that says why a change was not made is told with it if it is at most so long, in bytes.
 const REASON_BYTES: u16 = 160;
-/// So many blocks about a file are looked through for what a change takes away from it, the newest.
-const EARLIER: usize = 16;
 /// Two lines must have this many bytes together to be remembered as neighbours.
 const LINE_PAIR_BYTES: usize = 30;
 /// Names further apart than this do not belong together, in bytes.
@@ -64,8 +64,8 @@ pub struct Index {
     /// The items of all lines, one after the other.
     pub line_items: Vec<u32>,
     pub items: Items,
-    /// The calls that have no answer yet: their blocks, what they do, and whether they are commands that only look at files.
-    open: Calls<Arc<str>, (u32, Action, bool)>,
+    /// The calls that have no answer yet.
+    open: Calls<Arc<str>, Open>,
     files: Files,
     authored: Authored,
     /// The last component of each file's path, as a name.
@@ -82,6 +82,7 @@ pub struct Index {
     changed: ByHash<u32>,
     /// By file: the blocks that show it or change it.
     about: ByHash<Vec<u32>>,
+    standing: Standing,
     /// Messages indexed so far.
     pub messages: u32,
     /// Estimated tokens so far.
@@ -89,6 +90,17 @@ pub struct Index {
     scratch: Scratch,
     /// The agent has a tool that reads files, so it looks at them with commands only by the way.
     pub has_reader: bool,
+}
+
+/// A call that has no answer yet.
+#[derive(Clone, Default)]
+struct Open {
+    block: u32,
+    action: Action,
+    /// It is a command that only looks at files.
+    is_look: bool,
+    /// What it takes away, it takes away wherever that stands in its file.
+    is_everywhere: bool,
 }
 
 /// What is of use only while a message is taken in. It stays between messages for its room, so that no line allocates.
@@ -188,8 +200,13 @@ impl Index {
             Some(line) if call.action.paths.is_empty() => line.look(),
             _ => None,
         };
-        self.open
-            .called(call.id.clone(), (block, call.action.clone(), look.is_some()));
+        let open = Open {
+            block,
+            action: call.action.clone(),
+            is_look: look.is_some(),
+            is_everywhere: replaced::is_everywhere(call),
+        };
+        self.open.called(call.id.clone(), open);
         let subject = call.action.paths.first().map(|path| &**path).or(look);
         let subject = subject.filter(|path| !path.is_empty());
         let path = subject.map_or(0, |path| self.files.file(path));
@@ -212,6 +229,11 @@ impl Index {
                 self.heads.extend(block.lines.clone().filter(is_head));
             }
             block.change = call.action.kind == ActionKind::Change;
+            block.whole = block.change && replaced::is_whole(call);
+            block.alone = match &call.action.command {
+                Some(line) => line.looks_at_one(),
+                None => call.action.paths.len() <= 1,
+            };
             block.list = call.action.kind == ActionKind::Todo && todo::is_whole(&call.parameters);
             if !block.subject {
                 block.lead = lead::of(call, block, &self.lines[block.lines.start as usize..]);
@@ -224,7 +246,15 @@ impl Index {
     }
 
     fn answered(&mut self, role: Role, number: u32, result: &ToolResult) {
-        let (call, action, is_look) = self.open.answered(result).unwrap_or((NONE, Action::default(), false));
+        let Open {
+            block: call,
+            action,
+            is_look,
+            is_everywhere,
+        } = self.open.answered(result).unwrap_or_else(|| Open {
+            block: NONE,
+            ..Open::default()
+        });
         let is_change = action.kind == ActionKind::Change;
         let made = if is_change {
             answer::is_done(action.kind, result)
@@ -235,7 +265,7 @@ impl Index {
             self.note_changed(&action, result);
         }
         if is_change && made {
-            self.take_away(call);
+            self.take_away(call, is_everywhere);
         } else if let Some(block) = self.blocks.get_mut(call as usize) {
             let before = std::mem::replace(&mut block.came, Came::of(&action, result));
             self.noted.answered(block, before);
@@ -252,7 +282,7 @@ impl Index {
             self.part(role, number, output, Some((call, kind)));
         }
         if kind == BlockKind::Read && made {
-            self.note_undone(call, first);
+            self.note_undone(call, &action, first);
         }
         // That it was stopped, its header tells.
         let is_told = self
@@ -347,38 +377,6 @@ impl Index {
         }
     }
 
-    /// The call of this block was carried out: what it takes away stands no longer in its file, whatever showed it there
-    /// before.
-    fn take_away(&mut self, call: u32) {
-        let Some(block) = self.blocks.get(call as usize) else {
-            return;
-        };
-        let is_patch = replaced::is_patch(block.text.as_str());
-        let (mut gone, mut stays) = (Vec::new(), Vec::new());
-        for line in block.lines.clone() {
-            let is_removed = self.lines[line as usize].is_removed()
-                || is_patch && self.text_of(block, line as usize).starts_with('-');
-            let side = if is_removed { &mut gone } else { &mut stays };
-            side.extend(self.line_item(line));
-        }
-        stays.sort_unstable();
-        gone.retain(|item| stays.binary_search(item).is_err());
-        gone.sort_unstable();
-        let Some(about) = self.about.get(&block.path).filter(|_| !gone.is_empty()) else {
-            return;
-        };
-        let earlier = about.iter().rev().skip_while(|&&number| number >= call).take(EARLIER);
-        for &number in earlier {
-            for line in self.blocks[number as usize].lines.clone() {
-                // Nothing but a whole line has the number of one.
-                let last = self.items_of(line as usize).last();
-                if last.is_some_and(|item| gone.binary_search(item).is_ok()) {
-                    self.lines[line as usize].front |= REMOVED;
-                }
-            }
-        }
-    }
-
     /// What stands between a line of a block and the one before it, if both are pieces of one long line: at most one byte,
     /// so that it takes no more than a line break.
     pub fn between<'a>(&self, block: &'a Block, line: u32) -> Option<&'a str> {
@@ -404,12 +402,6 @@ impl Index {
         }
     }
 
-    /// The item that stands for a whole line, where it has one.
-    fn line_item(&self, line: u32) -> Option<u32> {
-        let last = self.items_of(line as usize).last().copied();
-        last.filter(|&item| self.items[item as usize].kind == ItemKind::Line)
-    }
-
     fn block(&mut self, kind: BlockKind, part: u32, call: Option<u32>, text: Body, path: u64) {
         let first = self.lines.len() as u32;
         self.noted.begin(call);
@@ -427,6 +419,10 @@ impl Index {
             path,
             subject: false,
             change: false,
+            whole: false,
+            alone: call
+                .and_then(|call| self.blocks.get(call as usize))
+                .is_some_and(|call| call.alone),
             undone: false,
             came: Came::Done,
             look: false,

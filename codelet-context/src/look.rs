@@ -18,15 +18,45 @@ const LISTS: &str = "--stat --shortstat --numstat --name-only --name-status --su
 /// Letters of the shortest hash that Git prints by itself: fewer may be a branch's name.
 const SHORT: usize = 7;
 
-/// The first file that a command line prints lines of, where printing lines of files is all it does; empty if it names
-/// none (`git diff`).
-pub(crate) fn file(script: &Script) -> Option<String> {
+/// What prints a file from its first line to its last, whatever options it has.
+const WHOLE: &str = "cat nl type";
+/// … where it has none.
+const WHOLE_WITHOUT_OPTIONS: &str = "bat batcat get-content gc";
+
+/// A look at files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Look {
+    /// The first file that lines are printed of; empty if none is named (`git diff`).
+    pub file: String,
+    /// No other file is printed, and this one as it is.
+    pub is_at_one: bool,
+    /// All of it is.
+    pub is_at_all: bool,
+}
+
+/// What a command line looks at, where printing lines of files is all it does.
+pub(crate) fn look(script: &Script) -> Option<Look> {
     if let [only] = &script.commands[..]
         && let Some(script) = only.script.as_ref().filter(|_| !only.is_elsewhere)
     {
-        return file(script);
+        return look(script);
     }
-    let mut found = None;
+    let mut found: Option<Look> = None;
+    let mut is_filtered = false;
+    let mut see = |file: String, is_at_one: bool, is_at_all: bool| match &mut found {
+        None => {
+            found = Some(Look {
+                file,
+                is_at_one,
+                is_at_all,
+            });
+        }
+        // A second look may be at another part of the same.
+        Some(look) => {
+            look.is_at_one &= is_at_one && look.file == file;
+            look.is_at_all = false;
+        }
+    };
     for command in &script.commands {
         let words = command.words();
         words.first()?;
@@ -36,22 +66,34 @@ pub(crate) fn file(script: &Script) -> Option<String> {
         let (program, is_piped) = (command.name(), command.is_piped);
         if is_in(&program, READERS) {
             if !is_piped {
-                let file = operand(&program, &words[1..])?;
-                found.get_or_insert_with(|| command.folder.name(file).into_owned());
+                let files = operands(&program, &words[1..])?;
+                let [first, rest @ ..] = &files[..] else {
+                    return None;
+                };
+                let has_options = words.len() > 2;
+                let is_all = is_in(&program, WHOLE) || is_in(&program, WHOLE_WITHOUT_OPTIONS) && !has_options;
+                see(
+                    command.folder.name(first).into_owned(),
+                    rest.is_empty(),
+                    rest.is_empty() && is_all,
+                );
             } else if is_written(&program, &words[1..]) {
                 return None;
             }
+            is_filtered |= is_piped;
         } else if program == "git" && !is_piped {
-            found.get_or_insert(compared(command)?);
+            see(compared(command)?, false, false);
         } else if is_piped || !command.goes() && !is_in(&program, BESIDE) {
             return None;
         }
     }
-    found
+    let mut look = found?;
+    look.is_at_all &= !is_filtered;
+    Some(look)
 }
 
-/// The first file among a reader's arguments.
-fn operand<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
+/// The files among a reader's arguments, if it prints them.
+fn operands<'a>(program: &str, arguments: &'a [String]) -> Option<Vec<&'a str>> {
     if is_written(program, arguments) {
         return None;
     }
@@ -63,7 +105,7 @@ fn operand<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
     if is_in(program, SCRIPTED) {
         operands.next()?;
     }
-    operands.next()
+    Some(operands.collect())
 }
 
 /// Whether it is told to change the file instead of printing it.
@@ -125,6 +167,47 @@ fn is_commit(revision: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn file(script: &Script) -> Option<String> {
+        look(script).map(|look| look.file)
+    }
+
+    #[test]
+    fn all_of_a_file_is_shown_by_what_prints_it_alone_and_from_end_to_end() {
+        let how = |line: &str| look(&Script::read(line)).map(|look| (look.is_at_one, look.is_at_all));
+        for line in [
+            "cat a.rs",
+            "cat -n ./a.rs 2>/dev/null",
+            "cd /w && nl -ba a.rs",
+            "echo '--- a.rs' && cat a.rs",
+            "bash -lc 'cat a.rs'",
+            "gc a.rs",
+        ] {
+            assert_eq!(how(line), Some((true, true)), "{line}");
+        }
+        for line in [
+            "cat a.rs | head -30",
+            "cat a.rs | tail",
+            "cat a.rs | sed -n 1,30p",
+            "cat a.rs | awk 'NR<30'",
+            "cat a.rs | cut -c1-80 | head",
+            "nl -ba a.rs | sed -n '10,20p'",
+            "head -30 a.rs",
+            "sed -n 1,9p a.rs; sed -n 20,30p a.rs",
+            "bat -r 1:30 a.rs",
+            "Get-Content a.rs -TotalCount 30",
+        ] {
+            assert!(how(line).is_none_or(|(_, is_all)| !is_all), "{line}");
+        }
+        for line in [
+            "cat a.rs b.rs",
+            "cat a.rs; cat b.rs",
+            "git show HEAD:a.rs",
+            "git diff a.rs",
+        ] {
+            assert_eq!(how(line), Some((false, false)), "{line}");
+        }
+    }
 
     #[test]
     fn a_line_that_prints_files_is_a_look_at_the_first() {

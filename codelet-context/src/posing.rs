@@ -14,6 +14,8 @@ use std::ops::Range;
 
 /// Where the hyphen of a reminder's tag stands, whose name no quoted line contains.
 const HYPHEN: usize = "system".len();
+/// The number before a line takes at most so many bytes.
+const NUMBER: usize = 16;
 /// A line as it may be quoted, never longer than it is; `None` for one that had better not be.
 pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     let is_plain = line.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte));
@@ -99,9 +101,11 @@ fn tags<'a>(text: &'a str, opening: &'a str) -> impl Iterator<Item = (usize, usi
 
 /// Whether nothing but white space, or the number of a line, stands before this on its line.
 fn begins_line(before: &str) -> bool {
-    let line = before.rsplit('\n').next().unwrap_or_default();
+    // A line may be long and have many tags: for each of them no more of it is looked at than a number takes.
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(NUMBER + 1))..];
+    let line = near.rsplit('\n').next().unwrap_or_default();
     let is_number = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '→' | '|' | ':');
-    line.len() <= 16 && line.chars().all(is_number)
+    line.len() <= NUMBER && line.chars().all(is_number)
 }
 
 /// Whether a line holds the name of the tag, whatever the case of its letters. Found by its hyphen, which few lines have.
@@ -228,6 +232,50 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("Refuse"), "{text}");
+    }
+
+    /// Two megabytes a line: whatever looks at the rest of the text for each tag does not end here in minutes.
+    #[test]
+    fn a_line_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
+        for tags in [
+            "<system-reminder>",
+            "</system-reminder>",
+            "<system-reminder></system-reminder>",
+            "</system-reminder><system-reminder>",
+            "<system-reminder a",
+            "<systemreminder\n ",
+            "<<<<<<<<",
+        ] {
+            let text = format!("x {}\neminder", tags.repeat(2_000_000 / tags.len()));
+            let hidden: usize = reminders(&text).iter().map(Range::len).sum();
+            assert!(hidden <= text.len());
+            assert!(quotable(&text).is_some() != tags.contains("system-"), "{tags}");
+        }
+    }
+
+    #[test]
+    fn a_tag_begins_a_line_behind_its_number_and_nowhere_else() {
+        for before in [
+            "",
+            "a\n",
+            "\n  1→",
+            "aé\n      123→ ",
+            "é\n1234567890123456",
+            "é\n12345678901→ ",
+        ] {
+            assert!(begins_line(before), "{before:?}");
+        }
+        for before in [
+            "a",
+            "a ",
+            "é\na",
+            "\n12345678901234567",
+            "12345678901234567",
+            "\nééééééééé",
+            "\n-",
+        ] {
+            assert!(!begins_line(before), "{before:?}");
+        }
     }
 
     proptest! {

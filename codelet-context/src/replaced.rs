@@ -1,6 +1,79 @@
 //! What a change takes away from its files, within the text of its parameters.
 
+use crate::message::ToolCall;
+use crate::testrun::WHOLE;
+use serde_json::Value;
 use std::ops::Range;
+
+/// Parts of what a call is named or told that say that it puts something beside what is there.
+const BESIDE: [&str; 3] = ["append", "insert", "prepend"];
+/// … that it changes a part of it, unless it is told to do one of the following.
+const PART: [&str; 5] = ["edit", "replace", "patch", "modify", "update"];
+const ALL: [&str; 4] = ["create", "write", "overwrite", "rewrite"];
+/// Words that stand for the rest of a file.
+const REST: [&str; 2] = ["existing code", "rest of the"];
+
+/// Whether a change writes all of its file, so that nothing stands there any more that it does not say. Only where nothing
+/// else can be meant: whoever takes an addition for the whole forgets the rest.
+pub(crate) fn is_whole(call: &ToolCall) -> bool {
+    let [path] = &call.action.paths[..] else {
+        return false;
+    };
+    let map = call.parameters.as_map();
+    let mut whole = WHOLE.iter().filter_map(|name| map.get(*name));
+    let (Some(Value::String(text)), None) = (whole.next(), whole.next()) else {
+        return false;
+    };
+    let lines = || text.lines().count() as u64;
+    let others = || map.iter().filter(|(name, _)| !WHOLE.contains(&name.as_str()));
+    let is_harmless = |value: &Value| match value {
+        Value::String(said) => !said.contains('\n'),
+        // The number of its lines some are told too.
+        Value::Number(number) => number.as_u64().is_some_and(|number| number.abs_diff(lines()) <= 1),
+        Value::Array(_) | Value::Object(_) => false,
+        Value::Bool(_) | Value::Null => true,
+    };
+    let told = || {
+        let strings = others().filter_map(|(_, value)| value.as_str());
+        strings.filter(|said| *said != &**path && said.split_whitespace().count() == 1)
+    };
+    let tool = call.tool.to_ascii_lowercase();
+    let is_told = |words: &[&str]| told().any(|said| words.iter().any(|word| said.eq_ignore_ascii_case(word)));
+    let has_flag = |words: &[&str]| {
+        others().any(|(name, value)| *value == Value::Bool(true) && words.iter().any(|word| name.contains(word)))
+    };
+    call.cut.is_none()
+        && call.action.replaced.is_empty()
+        && !is_patch(text)
+        && searched(text).is_empty()
+        && others().all(|(_, value)| is_harmless(value))
+        && !BESIDE.iter().any(|word| tool.contains(word))
+        && !is_told(&BESIDE)
+        && !has_flag(&BESIDE)
+        && (!PART.iter().any(|word| tool.contains(word)) || is_told(&ALL))
+        && !REST
+            .iter()
+            .any(|words| text.contains(words) && text.lines().any(|line| line.contains(words) && is_left_out(line)))
+}
+
+/// Whether a line has a sign for what is left out.
+fn is_left_out(line: &str) -> bool {
+    line.contains("...") || line.contains('…')
+}
+
+/// Whether a change takes away what it takes away wherever that stands in its file.
+pub(crate) fn is_everywhere(call: &ToolCall) -> bool {
+    let map = call.parameters.as_map();
+    let says_so = |name: &str| {
+        ["all", "every", "multiple", "global"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    map.iter().any(|(name, value)| match value {
+        Value::Bool(true) => says_so(&name.to_ascii_lowercase()),
+        _ => false,
+    })
+}
 
 /// The parts of a parameter's text that the change takes away, in their order, where it is made of blocks that say what to
 /// search for and what to put there:

@@ -58,6 +58,10 @@ pub struct Block {
     pub subject: bool,
     /// A call that changes files.
     pub change: bool,
+    /// A change that writes all of a file.
+    pub whole: bool,
+    /// A call that is about one file and no other, or its output.
+    pub alone: bool,
     /// A change that was carried out and then undone: a later look at the file shows what it took away, and not what it
     /// brought in.
     pub undone: bool,

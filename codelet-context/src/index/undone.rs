@@ -2,17 +2,26 @@
 //! brought in. The user does that, or a tool that nobody has told of it.
 
 use super::line::REMOVED;
-use super::{Block, BlockKind, Came, EARLIER, Index, NONE};
+use super::{Block, BlockKind, Came, Index, NONE};
 use crate::effects;
 use crate::items::ItemKind;
+use crate::message::Action;
 use crate::replaced;
 use std::ops::Range;
 
+/// So many blocks about a file are looked through for changes that a look shows to be undone, the newest.
+const EARLIER: usize = 16;
 /// A change of many more lines than the look has is not compared with it: nobody could see all of where it stood.
 const MORE: usize = 4;
 const FEW: usize = 64;
 /// Shorter answers, in lines, may be a note on an earlier one.
 const NOTE: usize = 3;
+/// Tools that show no more than so many lines of a file do not all say so …
+const CAP: usize = 2_000;
+/// … and others stop at a round number of them.
+const ROUND: usize = 50;
+/// So many lines before and behind what a change takes away stand beside it.
+const BESIDE: u32 = 3;
 /// What tools say where they do not show all of a file.
 const CUT: &[&str] = &["runcated", "mitted", "lided", "howing lines", "more lines", "not shown"];
 
@@ -36,7 +45,7 @@ struct Sides {
 impl Index {
     /// The call of this block has looked at a file, and the blocks from `first` on are its answer. Marks what changes brought
     /// in that is not there any more.
-    pub(super) fn note_undone(&mut self, call: u32, first: usize) {
+    pub(super) fn note_undone(&mut self, call: u32, action: &Action, first: usize) {
         let Some(look) = self.blocks.get(call as usize) else {
             return;
         };
@@ -53,8 +62,11 @@ impl Index {
             return;
         }
         // It names nothing but the file.
-        let is_of_all = look.lines.len() == 1 && (look.subject || look.text.as_str().starts_with("cat "));
-        let is_cut = |block: &Block| CUT.iter().any(|word| block.text.as_str().contains(word));
+        let is_of_all = match &action.command {
+            Some(line) => line.looks_at_all(),
+            None => look.subject && look.lines.len() == 1,
+        };
+        let is_cut = |block: &Block| CUT.iter().any(|word| block.text.as_str().contains(word)) || is_capped(block);
         let is_whole = is_of_all && !self.blocks[first..].iter().any(is_cut);
         // Nobody but those who made these changes has changed the file since, as far as anybody knows.
         let last = self
@@ -66,12 +78,19 @@ impl Index {
         let lines = answer.clone().count();
         let mut shown: Vec<u32> = answer.flat_map(|line| self.line_and_pair(line)).flatten().collect();
         shown.sort_unstable();
-        for change in changes {
+        let mut beside = None;
+        for (at, &change) in changes.iter().enumerate() {
             let is_long = self.blocks[change as usize].lines.len() > lines * MORE + FEW;
             let sides = if is_long { Sides::default() } else { self.sides(change) };
             // A change that followed on one that was undone too took away what was not there before.
-            let is_nowhere =
+            let mut is_nowhere =
                 is_whole && lines >= NOTE && is_all_undone && sides.new.len() > 1 && are_there(&sides.new, &shown) == 0;
+            // A tool may have a cap that nobody knows. Where what stood beside a change is not shown, it is not to be seen
+            // there either; beside what writes the whole, nothing stands.
+            if is_nowhere && !self.blocks[change as usize].whole {
+                let beside = beside.get_or_insert_with(|| self.beside(&changes));
+                is_nowhere = are_there(&beside[at], &shown) > 0;
+            }
             let is_undone = is_nowhere || is_undone(&sides, &shown, is_whole);
             is_all_undone &= is_undone;
             if is_undone {
@@ -157,6 +176,40 @@ impl Index {
         sides
     }
 
+    /// For each of these changes of a file, newest first, what stood beside it there, as items: what it took away, the
+    /// lines that were shown around that before, and where that is what an older one of them brought in, what stood
+    /// beside that.
+    fn beside(&self, changes: &[u32]) -> Vec<Vec<u32>> {
+        let sides: Vec<Sides> = changes.iter().map(|&change| self.sides(change)).collect();
+        let mut all: Vec<Vec<u32>> = vec![Vec::new(); changes.len()];
+        for (at, &change) in changes.iter().enumerate().rev() {
+            let old = &sides[at].old;
+            let mut beside = old.clone();
+            let about = self.blocks_about(self.blocks[change as usize].path);
+            let earlier = about.iter().rev().skip_while(|&&number| number >= change).take(EARLIER);
+            for &number in earlier {
+                let lines = &self.blocks[number as usize].lines;
+                let is_old = |line: u32| {
+                    self.line_item(line)
+                        .is_some_and(|item| old.binary_search(&item).is_ok())
+                };
+                for line in lines.clone().filter(|&line| is_old(line)) {
+                    let near = line.saturating_sub(BESIDE).max(lines.start)..(line + BESIDE + 1).min(lines.end);
+                    beside.extend(near.filter_map(|line| self.line_item(line)));
+                }
+            }
+            for older in at + 1..changes.len() {
+                if are_there(old, &sides[older].new) > 0 {
+                    beside.extend_from_slice(&all[older]);
+                }
+            }
+            beside.sort_unstable();
+            beside.dedup();
+            all[at] = beside;
+        }
+        all
+    }
+
     fn mark_undone(&mut self, change: u32, look: u32, new: &[u32], shown: &[u32]) {
         self.blocks[change as usize].undone = true;
         let is_gone = |item: Option<u32>| {
@@ -183,6 +236,13 @@ impl Index {
             }
         }
     }
+}
+
+/// Whether a text has so many lines that a tool may have stopped there.
+fn is_capped(block: &Block) -> bool {
+    let text = block.text.as_str().trim_end();
+    let lines = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
+    lines >= CAP || lines.is_multiple_of(ROUND)
 }
 
 /// How many of these are shown.
@@ -331,6 +391,49 @@ mod tests {
         ] {
             assert_eq!(talk.undone(), [false]);
             assert!(talk.stands("refreshWalnuts"));
+        }
+    }
+
+    #[test]
+    fn a_look_at_a_part_undoes_nothing_that_it_would_not_show() {
+        let lines = |count: usize| {
+            (1..=count)
+                .map(|at| format!("import module_number_{at}\n"))
+                .collect::<String>()
+        };
+        let head = lines(29);
+        let known = || Talk::default().page("the_line_before_it\n// end of it all here\nthe_line_behind_it\n");
+        for talk in [
+            "cat /w/a.ts | head -30",
+            "cat /w/a.ts | tail -30",
+            "cat /w/a.ts | sed -n 1,30p",
+            "cat /w/a.ts | awk 'NR<30'",
+            "cat /w/a.ts | cut -c1-80",
+            "head -30 /w/a.ts",
+            "cat /w/a.ts",
+        ]
+        .map(|line| known().edit("// end of it all here", NEW).run(line, &head))
+        .into_iter()
+        .chain([
+            known().edit("// end of it all here", NEW).read(&lines(2_000)),
+            known().edit("// end of it all here", NEW).read(&lines(250)),
+            known().edit("// end of it all here", NEW).read(&head),
+            Talk::default().edit("// end of it all here", NEW).read(&head),
+            Talk::default().write(NEW).read(&lines(2_000)),
+        ]) {
+            assert_eq!(talk.undone(), [false]);
+            assert!(talk.stands("refreshWalnuts"));
+        }
+        for talk in [
+            known()
+                .edit("// end of it all here", NEW)
+                .read(&format!("{head}the_line_before_it\n")),
+            known()
+                .edit("// end of it all here", NEW)
+                .run("cat -n /w/a.ts", &format!("{head}the_line_behind_it\n")),
+            Talk::default().write(NEW).run("cd /w && cat a.ts", &head),
+        ] {
+            assert_eq!(talk.undone(), [true]);
         }
     }
 

@@ -58,7 +58,7 @@ fn is_in_words(line: &str) -> bool {
 fn command(text: &str) -> Option<String> {
     let (mut rest, mut name, mut given) = (text.trim_start(), "", "");
     for _ in 0..BLOCKS {
-        let Some((tag, inside, behind)) = block(rest) else {
+        let Some((tag, inside, behind)) = harness::block(rest) else {
             break;
         };
         rest = behind;
@@ -90,7 +90,7 @@ fn users_words(text: &str) -> Option<&str> {
     let mut rest = text.trim_start();
     let mut found = None;
     for _ in 0..BLOCKS {
-        let Some((name, inside, behind)) = block(rest) else {
+        let Some((name, inside, behind)) = harness::block(rest) else {
             break;
         };
         if harness::holds_words(name) {
@@ -105,7 +105,7 @@ fn users_words(text: &str) -> Option<&str> {
 fn asked_in_block(text: &str) -> Option<String> {
     let mut rest = text.trim_start();
     for _ in 0..BLOCKS {
-        let (name, inside, behind) = block(rest)?;
+        let (name, inside, behind) = harness::block(rest)?;
         if harness::holds_a_request(name)
             && let Some(words) = gist(inside)
         {
@@ -138,7 +138,7 @@ fn behind_frame(text: &str) -> &str {
     const EDITOR: [&str; 3] = ["# User State", "Currently visible files", "Currently open file"];
     let mut rest = text.trim_start();
     for _ in 0..BLOCKS {
-        if let Some((_, _, behind)) = block(rest) {
+        if let Some((_, _, behind)) = harness::block(rest) {
             rest = behind;
         } else if EDITOR.iter().any(|words| rest.starts_with(words))
             && let Some((_, behind)) = rest.split_once("\n\n")
@@ -149,18 +149,6 @@ fn behind_frame(text: &str) -> &str {
         }
     }
     rest
-}
-
-/// The block in tags that a text begins with: its name, what stands in it, and what stands behind it.
-fn block(text: &str) -> Option<(&str, &str, &str)> {
-    let rest = text.strip_prefix('<')?;
-    let (name, rest) = rest.split_at_checked(rest.find(['>', '\n'])?)?;
-    let is_name = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_');
-    if name.is_empty() || !name.bytes().all(is_name) {
-        return None;
-    }
-    let (inside, behind) = harness::element(rest.strip_prefix('>')?, name)?;
-    Some((name, inside, behind.trim_start()))
 }
 
 /// What the model says first.
@@ -231,17 +219,26 @@ fn opens_block(line: &str, behind: &str) -> bool {
     /// Bytes in which the end is looked for.
     const FAR: usize = 16 * 1024;
     let behind = &behind[..behind.floor_char_boundary(FAR)];
-    matches!(front(line), Some(Tag::Open(name, _)) if behind.contains(&format!("</{name}>")))
+    let Some(Tag::Open(name, rest)) = front(line) else {
+        return false;
+    };
+    let end = format!("</{name}>");
+    !rest.contains(&end) && behind.contains(&end)
 }
 
 /// What a line begins with that is in angle brackets.
 enum Tag<'a> {
-    /// A tag that is not closed on the line: its name, and what stands behind it.
+    /// A tag that opens an element: its name, and what stands behind it.
     Open(&'a str, &'a str),
-    /// A whole element: its name, and what stands behind it.
+    /// A tag that stands for itself or closes an element: its name, and what stands behind it.
     Whole(&'a str, &'a str),
     /// A tag without a name of its own, or one that goes on below.
     Other,
+}
+
+/// What may stand in the name of a tag.
+fn is_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')
 }
 
 /// The tag that a line begins with. `<- here`, `<me@x.org>` and `<5 ms` begin with none.
@@ -256,8 +253,7 @@ fn front(line: &str) -> Option<Tag<'_>> {
                 .map_or(Tag::Other, |(name, behind)| Tag::Whole(name, behind)),
         );
     }
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
-    let (name, rest) = rest.split_at(rest.find(|c| !is_name(c)).unwrap_or(rest.len()));
+    let (name, rest) = rest.split_at(rest.find(|c| !is_in_name(c)).unwrap_or(rest.len()));
     let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && (rest.is_empty() || rest.starts_with("/>") || rest.starts_with(['>', ' ', '\t']));
     if !is_tag {
@@ -266,11 +262,24 @@ fn front(line: &str) -> Option<Tag<'_>> {
     let Some((attributes, behind)) = rest.split_once('>') else {
         return Some(Tag::Other);
     };
-    if attributes.ends_with('/') {
-        return Some(Tag::Whole(name, behind));
-    }
-    let whole = behind.split_once(&format!("</{name}>"));
-    Some(whole.map_or(Tag::Open(name, behind), |(_, behind)| Tag::Whole(name, behind)))
+    Some(match attributes.ends_with('/') {
+        true => Tag::Whole(name, behind),
+        false => Tag::Open(name, behind),
+    })
+}
+
+/// The tags of a line that close an element, by their names, each with the place behind it, ascending. A line may have very
+/// many that open one, and the end of each is looked for.
+fn closings(line: &str) -> Vec<(&str, usize)> {
+    let closing = |(at, _): (usize, &str)| {
+        let name = &line[at + 2..];
+        let name = &name[..name.find(|c| !is_in_name(c))?];
+        let end = at + 2 + name.len();
+        line[end..].starts_with('>').then_some((name, end + 1))
+    };
+    let mut all: Vec<(&str, usize)> = line.match_indices("</").filter_map(closing).collect();
+    all.sort_unstable();
+    all
 }
 
 /// A line without the elements of a harness before it, if it is more than tags and what stands in them. Words behind a tag
@@ -278,25 +287,36 @@ fn front(line: &str) -> Option<Tag<'_>> {
 fn beside_tags(line: &str) -> Option<&str> {
     let has_words = |text: &str| text.contains(char::is_alphanumeric);
     let (mut own, mut rest) = (line, line);
-    loop {
-        match front(rest) {
-            Some(Tag::Other) => return None,
-            Some(Tag::Open(_, behind)) => {
-                rest = behind.trim_start();
-                if front(rest).is_none() {
-                    return has_words(rest).then_some(own);
+    let mut tag = front(rest);
+    let ends = tag.as_ref().map_or_else(Vec::new, |_| closings(line));
+    // What stands behind the element that this tag opens.
+    let behind_element = |name: &str, behind: &str| {
+        let at = line.len() - behind.len();
+        let next = ends.partition_point(|&end| end <= (name, at));
+        let end = ends.get(next).filter(|end| end.0 == name);
+        end.map(|&(_, end)| &line[end..])
+    };
+    while let Some(front_of_rest) = tag {
+        let (name, behind) = match front_of_rest {
+            Tag::Other => return None,
+            Tag::Whole(name, behind) => (name, behind),
+            Tag::Open(name, behind) => match behind_element(name, behind) {
+                Some(behind) => (name, behind),
+                None => {
+                    rest = behind.trim_start();
+                    tag = front(rest);
+                    continue;
                 }
-            }
-            Some(Tag::Whole(name, behind)) => {
-                let is_first = own.len() == rest.len();
-                rest = behind.trim_start();
-                if is_first && harness::could_be_a_tag(&name.to_ascii_lowercase(), false) {
-                    own = rest;
-                }
-            }
-            None => return has_words(rest).then_some(own),
+            },
+        };
+        let is_first = own.len() == rest.len();
+        rest = behind.trim_start();
+        if is_first && harness::could_be_a_tag(&name.to_ascii_lowercase(), false) {
+            own = rest;
         }
+        tag = front(rest);
     }
+    has_words(rest).then_some(own)
 }
 
 /// A line without the signs before it, if it has words besides them. A line that is nothing but tags and what stands in them,
@@ -338,7 +358,7 @@ mod tests {
             prompt(&messages, 0..messages.len())
         };
         let info = "<user_info>\nOS Version: linux\n</user_info>\n\n<project_layout>\na/\n</project_layout>";
-        let table: [&[&str]; 10] = [
+        let table: [&[&str]; 13] = [
             &[info, "<user_query>\nmend the parser\n</user_query>"],
             &[info, "mend the parser"],
             &["mend the parser", info],
@@ -351,6 +371,9 @@ mod tests {
             &["# Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:\nmend the parser"],
             &["<note>only a note</note>", "mend the parser"],
             &["<mine>mend the parser</mine>\nmend the parser"],
+            &["<ide-context path=\"a\">\nThe user has opened the file a.rs.\n</ide-context>\nmend the parser"],
+            &["<user_query id=\"1\">mend the parser</user_query>"],
+            &["<open-files n=\"2\">\na.rs\n</open-files>\n<user-message at='9'>\nmend the parser\n</user-message>"],
         ];
         for texts in table {
             assert_eq!(said(texts).as_deref(), Some("mend the parser"), "{texts:?}");
@@ -491,6 +514,48 @@ mod tests {
             gist("<thinking>is it?</thinking> It is mended.").as_deref(),
             Some("It is mended.")
         );
+    }
+
+    /// Whatever looks at the rest of the line for each tag does not end here in minutes.
+    #[test]
+    fn a_line_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
+        for (tags, is_said) in [
+            ("<br>", true),
+            ("<a-b>", true),
+            ("<a-b> ", true),
+            ("<a-b>x</a-b>", true),
+            ("<path d='M 1 2'/>", true),
+            ("<x ", false),
+            ("</x>", true),
+            ("<user_query>", true),
+            ("<a><b></a>", true),
+            ("<a></b></c>", true),
+            ("<", true),
+            ("`\"", true),
+            ("**", true),
+        ] {
+            let text = format!("{} make it", tags.repeat(2_000_000 / tags.len()));
+            let texts = [Arc::new(Message::user(text.as_str()))];
+            assert_eq!(prompt(&texts, 0..1).is_some(), is_said, "{tags}");
+        }
+        let many: String = (0..100_000).map(|number| format!("<a{number}>")).collect();
+        assert!(gist(&(many + " make it")).is_some());
+    }
+
+    #[test]
+    fn an_element_ends_at_the_first_tag_behind_it_that_closes_it() {
+        for (line, beside) in [
+            ("<a-b>x</a-b> go on", Some("go on")),
+            ("<a-b>x</a-b><c-d>y</c-d> go on", Some("go on")),
+            ("</a-b><a-b>x go on", Some("<a-b>x go on")),
+            ("<a-b x=</a-b> go on", Some("<a-b x=</a-b> go on")),
+            ("<a-b><c-d>x</a-b> go </c-d> on", Some("go </c-d> on")),
+            ("<a-b><c-d>x</c-d> go", Some("<a-b><c-d>x</c-d> go")),
+            ("<a-b>x</a-b.c></a-b:c> go", Some("<a-b>x</a-b.c></a-b:c> go")),
+            ("<a-b>x</a-b>", None),
+        ] {
+            assert_eq!(beside_tags(line), beside, "{line}");
+        }
     }
 
     #[test]
