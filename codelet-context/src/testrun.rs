@@ -23,6 +23,8 @@ mod selects;
 mod settings;
 mod spelled;
 mod status;
+mod telling;
+mod variables;
 mod written;
 
 /// What a command checks.
@@ -379,6 +381,12 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             }
             scope.settings.program(&command.simple.words, command.front());
             scope.settings.within(&around);
+            // `PYTEST_ADDOPTS='-k smoke' pytest` is narrowed as `pytest -k smoke` is.
+            for (name, value) in scope.settings.take_chosen() {
+                if !scope.filters.iter().any(|(known, _)| *known == name) {
+                    scope.filters.push((name, value));
+                }
+            }
             if kind == CheckKind::Test {
                 scope.settings.of_tests();
             }

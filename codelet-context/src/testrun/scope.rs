@@ -2,6 +2,7 @@
 
 use super::settings::Settings;
 use super::spelled;
+use super::variables::{Role, variable};
 use crate::path::{Folder, is_absolute, is_in_folder, is_within_end, plain};
 use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in};
@@ -33,10 +34,6 @@ const NOT_CHOOSING: &str = "--test-threads --test-timeout --testtimeout --passwi
 const ALSO_CHOOSING: &str = "--lf --sw --nf --ext --rule -A";
 /// Options whose value is another project, or other rules, of whatever program.
 const ALTERING: &str = "--config --rootdir";
-/// Pieces of the names of variables by which a part is chosen of what a target checks.
-const PART: &str = "test spec filter match pattern only package pkg suite case group args opts";
-/// Assignments of a target that say how much is told, and not what is checked.
-const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
 /// The option whose values bring in something each, unless all is brought in by another one.
 const FEATURES: &str = "--features";
 /// The option that chooses files by their endings. One more adds to what is looked at.
@@ -88,13 +85,13 @@ impl Scope {
                 is_told = verb == Some(word.as_str());
             } else if is_assignment(word) {
                 // `make TARGET=a`
-                let (name, value) = word.split_once('=').unwrap_or_default();
-                if !is_in(name, HOW) {
-                    scope.filters.push((name.to_owned(), value.to_owned()));
-                    let name = name.to_ascii_lowercase();
-                    if !PART.split(' ').any(|piece| name.contains(piece)) {
+                match variable(word) {
+                    Some((Role::Chooses, said)) => scope.filters.push(said),
+                    Some((Role::Alters, said)) => {
+                        scope.filters.push(said);
                         scope.settings.variable(word);
                     }
+                    Some((Role::Tells, _)) | None => {}
                 }
             } else if !word.bytes().all(|b| b.is_ascii_digit()) {
                 scope.words.push(word.clone());
