@@ -11,6 +11,7 @@ use formats::{lists, writes};
 use recognise::recognise;
 pub use scope::Scope;
 pub use settings::Settings;
+use sifted::keeps_failures;
 pub use status::Printed;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
@@ -21,6 +22,7 @@ mod recognise;
 mod scope;
 mod selects;
 mod settings;
+mod sifted;
 mod spelled;
 mod status;
 mod telling;
@@ -289,29 +291,6 @@ impl Default for Around {
             settings: Settings::default(),
         }
     }
-}
-
-/// Whether a command that looks for something lets lines pass that tell of failures: those are what it looks for, or it
-/// leaves out what it finds.
-fn keeps_failures(words: &[String]) -> bool {
-    const FAILURES: &[&str] = &[
-        "err",
-        "fail",
-        "warn",
-        "fatal",
-        "panic",
-        "exception",
-        "problem",
-        "issue",
-        "not ok",
-        "✗",
-        "✖",
-    ];
-    words.iter().skip(1).any(|word| {
-        let leaves_out = word.starts_with('-') && !word.starts_with("--") && word.contains('v');
-        let word = word.to_lowercase();
-        leaves_out || word == "--invert-match" || FAILURES.iter().any(|failure| word.contains(failure))
-    })
 }
 
 /// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
