@@ -67,7 +67,7 @@ pub struct Check {
     pub printed: Option<Printed>,
     /// What it prints is what it finds fault with, and its status is 0 whatever that is.
     pub lists: Lists,
-    /// It ends the line, and `head` or `tail` behind it shows so many lines at most.
+    /// It ends the line, and what stands behind the pipe shows so many lines at most of those that name what failed.
     pub shows: Option<usize>,
 }
 
@@ -126,6 +126,8 @@ impl Check {
     }
 }
 
+/// Programs that look for lines.
+const SEARCHES: &str = "grep egrep fgrep rg ag ack";
 /// Checks of one line that are looked for.
 const MOST: usize = 32;
 
@@ -177,7 +179,7 @@ impl Line {
         };
         collect(commands, &Around::default(), &mut 0, &mut line);
         aside::moved(commands, &mut line.stashes);
-        let asks = |command: &Command| is_in(&command.name(), "grep egrep fgrep rg ag ack");
+        let asks = |command: &Command| is_in(&command.name(), SEARCHES);
         let mut piped = commands.iter().filter(|command| command.is_piped && asks(command));
         let is_sifted = piped.any(|command| !keeps_failures(command.words()));
         let is_asked = commands.last().is_some_and(|last| last.is_piped && asks(last));
@@ -377,10 +379,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             line.links.push(link);
             line.checks.push(Check {
                 stops: words.iter().any(|word| is_stop(word)),
-                shows: match &commands[index + 1..] {
-                    [last] if then == Next::Pipe => most_shown(last.words()),
-                    _ => None,
-                },
+                shows: shown_behind(commands, index),
                 kind,
                 name,
                 scope,
@@ -416,6 +415,34 @@ fn is_alone(commands: &[Command], index: usize) -> bool {
 fn is_stop(word: &str) -> bool {
     const STOPS: &str = "-x --exitfirst --maxfail --bail -b -failfast --failfast --fail-fast --ff";
     is_in(word.split('=').next().unwrap_or(word), STOPS)
+}
+
+/// How many lines are shown at most of those that name what failed, where pipes end the line and hide no other of them.
+fn shown_behind(commands: &[Command], index: usize) -> Option<usize> {
+    let behind = &commands[index + 1..];
+    let is_piped = |command: &Command| command.simple.then == Next::Pipe;
+    let (_, before_last) = commands[index..].split_last()?;
+    if behind.is_empty() || !before_last.iter().all(is_piped) {
+        return None;
+    }
+    let mut most = usize::MAX;
+    for command in behind {
+        if is_in(&command.name(), "cat tee") {
+            continue;
+        }
+        match most_shown(command.words()) {
+            Some(shown) => most = most.min(shown),
+            // What is left of a few lines may be fewer than there were.
+            None if most == usize::MAX && keeps_names(command) => {}
+            None => return None,
+        }
+    }
+    Some(most)
+}
+
+/// Whether a command looks for lines, and lets those pass that name tests that failed.
+fn keeps_names(command: &Command) -> bool {
+    is_in(&command.name(), SEARCHES) && sifted::keeps_names(command.words())
 }
 
 /// How many lines `head` or `tail` shows at most: `tail -5`, `head -n 20`.

@@ -41,6 +41,14 @@ pub(super) fn keeps_failures(words: &[String]) -> bool {
     }
 }
 
+/// Whether a command that looks for lines lets those pass that name tests that failed, as runners of tests print them.
+pub(super) fn keeps_names(words: &[String]) -> bool {
+    const NAMING: &str = "fail failed notok ✗ ✖ ×";
+    let asked = Asked::of(words.get(1..).unwrap_or_default());
+    let mut alternatives = asked.patterns.iter().flat_map(|pattern| alternatives(pattern));
+    !asked.is_other && !asked.leaves_out && alternatives.any(|one| is_in(&plain(&one), NAMING))
+}
+
 impl<'a> Asked<'a> {
     fn of(words: &'a [String]) -> Asked<'a> {
         let mut asked = Asked::default();
