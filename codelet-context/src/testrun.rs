@@ -90,7 +90,12 @@ impl Check {
         // To build the tests is not to run them.
         let is_kind = self.kind == failed.kind || self.kind == CheckKind::Test;
         let is_name = self.is_named_as(failed) || self.is_whole_of(failed);
-        is_kind && is_name && self.scope.covers(&failed.scope, is_flat)
+        is_kind && is_name && self.finds_no_less_than(failed) && self.scope.covers(&failed.scope, is_flat)
+    }
+
+    /// Whether no option by which it is run as well makes a lint find less. Tests find more or the same.
+    pub(crate) fn finds_no_less_than(&self, failed: &Check) -> bool {
+        self.kind != CheckKind::Lint || self.scope.settings.finds_no_less_than(&failed.scope.settings)
     }
 
     /// Whether both tell the same program to do the same, however it is called: `mvn test`, `./mvnw test`.

@@ -27,7 +27,7 @@ pub struct Scope {
 }
 
 /// Pieces of the names of options that choose among tests.
-const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise";
+const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise stale";
 /// Options with one of these pieces that choose nothing.
 const NOT_CHOOSING: &str = "--test-threads --test-timeout --testtimeout --passwithnotests --pass-with-no-tests --hostname --testlogger --testdox --testdox-summary";
 /// Options that choose, without such a piece.
@@ -59,7 +59,10 @@ impl Scope {
         let mut scope = Scope::default();
         let mut is_told = verb.is_none();
         let mut words = words.iter();
+        // Whether the word before was an option without a value: `-n 4`.
+        let mut takes_number = false;
         while let Some(word) = words.next() {
+            let mut is_open = false;
             if word.starts_with('-') && word.len() > 1 {
                 let (key, mut value) = match word.split_once('=') {
                     Some((key, value)) => (key, Some(value)),
@@ -78,6 +81,7 @@ impl Scope {
                 if value.is_none() && (is_valued() || words.as_slice().first().is_some_and(follows)) {
                     value = words.next().map(String::as_str);
                 }
+                is_open = value.is_none() && key != "--";
                 scope.option(key, value.unwrap_or_default(), row);
             } else if let Some(toolchain) = word.strip_prefix('+') {
                 scope.settings.toolchain(toolchain);
@@ -93,9 +97,10 @@ impl Scope {
                     }
                     Some((Role::Tells, _)) | None => {}
                 }
-            } else if !word.bytes().all(|b| b.is_ascii_digit()) {
+            } else if !(takes_number && word.bytes().all(|b| b.is_ascii_digit())) {
                 scope.words.push(word.clone());
             }
+            takes_number = is_open;
         }
         // `vitest` and `vitest run` are the same.
         if scope.words.first().is_some_and(|word| word == row.leading) {
@@ -138,6 +143,9 @@ impl Scope {
             let endings = endings.filter(|ending| !ending.is_empty());
             self.filters
                 .extend(endings.map(|ending| (key.to_owned(), ending.to_owned())));
+        } else if key == "-o" && is_in("jest", row.names) {
+            // Only what is about files that were changed; of others it says where something goes.
+            self.filters.push(said());
         } else if is_in(key, row.narrows) || is_in(key, ALSO_CHOOSING) || chooses && (!is_wider || key == "--ignored") {
             self.filters.push(said());
         } else if !is_wider {

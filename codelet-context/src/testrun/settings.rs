@@ -1,7 +1,7 @@
 //! How a check is run, as far as that may change what comes of it: variables, toolchains, machines, and options of which no
 //! table knows that they change only what is told.
 
-use super::telling::is_telling;
+use super::telling::{finds_no_less, is_telling};
 use super::variables::{Role, variable};
 use crate::path::plain;
 use crate::programs::Program;
@@ -246,6 +246,13 @@ impl Settings {
                 .own
                 .iter()
                 .any(|setting| is_in(&setting.0, INSTEAD) && !others.contains(setting))
+    }
+
+    /// Whether this is the other way with nothing more to it by which a lint may find less. In doubt it may.
+    pub(super) fn finds_no_less_than(&self, other: &Settings) -> bool {
+        let others: HashSet<&Setting> = other.own.iter().collect();
+        let mut own = self.own.iter();
+        own.all(|setting| others.contains(setting) || finds_no_less(&setting.0, &setting.1))
     }
 }
 

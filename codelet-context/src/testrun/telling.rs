@@ -100,7 +100,7 @@ const TOLD: &[&str] = &[
     "junit",
     "junitxml",
     "html",
-    "expose-gc",
+    "exposegc",
     "cover",
     "coverprofile",
     "coverpkg",
@@ -111,7 +111,6 @@ const TOLD: &[&str] = &[
     "norestore",
     "nobuild",
     "scan",
-    "rerunTasks",
     "lf",
     "ff",
     "nf",
@@ -162,10 +161,28 @@ pub(super) fn is_telling(key: &str, value: &str, row: &Program) -> bool {
     let is_cluster =
         is_cluster || is_short && name.starts_with('r') && name.len() <= 4 && row.names.starts_with("pytest");
     let name = name.to_ascii_lowercase();
+    // Who lets all pass, or looks at nothing, finds less.
+    if name.contains("exitzero") || name == "issuesexitcode" || name == "nocheck" {
+        return false;
+    }
     let bare = name.strip_prefix("no").filter(|bare| !bare.is_empty()).unwrap_or(&name);
     is_cluster
         || TOLD.iter().any(|told| *told == name || *told == bare)
         || TELLING.iter().any(|piece| name.contains(piece))
+}
+
+/// Whether a lint that is run with an option as well finds no less than it does without.
+pub(super) fn finds_no_less(key: &str, value: &str) -> bool {
+    const MORE: &str = "-D -W -F -Wall -Wextra -Werror -r --release --deny --forbid --enable --enable-all --build --force --preview \
+                        --count --unsafe-fixes --check-untyped-defs --pedantic --werror --locked";
+    const BEGINS: &[&str] = &["--warn-", "--disallow-", "--error-on", "--fail-on", "--fatal", "--all"];
+    let is_off = is_in(value, "false off no never");
+    if key == "--max-warnings" {
+        return value == "0";
+    }
+    let is_more = is_in(key, MORE) || BEGINS.iter().any(|begin| key.starts_with(begin));
+    let is_strict = key.contains("strict") && !key.contains("no-") && !key.contains("non");
+    !key.starts_with('-') || !is_off && (is_more || is_strict)
 }
 
 /// Short options that change only what is told, of this program and not of others.
