@@ -15,6 +15,7 @@ use crate::todo::TodoList;
 use errors::Errors;
 use kept::Kept;
 use mentioned::Mentioned;
+use removed::Removed;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ mod decisions;
 mod errors;
 mod kept;
 mod mentioned;
+mod removed;
 mod touched;
 
 pub use crate::answer::was_refused;
@@ -165,7 +167,7 @@ impl Gatherer {
             ActionKind::Command if !was_refused(result) => {
                 if let Some(ran) = ran.filter(|ran| ran.earlier().is_none()) {
                     self.command(action, result, ran);
-                    self.mentioned.note(action);
+                    self.mentioned.note(action, result);
                 }
             }
             ActionKind::Todo if is_done(action.kind, result) => self.facts.todo.take(&call.parameters),
@@ -208,7 +210,25 @@ impl Gatherer {
                     self.apply(effect, result);
                 }
             }
+            let removed = (result.success != Some(true)).then(|| Removed::of(line.as_str(), result));
+            if let Some(removed) = removed.flatten() {
+                self.change_by_removal(line, result, &removed);
+                if removed.is_all {
+                    return self.other_command(line, Some(true), result, ran);
+                }
+            }
             self.came_of(line, result, ran);
+        }
+    }
+
+    /// Takes what `rm` has taken away, though it complains of something.
+    fn change_by_removal(&mut self, line: &CommandLine, result: &ToolResult, removed: &Removed) {
+        for effect in line.effects() {
+            if let Effect::Remove(path) = effect
+                && !removed.kept.contains(path)
+            {
+                self.apply(effect, result);
+            }
         }
     }
 
@@ -236,7 +256,7 @@ impl Gatherer {
             (Some(_), None) => {}
             _ if ran.is_aside => {}
             (_, Some(check)) => self.errors.fail_to_run(line, check, result),
-            (None, None) => self.other_command(line, result, ran),
+            (None, None) => self.other_command(line, ran.success(result), result, ran),
         }
     }
 
@@ -301,9 +321,9 @@ impl Gatherer {
         }
     }
 
-    fn other_command(&mut self, line: &CommandLine, result: &ToolResult, ran: &Ran) {
+    fn other_command(&mut self, line: &CommandLine, success: Option<bool>, result: &ToolResult, ran: &Ran) {
         let Some(name) = &ran.line.program else { return };
-        match ran.success(result) {
+        match success {
             Some(false) if !ran.line.is_question => self.errors.fail_command(line, name, result),
             Some(false) => {}
             success => self.errors.run_command(line, name, success),

@@ -11,6 +11,7 @@ use formats::{lists, writes};
 use recognise::recognise;
 pub use scope::Scope;
 pub use settings::Settings;
+use sifted::keeps_failures;
 pub use status::Printed;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
@@ -21,8 +22,11 @@ mod recognise;
 mod scope;
 mod selects;
 mod settings;
+mod sifted;
 mod spelled;
 mod status;
+mod telling;
+mod variables;
 mod written;
 
 /// What a command checks.
@@ -63,7 +67,7 @@ pub struct Check {
     pub printed: Option<Printed>,
     /// What it prints is what it finds fault with, and its status is 0 whatever that is.
     pub lists: Lists,
-    /// It ends the line, and `head` or `tail` behind it shows so many lines at most.
+    /// It ends the line, and what stands behind the pipe shows so many lines at most of those that name what failed.
     pub shows: Option<usize>,
 }
 
@@ -86,7 +90,12 @@ impl Check {
         // To build the tests is not to run them.
         let is_kind = self.kind == failed.kind || self.kind == CheckKind::Test;
         let is_name = self.is_named_as(failed) || self.is_whole_of(failed);
-        is_kind && is_name && self.scope.covers(&failed.scope, is_flat)
+        is_kind && is_name && self.finds_no_less_than(failed) && self.scope.covers(&failed.scope, is_flat)
+    }
+
+    /// Whether no option by which it is run as well makes a lint find less. Tests find more or the same.
+    pub(crate) fn finds_no_less_than(&self, failed: &Check) -> bool {
+        self.kind != CheckKind::Lint || self.scope.settings.finds_no_less_than(&failed.scope.settings)
     }
 
     /// Whether both tell the same program to do the same, however it is called: `mvn test`, `./mvnw test`.
@@ -122,6 +131,8 @@ impl Check {
     }
 }
 
+/// Programs that look for lines.
+const SEARCHES: &str = "grep egrep fgrep rg ag ack";
 /// Checks of one line that are looked for.
 const MOST: usize = 32;
 
@@ -173,7 +184,7 @@ impl Line {
         };
         collect(commands, &Around::default(), &mut 0, &mut line);
         aside::moved(commands, &mut line.stashes);
-        let asks = |command: &Command| is_in(&command.name(), "grep egrep fgrep rg ag ack");
+        let asks = |command: &Command| is_in(&command.name(), SEARCHES);
         let mut piped = commands.iter().filter(|command| command.is_piped && asks(command));
         let is_sifted = piped.any(|command| !keeps_failures(command.words()));
         let is_asked = commands.last().is_some_and(|last| last.is_piped && asks(last));
@@ -289,29 +300,6 @@ impl Default for Around {
     }
 }
 
-/// Whether a command that looks for something lets lines pass that tell of failures: those are what it looks for, or it
-/// leaves out what it finds.
-fn keeps_failures(words: &[String]) -> bool {
-    const FAILURES: &[&str] = &[
-        "err",
-        "fail",
-        "warn",
-        "fatal",
-        "panic",
-        "exception",
-        "problem",
-        "issue",
-        "not ok",
-        "✗",
-        "✖",
-    ];
-    words.iter().skip(1).any(|word| {
-        let leaves_out = word.starts_with('-') && !word.starts_with("--") && word.contains('v');
-        let word = word.to_lowercase();
-        leaves_out || word == "--invert-match" || FAILURES.iter().any(|failure| word.contains(failure))
-    })
-}
-
 /// Finds the checks of a script, which decides what its line comes to or does not, and what else is asked of its commands.
 fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Line) {
     let (mut before, mut is_behind_or) = (Next::Then, false);
@@ -379,6 +367,12 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             }
             scope.settings.program(&command.simple.words, command.front());
             scope.settings.within(&around);
+            // `PYTEST_ADDOPTS='-k smoke' pytest` is narrowed as `pytest -k smoke` is.
+            for (name, value) in scope.settings.take_chosen() {
+                if !scope.filters.iter().any(|(known, _)| *known == name) {
+                    scope.filters.push((name, value));
+                }
+            }
             if kind == CheckKind::Test {
                 scope.settings.of_tests();
             }
@@ -390,10 +384,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             line.links.push(link);
             line.checks.push(Check {
                 stops: words.iter().any(|word| is_stop(word)),
-                shows: match &commands[index + 1..] {
-                    [last] if then == Next::Pipe => most_shown(last.words()),
-                    _ => None,
-                },
+                shows: shown_behind(commands, index),
                 kind,
                 name,
                 scope,
@@ -429,6 +420,34 @@ fn is_alone(commands: &[Command], index: usize) -> bool {
 fn is_stop(word: &str) -> bool {
     const STOPS: &str = "-x --exitfirst --maxfail --bail -b -failfast --failfast --fail-fast --ff";
     is_in(word.split('=').next().unwrap_or(word), STOPS)
+}
+
+/// How many lines are shown at most of those that name what failed, where pipes end the line and hide no other of them.
+fn shown_behind(commands: &[Command], index: usize) -> Option<usize> {
+    let behind = &commands[index + 1..];
+    let is_piped = |command: &Command| command.simple.then == Next::Pipe;
+    let (_, before_last) = commands[index..].split_last()?;
+    if behind.is_empty() || !before_last.iter().all(is_piped) {
+        return None;
+    }
+    let mut most = usize::MAX;
+    for command in behind {
+        if is_in(&command.name(), "cat tee") {
+            continue;
+        }
+        match most_shown(command.words()) {
+            Some(shown) => most = most.min(shown),
+            // What is left of a few lines may be fewer than there were.
+            None if most == usize::MAX && keeps_names(command) => {}
+            None => return None,
+        }
+    }
+    Some(most)
+}
+
+/// Whether a command looks for lines, and lets those pass that name tests that failed.
+fn keeps_names(command: &Command) -> bool {
+    is_in(&command.name(), SEARCHES) && sifted::keeps_names(command.words())
 }
 
 /// How many lines `head` or `tail` shows at most: `tail -5`, `head -n 20`.

@@ -91,10 +91,20 @@ impl Passing {
         let is_placed = |entry: &&Entry| entry.path.is_some();
         let placed = named.entries.iter().filter(is_placed).count();
         let rerun = named.rerun.take();
+        // Of Go, the line of a package closes those of its tests that failed, and is over with them.
+        let (mut of_package, mut left) = (0, 0);
         named.entries.retain(|entry| {
             let is_shown =
                 |check: &&Check| check.may_contain(failed, entry, rerun.as_deref()) && self.shows(check, failed, entry);
-            !run.iter().any(is_shown)
+            let is_over = run.iter().any(is_shown);
+            if entry.line.starts_with("FAIL\t") {
+                let is_closed = of_package > 0 && left == 0;
+                (of_package, left) = (0, 0);
+                return !is_over && !is_closed;
+            }
+            of_package += 1;
+            left += usize::from(!is_over);
+            !is_over
         });
         named.rerun = rerun;
         // The tests of a file or package are named in lines of their own.

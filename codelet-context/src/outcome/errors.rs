@@ -15,6 +15,8 @@ use crate::testrun::{Check, CheckKind, stands_for};
 
 /// Open errors that are kept, newest last.
 pub(super) const ERRORS: usize = 8;
+/// What is told of a run of which all tests that it names have passed since, and perhaps others have not.
+const PASSED_SINCE: &str = "(all tests that it named passed since; the whole was not run again)";
 /// What failed so many turns or answered calls ago is old.
 const TURNS: usize = 2;
 const CALLS: usize = 100;
@@ -126,8 +128,12 @@ impl Errors {
                 return true;
             }
             // It takes out what has passed; only then is it known whether anything is left.
+            let had = named.entries.len();
             let is_all = passing.clears(run, failed, named);
             let is_empty = named.is_all_told(failed) && named.entries.is_empty();
+            if had > 0 && named.entries.is_empty() {
+                error.lines = vec![PASSED_SINCE.to_owned()];
+            }
             !is_all && !is_empty
         });
     }
@@ -148,6 +154,9 @@ impl Errors {
                 is_covered |= check.covers(within);
             }
             let is_over = is_covered || named.is_all_told(failed) && named.entries.is_empty();
+            if failed.kind == CheckKind::Test && had > 0 && named.entries.is_empty() {
+                error.lines = vec![PASSED_SINCE.to_owned()];
+            }
             // What is run of the same check, and is not what failed, says nothing of that.
             let is_part =
                 check.program() == failed.program() && check.part().is_some() && check.part() != failed.part();
@@ -311,7 +320,7 @@ impl Named {
     }
 }
 
-/// Whether `head` or `tail` had fewer lines to show than it would have shown.
+/// Whether what has passed the output on had fewer lines to show than it would have shown.
 fn is_uncut(check: &Check, result: &ToolResult) -> bool {
     let shown: usize = result.texts().map(|text| text.body.as_str().lines().count()).sum();
     check.shows.is_some_and(|most| shown < most)

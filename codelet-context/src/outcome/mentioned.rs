@@ -3,10 +3,13 @@
 
 use super::{FileState, Gatherer};
 use crate::hash::{self, ByHash};
-use crate::message::Action;
+use crate::message::{Action, ToolResult};
+use std::collections::HashSet;
 
 /// Names that are kept. Beyond it no file is taken for new.
 const MOST: usize = 50_000;
+/// Lines of an answer that are looked at for what is not there.
+const LINES: usize = 64;
 
 /// The last components of all words so far.
 #[derive(Clone, Debug, Default)]
@@ -15,14 +18,20 @@ pub(super) struct Mentioned {
 }
 
 impl Mentioned {
-    /// Takes the words of a command that ran.
-    pub fn note(&mut self, action: &Action) {
+    /// Takes the words of a command that ran. What it says is not there nobody can have looked at.
+    pub fn note(&mut self, action: &Action, result: &ToolResult) {
         let line = action.command.as_ref().map_or("", |line| line.as_str());
+        let missing: HashSet<&str> = missing(result).collect();
         for name in names(line) {
             if self.names.len() > MOST {
                 return;
             }
-            self.names.insert(hash::bytes(name.as_bytes()), ());
+            let name_hash = hash::bytes(name.as_bytes());
+            if missing.contains(name) {
+                self.names.remove(&name_hash);
+            } else {
+                self.names.insert(name_hash, ());
+            }
         }
     }
 
@@ -52,6 +61,26 @@ fn is_written_first(line: &str, name: &str) -> bool {
     let before = line[..at].trim_end_matches(['"', '\'', ' ', '|']);
     let is_all = before.ends_with('>') && !before.ends_with(">>");
     is_all || before.rsplit(|c: char| !c.is_alphanumeric()).next() == Some("tee")
+}
+
+/// The names in those lines of an answer that say that something is not there.
+fn missing(result: &ToolResult) -> impl Iterator<Item = &str> {
+    const SIGNS: &[&str] = &[
+        "o such file",
+        "annot find module",
+        "file not found",
+        "directory not found",
+        "ould not open input file",
+        "annot find path",
+        "annot find the path",
+        "annot find the file",
+    ];
+    let texts = result.error.iter().chain(result.texts().map(|text| &text.body));
+    let lines = texts.flat_map(|text| text.as_str().lines());
+    lines
+        .filter(|line| SIGNS.iter().any(|sign| line.contains(sign)))
+        .take(LINES)
+        .flat_map(names)
 }
 
 fn names(line: &str) -> impl Iterator<Item = &str> {
@@ -92,6 +121,29 @@ mod tests {
             (&["sed -i s/a/b/ a.py"], "a.py:Edited"),
         ] {
             assert_eq!(after(lines), expected, "{lines:?}");
+        }
+        // What is not there, nobody has seen.
+        let write = "cat > fix.py <<'E'\nx\nE";
+        for (line, says, expected) in [
+            (
+                "python3 fix.py",
+                "python3: can't open file '/w/fix.py': [Errno 2] No such file or directory",
+                "fix.py:Created",
+            ),
+            ("cat fix.py", "cat: fix.py: No such file or directory", "fix.py:Created"),
+            (
+                "ls -la fix.py",
+                "ls: fix.py: No such file or directory",
+                "fix.py:Created",
+            ),
+            (
+                "python fix.py",
+                "FileNotFoundError: No such file or directory: 'data.json'",
+                "fix.py:Edited",
+            ),
+        ] {
+            let talk = Talk::new().run(line, false, says).run(write, true, "");
+            assert_eq!(files(&talk), expected, "{line}: {says}");
         }
         let talk = Talk::new()
             .on(ActionKind::Read, "src/a.py", Some(true))

@@ -2,6 +2,7 @@
 
 use super::settings::Settings;
 use super::spelled;
+use super::variables::{Role, variable};
 use crate::path::{Folder, is_absolute, is_in_folder, is_within_end, plain};
 use crate::programs::Program;
 use crate::wrapped::{is_assignment, is_in};
@@ -26,17 +27,13 @@ pub struct Scope {
 }
 
 /// Pieces of the names of options that choose among tests.
-const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise";
+const CHOOSING: &str = "test grep filter match pattern name only exact skip exclude ignore select package project failed changed since affected related shard focus tag spec suite group short lib bin doc example stepwise stale";
 /// Options with one of these pieces that choose nothing.
 const NOT_CHOOSING: &str = "--test-threads --test-timeout --testtimeout --passwithnotests --pass-with-no-tests --hostname --testlogger --testdox --testdox-summary";
 /// Options that choose, without such a piece.
 const ALSO_CHOOSING: &str = "--lf --sw --nf --ext --rule -A";
 /// Options whose value is another project, or other rules, of whatever program.
 const ALTERING: &str = "--config --rootdir";
-/// Pieces of the names of variables by which a part is chosen of what a target checks.
-const PART: &str = "test spec filter match pattern only package pkg suite case group args opts";
-/// Assignments of a target that say how much is told, and not what is checked.
-const HOW: &str = "V VERBOSE Q QUIET CI JOBS NO_COLOR";
 /// The option whose values bring in something each, unless all is brought in by another one.
 const FEATURES: &str = "--features";
 /// The option that chooses files by their endings. One more adds to what is looked at.
@@ -62,7 +59,10 @@ impl Scope {
         let mut scope = Scope::default();
         let mut is_told = verb.is_none();
         let mut words = words.iter();
+        // Whether the word before was an option without a value: `-n 4`.
+        let mut takes_number = false;
         while let Some(word) = words.next() {
+            let mut is_open = false;
             if word.starts_with('-') && word.len() > 1 {
                 let (key, mut value) = match word.split_once('=') {
                     Some((key, value)) => (key, Some(value)),
@@ -81,6 +81,7 @@ impl Scope {
                 if value.is_none() && (is_valued() || words.as_slice().first().is_some_and(follows)) {
                     value = words.next().map(String::as_str);
                 }
+                is_open = value.is_none() && key != "--";
                 scope.option(key, value.unwrap_or_default(), row);
             } else if let Some(toolchain) = word.strip_prefix('+') {
                 scope.settings.toolchain(toolchain);
@@ -88,17 +89,18 @@ impl Scope {
                 is_told = verb == Some(word.as_str());
             } else if is_assignment(word) {
                 // `make TARGET=a`
-                let (name, value) = word.split_once('=').unwrap_or_default();
-                if !is_in(name, HOW) {
-                    scope.filters.push((name.to_owned(), value.to_owned()));
-                    let name = name.to_ascii_lowercase();
-                    if !PART.split(' ').any(|piece| name.contains(piece)) {
+                match variable(word) {
+                    Some((Role::Chooses, said)) => scope.filters.push(said),
+                    Some((Role::Alters, said)) => {
+                        scope.filters.push(said);
                         scope.settings.variable(word);
                     }
+                    Some((Role::Tells, _)) | None => {}
                 }
-            } else if !word.bytes().all(|b| b.is_ascii_digit()) {
+            } else if !(takes_number && word.bytes().all(|b| b.is_ascii_digit())) {
                 scope.words.push(word.clone());
             }
+            takes_number = is_open;
         }
         // `vitest` and `vitest run` are the same.
         if scope.words.first().is_some_and(|word| word == row.leading) {
@@ -141,6 +143,9 @@ impl Scope {
             let endings = endings.filter(|ending| !ending.is_empty());
             self.filters
                 .extend(endings.map(|ending| (key.to_owned(), ending.to_owned())));
+        } else if key == "-o" && is_in("jest", row.names) {
+            // Only what is about files that were changed; of others it says where something goes.
+            self.filters.push(said());
         } else if is_in(key, row.narrows) || is_in(key, ALSO_CHOOSING) || chooses && (!is_wider || key == "--ignored") {
             self.filters.push(said());
         } else if !is_wider {

@@ -105,7 +105,7 @@ impl Check {
 
     /// Whether this check is run with all that another one is run with.
     pub(crate) fn is_run_as(&self, failed: &Check) -> bool {
-        self.scope.settings.cover(&failed.scope.settings)
+        self.finds_no_less_than(failed) && self.scope.settings.cover(&failed.scope.settings)
     }
 
     /// Whether this check is run in the folder that another one is run in, or in one around it.

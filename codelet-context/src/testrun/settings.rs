@@ -1,6 +1,8 @@
 //! How a check is run, as far as that may change what comes of it: variables, toolchains, machines, and options of which no
 //! table knows that they change only what is told.
 
+use super::telling::{finds_no_less, is_telling};
+use super::variables::{Role, variable};
 use crate::path::plain;
 use crate::programs::Program;
 use crate::wrapped::{Layer, base, first_word, is_assignment, is_in};
@@ -18,6 +20,8 @@ pub struct Settings {
     /// What may hold where nothing says so as well: what was said to the shell before (`nvm use 18`), and the environment that a
     /// program lies in.
     presumed: Vec<Setting>,
+    /// Variables by which something is chosen of what is checked, until the check takes them for its own.
+    chosen: Vec<Setting>,
 }
 
 /// Presumed settings that are looked at.
@@ -34,150 +38,8 @@ const PART: &str = "part";
 const JUDGE: &str = "judge";
 /// Settings of which one takes the place of another instead of adding to it: who checks with them has not checked without.
 const INSTEAD: &str = "GOOS GOARCH toolchain host part --target --no-default-features -destination";
-/// Variables that say where things lie or how much is told, by pieces of their names.
-const VARIABLES: &str = "LOG DEBUG COLOR COLUMNS TRACE VERBOSE QUIET CACHE TERM PATH THREADS JOBS WORKERS TIMEOUT TMP HOME TARGET_DIR TOKEN \
-                         SECRET PASSWORD KEY UPDATE SKIP PAGER EDITOR NODE_OPTIONS UNBUFFERED DONTWRITE ENCODING LANG FRONTEND ADDOPTS ARGS OPTS TELEMETRY HUSKY \
-                         QT_QPA MAXPROCS RUSTC_WRAPPER DAEMON NOLOGO";
-const VARIABLE: &str = "V Q CI JOBS LC_ALL USER INCREMENTAL CARGO_INCREMENTAL FORCE DO_NOT_TRACK NODE_NO_WARNINGS DISPLAY MPLBACKEND SHELL \
-                        NPM_CONFIG_YES NPM_CONFIG_PROGRESS NPM_CONFIG_FUND NPM_CONFIG_AUDIT NPM_CONFIG_OFFLINE";
 /// Variables by which a program knows that it is tested, which those who run tests set by themselves if nobody else does.
 const TESTED: &str = "NODE_ENV RAILS_ENV RACK_ENV APP_ENV MIX_ENV BABEL_ENV";
-/// Pieces of the names of options that change what is told, or when a run ends, and not what is found. Without `-` and `_`.
-const TELLING: &[&str] = &[
-    "verbos",
-    "quiet",
-    "silent",
-    "color",
-    "colour",
-    "report",
-    "log",
-    "output",
-    "coverage",
-    "nocov",
-    "cache",
-    "timeout",
-    "retr",
-    "parallel",
-    "job",
-    "worker",
-    "thread",
-    "fork",
-    "watch",
-    "bail",
-    "failfast",
-    "exitfirst",
-    "maxfail",
-    "capture",
-    "trace",
-    "summary",
-    "duration",
-    "header",
-    "progress",
-    "pretty",
-    "format",
-    "info",
-    "daemon",
-    "offline",
-    "frozen",
-    "locked",
-    "interactive",
-    "yes",
-    "runinband",
-    "forceexit",
-    "openhandle",
-    "snapshot",
-    "incremental",
-    "noemit",
-    "nocapture",
-    "keepgoing",
-    "passwithno",
-    "show",
-    "statist",
-    "exitcode",
-    "console",
-    "batch",
-    "install",
-    "fixtures",
-    "randomly",
-    "timing",
-    "profiledur",
-    "maxmodule",
-    "difference",
-    "listdiff",
-    "nowarn",
-    "disablewarn",
-    "transfer",
-    "continue",
-    "rerun",
-    "blame",
-    "printdirectory",
-    "heading",
-    "testthreads",
-];
-/// The same as whole names.
-const TOLD: &[&str] = &[
-    "ci",
-    "fix",
-    "fixdryrun",
-    "write",
-    "check",
-    "diff",
-    "cov",
-    "json",
-    "tb",
-    "run",
-    "once",
-    "rm",
-    "tty",
-    "ui",
-    "headed",
-    "headless",
-    "debug",
-    "nofail",
-    "detectopenhandles",
-    "xml",
-    "junit",
-    "junitxml",
-    "html",
-    "expose-gc",
-    "cover",
-    "coverprofile",
-    "coverpkg",
-    "covermode",
-    "benchmem",
-    "strictports",
-    "nologo",
-    "norestore",
-    "nobuild",
-    "scan",
-    "rerunTasks",
-    "lf",
-    "ff",
-    "nf",
-    "sw",
-    "no",
-    "exit",
-    "bun",
-    "outputsync",
-    "diffonly",
-    "ext",
-    "host",
-    "port",
-    "help",
-    "trimpath",
-    "seed",
-    "order",
-    "orderby",
-    "testdox",
-    "testdoxsummary",
-    "targetdir",
-    "basetemp",
-    "diagnostics",
-    "extendeddiagnostics",
-];
-/// Short options of that kind, which may stand in one word: `-xvs`, `-j8`.
-const LETTERS: &str = "vqsxlihtdykneobpVBUTrRjz0123456789";
-
 impl Settings {
     /// Notes an option of the program, with its value or nothing.
     pub(super) fn option(&mut self, key: &str, value: &str, row: &Program) {
@@ -193,7 +55,22 @@ impl Settings {
 
     /// Notes a variable that is set for the program.
     pub(super) fn variable(&mut self, word: &str) {
-        self.own.extend(variable(word));
+        match variable(word) {
+            Some((Role::Alters, setting)) => self.own.push(setting),
+            Some((Role::Chooses, setting)) => self.choose(setting),
+            Some((Role::Tells, _)) | None => {}
+        }
+    }
+
+    /// What is said of the same later counts.
+    fn choose(&mut self, (name, value): Setting) {
+        self.chosen.retain(|(known, _)| *known != name);
+        self.chosen.push((name, value));
+    }
+
+    /// The variables that choose of what is checked, which are no settings but what a check is narrowed to.
+    pub(super) fn take_chosen(&mut self) -> Vec<Setting> {
+        std::mem::take(&mut self.chosen)
     }
 
     /// Notes the toolchain that a program is asked to be, without its sign: `cargo +nightly`.
@@ -251,7 +128,7 @@ impl Settings {
         let unusual = |values: Vec<&str>| Some(values.join(" ")).filter(|said| !is_in(plain(said).as_str(), USUAL));
         for (key, value) in &layer.options {
             if row.names != Names::Host {
-                self.own.extend(variable(value));
+                self.variable(value);
             }
             if row.name == "uv run" && is_in(key, PYTHON) && !value.is_empty() {
                 self.own.push((INTERPRETER.to_owned(), (*value).to_owned()));
@@ -302,8 +179,13 @@ impl Settings {
         let value = behind.iter().find(|word| !word.starts_with('-'));
         let told = match &*base(program) {
             "export" => {
-                let told: Vec<Setting> = rest.iter().filter_map(|word| variable(word)).collect();
-                self.presumed.extend(told);
+                for (role, setting) in rest.iter().filter_map(|word| variable(word)) {
+                    match role {
+                        Role::Alters => self.presumed.push(setting),
+                        Role::Chooses => self.choose(setting),
+                        Role::Tells => self.chosen.retain(|(known, _)| *known != setting.0),
+                    }
+                }
                 None
             }
             "nvm" | "fnm" | "volta" | "sdk" if verb == "use" => value.map(|value| (NODE, value.clone())),
@@ -330,6 +212,11 @@ impl Settings {
         for (key, value) in &outer.presumed {
             if self.presumed.len() < MOST && !self.presumed.iter().any(|(known, _)| known == key) {
                 self.presumed.push((key.clone(), value.clone()));
+            }
+        }
+        for (key, value) in &outer.chosen {
+            if !self.chosen.iter().any(|(known, _)| known == key) {
+                self.chosen.push((key.clone(), value.clone()));
             }
         }
     }
@@ -360,57 +247,13 @@ impl Settings {
                 .iter()
                 .any(|setting| is_in(&setting.0, INSTEAD) && !others.contains(setting))
     }
-}
 
-/// The variable that a word sets, unless it says only how much is told.
-fn variable(word: &str) -> Option<Setting> {
-    let (name, value) = word.split_once('=').filter(|_| is_assignment(word))?;
-    let upper = name.to_ascii_uppercase();
-    let is_mild = match &*upper {
-        // Who makes errors of warnings finds more.
-        "PYTHONWARNINGS" => !value.contains("error"),
-        "MAKEFLAGS" => !value.contains('='),
-        "BROWSER" => is_in(value, "none false"),
-        _ => false,
-    };
-    let tells = is_mild || is_in(&upper, VARIABLE) || VARIABLES.split_whitespace().any(|piece| upper.contains(piece));
-    (!tells).then(|| (name.to_owned(), value.to_owned()))
-}
-
-/// Whether an option changes only what is told.
-fn is_telling(key: &str, value: &str, row: &Program) -> bool {
-    let name: String = key.chars().filter(|c| !matches!(c, '-' | '_')).collect();
-    if name.is_empty() {
-        return true;
+    /// Whether this is the other way with nothing more to it by which a lint may find less. In doubt it may.
+    pub(super) fn finds_no_less_than(&self, other: &Settings) -> bool {
+        let others: HashSet<&Setting> = other.own.iter().collect();
+        let mut own = self.own.iter();
+        own.all(|setting| others.contains(setting) || finds_no_less(&setting.0, &setting.1))
     }
-    let is_short = !key.starts_with("--");
-    if is_short && name == "count" {
-        return value == "1";
-    }
-    let is_go = row.names.starts_with("go");
-    let is_cluster = is_short
-        && (name.len() == 1 || !is_go)
-        && name
-            .chars()
-            .all(|c| LETTERS.contains(c) || own_letters(row).contains(c));
-    // `-j$(nproc)`, `-j4`
-    let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '$' | '`' | '%'));
-    let is_cluster = is_cluster || is_short && name.strip_prefix(['j', 'l']).is_some_and(is_number);
-    // `-rA` of pytest.
-    let is_cluster =
-        is_cluster || is_short && name.starts_with('r') && name.len() <= 4 && row.names.starts_with("pytest");
-    let name = name.to_ascii_lowercase();
-    let bare = name.strip_prefix("no").filter(|bare| !bare.is_empty()).unwrap_or(&name);
-    is_cluster
-        || TOLD.iter().any(|told| *told == name || *told == bare)
-        || TELLING.iter().any(|piece| name.contains(piece))
-}
-
-/// Short options that change only what is told, of this program and not of others.
-fn own_letters(row: &Program) -> &'static str {
-    const LETTERS: &[(&str, &str)] = &[("make", "O"), ("mvn", "X"), ("gradle", "S"), ("rspec", "f")];
-    let row = LETTERS.iter().find(|(name, _)| is_in(name, row.names));
-    row.map_or("", |(_, letters)| letters)
 }
 
 fn is_version(text: &str) -> bool {

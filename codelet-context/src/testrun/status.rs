@@ -49,7 +49,9 @@ impl Printed {
             return None;
         }
         let names = format!("${name} ${{{name}}}");
-        let mut others = commands[last + 2..].iter().enumerate();
+        // Who sets it again prints another status.
+        let others = commands[last + 2..].iter().enumerate();
+        let mut others = others.take_while(|(_, command)| !sets(command, name));
         others.find_map(|(behind, command)| Printed::by(command, &names, ends && last + 3 + behind == commands.len()))
     }
 
@@ -103,6 +105,24 @@ impl Printed {
     }
 }
 
+/// Whether a command gives a variable of the shell another value.
+fn sets(command: &Command, variable: &str) -> bool {
+    let is_it = |word: &String| {
+        let name = word.split(['=', '[']).next().unwrap_or_default();
+        name.trim_end_matches('+') == variable
+    };
+    let words = &command.simple.words;
+    match words.first().map(String::as_str) {
+        Some("export" | "local" | "declare" | "typeset" | "readonly") => {
+            words[1..].iter().any(|word| word.contains('=') && is_it(word))
+        }
+        Some("read" | "unset" | "mapfile" | "readarray" | "for" | "printf" | "getopts") => words[1..].iter().any(is_it),
+        Some("let") => words[1..].iter().any(|word| word.contains(variable)),
+        Some(first) if first.starts_with("((") => words.iter().any(|word| word.contains(variable)),
+        _ => words.iter().take_while(|word| word.contains('=')).any(is_it),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -152,6 +172,34 @@ mod tests {
             ("bash -c 'npx eslint src; echo $?'; wc -l < a", "0"),
         ] {
             assert_eq!(status(line, output), None, "{line}: {output}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_set_again_holds_the_status_of_another() {
+        let status = |line: &str, at: usize| {
+            let printed = checks(line).swap_remove(at).printed;
+            printed.and_then(|printed| printed.status("rc=0".lines()))
+        };
+        for again in [
+            "rc=$?",
+            "read rc",
+            "export rc=$?",
+            "local rc=0",
+            "rc+=1",
+            "unset rc",
+            "read -r a rc",
+        ] {
+            let line = format!("npx tsc --noEmit; rc=$?; npx eslint src; {again}; echo rc=$rc");
+            assert_eq!(status(&line, 0), None, "{line}");
+        }
+        assert_eq!(
+            status("npx tsc --noEmit; rc=$?; npx eslint src; rc=$?; echo rc=$rc", 1),
+            Some(0)
+        );
+        for other in ["src=1", "read line", "echo rc", "rcs=$?", "test $rc = 0"] {
+            let line = format!("npx tsc --noEmit; rc=$?; {other}; echo rc=$rc");
+            assert_eq!(status(&line, 0), Some(0), "{line}");
         }
     }
 

@@ -412,3 +412,17 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
         );
     }
 }
+
+#[test]
+fn a_weaker_run_is_not_over_what_failed() {
+    let last = |line: &str| checks(line).pop().unwrap();
+    let covers = |passed: &str, failed: &str| last(passed).covers(&last(failed));
+    for pair in lines(
+        "pylint --disable=all src < pylint src ¦ pylint --exit-zero src < pylint src ¦ pylint -E src < pylint src ¦
+         ruff check . --exit-zero < ruff check . ¦ npx eslint . --max-warnings 100 < npx eslint . ¦
+         npx eslint --no-eslintrc . < npx eslint .",
+    ) {
+        let (passed, failed) = pair.split_once(" < ").unwrap();
+        assert!(!covers(passed, failed), "{pair}");
+    }
+}

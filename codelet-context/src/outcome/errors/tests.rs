@@ -580,3 +580,44 @@ fn what_a_script_runs_alone_may_pass_by_itself() {
         ["npm test"]
     );
 }
+
+#[test]
+fn tests_that_passed_since_are_told_no_more_however_their_run_was_begun() {
+    let failed = "--- FAIL: TestResume_WithTrailer (0.09s)\n    a_test.go:9: bad\nFAIL\nFAIL\tacme.io/x/cmd/cli\t12.839s\nok  \tacme.io/x/redact\t0.2s\nFAIL";
+    let passed = "=== RUN   TestResume_WithTrailer\n--- PASS: TestResume_WithTrailer (0.05s)\nPASS\nok  \tacme.io/x/cmd/cli\t1.585s";
+    let run = "go test -run TestResume_WithTrailer ./cmd/cli/ -count=1 -v";
+    for line in [
+        "go test ./...",
+        "make test",
+        "mise run test:ci",
+        "go test ./... 2>&1 | grep -E 'FAIL|PASS|ok'",
+        "go test ./... 2>&1 | grep -E 'FAIL|PASS|ok' | head -30",
+    ] {
+        let talk = mended(Talk::new().run(line, line.contains('|'), failed));
+        assert_eq!(open(&talk), [line]);
+        assert_eq!(open(&talk.run(run, true, passed)), NONE, "{line}");
+    }
+    // What hides others says nothing of them.
+    for line in [
+        "go test ./... 2>&1 | grep -E 'FAIL|PASS|ok' | head -3",
+        "go test ./... 2>&1 | grep TestResume",
+        "go test ./... 2>&1 | head -30 | grep FAIL",
+    ] {
+        let talk = mended(Talk::new().run(line, true, failed)).run(run, true, passed);
+        assert_eq!(open(&talk), [line]);
+        let lines = talk.facts().errors.remove(0).lines;
+        assert_eq!(lines, [super::PASSED_SINCE], "{line}");
+    }
+    // A second test of the package, or another package, is still open.
+    for other in [
+        "--- FAIL: TestOther (0.1s)\nFAIL\nFAIL\tacme.io/x/cmd/cli\t1s",
+        "--- FAIL: TestOther (0.1s)\nFAIL\nFAIL\tacme.io/x/web\t1s",
+    ] {
+        let both = match other.contains("web") {
+            true => format!("{failed}\n{other}"),
+            false => failed.replace("FAIL\nFAIL", other),
+        };
+        let talk = mended(Talk::new().run("make test", false, &both)).run(run, true, passed);
+        assert_eq!(open(&talk), ["make test"], "{both}");
+    }
+}
