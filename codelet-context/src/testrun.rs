@@ -93,9 +93,10 @@ impl Check {
         is_kind && is_name && self.finds_no_less_than(failed) && self.scope.covers(&failed.scope, is_flat)
     }
 
-    /// Whether no option by which it is run as well makes a lint find less. Tests find more or the same.
+    /// Whether no option by which it is run as well makes a lint, or a check of types, find less. Tests find more or the same.
     pub(crate) fn finds_no_less_than(&self, failed: &Check) -> bool {
-        self.kind != CheckKind::Lint || self.scope.settings.finds_no_less_than(&failed.scope.settings)
+        let finds_by_rules = self.kind == CheckKind::Lint || is_in(self.program(), "tsc vue-tsc");
+        !finds_by_rules || self.scope.settings.finds_no_less_than(&failed.scope.settings)
     }
 
     /// Whether both tell the same program to do the same, however it is called: `mvn test`, `./mvnw test`.

@@ -417,12 +417,31 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
 fn a_weaker_run_is_not_over_what_failed() {
     let last = |line: &str| checks(line).pop().unwrap();
     let covers = |passed: &str, failed: &str| last(passed).covers(&last(failed));
+    let mut wrong = Vec::new();
     for pair in lines(
         "pylint --disable=all src < pylint src ¦ pylint --exit-zero src < pylint src ¦ pylint -E src < pylint src ¦
          ruff check . --exit-zero < ruff check . ¦ npx eslint . --max-warnings 100 < npx eslint . ¦
-         npx eslint --no-eslintrc . < npx eslint .",
+         npx eslint --no-eslintrc . < npx eslint . ¦ npx tsc --noCheck < npx tsc ¦ npx tsc --strict false < npx tsc ¦
+         mypy . --no-strict-optional < mypy . ¦ golangci-lint run --disable-all < golangci-lint run ¦
+         go vet -printf=false ./... < go vet ./... ¦ npx jest -o < npx jest ¦ npx vitest run --changed < npx vitest run ¦
+         mix test --stale < mix test ¦ ./run_tests.sh 2 < ./run_tests.sh 7 ¦ npm test -- 3 < npm test",
     ) {
         let (passed, failed) = pair.split_once(" < ").unwrap();
-        assert!(!covers(passed, failed), "{pair}");
+        if covers(passed, failed) {
+            wrong.push(format!("clears it: {pair}"));
+        }
     }
+    for pair in lines(
+        "pylint src --output-format=text -j 4 < pylint src ¦ ruff check . --no-cache --fix < ruff check . ¦
+         npx eslint . --max-warnings=0 --cache < npx eslint . ¦ npx tsc --noEmit --pretty false < npx tsc --noEmit ¦
+         mypy . --strict --no-color-output < mypy . ¦ cargo clippy --all-targets -- -D warnings < cargo clippy ¦
+         golangci-lint run --timeout 5m < golangci-lint run ¦ npx jest -w 4 < npx jest ¦ pytest -n 4 < pytest ¦
+         ./run_tests.sh < ./run_tests.sh 7 ¦ ./run_tests.sh 7 < ./run_tests.sh 7 ¦ go test -count 1 ./... < go test ./...",
+    ) {
+        let (passed, failed) = pair.split_once(" < ").unwrap();
+        if !covers(passed, failed) {
+            wrong.push(format!("leaves it open: {pair}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
