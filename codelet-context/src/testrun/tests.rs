@@ -393,6 +393,10 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
         "systemd-run --user pytest",
         "docker compose exec -d api pytest -q",
         "setsid -f cargo test",
+        "sudo -b pytest",
+        "sudo -nb -u ci npm test",
+        "sudo --background make test",
+        "ssh -fn host 'cd a && pytest'",
     ] {
         assert!(
             checks(line).iter().all(|check| check.is_left) && !checks(line).is_empty(),
@@ -405,10 +409,51 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
         "systemd-run --user --scope pytest",
         "docker compose exec api pytest -q",
         "setsid cargo test",
+        "sudo -u b pytest",
+        "sudo -ub pytest",
     ] {
         assert!(
             checks(line).iter().all(|check| !check.is_left) && !checks(line).is_empty(),
             "{line}"
         );
     }
+}
+
+#[test]
+fn who_looks_for_a_program_runs_none() {
+    for line in [
+        "command -v pytest",
+        "command -pv cargo test",
+        "command -V npm test",
+        "type pytest",
+        "type -a pytest",
+        "hash pytest",
+        "whereis pytest",
+        "sudo -l pytest",
+        "sudo -nl make test",
+        "sudo --list -U ci npm test",
+        "doas -C /etc/doas.conf pytest",
+        "xcrun --find swiftc",
+        "npx --version && timeout --help pytest",
+        "ssh -G host pytest",
+        "env --help pytest",
+    ] {
+        assert_eq!(checks(line), [], "{line}");
+    }
+    for line in [
+        "command pytest",
+        "command -p pytest",
+        "sudo -n pytest -v",
+        "sudo -u list pytest",
+        "sudo -k pytest",
+        "sudo -ul pytest",
+        "doas -u ci pytest",
+        "command -v pytest && pytest",
+        "command -v node >/dev/null || exit 1; npm test",
+        "env -C a pytest",
+        "xcrun swift test",
+    ] {
+        assert_eq!(checks(line).len(), 1, "{line}");
+    }
+    assert!(is_question("command -v pytest"));
 }
