@@ -15,6 +15,7 @@ pub use status::Printed;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod aside;
+mod asking;
 mod echo;
 mod formats;
 mod recognise;
