@@ -171,6 +171,8 @@ pub(crate) struct Command {
     pub is_proven: bool,
     /// It runs where the files are not those of here.
     pub is_elsewhere: bool,
+    /// What it is wrapped in starts it and does not wait for it.
+    pub is_left: bool,
     /// Its input is another command's output.
     pub is_piped: bool,
     /// The script that it is, where it is a shell that is given one.
@@ -194,6 +196,7 @@ impl Script {
                 outer,
                 is_inverted,
                 is_elsewhere,
+                is_left,
                 folders,
             } = unwrap(&simple.words);
             // Where all is elsewhere, folders are gone to there.
@@ -219,6 +222,7 @@ impl Script {
                 is_sure,
                 is_proven: flow.proves(index, is_sure),
                 is_elsewhere,
+                is_left,
                 is_piped: before == Next::Pipe,
                 script,
                 simple,

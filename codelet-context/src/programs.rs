@@ -1,7 +1,7 @@
 //! The programs that check something, as a table. Lists are words with blanks between.
 
 use crate::testrun::CheckKind::{self, Build, Lint, Test};
-use Told::{Always, Any, First, Script, Target};
+use Told::{Always, Any, First, Maker, Script, Target};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -33,6 +33,8 @@ pub(crate) enum Told {
     Script(&'static str),
     /// By a target of the project that is named for what it does.
     Target,
+    /// The same, and by none it is told to do what it is there for.
+    Maker,
 }
 
 /// A program that checks something when it is told to.
@@ -103,7 +105,7 @@ const PROGRAMS: &[Program] = &[
     program(
         Build,
         "cargo",
-        First("build b rustc check c doc run install zigbuild"),
+        First("build b rustc check c doc install zigbuild"),
         CARGO,
     )
     .by(CRATES),
@@ -189,7 +191,7 @@ const PROGRAMS: &[Program] = &[
     program(Build, "deno", First("check compile bundle"), ""),
     program(Lint, "deno", First("lint fmt"), ""),
     program(Test, "go", First("test"), "-C -count -p -parallel -tags").by("-run -skip -bench -fuzz"),
-    program(Build, "go", First("build install run generate"), "-C"),
+    program(Build, "go", First("build install generate"), "-C"),
     program(Lint, "go", First("vet fmt"), "-C"),
     program(Test, "gotestsum ginkgo richgo gotest", Always, "-tags").by("-run -skip --focus"),
     program(Lint, "golangci-lint", Always, "").other("-c").led("run"),
@@ -273,7 +275,7 @@ const PROGRAMS: &[Program] = &[
         MAKE,
     )
     .other(PROJECT),
-    program(Build, "make gmake ninja samu scons nmake mingw32-make", Always, MAKE).other(PROJECT),
+    program(Build, "make gmake ninja samu scons nmake mingw32-make", Maker, MAKE).other(PROJECT),
     program(Build, "cmake", Always, ""),
     program(
         Build,

@@ -16,6 +16,7 @@ pub use status::Printed;
 pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod aside;
+mod asking;
 mod echo;
 mod formats;
 mod recognise;
@@ -226,8 +227,7 @@ impl Line {
 }
 
 fn ends_with_question(commands: &[Command]) -> bool {
-    const QUESTIONS: &str =
-        "grep egrep fgrep rg ag ack diff cmp test [ [[ which type ls find fd pgrep lsof false cat head tail journalctl";
+    const QUESTIONS: &str = "grep egrep fgrep rg ag ack diff cmp test [ [[ which type command hash whereis ls find fd pgrep lsof false cat head tail journalctl";
     const GIT_QUESTIONS: &str = "diff grep check-ignore rev-parse show-ref merge-base";
     // What they print was said by others, and how that went says nothing of them.
     const LOOKS: &str = "logs log describe view inspect ps";
@@ -507,14 +507,13 @@ fn left(commands: &[Command]) -> Vec<bool> {
             Next::And | Next::Or | Next::Pipe => behind,
             Next::End | Next::Then => false,
         };
-        left[index] = behind || is_detached(command.wrapping());
+        left[index] = behind || command.is_left || is_detached(command.wrapping());
         is_waited_for |= matches!(&*command.name(), "wait" | "fg");
     }
     left
 }
 
-/// Whether what a command is wrapped in starts it and does not wait for it: `docker run -d`, `setsid -f`,
-/// `systemd-run`.
+/// Whether what a command is wrapped in starts it and does not wait for it: `docker run -d`, `systemd-run`.
 fn is_detached(wrapper: &[String]) -> bool {
     const CONTAINERS: &str = "docker docker-compose podman podman-compose nerdctl";
     let mut at = wrapper.iter().enumerate();
@@ -523,7 +522,6 @@ fn is_detached(wrapper: &[String]) -> bool {
             .iter()
             .take_while(|word| !is_in(&base(word), CONTAINERS));
         match &*base(program) {
-            "setsid" => options.any(|option| is_in(option, "-f --fork")),
             "systemd-run" => !options.any(|option| is_in(option, "--scope --wait --pty --pipe -t -P")),
             name if is_in(name, CONTAINERS) => options.any(|option| {
                 // `-itd`

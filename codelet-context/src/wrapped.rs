@@ -16,6 +16,8 @@ pub(crate) struct Unwrapped<'a> {
     pub is_inverted: bool,
     /// It runs where the files are not those of here.
     pub is_elsewhere: bool,
+    /// It is started, and nobody waits for it.
+    pub is_left: bool,
     /// The folders that the wrappers go to, in their order.
     pub folders: Vec<&'a str>,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Unwrapped<'a> {
 pub(crate) fn unwrap(words: &[String]) -> Unwrapped<'_> {
     const RESERVED: &str = "if then elif else do while until {";
     let (mut rest, mut outer) = (words, &words[..0]);
-    let (mut is_inverted, mut is_elsewhere) = (false, false);
+    let (mut is_inverted, mut is_elsewhere, mut is_left) = (false, false, false);
     let mut folders = Vec::new();
     while let Some(first) = rest.first() {
         if first == "!" {
@@ -31,8 +33,9 @@ pub(crate) fn unwrap(words: &[String]) -> Unwrapped<'_> {
             rest = &rest[1..];
         } else if is_assignment(first) || is_in(first, RESERVED) {
             rest = &rest[1..];
-        } else if let Some(layer) = Layer::of(rest) {
+        } else if let Some(layer) = Layer::of(rest).filter(|layer| !layer.only_asks()) {
             is_elsewhere |= layer.wrapper.is_elsewhere;
+            is_left |= layer.is_given(layer.wrapper.leaves);
             if layer.script.is_some() {
                 break;
             }
@@ -48,6 +51,7 @@ pub(crate) fn unwrap(words: &[String]) -> Unwrapped<'_> {
         outer,
         is_inverted,
         is_elsewhere,
+        is_left,
         folders,
     }
 }
@@ -135,6 +139,20 @@ impl<'a> Layer<'a> {
             .map(|(_, value)| value)
     }
 
+    /// Whether it is told not to run what it wraps: `command -v pytest`, `sudo -l make`.
+    pub fn only_asks(&self) -> bool {
+        self.is_given(self.wrapper.asks) || self.is_given("--help --version")
+    }
+
+    /// Whether one of its options is one of these.
+    fn is_given(&self, asked: &str) -> bool {
+        !asked.is_empty()
+            && self
+                .options
+                .iter()
+                .any(|(key, _)| is_option(key, asked, self.wrapper.valued))
+    }
+
     fn skip_options(&mut self) {
         while let Some(option) = self.rest.first().filter(|word| word.starts_with('-')) {
             self.skip_option(option);
@@ -187,6 +205,20 @@ impl<'a> Layer<'a> {
     }
 }
 
+/// Whether a word is one of these options, or several short ones with one of these among them: `-pv`. What follows an option
+/// with a value in it is that.
+pub(crate) fn is_option(word: &str, options: &str, valued: &str) -> bool {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    let is_cluster = letters.len() > 1 && letters.bytes().all(|letter| letter.is_ascii_alphabetic());
+    let is = |letter: char, list: &str| is_in(&format!("-{letter}"), list);
+    is_in(word, options)
+        || is_cluster
+            && letters
+                .chars()
+                .find(|letter| is(*letter, options) || is(*letter, valued))
+                .is_some_and(|letter| is(letter, options))
+}
+
 /// Whether a word is several short options, of which the last is one of these: `-lc`.
 fn is_cluster_with(word: &str, options: &str) -> bool {
     let letters = word.strip_prefix('-').unwrap_or_default();
@@ -199,7 +231,8 @@ fn is_cluster_with(word: &str, options: &str) -> bool {
 /// The line that a shell is given to run: `sh -c "line"`, `cmd /c line`, `pwsh -Command "line"`, `ssh host line`.
 pub(crate) fn inner_script(words: &[String]) -> Option<Cow<'_, str>> {
     let (program, rest) = words.split_first()?;
-    if let Some(script) = Layer::of(words).and_then(|layer| layer.script) {
+    let layer = Layer::of(words).filter(|layer| !layer.only_asks());
+    if let Some(script) = layer.and_then(|layer| layer.script) {
         return Some(script);
     }
     match &*base(program) {

@@ -20,6 +20,10 @@ pub(crate) struct Wrapper {
     /// … of which the value says where to look for what is named, if not where it is looked for anyhow: each with its other
     /// spellings.
     pub presumed: &'static [&'static str],
+    /// Options by which it only tells of the other one, or does something else: that is not run.
+    pub asks: &'static str,
+    /// … by which it is started, and nobody waits for it.
+    pub leaves: &'static str,
     /// How many words stand before the other one, at most where it stands behind a sign.
     pub before: usize,
     /// What these words name.
@@ -95,6 +99,14 @@ impl Wrapper {
         Wrapper { presumed, ..self }
     }
 
+    const fn asks(self, asks: &'static str) -> Wrapper {
+        Wrapper { asks, ..self }
+    }
+
+    const fn leaves(self, leaves: &'static str) -> Wrapper {
+        Wrapper { leaves, ..self }
+    }
+
     /// So many words stand before the other one.
     const fn names(self, before: usize, names: Names) -> Wrapper {
         Wrapper { before, names, ..self }
@@ -117,6 +129,8 @@ const fn here(name: &'static str, valued: &'static str) -> Wrapper {
         environment: "",
         part: "",
         presumed: &[],
+        asks: "",
+        leaves: "",
         before: 0,
         names: Nothing,
         begins: Here,
@@ -192,8 +206,11 @@ const PYTHON: &str = "--python -p";
 
 /// In the order in which they are tried. What is told to run a script of a project, as `npm run` is, is none of them.
 const WRAPPERS: &[Wrapper] = &[
-    here("sudo", "-u -g -C -h -p -U -r -t -T --user --group --host --prompt").goes("-D --chdir"),
-    here("doas", "-u -C"),
+    here("sudo", "-u -g -C -h -p -U -r -t -T --user --group --host --prompt")
+        .goes("-D --chdir")
+        .asks("-l --list -v --validate -K --remove-timestamp -V -e --edit")
+        .leaves("-b --background"),
+    here("doas", "-u -C").asks("-C -L"),
     here("su", CHANGE_USER).names(1, Nothing).begins(LINE),
     here("runuser", CHANGE_USER).names(1, Nothing).begins(LINE),
     here("runuser", "-u --user -g --group -G --supp-group"),
@@ -217,8 +234,8 @@ const WRAPPERS: &[Wrapper] = &[
     here("faketime", "-f").names(1, Nothing),
     here("nohup", ""),
     here("rtk", ""),
-    here("setsid", ""),
-    here("command", ""),
+    here("setsid", "").leaves("-f --fork"),
+    here("command", "").asks("-v -V"),
     here("builtin", ""),
     here("exec", "-a"),
     here("eval", ""),
@@ -254,7 +271,7 @@ const WRAPPERS: &[Wrapper] = &[
     here("infisical run", "--token --path --projectId").within("--env").begins(Behind("--")),
     here("aws-vault exec", "-d --duration --region").names(1, Nothing).begins(Behind("--")),
     here("chamber exec", "-r -b").names(MANY, Environment).begins(Behind("--")),
-    here("xcrun", "--sdk --toolchain"),
+    here("xcrun", "--sdk --toolchain").asks("-f -find --find"),
     here("npx", "-p --package").goes("--prefix").part(PARTS),
     here("bunx", "-p --package").goes("--cwd"),
     here("uvx", "--from --with -p --python"),
@@ -284,7 +301,7 @@ const WRAPPERS: &[Wrapper] = &[
     here("yarn dlx", "-p --package"),
     here("npm exec", "-p --package").goes("--prefix -C").part(PARTS),
     here("bun x", "").goes("--cwd"),
-    here("corepack", ""),
+    here("corepack", "").asks("-v"),
     here("volta run", "--npm --pnpm --yarn --env --node"),
     here("fnm exec", "--using"),
     here("nvm exec", "").names(1, Version),
@@ -339,7 +356,7 @@ const WRAPPERS: &[Wrapper] = &[
         .presumes(CLUSTER)
         .begins(Behind("--")),
     remote("oc rsh", "--shell --timeout").presumes(CLUSTER),
-    remote("ssh", SSH).begins(Joined),
+    remote("ssh", SSH).asks("-G -V").leaves("-f").begins(Joined),
     remote("tsh ssh", "-l --login -p --port --proxy --cluster").begins(Joined),
     here("sshpass", "-p -f -d -P"),
     remote("vagrant ssh", "-p").begins(LINE),

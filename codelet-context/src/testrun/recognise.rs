@@ -1,6 +1,7 @@
 //! What a command without its wrappers checks, by the table of programs.
 
 use super::CheckKind::{self, Build, Lint, Test};
+use super::asking::{is_only_asking, is_only_listing};
 use super::formats::is_named_for_formats;
 use super::scope::{Filter, Scope};
 use super::spelled;
@@ -19,10 +20,10 @@ const BROUGHT_AS_NAMED: &str = "tsc vue-tsc eslint";
 /// What a command checks; `depth` counts the interpreters around it.
 pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
     let (program, rest) = words.split_first()?;
-    if depth > DEEPEST || is_only_asking(rest) {
+    let name = base(program);
+    if depth > DEEPEST || is_only_asking(&name, rest) {
         return None;
     }
-    let name = base(program);
     if let Some(script) = run_by_interpreter(&name, rest, depth + 1) {
         return script;
     }
@@ -53,10 +54,12 @@ pub(super) fn recognise(words: &[String], depth: usize) -> Option<Recognised> {
             Some(verb) => format!("{name} {}", spelled::verb(&name, verb)),
             None => name.to_string(),
         };
-        Some((kind, name, scope))
+        let is_listing = is_only_listing(&name, rest, row);
+        Some((is_listing, (kind, name, scope)))
     });
+    let (is_listing, found) = found.map_or((false, None), |(is_listing, found)| (is_listing, Some(found)));
     match found {
-        Some((_, name, _)) if is_only_listing(&name, rest) => None,
+        _ if is_listing => None,
         Some((Test, name, scope)) if is_only_building(&name, rest) => Some((Build, name, scope)),
         Some(found) => Some(found),
         None if is_bringing && let Some(found) = brought(BROUGHT) => Some(found),
@@ -109,46 +112,6 @@ fn in_workspaces(program: &str, words: &[String]) -> Option<(Vec<Filter>, Vec<St
             Some((parts, told(words)))
         }
         _ => None,
-    }
-}
-
-/// Whether the options ask for a list, a version or help and nothing is run.
-fn is_only_asking(words: &[String]) -> bool {
-    const ASKING: &str = "--help --version -V --list --list-tests --listTests --collect-only --co --dry-run --just-print \
-                          --recon --show-only --nobuild";
-    let name = |word: &str| word.split_once('=').map_or(word.len(), |(name, _)| name.len());
-    words
-        .iter()
-        .take_while(|word| *word != "--")
-        .any(|word| ASKING.split_whitespace().any(|asking| asking == &word[..name(word)]))
-}
-
-/// Whether a program is told in a way of its own only to say what it would run.
-fn is_only_listing(name: &str, words: &[String]) -> bool {
-    let has = |options: &str| {
-        words
-            .iter()
-            .take_while(|word| *word != "--")
-            .any(|word| is_in(word, options))
-    };
-    // What stands behind what the program is told to do.
-    let verb = name.split_once(' ').map(|(_, verb)| verb);
-    let is_list = || {
-        let mut plain = words.iter().filter(|word| !word.starts_with('-'));
-        plain
-            .find(|word| Some(word.as_str()) != verb)
-            .is_some_and(|word| word == "list")
-    };
-    match name.split(' ').next().unwrap_or_default() {
-        "make" | "gmake" | "mingw32-make" | "ninja" | "samu" | "just" => has("-n"),
-        "ctest" => has("-N"),
-        "go" => has("-n -list"),
-        "tox" => has("-l --listenvs -a --listenvs-all"),
-        "nox" => has("-l"),
-        "vitest" => is_list(),
-        "cargo" => verb == Some("nextest") && is_list(),
-        "swift" => has("-l") || is_list(),
-        _ => false,
     }
 }
 
@@ -211,7 +174,7 @@ fn run_by_interpreter(name: &str, words: &[String], depth: usize) -> Option<Opti
     let Some((file, rest)) = script.split_first() else {
         return Some(None);
     };
-    if file == "-c" || is_only_asking(rest) {
+    if file == "-c" || is_only_asking(&base(file), rest) {
         return Some(None);
     }
     let file = base(file);
@@ -281,7 +244,33 @@ fn told<'a>(row: &Program, words: &'a [String]) -> Option<(CheckKind, Option<&'a
             let verb = plain(words, row).find(|word| is_test_target(word))?;
             Some((row.kind, Some(verb)))
         }
+        Told::Maker => {
+            let is_target = |word: &&str| !word.bytes().all(|b| b.is_ascii_digit());
+            let targets = || plain(words, row).filter(is_target);
+            // How many may run at once, the shell finds out.
+            let is_counted = words.iter().any(|word| is_in(word, "-j -l --jobs"));
+            let is_count = |word: &&str| is_counted && word.starts_with(['$', '`', '%']);
+            let mut named = targets().filter(|word| !is_count(word)).peekable();
+            if named.peek().is_none() || targets().any(is_made) {
+                return Some((row.kind, None));
+            }
+            let mut lints = named.filter(|target| project_script(target) == Some(Lint));
+            Some((Lint, Some(lints.next()?)))
+        }
     }
+}
+
+/// Whether what a target is called says that something is compiled or packed for it: `build-web`, `bin/shop`, `parse.o`.
+fn is_made(target: &str) -> bool {
+    const NAMES: &str = "all build builds rebuild compile dist release debug lib libs bin binary binaries bundle package jar wheel wasm \
+                         obj objects exe";
+    const OTHERWISE: &str = "clean cleanup distclean clobber rm remove run serve start stop restart up down watch deploy publish push \
+                             upload pull install uninstall help list show print logs setup deps tag bump notes changelog version shell \
+                             ssh exec";
+    const ENDINGS: &str = "o obj a so dylib dll lib exe elf bin hex img ko rlib wasm class jar war whl pdf";
+    let ending = target.rsplit_once('.').map(|(_, ending)| ending);
+    let has = |list: &str| pieces(target).any(|piece| is_in(piece, list));
+    ending.is_some_and(|ending| is_in(ending, ENDINGS)) || has(NAMES) && !has(OTHERWISE)
 }
 
 /// What the name of a script with `check` in it may hold besides if it looks for faults in the code: `check:types` does, and
@@ -334,7 +323,7 @@ pub(super) fn stem(file: &str) -> &str {
 }
 
 /// The words that are no options, nor their values.
-fn plain<'a>(words: &'a [String], row: &Program) -> impl Iterator<Item = &'a str> {
+pub(super) fn plain<'a>(words: &'a [String], row: &Program) -> impl Iterator<Item = &'a str> {
     let (valued, narrows, alters) = (row.valued, row.narrows, row.alters);
     let mut words = words.iter();
     std::iter::from_fn(move || {

@@ -334,38 +334,6 @@ fn a_package_manager_runs_programs_by_their_bare_name() {
 }
 
 #[test]
-fn what_only_says_what_it_would_run_is_no_check() {
-    for line in [
-        "make -n test",
-        "make --just-print test",
-        "ctest -N --test-dir build",
-        "ctest --show-only=json-v1",
-        "cargo nextest list",
-        "cargo nextest list --workspace",
-        "npx vitest list",
-        "bazel test //... --nobuild",
-        "go test -list . ./...",
-        "swift test list",
-        "pytest --collect-only",
-    ] {
-        assert!(checks(line).is_empty(), "{line}");
-    }
-    for line in [
-        "pytest -n 4",
-        "pytest -n auto tests",
-        "make test N=1",
-        "npx jest list",
-        "cargo test list",
-        "cargo nextest run list",
-        "npx vitest run list",
-        "ctest -n 1 -R x",
-        "pytest tests/list",
-    ] {
-        assert_eq!(checks(line).len(), 1, "{line}");
-    }
-}
-
-#[test]
 fn where_the_tests_are_left_out_something_is_built() {
     for (line, expected) in [
         ("mvn -q verify -DskipTests", CheckKind::Build),
@@ -393,6 +361,10 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
         "systemd-run --user pytest",
         "docker compose exec -d api pytest -q",
         "setsid -f cargo test",
+        "sudo -b pytest",
+        "sudo -nb -u ci npm test",
+        "sudo --background make test",
+        "ssh -fn host 'cd a && pytest'",
     ] {
         assert!(
             checks(line).iter().all(|check| check.is_left) && !checks(line).is_empty(),
@@ -405,6 +377,8 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
         "systemd-run --user --scope pytest",
         "docker compose exec api pytest -q",
         "setsid cargo test",
+        "sudo -u b pytest",
+        "sudo -ub pytest",
     ] {
         assert!(
             checks(line).iter().all(|check| !check.is_left) && !checks(line).is_empty(),
@@ -444,4 +418,72 @@ fn a_weaker_run_is_not_over_what_failed() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn who_looks_for_a_program_runs_none() {
+    for line in [
+        "command -v pytest",
+        "command -pv cargo test",
+        "command -V npm test",
+        "type pytest",
+        "type -a pytest",
+        "hash pytest",
+        "whereis pytest",
+        "sudo -l pytest",
+        "sudo -nl make test",
+        "sudo --list -U ci npm test",
+        "doas -C /etc/doas.conf pytest",
+        "xcrun --find swiftc",
+        "npx --version && timeout --help pytest",
+        "ssh -G host pytest",
+        "env --help pytest",
+    ] {
+        assert_eq!(checks(line), [], "{line}");
+    }
+    for line in [
+        "command pytest",
+        "command -p pytest",
+        "sudo -n pytest -v",
+        "sudo -u list pytest",
+        "sudo -k pytest",
+        "sudo -ul pytest",
+        "doas -u ci pytest",
+        "command -v pytest && pytest",
+        "command -v node >/dev/null || exit 1; npm test",
+        "env -C a pytest",
+        "xcrun swift test",
+    ] {
+        assert_eq!(checks(line).len(), 1, "{line}");
+    }
+    assert!(is_question("command -v pytest"));
+}
+
+#[test]
+fn a_target_is_a_build_where_it_says_so_and_a_program_that_runs_proves_none() {
+    for line in lines(
+        "make help ¦ make clean ¦ make run ¦ make deploy ¦ make dev-db ¦ ninja -t clean ¦ cargo run -- list ¦ make -C web seed ¦
+         go run ./cmd/main.go hook ¦ cargo run --release ¦ make db/migrate ¦ make -j 4 clean ¦ make docker-push V=1 ¦ make clean-all ¦
+         make build-clean ¦ make run-debug ¦ make list-bins ¦ cargo run --bin app 2>&1 | tail ¦ make fmt ¦ make check-users-db ¦
+         gmake -s release-notes ¦ make docs/serve ¦ make $TARGET",
+    ) {
+        assert_eq!(build_run(&line), None, "{line}");
+    }
+    for line in lines(
+        "make ¦ make -j8 ¦ make -j 8 ¦ make -j $(nproc) ¦ make -C src ¦ make all ¦ make clean all ¦ make build ¦ make build-web ¦
+         make bin/shop ¦ make parse.o ¦ make build/x ¦ make CC=clang ¦ make release ¦ ninja ¦ ninja -C out ¦ ninja -C out -k 0 all ¦
+         scons -j 4 ¦ make -f a.mk debug ¦ make libs V=1 ¦ make -j`nproc` ¦ make dist",
+    ) {
+        let found = build_run(&line).map(|run| (run.kind, run.name.split(' ').count()));
+        assert_eq!(found, Some((Build, 1)), "{line}");
+    }
+    for line in
+        lines("make lint ¦ make lint-go ¦ make type-check ¦ make check-types ¦ make check-format ¦ make clean web-lint")
+    {
+        let found = checks(&line).pop().map(|run| run.kind);
+        assert_eq!(found, Some(Lint), "{line}");
+    }
+    for line in lines("make test ¦ make test-unit ¦ make build test ¦ make check ¦ ninja -C b test ¦ make e2e") {
+        assert!(test_run(&line).is_some(), "{line}");
+    }
 }
