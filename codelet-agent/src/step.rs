@@ -284,8 +284,13 @@ async fn call_one(
     let refused = |why: String| Some(Made::refused(why, Duration::ZERO));
     let Some(tool) = find(parts, &call.tool) else {
         let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
-        let (name, names) = (codelet_context::cut::plain_name(&call.tool), names.join(", "));
-        return refused(format!("There is no tool {name}. The tools are: {names}."));
+        let names = names.join(", ");
+        return refused(if call.tool.trim().is_empty() {
+            format!("This call has no name, so it was not made. The tools are: {names}.")
+        } else {
+            let name = codelet_context::cut::plain_name(&call.tool);
+            format!("There is no tool {name}. The tools are: {names}.")
+        });
     };
     if is_broken {
         return refused(
