@@ -2,9 +2,10 @@
 //! does it and tells what came of it.
 
 use crate::bill::Spent;
+use crate::essence::Essence;
 use crate::model::{ModelError, Reply, Silence, Stop};
 use crate::retry::{Patience, Retries};
-use crate::tally::{self, Finding, Tally};
+use crate::tally::{self, Finding, Tally, Went};
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
 use codelet_context::policy::Reason;
@@ -393,8 +394,8 @@ impl Run {
     }
 
     /// A tool has answered. What is returned is to be told to the model with the answer.
-    pub fn on_result(&mut self, call: &ToolCall, success: bool, changes: bool) -> Option<String> {
-        match self.tally.take(call, success, changes) {
+    pub fn on_result(&mut self, call: &ToolCall, essence: Essence, went: Went, changes: bool) -> Option<String> {
+        match self.tally.take(call, essence, went, changes) {
             Finding::Fine => None,
             Finding::Tell(count) => Some(format!(
                 "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."

@@ -1,5 +1,6 @@
 //! The tools of one step: permitted, run, bounded and answered in the order of the calls.
 
+use crate::essence::essence;
 use crate::event::{Event, Listen, Stopped};
 use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
@@ -7,6 +8,7 @@ use crate::permission::{Asked, Verdict};
 use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
+use crate::tally::{self, Went};
 use crate::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
@@ -101,11 +103,18 @@ pub(crate) async fn call_tools(
             true => Output::failure(refusal::NOT_RUN),
             false => Output::failure(interrupt::MARK),
         });
-        let changes = !find(&session.parts, &call.tool).is_some_and(|tool| tool.is_read_only());
+        let tool = find(&session.parts, &call.tool);
+        let changes = !tool.is_some_and(|tool| tool.is_read_only());
+        let essence = essence(call, tool.map(|tool| tool.spec()));
+        let went = match (output.success, output.lacked_time) {
+            (true, _) => Went::Well,
+            (false, true) => Went::OutOfTime,
+            (false, false) => Went::Wrong,
+        };
         // The same call twice in one reply is one try: the model has not seen yet that it fails.
-        let mut is_first = || failed.insert((call.tool.clone(), call.parameters.canonical_hash()));
+        let mut is_first = || failed.insert(tally::key(call, essence, went));
         let note = if was_run && (output.success || is_first()) {
-            run.on_result(call, output.success, changes)
+            run.on_result(call, essence, went, changes)
         } else {
             None
         };
@@ -284,8 +293,13 @@ async fn call_one(
     let refused = |why: String| Some(Made::refused(why, Duration::ZERO));
     let Some(tool) = find(parts, &call.tool) else {
         let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
-        let (name, names) = (codelet_context::cut::plain_name(&call.tool), names.join(", "));
-        return refused(format!("There is no tool {name}. The tools are: {names}."));
+        let names = names.join(", ");
+        return refused(if call.tool.trim().is_empty() {
+            format!("This call has no name, so it was not made. The tools are: {names}.")
+        } else {
+            let name = codelet_context::cut::plain_name(&call.tool);
+            format!("There is no tool {name}. The tools are: {names}.")
+        });
     };
     if is_broken {
         return refused(

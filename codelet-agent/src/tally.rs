@@ -1,5 +1,6 @@
 //! The loop guard: counts calls that fail again and again in the same way.
 
+use crate::essence::Essence;
 use codelet_context::message::{ActionKind, ToolCall};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ pub const STOP: u32 = 6;
 /// So many failures of the same call, whatever happened in between, and the run stops; the model is told at each third of it.
 pub const MOST: u32 = 60;
 
-/// Counts failures of equal calls: same tool, same parameters in whatever order.
+/// Counts failures of equal calls: of the same tool, with the same [`Essence`].
 ///
 /// What may have changed a call's situation starts its count anew: a successful change of files that of every call, so that
 /// the same test may fail six times while it is worked on; a successful command that of commands, and not that of edits:
@@ -29,6 +30,17 @@ struct Failures {
     in_all: u32,
 }
 
+/// How a call went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Went {
+    /// It did what it was to do.
+    Well,
+    /// It failed.
+    Wrong,
+    /// It failed, maybe for want of time.
+    OutOfTime,
+}
+
 /// What to do about a call that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Finding {
@@ -41,12 +53,14 @@ pub enum Finding {
 }
 
 impl Tally {
-    /// Takes note of a result. `changes` says that a successful call of this kind may have changed the world.
-    pub fn take(&mut self, call: &ToolCall, success: bool, changes: bool) -> Finding {
-        let key = (call.tool.clone(), call.parameters.canonical_hash());
+    /// Takes note of how a call with this essence went. `changes` says that a successful call of this kind may have changed
+    /// the world.
+    pub fn take(&mut self, call: &ToolCall, essence: Essence, went: Went, changes: bool) -> Finding {
         let kind = call.action.kind;
-        if success {
-            self.0.remove(&key);
+        if went == Went::Well {
+            for essence in [essence.timed, essence.untimed] {
+                self.0.remove(&(call.tool.clone(), essence));
+            }
             let is_change = changes && kind == ActionKind::Change;
             // A list of what is to be done changes nothing that a call could depend on.
             let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo);
@@ -57,7 +71,7 @@ impl Tally {
             }
             return Finding::Fine;
         }
-        let failures = self.0.entry(key).or_default();
+        let failures = self.0.entry(key(call, essence, went)).or_default();
         failures.is_change = kind == ActionKind::Change;
         failures.lately += 1;
         failures.in_all += 1;
@@ -71,12 +85,23 @@ impl Tally {
     }
 }
 
+/// What failures of a call are counted under: with a longer time it is another call only where time was what it lacked.
+pub(crate) fn key(call: &ToolCall, essence: Essence, went: Went) -> (Arc<str>, u64) {
+    let essence = match went {
+        Went::OutOfTime => essence.timed,
+        Went::Well | Went::Wrong => essence.untimed,
+    };
+    (call.tool.clone(), essence)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use serde_json::Value;
+    use crate::essence::essence;
+    use crate::model::ToolSpec;
+    use serde_json::{Value, json};
 
     fn call(tool: &str, parameters: &str) -> ToolCall {
         let parameters: Value = serde_json::from_str(parameters).unwrap();
@@ -91,12 +116,58 @@ mod tests {
         call
     }
 
+    fn take(tally: &mut Tally, call: &ToolCall, went: Went, changes: bool) -> Finding {
+        let spec = ToolSpec {
+            name: call.tool.clone(),
+            description: "".into(),
+            parameters: json!({"type": "object", "properties": {"a": {}, "b": {}, "command": {}, "timeout": {}}}),
+        };
+        tally.take(call, essence(call, Some(&spec)), went, changes)
+    }
+
+    /// Nine calls that fail, each a little different: what is found of them.
+    fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<Finding> {
+        let mut tally = Tally::default();
+        let find = |n| take(&mut tally, &call("Bash", &parameters(n).to_string()), went, true);
+        (0..9).map(find).collect()
+    }
+
+    #[test]
+    fn a_word_that_the_tool_does_not_read_or_a_blank_makes_no_new_try() {
+        for vary in [
+            |n| json!({"command": "false", "description": format!("try {n}")}),
+            |n| json!({"command": format!("false{}", " ".repeat(n))}),
+            |n| json!({"command": "false", "timeout": 60_000 + n}),
+        ] {
+            assert_eq!(nine(vary, Went::Wrong)[5], Finding::Stop(STOP));
+        }
+    }
+
+    #[test]
+    fn a_longer_time_is_a_new_try_of_what_ran_out_of_it() {
+        let longer = |n| json!({"command": "make", "timeout": 60_000 * (n + 1)});
+        assert_eq!(nine(longer, Went::OutOfTime), [Finding::Fine; 9]);
+        let same = |_| json!({"command": "make", "timeout": 60_000});
+        assert_eq!(nine(same, Went::OutOfTime)[5], Finding::Stop(STOP));
+    }
+
+    #[test]
+    fn a_success_with_any_time_ends_the_counts_with_every_other() {
+        let mut tally = Tally::default();
+        for _ in 0..MOST {
+            let timed = call("Bash", r#"{"command":"make","timeout":9}"#);
+            assert_eq!(take(&mut tally, &timed, Went::Wrong, true), Finding::Fine);
+            assert_eq!(take(&mut tally, &timed, Went::OutOfTime, true), Finding::Fine);
+            take(&mut tally, &timed, Went::Well, true);
+        }
+    }
+
     /// The same call fails again and again, and another one succeeds in between: when the model is told, and when it ends.
     fn between(failing: &str, other: &str, changes: bool) -> (Option<u32>, u32) {
         let mut tally = Tally::default();
         let mut told = None;
         for count in 1.. {
-            match tally.take(&call(failing, "{}"), false, true) {
+            match take(&mut tally, &call(failing, "{}"), Went::Wrong, true) {
                 Finding::Fine => {}
                 Finding::Tell(_) => told = told.or(Some(count)),
                 Finding::Stop(of) => {
@@ -104,7 +175,7 @@ mod tests {
                     return (told, count);
                 }
             }
-            tally.take(&call(other, "{}"), true, changes);
+            take(&mut tally, &call(other, "{}"), Went::Well, changes);
         }
         unreachable!("it ends at some count")
     }
@@ -116,7 +187,7 @@ mod tests {
             .map(|turn| {
                 // The order of keys does not make another call of it.
                 let parameters = [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#][turn % 2];
-                tally.take(&call("Edit", parameters), false, true)
+                take(&mut tally, &call("Edit", parameters), Went::Wrong, true)
             })
             .collect();
         use Finding::*;
@@ -161,8 +232,8 @@ mod tests {
     fn a_call_that_succeeds_has_never_failed() {
         let mut tally = Tally::default();
         for _ in 0..MOST * 2 {
-            assert_eq!(tally.take(&call("Edit", "{}"), false, true), Finding::Fine);
-            tally.take(&call("Edit", "{}"), true, true);
+            assert_eq!(take(&mut tally, &call("Edit", "{}"), Went::Wrong, true), Finding::Fine);
+            take(&mut tally, &call("Edit", "{}"), Went::Well, true);
         }
     }
 }

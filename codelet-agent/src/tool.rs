@@ -104,6 +104,8 @@ pub struct Call<'a> {
 pub struct Output {
     /// Whether it did what it was asked to.
     pub success: bool,
+    /// It may have failed for want of time: the same call with a longer one may do better.
+    pub lacked_time: bool,
     /// What it printed or found: as much as is worth keeping (at most [`MOST`] bytes). The loop shows the model a bounded
     /// part of it and keeps the whole behind a handle.
     pub text: Body,
@@ -126,6 +128,7 @@ impl Output {
     pub fn success(text: impl Into<Body>) -> Self {
         Output {
             success: true,
+            lacked_time: false,
             text: text.into(),
             lost: 0,
             images: Vec::new(),

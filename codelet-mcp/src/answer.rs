@@ -33,6 +33,8 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     let (text, lost) = bounded(answer.text);
     Output {
         success: !is_error,
+        // Servers do not say why in a way that is agreed upon.
+        lacked_time: is_error,
         text: Body::new(text),
         lost,
         images: answer.images,

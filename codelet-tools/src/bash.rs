@@ -363,6 +363,7 @@ fn ran(
     text.push_str(&notes);
     let output = Output {
         success,
+        lacked_time: ended.end == End::TimedOut,
         lost,
         notices,
         ..Output::success(text)

@@ -75,6 +75,7 @@ fn plain_letters(text: &str) -> impl Iterator<Item = char> + '_ {
 /// Whether the vendor of this form takes this as a tool's name.
 fn is_name(name: &str, to: Format) -> bool {
     match to {
+        Format::Anthropic | Format::Openai | Format::Responses if name.is_empty() => false,
         Format::Anthropic => name.chars().all(is_plain) && name.len() <= LONGEST_NAME_AT_ANTHROPIC,
         Format::Openai | Format::Responses => name.chars().all(is_plain) && name.len() <= LONGEST_NAME,
         Format::Gemini => {
@@ -126,10 +127,27 @@ fn hash(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+    use codelet_context::message::{Role, ToolCall};
     use proptest::prelude::*;
 
     const VENDORS: [Format; 4] = [Format::Anthropic, Format::Openai, Format::Responses, Format::Gemini];
+
+    #[test]
+    fn no_vendor_takes_a_call_without_a_name_and_each_gets_one_that_it_takes() {
+        for to in VENDORS {
+            let mut message = Message::new(
+                Role::Assistant,
+                vec![Part::ToolCall(ToolCall::new("call_1", "", Default::default()))],
+            );
+            assert!(!is_name("", to));
+            spell(&mut message, to);
+            let name = message.calls().next().unwrap().tool.clone();
+            assert!(is_name(&name, to), "{to}: {name:?}");
+        }
+    }
 
     #[test]
     fn long_names_of_tools_that_begin_alike_stay_different() {
@@ -147,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_spelled_name_is_taken_by_everybody(name in ".{1,90}") {
+        fn a_spelled_name_is_taken_by_everybody(name in ".{0,90}") {
             let once = name_for_all(&name.into());
             prop_assert!(VENDORS.iter().all(|&to| is_name(&once, to)), "{}", once);
             prop_assert_eq!(name_for_all(&once), once);

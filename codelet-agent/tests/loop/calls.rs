@@ -93,6 +93,20 @@ async fn whatever_a_call_comes_to_it_has_an_answer() {
 }
 
 #[tokio::test]
+async fn a_call_without_a_name_is_told_so_and_not_that_some_tool_is_missing() {
+    for name in ["", " "] {
+        let mut stage = Stage::scripted([calls(name, &["high"]), says("Done.")]);
+        assert_eq!(stage.prompt("Try.").await, Ending::Answered("Done.".to_owned()));
+        let last = stage.asked(1).pop().unwrap();
+        let answer = last.tool_results().next().unwrap().texts().next().unwrap();
+        assert_eq!(
+            answer.body.as_str(),
+            "This call has no name, so it was not made. The tools are: Look, Do."
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_interrupted_call_gets_an_answer_and_finished_ones_keep_theirs() {
     let mut stage = Stage::scripted([calls("Look", &["quick", "wait"]), says("never")]);
     let interrupt = stage.interrupt.clone();
