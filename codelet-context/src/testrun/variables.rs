@@ -81,7 +81,7 @@ fn chosen(pieces: &[String], value: &str) -> Option<bool> {
         return Some(false);
     }
     if has(CHOOSING) {
-        return Some(!value.is_empty() && !(has("SKIP ONLY") && is_off()));
+        return Some(!value.is_empty() && (!has("SKIP ONLY") || !is_off()));
     }
     // `INTEGRATION_TESTS=1` and `TEST_DB=x` choose nothing.
     let names_tests = match pieces {
