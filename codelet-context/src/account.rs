@@ -5,8 +5,8 @@ use crate::tokens::Tokens;
 use crate::usage::Usage;
 
 /// What edits may have cost more than they saved, as a share of what the session would have cost without them. Rent bounds
-/// what is lost in the long run; this bounds it for a session that ends right after an edit. Chosen on half of the
-/// recorded sessions, with room left: there 0.075 keeps the dearest twentieth of them below 1.02 on every card, and this 1.01.
+/// what is lost in the long run; this bounds it for a session that ends right after an edit. On half of the
+/// recorded sessions 0.075 keeps the dearest twentieth of them below 1.02 on every card, on the other half this does.
 const AT_RISK: f64 = 0.06;
 
 /// The account, in US dollars.
