@@ -23,9 +23,16 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{done:?}");
 }
 
+/// Git tidies up behind some commands, in the background, and what is still at it then is told with their output.
+fn leave_untidy(folder: &Path) {
+    git(folder, &["config", "maintenance.auto", "false"]);
+    git(folder, &["config", "gc.auto", "0"]);
+}
+
 /// A repository with a branch `topic` that somebody else has committed to.
 fn repository(folder: &Path) {
     git(folder, &["init", "-q", "-b", "main"]);
+    leave_untidy(folder);
     for (branch, name) in [("main", "f"), ("topic", "t"), ("main", "m")] {
         if branch == "topic" {
             git(folder, &["checkout", "-qb", branch]);
@@ -266,6 +273,7 @@ fn a_submodule_that_is_the_workspace_can_be_committed_to() {
         );
         git(work, &["commit", "-qm", "one"]);
         assert!(sub.join(".git").is_file());
+        leave_untidy(&sub);
         sub
     });
     let told = trial.done("Bash", json!({ "command": COMMIT }));
