@@ -277,12 +277,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use crate::testrun::checks;
+    use crate::testrun::tests::covers;
     use proptest::prelude::*;
-
-    fn covers(passed: &str, failed: &str) -> bool {
-        let last = |line: &str| checks(line).pop().unwrap();
-        last(passed).covers(&last(failed))
-    }
 
     #[test]
     fn what_passes_in_another_way_says_nothing_of_what_failed() {

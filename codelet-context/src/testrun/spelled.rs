@@ -73,12 +73,8 @@ mod tests {
 
     use super::*;
     use crate::testrun::checks;
+    use crate::testrun::tests::covers;
     use proptest::prelude::*;
-
-    fn covers(passed: &str, failed: &str) -> bool {
-        let last = |line: &str| checks(line).pop().unwrap();
-        last(passed).covers(&last(failed))
-    }
 
     #[test]
     fn what_is_written_in_two_ways_is_one_check() {

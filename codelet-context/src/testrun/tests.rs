@@ -23,6 +23,12 @@ fn lines(text: &str) -> Vec<String> {
     text.split('¦').map(|line| line.trim().replace('⏎', "\n")).collect()
 }
 
+/// Whether the last check of one line ends the failure of that of another.
+pub(super) fn covers(passed: &str, failed: &str) -> bool {
+    let last = |line: &str| checks(line).pop().unwrap();
+    last(passed).covers(&last(failed))
+}
+
 #[test]
 fn commands_that_run_tests_are_recognised() {
     for line in lines(
@@ -389,8 +395,6 @@ fn what_a_container_or_a_session_is_sent_off_with_is_left_to_run() {
 
 #[test]
 fn a_weaker_run_is_not_over_what_failed() {
-    let last = |line: &str| checks(line).pop().unwrap();
-    let covers = |passed: &str, failed: &str| last(passed).covers(&last(failed));
     let mut wrong = Vec::new();
     for pair in lines(
         "pylint --disable=all src < pylint src ¦ pylint --exit-zero src < pylint src ¦ pylint -E src < pylint src ¦

@@ -139,13 +139,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::testrun::checks;
+    use crate::testrun::tests::covers;
     use proptest::prelude::*;
-
-    fn covers(passed: &str, failed: &str) -> bool {
-        let last = |line: &str| checks(line).pop().unwrap();
-        last(passed).covers(&last(failed))
-    }
 
     #[test]
     fn a_variable_that_chooses_narrows_a_run_as_an_option_does() {
