@@ -265,6 +265,11 @@ impl Conversation {
         }
         if prompt > 0 {
             self.tracker.report(report.usage, report.reasoning);
+            let occupancy = self.occupancy.next_request();
+            if self.doubted.is_some_and(|(doubted, _)| doubted == prompt) && prompt > occupancy {
+                // Nor is anything edited for what such a prompt would have cost.
+                self.tracker.rebuilt(occupancy);
+            }
             self.refusals = 0;
             self.is_refused = false;
         }

@@ -124,7 +124,12 @@ impl Occupancy {
     /// The conversation was rebuilt and is estimated at this much, system prompt and tool definitions included. What the
     /// reports have shown about estimates still holds.
     pub fn rebuilt(&mut self, estimate: Tokens) {
-        self.counted = self.weigh(estimate);
+        self.rebuilt_as(estimate, self.weigh(estimate));
+    }
+
+    /// The same for one that is taken to fill the window with so many tokens.
+    pub(crate) fn rebuilt_as(&mut self, estimate: Tokens, tokens: Tokens) {
+        self.counted = tokens;
         self.is_trimmed = false;
         self.output = Some(0);
         self.reply = (0, 0);

@@ -237,7 +237,9 @@ impl Conversation {
         let is_refocused = refocuses && size.tokens <= self.shown.tokens && view.messages != self.view.messages;
         notice.changed = size.tokens < self.shown.tokens || is_refocused;
         let after = if notice.changed {
-            self.weigh(size.tokens)
+            // A count of less than the estimate says is no reason to tell of growth.
+            let least_gain = Tokens::from(size.tokens < self.shown.tokens);
+            self.weigh(size.tokens).min(before.saturating_sub(least_gain))
         } else {
             before
         };
@@ -347,7 +349,7 @@ impl Conversation {
         let edit_number = self.edits.len();
         let messages = std::mem::take(&mut self.view.messages);
         let same = common(&messages, &view.messages);
-        let reason = edit.reason;
+        let (reason, after) = (edit.reason, edit.after);
         self.snapshots.push(Snapshot {
             before: Before::Whole {
                 messages,
@@ -359,7 +361,7 @@ impl Conversation {
         self.edits.push(edit);
         self.view = view;
         self.note_removed(edit_number, kept);
-        self.resize(size);
+        self.resize(size, after);
         self.economy
             .rebuilt(Some(reason), &self.view.messages, same, self.occupancy.slope());
     }
@@ -506,9 +508,10 @@ impl Conversation {
     }
 
     /// The figures of a view that was rebuilt.
-    fn resize(&mut self, size: Size) {
+    fn resize(&mut self, size: Size, tokens: Tokens) {
         self.shown = size;
-        self.occupancy.rebuilt(size.tokens.saturating_add(self.overhead));
+        self.occupancy
+            .rebuilt_as(size.tokens.saturating_add(self.overhead), tokens);
         self.tracker.rebuilt(self.occupancy.next_request());
     }
 
@@ -541,7 +544,8 @@ impl Conversation {
         pending::close_all(&mut self.view.messages, &mut self.view.archive);
         self.edits[snapshot.edit].is_undone = true;
         self.candidates = Candidates::default();
-        self.resize(Size::of(&self.view.messages));
+        let size = Size::of(&self.view.messages);
+        self.resize(size, self.weigh(size.tokens));
         let same = common(&old, &self.view.messages);
         self.economy
             .rebuilt(None, &self.view.messages, same, self.occupancy.slope());
