@@ -91,7 +91,12 @@ fn beginning_after(lower: &str, phrase: &str) -> Option<Tokens> {
         let rest = lower[at + phrase.len()..].trim_start_matches([' ', '(', ':', '=']);
         let rest = rest.strip_prefix("of ").unwrap_or(rest);
         let count = number(rest)?;
-        let behind = rest.trim_start_matches(is_of_number).trim_start();
+        let behind = rest.trim_start_matches(is_of_number);
+        if rest[..rest.len() - behind.len()].ends_with(',') {
+            // The sentence goes on with something else.
+            return Some(count);
+        }
+        let behind = behind.trim_start();
         // A word of another measure, or an answer that is counted in.
         let is_of_tokens = behind.starts_with("token") || !behind.starts_with(|c: char| c.is_alphabetic() || c == '%');
         let is_told = is_of_tokens || ["exceed", "is ", "but "].iter().any(|word| behind.starts_with(word));
