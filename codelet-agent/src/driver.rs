@@ -153,12 +153,17 @@ fn fail(
         account(session, &billed, listener);
         session.conversation.reported(report(&billed, false));
     }
-    if let ModelError::TooLong { limit, .. } = &error {
-        session.conversation.refused(*limit);
+    if let ModelError::TooLong { limit, counted, .. } = &error {
+        session.conversation.refused_at(*limit, *counted);
         let window = session.conversation.config().window();
-        listener.on(Event::Notice(match limit {
-            Some(_) => format!("the provider's limit is {window} tokens; compacting to fit"),
-            None => format!("the provider says that the request is too long; compacting to fit below {window} tokens"),
+        listener.on(Event::Notice(match (limit, counted) {
+            (Some(_), Some(counted)) => {
+                format!("the provider's limit is {window} tokens, and it counts {counted}; compacting to fit")
+            }
+            (Some(_), None) => format!("the provider's limit is {window} tokens; compacting to fit"),
+            (None, _) => {
+                format!("the provider says that the request is too long; compacting to fit below {window} tokens")
+            }
         }));
     }
     if let ModelError::OutputLimit { limit, said } = &mut error {

@@ -180,6 +180,8 @@ pub enum ModelError {
     TooLong {
         /// The limit that the vendor names, in tokens.
         limit: Option<Tokens>,
+        /// What it has counted the prompt as, if it says so, in tokens.
+        counted: Option<Tokens>,
         /// Its words.
         said: String,
     },

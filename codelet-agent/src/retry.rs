@@ -357,6 +357,7 @@ mod tests {
         for error in [
             ModelError::TooLong {
                 limit: None,
+                counted: None,
                 said: String::new(),
             },
             ModelError::OutputLimit {

@@ -94,7 +94,8 @@ pub(crate) async fn call_tools(
         listener.on(not_run(call));
         unbegun.insert(call.id.clone());
     }
-    let bound = bound(session.conversation.config().window(), &outputs);
+    let room = room(session.conversation.config().window(), session.conversation.density());
+    let bound = bound(room, &outputs);
     let mut results = Vec::with_capacity(calls.len());
     let mut failed = HashSet::new();
     for (call, output) in calls.iter().zip(outputs) {
@@ -371,6 +372,12 @@ fn panic_words(panic: &(dyn Any + Send)) -> &str {
     words
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("it gave no reason")
+}
+
+/// The window that outputs are bounded by, in estimated tokens: a smaller one where the session's text was found to weigh more
+/// than twice its estimate, as digits and some scripts do, or each step would fill the window by itself.
+fn room(window: Tokens, density: f64) -> Tokens {
+    (window as f64 / (density / 2.0).max(1.0)) as Tokens
 }
 
 /// The most bytes that one output of a step is shown in.

@@ -134,6 +134,7 @@ async fn why_a_session_cannot_go_on_is_told_once() {
     let model = Scripted::by(profile(40_000), |_| {
         Err(ModelError::TooLong {
             limit: None,
+            counted: None,
             said: "too long".to_owned(),
         })
     });

@@ -87,6 +87,7 @@ async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
         || {
             Err(ModelError::TooLong {
                 limit: None,
+                counted: None,
                 said: "no".to_owned(),
             })
         },

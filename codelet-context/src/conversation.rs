@@ -89,6 +89,10 @@ pub struct Conversation {
     /// Refusals since the last reply.
     refusals: u32,
     is_refused: bool,
+    /// What was refused would be refused again: a shorter answer beside it is not enough.
+    must_shrink: bool,
+    /// The user was told that the last compaction left little room.
+    was_close: bool,
     pins: Pins,
     snapshots: Vec<edits::Snapshot>,
     edits: Vec<Edit>,
@@ -129,6 +133,8 @@ impl Conversation {
             stuck: None,
             refusals: 0,
             is_refused: false,
+            must_shrink: false,
+            was_close: false,
             pins: Pins::default(),
             snapshots: Vec::new(),
             edits: Vec::new(),
@@ -181,9 +187,28 @@ impl Conversation {
 
     /// The provider refused the request as too long; the limit that it names replaces the configured one.
     pub fn refused(&mut self, named: Option<Tokens>) {
-        self.config.refused(named, self.occupancy.next_request());
+        self.refused_at(named, None);
+    }
+
+    /// The same, where it also says how many tokens the prompt has: that is as good as the report of an answer.
+    pub fn refused_at(&mut self, named: Option<Tokens>, counted: Option<Tokens>) {
+        let counted = counted.filter(|&prompt| prompt > 0 && !self.is_doubtful(prompt, self.view.messages.len(), 0));
+        if let Some(prompt) = counted {
+            self.occupancy.replied(Usage::from_exclusive(prompt, 0, 0, 0), 0, true);
+        }
+        let (tried, reserved) = (self.occupancy.next_request(), self.config.reserved());
+        self.config.refused(named, tried);
+        self.must_shrink = self.config.reserved() >= reserved || tried > self.config.limit();
         self.refusals = self.refusals.saturating_add(1);
         self.is_refused = true;
+    }
+
+    /// Whether the request with the first `held` messages, with `since` estimated tokens less than are shown now, cannot have
+    /// been counted as this many tokens: fewer than its text can have, or many more.
+    fn is_doubtful(&self, prompt: Tokens, held: usize, since: Tokens) -> bool {
+        let sent = self.shown.tokens.saturating_sub(since);
+        least::is_too_little(prompt, &self.view.messages[..held], sent)
+            || least::is_too_much(prompt, sent.saturating_add(self.overhead))
     }
 
     /// Puts an end to the last reply where the vendor has not finished it and goes on no more.
@@ -231,7 +256,7 @@ impl Conversation {
         self.economy.reported(report.usage, held);
         let prompt = report.usage.prompt();
         let sent = self.shown.tokens.saturating_sub(estimate);
-        if prompt > 0 && least::is_too_little(prompt, &self.view.messages[..held], sent) {
+        if prompt > 0 && self.is_doubtful(prompt, held, estimate) {
             // What nobody has counted is estimated, or the window would fill unseen.
             self.occupancy.rebuilt(self.shown.tokens.saturating_add(self.overhead));
             self.doubted = Some((prompt, sent.saturating_add(self.overhead)));
@@ -240,6 +265,11 @@ impl Conversation {
         }
         if prompt > 0 {
             self.tracker.report(report.usage, report.reasoning);
+            let occupancy = self.occupancy.next_request();
+            if self.doubted.is_some_and(|(doubted, _)| doubted == prompt) && prompt > occupancy {
+                // Nor is anything edited for what such a prompt would have cost.
+                self.tracker.rebuilt(occupancy);
+            }
             self.refusals = 0;
             self.is_refused = false;
         }
@@ -250,7 +280,7 @@ impl Conversation {
         &self.history
     }
 
-    /// The last report that told of fewer tokens than the prompt can have held, with the estimate of that prompt; such a report
+    /// The last report that told of fewer or many more tokens than the prompt can have held, with the estimate of that prompt; such a report
     /// is not believed, and the estimate stands.
     pub fn doubted(&self) -> Option<(Tokens, Tokens)> {
         self.doubted
@@ -259,6 +289,11 @@ impl Conversation {
     /// What would be sent, and everything that was ever removed from it.
     pub fn view(&self) -> &View {
         &self.view
+    }
+
+    /// How many tokens an estimated token of what was said lately has been worth.
+    pub fn density(&self) -> f64 {
+        self.occupancy.ratio()
     }
 
     /// How much is shown, as an estimate of the messages alone.

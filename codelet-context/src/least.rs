@@ -1,10 +1,11 @@
-//! The least that a prompt can come to, whoever counts it: a report of less tells of something else.
+//! The least and the most that a prompt can come to, whoever counts it: a report of less or of more tells of something else.
 //!
 //! An estimate of four bytes a token is right for code and prose. Tokenizers do better on long runs of one character
 //! (blanks that pad a table, rules of dashes), and on scripts whose characters take several bytes; pictures, files and
 //! what a model has thought weigh what each vendor pleases. So only characters count here, and of a run only its beginning.
 
 use crate::message::{Message, Part};
+use crate::occupancy::PLAUSIBLE;
 use crate::tokens::{Tokens, estimate_bytes};
 use std::sync::Arc;
 
@@ -19,6 +20,15 @@ pub(crate) fn is_too_little(reported: Tokens, messages: &[Arc<Message>], estimat
     // Nothing here counts more than its estimate, so the texts are looked at only where there is reason to.
     let is_below = |whole: Tokens| (reported as f64) < whole as f64 * LEAST_SHARE;
     is_below(estimate) && is_below(estimate_bytes(messages.iter().map(|message| characters(message)).sum()))
+}
+
+/// So much may stand in a request beside what is known of it, in tokens: what a vendor or a gateway puts before it.
+const UNKNOWN: Tokens = 100_000;
+
+/// Whether a whole request that is estimated at `estimate` cannot have been as long as it was reported to be: a gateway that
+/// counts another thing, or in another unit.
+pub(crate) fn is_too_much(reported: Tokens, estimate: Tokens) -> bool {
+    reported.saturating_sub(UNKNOWN) as f64 > estimate as f64 * PLAUSIBLE.end()
 }
 
 fn characters(message: &Message) -> usize {

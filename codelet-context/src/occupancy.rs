@@ -13,9 +13,14 @@ const PRIOR: f64 = 2_000.0;
 const HALF_LIFE: f64 = 60_000.0;
 /// The most that a single report weighs, in estimated tokens, so that one huge result does not speak for all others.
 const MOST: f64 = 8_000.0;
-/// A report further off than this, either way, tells of something that nobody appended here (a prompt that an agent
-/// keeps to itself, an edit by the vendor), and not of how text is counted.
-pub(crate) const PLAUSIBLE: RangeInclusive<f64> = 0.4..=3.0;
+/// What an estimated token may come to. No text has more tokens than bytes, which is four to an estimated token; digits and
+/// hex come close to that, Korean and emoji to three and a half. What frames a message makes the rest.
+pub(crate) const PLAUSIBLE: RangeInclusive<f64> = 0.4..=4.5;
+/// A report of this many times what is plausible, or of less than that, tells of something that nobody appended here (a prompt
+/// that an agent keeps to itself, an edit by the vendor), and not of how text is counted.
+pub(crate) const FAR_OFF: f64 = 2.0;
+/// So much may a first report be off: it counts what stands beside the messages too, and nobody here has seen that.
+pub(crate) const AT_FIRST: f64 = 3.0;
 
 /// Estimates the occupancy of the next request. Each call takes constant time.
 ///
@@ -36,6 +41,19 @@ pub struct Occupancy {
     estimated: f64,
     /// What was taken away since the last report is an estimate too, so the next one tells nothing about the rest.
     is_trimmed: bool,
+    /// The estimate that `counted` was weighed from, where the conversation was rebuilt and no report has come since.
+    rebuilt: Option<Tokens>,
+    /// Estimate of everything that the next request holds.
+    whole: Tokens,
+    /// The smallest whole request that was counted.
+    base: Option<Base>,
+}
+
+/// A whole request, counted: mostly what stands in every one of them, whose words and numbers are not those of the work.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Base {
+    counted: Tokens,
+    estimate: Tokens,
 }
 
 impl Default for Occupancy {
@@ -55,6 +73,9 @@ impl Occupancy {
             shown: PRIOR,
             estimated: PRIOR,
             is_trimmed: false,
+            rebuilt: None,
+            whole: 0,
+            base: None,
         }
     }
 
@@ -62,6 +83,7 @@ impl Occupancy {
     /// with its pictures, results.
     pub fn appended(&mut self, estimate: Tokens) {
         self.since = self.since.saturating_add(estimate);
+        self.whole = self.whole.saturating_add(estimate);
     }
 
     /// A reply came, to a request that held everything appended so far, and was reported to cost this much. `estimate`
@@ -73,31 +95,52 @@ impl Occupancy {
             self.appended(estimate);
             return;
         }
-        let (known, guessed) = match self.output {
-            Some(output) => (self.counted.saturating_add(output), self.since),
-            None => (self.counted, self.since.saturating_add(self.reply.1)),
+        let is_first = self.base.is_none();
+        let (known, guessed) = match (self.rebuilt.take(), self.output) {
+            (Some(estimate), _) => {
+                let base = self.base.filter(|base| base.estimate < estimate);
+                let (counted, beside) = base.map_or((0, 0), |base| (base.counted, base.estimate));
+                (counted, (estimate - beside).saturating_add(self.since))
+            }
+            (None, Some(output)) => (self.counted.saturating_add(output), self.since),
+            (None, None) => (self.counted, self.since.saturating_add(self.reply.1)),
         };
         if !std::mem::take(&mut self.is_trimmed) {
-            self.learn(prompt as f64 - known as f64, guessed as f64);
+            self.learn(prompt as f64 - known as f64, guessed as f64, is_first);
+            if self.whole > 0 && self.base.is_none_or(|base| self.whole < base.estimate) {
+                self.base = Some(Base {
+                    counted: prompt,
+                    estimate: self.whole,
+                });
+            }
         }
         self.counted = prompt;
         self.output = is_whole.then_some(usage.output);
         self.reply = (usage.output, estimate);
         self.since = 0;
+        self.whole = self.whole.saturating_add(estimate);
     }
 
     /// The conversation was rebuilt and is estimated at this much, system prompt and tool definitions included. What the
     /// reports have shown about estimates still holds.
     pub fn rebuilt(&mut self, estimate: Tokens) {
+        self.rebuilt_as(estimate, self.weigh(estimate));
+    }
+
+    /// The same for one that is taken to fill the window with so many tokens.
+    pub(crate) fn rebuilt_as(&mut self, estimate: Tokens, tokens: Tokens) {
+        self.counted = tokens;
         self.is_trimmed = false;
-        self.counted = 0;
-        self.output = None;
+        self.output = Some(0);
         self.reply = (0, 0);
-        self.since = estimate;
+        self.since = 0;
+        self.rebuilt = Some(estimate);
+        self.whole = estimate;
     }
 
     /// So many tokens of the window, by the caller's estimate, were taken out of what was counted.
     pub fn removed(&mut self, tokens: Tokens) {
+        self.whole = self.whole.saturating_sub((tokens as f64 / self.slope()) as Tokens);
         let rest = tokens.saturating_sub(self.counted);
         self.counted = self.counted.saturating_sub(tokens);
         // Where nothing is counted, it was estimated.
@@ -126,10 +169,49 @@ impl Occupancy {
         (estimate as f64 * self.ratio()).ceil() as Tokens
     }
 
-    fn learn(&mut self, shown: f64, estimated: f64) {
-        if estimated < 1.0 || !PLAUSIBLE.contains(&(shown / estimated)) {
+    /// What a whole request of this estimate fills the window with: one that holds what this session's requests have in common,
+    /// and beside it more or less of what the last one holds, counted as that was.
+    pub fn weigh(&self, estimate: Tokens) -> Tokens {
+        let Some(base) = self.base else {
+            return self.scale(estimate);
+        };
+        match estimate.checked_sub(base.estimate) {
+            Some(more) => base
+                .counted
+                .saturating_add((more as f64 * self.slope()).ceil() as Tokens),
+            None => (estimate as f64 * base.counted as f64 / base.estimate as f64).ceil() as Tokens,
+        }
+    }
+
+    /// The estimate of a whole request that fills the window with so many tokens.
+    pub fn estimate_of(&self, tokens: Tokens) -> Tokens {
+        let Some(base) = self.base else {
+            return (tokens as f64 / self.ratio()) as Tokens;
+        };
+        match tokens.checked_sub(base.counted) {
+            Some(more) => base.estimate.saturating_add((more as f64 / self.slope()) as Tokens),
+            None => (tokens as f64 * base.estimate as f64 / base.counted as f64) as Tokens,
+        }
+    }
+
+    /// How many tokens an estimated token of the next request is worth, beyond what all requests have in common.
+    pub fn slope(&self) -> f64 {
+        let (counted, estimate) = self.base.map_or((0, 0), |base| (base.counted, base.estimate));
+        let tokens = self.next_request().saturating_sub(counted) as f64;
+        let estimate = self.whole.saturating_sub(estimate) as f64;
+        // Of little, the count tells less than what the reports have shown so far.
+        let slope = (tokens + PRIOR * self.ratio()) / (estimate + PRIOR);
+        slope.clamp(*PLAUSIBLE.start(), *PLAUSIBLE.end())
+    }
+
+    /// What is a little too dense to be true is taken for as dense as can be: to learn nothing from it would leave the session
+    /// with an estimate that is much further off. One report weighs little, and those that follow mend it.
+    fn learn(&mut self, shown: f64, estimated: f64, is_first: bool) {
+        let most = if is_first { AT_FIRST } else { PLAUSIBLE.end() * FAR_OFF };
+        if estimated < 1.0 || !(*PLAUSIBLE.start()..=most).contains(&(shown / estimated)) {
             return;
         }
+        let shown = shown.min(estimated * PLAUSIBLE.end());
         let weight = (MOST / estimated).min(1.0);
         let fade = exact::halved(estimated * weight / HALF_LIFE);
         self.shown = self.shown * fade + shown * weight;
@@ -188,17 +270,69 @@ mod tests {
 
     #[test]
     fn estimates_follow_what_the_reports_have_shown() {
+        let occupancy = grown(1_000, 1.4);
+        assert!((1.35..=1.4).contains(&occupancy.ratio()), "{}", occupancy.ratio());
+    }
+
+    /// A session that begins with so many tokens, estimated rightly, and grows by text that weighs `density` times its estimate.
+    fn grown(first: Tokens, density: f64) -> Occupancy {
         let mut occupancy = Occupancy::new();
-        let mut real = 30_000;
+        occupancy.appended(first);
+        let mut real = first;
         occupancy.replied(prompt(real, 0), 0, true);
-        for _ in 0..20 {
+        for _ in 0..60 {
             occupancy.appended(1_000);
-            real += 1_400;
+            real += (1_000.0 * density) as Tokens;
             occupancy.replied(prompt(real, 0), 0, true);
         }
-        assert!((1.35..=1.4).contains(&occupancy.ratio()), "{}", occupancy.ratio());
-        occupancy.rebuilt(10_000);
-        assert!((13_500..=14_000).contains(&occupancy.next_request()));
+        occupancy
+    }
+
+    #[test]
+    fn a_token_a_byte_is_learned_like_any_density() {
+        for density in [0.5, 1.0, 2.0, 3.1, 3.5, 3.8, 4.0, 4.2] {
+            let ratio = grown(3_000, density).ratio();
+            assert!((ratio / density - 1.0).abs() < 0.1, "{density}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_every_request_weighs_what_it_was_counted_as_however_dense_the_rest_is() {
+        for density in [0.7, 1.0, 2.0, 4.0] {
+            let mut occupancy = grown(3_000, density);
+            occupancy.rebuilt(3_000 + 5_000);
+            let expected = 3_000.0 + 5_000.0 * density;
+            let weighed = occupancy.next_request() as f64;
+            assert!(
+                (weighed / expected - 1.0).abs() < 0.05,
+                "{density}: {weighed} of {expected}"
+            );
+            // The next report counts the same, and what is learned stays.
+            occupancy.replied(prompt(expected as Tokens, 0), 0, true);
+            assert!(
+                (occupancy.ratio() / density - 1.0).abs() < 0.1,
+                "{density}: {}",
+                occupancy.ratio()
+            );
+        }
+    }
+
+    #[test]
+    fn a_report_that_is_too_dense_to_be_true_is_mended_by_those_that_follow() {
+        let mut occupancy = grown(3_000, 1.2);
+        let mut real = occupancy.next_request();
+        for (jump, most) in [(8_000, 1.8), (100_000, 1.8), (1_200, 1.8)] {
+            occupancy.appended(1_000);
+            real += jump;
+            occupancy.replied(prompt(real, 0), 0, true);
+            assert!(occupancy.ratio() < most, "{jump}: {}", occupancy.ratio());
+        }
+        for _ in 0..40 {
+            occupancy.appended(1_000);
+            real += 1_200;
+            occupancy.replied(prompt(real, 0), 0, true);
+        }
+        assert!((1.1..1.3).contains(&occupancy.ratio()), "{}", occupancy.ratio());
     }
 
     #[test]
@@ -245,6 +379,16 @@ mod tests {
 
     proptest! {
         #[test]
+        fn an_estimate_and_its_weight_belong_together(
+            first in 100u64..50_000, density in 0.4..4.5f64, estimate in 0u64..2_000_000,
+        ) {
+            let occupancy = grown(first, density);
+            let back = occupancy.estimate_of(occupancy.weigh(estimate));
+            prop_assert!(back.abs_diff(estimate) <= 3, "{estimate}: {back}");
+            prop_assert!(occupancy.weigh(estimate) <= occupancy.weigh(estimate + 1));
+        }
+
+        #[test]
         fn no_report_breaks_the_estimate(steps in proptest::collection::vec(
             (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 0..40,
         )) {
@@ -253,7 +397,7 @@ mod tests {
                 occupancy.appended(appended);
                 occupancy.replied(prompt(tokens, output), appended, is_whole);
                 prop_assert!(occupancy.ratio().is_finite());
-                prop_assert!(occupancy.ratio() >= 0.4 - 1e-9 && occupancy.ratio() <= 3.0 + 1e-9);
+                prop_assert!(occupancy.ratio() >= 0.4 - 1e-9 && occupancy.ratio() <= 4.5 + 1e-9);
                 prop_assert!(tokens == 0 || occupancy.next_request() >= tokens);
             }
         }

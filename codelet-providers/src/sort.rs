@@ -1,5 +1,6 @@
 //! Errors sorted by what can be done about them, from the vendors' statuses, codes and words.
 
+mod count;
 mod limit;
 
 use crate::secret::Secret;
@@ -40,7 +41,8 @@ pub(crate) fn sort(refusal: &Refusal, key: Option<&Secret>) -> ModelError {
     let said = scrub(&words.said);
     let status = refusal.status.or(words.status).unwrap_or(0);
     if let Some(limit) = limit::too_long(status, &words, &parsed) {
-        return ModelError::TooLong { limit, said };
+        let counted = count::of_prompt(&words.lower, &parsed, limit);
+        return ModelError::TooLong { limit, counted, said };
     }
     if let Some(limit) = limit::output(status, &words) {
         return ModelError::OutputLimit { limit, said };

@@ -131,13 +131,21 @@ struct Long {
     configured: u64,
     told: bool,
     steps: usize,
+    /// What the server counts for four bytes: four where each byte is a token, as in digits and hex.
+    density: f64,
     /// The answer to each request for a summary; none where the model is not asked for any.
     summary: Option<fn() -> Reply>,
 }
 
 impl Long {
     fn label(&self) -> String {
-        format!("{}, {} of {}", name(self.wire), self.real, self.configured)
+        format!(
+            "{}, {} of {}, {} dense",
+            name(self.wire),
+            self.real,
+            self.configured,
+            self.density
+        )
     }
 
     /// Carries it to its end and checks each request; returns what was seen, and the lines of the run.
@@ -192,7 +200,12 @@ impl Long {
         };
         let limit = Window::of(self.real);
         let limit = if self.told { limit } else { limit.untold() };
-        let server = Server::start(self.wire, Behaviour::answering(answer).window(limit));
+        let server = Server::start(
+            self.wire,
+            Behaviour::answering(answer)
+                .window(limit)
+                .tokens_per_four_bytes(self.density),
+        );
         let configured = self.configured.to_string();
         let by = self.summary.map_or("template", |_| "model");
         let args = ["-p", "Read it all.", "--window", &configured, "--summary", by];
@@ -213,6 +226,13 @@ impl Long {
         assert!(refused <= allowed, "{label}: {refused} were refused");
         let compactions = result["compactions"].as_array().unwrap();
         assert!(compactions.len() >= 2, "{label}: {compactions:?}");
+        if self.density > 1.0 {
+            assert!(
+                compactions.len() * 2 < self.steps,
+                "{label}: {} compactions",
+                compactions.len()
+            );
+        }
         assert!(
             compactions.iter().all(|compaction| compaction["changed"] == true),
             "{label}"
@@ -293,11 +313,18 @@ impl Long {
             configured,
             told,
             steps,
+            density: 1.0,
             summary: None,
         };
         let on_anthropic = windows.map(|window| long(Wire::Anthropic, 300, window));
         let others = WIRES[1..].iter().map(|(wire, ..)| long(*wire, 60, windows[1]));
-        on_anthropic.into_iter().chain(others).collect()
+        // Text of three and a half tokens to four bytes is Korean, of four digits.
+        let dense = [(Wire::Anthropic, 131_072, 4.0), (Wire::Chat, 200_000, 3.5)];
+        let dense = dense.map(|(wire, window, density)| Long {
+            density,
+            ..long(wire, 60, (window, window, true))
+        });
+        on_anthropic.into_iter().chain(others).chain(dense).collect()
     }
 
     /// Runs all of them at once, and says what `check` has to say against each.
@@ -390,6 +417,7 @@ fn goes_on_without_the_summary(failing: fn() -> Reply, told: &str, tries: usize)
         configured: 200_000,
         told: true,
         steps: 300,
+        density: 1.0,
         summary: Some(failing),
     };
     let (sight, lines) = task.run();

@@ -25,6 +25,7 @@ async fn a_long_task_compacts_in_the_middle_of_its_turn_and_goes_on() {
         if tokens > 30_000 {
             return Err(ModelError::TooLong {
                 limit: Some(30_000),
+                counted: None,
                 said: format!("{tokens} tokens"),
             });
         }

@@ -18,6 +18,7 @@ async fn a_provider_that_refuses_every_size_is_not_asked_for_ever() {
             let tokens: u64 = request.messages.iter().map(|message| estimate_message(message)).sum();
             Err(ModelError::TooLong {
                 limit: named.then_some(tokens.saturating_sub(1)),
+                counted: None,
                 said: "too long".to_owned(),
             })
         });
@@ -118,6 +119,7 @@ async fn a_provider_whose_limit_is_smaller_than_believed_teaches_it() {
                 let limit = names_it.then_some(20_000);
                 return Err(ModelError::TooLong {
                     limit,
+                    counted: None,
                     said: "too long".to_owned(),
                 });
             }
@@ -151,6 +153,7 @@ async fn a_prompt_that_can_never_fit_ends_with_a_clear_error_and_no_loop() {
     let model = Scripted::by(profile(200_000), |_| {
         Err(ModelError::TooLong {
             limit: Some(100),
+            counted: None,
             said: "too long".to_owned(),
         })
     });

@@ -255,18 +255,22 @@ impl Conversation {
             .into_iter()
             .max_by_key(|&(_, estimate)| estimate)
             .unwrap_or((Fixed::Tools, self.overhead));
-        let tokens = self.occupancy.scale(estimate);
+        let tokens = match part {
+            // What stands in every request was counted with the first.
+            Fixed::Tools | Fixed::System | Fixed::Reminders => self.occupancy.weigh(estimate),
+            Fixed::LastStep | Fixed::Prompts | Fixed::Pins => (estimate as f64 * self.occupancy.slope()) as Tokens,
+        };
         Heaviest { part, tokens }
     }
 
     /// Tokens of the window as an estimate of messages.
     pub(super) fn in_estimate(&self, tokens: Tokens) -> Tokens {
-        ((tokens as f64 / self.occupancy.ratio()) as Tokens).saturating_sub(self.overhead)
+        self.occupancy.estimate_of(tokens).saturating_sub(self.overhead)
     }
 
     /// An estimate of messages as tokens of the window.
     pub(super) fn weigh(&self, estimate: Tokens) -> Tokens {
-        self.occupancy.scale(estimate.saturating_add(self.overhead))
+        self.occupancy.weigh(estimate.saturating_add(self.overhead))
     }
 }
 

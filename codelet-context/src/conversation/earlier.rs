@@ -40,6 +40,8 @@ impl Conversation {
                 stuck: self.stuck,
                 refusals: self.refusals,
                 is_refused: self.is_refused,
+                must_shrink: self.must_shrink,
+                was_close: self.was_close,
                 pins: self.pins.clone(),
                 snapshots: self.snapshots.clone(),
                 edits: self.edits.clone(),

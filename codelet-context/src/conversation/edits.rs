@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// After this many refusals in a row, each followed by a compaction, another one would be a loop.
 const REFUSALS: u32 = 3;
 
+/// So often is half as much aimed at, where a refused request did not become smaller.
+const HALVINGS: u32 = 6;
+
 /// From so many estimated tokens of new lines on, a light edit looks at them.
 const LOOK_AHEAD: Tokens = 100_000;
 
@@ -202,12 +205,27 @@ impl Conversation {
         if open > 0 {
             return Err(Refusal::OpenCalls(open));
         }
-        let before = self.weigh(self.shown.tokens);
+        // The figure that has decided, which is counted where a provider has counted.
+        let before = self.occupancy.next_request();
         if self.is_refused && self.refusals > REFUSALS {
             return Err(self.give_up(before, before));
         }
         let text = written.as_ref().and_then(|written| written.as_deref().ok());
         let (mut done, refocuses) = self.build_for(reason, target, text);
+        if self.is_refused && self.must_shrink {
+            // To send again what was refused is of no use.
+            let mut budget = self.shown.tokens;
+            for _ in 0..HALVINGS {
+                if done.after.tokens < self.shown.tokens {
+                    break;
+                }
+                budget /= 2;
+                done = self.build(Target::Budget(budget), text, &[]);
+            }
+            if done.after.tokens >= self.shown.tokens {
+                return Err(self.give_up(before, before));
+            }
+        }
         self.valid = done.valid.take();
         let mut notice = Notice::of(&done);
         if self.view.messages.iter().all(|message| message.role == Role::System) {
@@ -219,7 +237,9 @@ impl Conversation {
         let is_refocused = refocuses && size.tokens <= self.shown.tokens && view.messages != self.view.messages;
         notice.changed = size.tokens < self.shown.tokens || is_refocused;
         let after = if notice.changed {
-            self.weigh(size.tokens)
+            // A count of less than the estimate says is no reason to tell of growth.
+            let least_gain = Tokens::from(size.tokens < self.shown.tokens);
+            self.weigh(size.tokens).min(before.saturating_sub(least_gain))
         } else {
             before
         };
@@ -290,7 +310,7 @@ impl Conversation {
 
     /// Adds what the user is to know of a new view, in tokens of the window.
     fn warn(
-        &self,
+        &mut self,
         notice: &mut Notice,
         unwritten: Option<Failure>,
         view: &View,
@@ -316,17 +336,20 @@ impl Conversation {
         if changed && !is_refocused && ((before - after) as f64) < before as f64 * MODEST_SAVING {
             warnings.push(Warning::SmallSaving { before, after });
         }
-        if progress != Progress::Clear {
+        // Said once, until one has helped: each step would bring it again.
+        let is_close = progress != Progress::Clear;
+        if is_close && !std::mem::replace(&mut self.was_close, is_close) {
             let trigger = self.config.trigger();
             warnings.push(Warning::StillClose { after, trigger });
         }
+        self.was_close = is_close;
     }
 
     fn swap(&mut self, view: View, size: Size, edit: Edit) {
         let edit_number = self.edits.len();
         let messages = std::mem::take(&mut self.view.messages);
         let same = common(&messages, &view.messages);
-        let reason = edit.reason;
+        let (reason, after) = (edit.reason, edit.after);
         self.snapshots.push(Snapshot {
             before: Before::Whole {
                 messages,
@@ -338,9 +361,9 @@ impl Conversation {
         self.edits.push(edit);
         self.view = view;
         self.note_removed(edit_number, kept);
-        self.resize(size);
+        self.resize(size, after);
         self.economy
-            .rebuilt(Some(reason), &self.view.messages, same, self.occupancy.ratio());
+            .rebuilt(Some(reason), &self.view.messages, same, self.occupancy.slope());
     }
 
     /// Notes what this edit has removed: what was not kept before it, of which there were `kept` things, and what came back
@@ -412,7 +435,7 @@ impl Conversation {
         let finished = cut.from..under_way.unwrap_or(0).max(cut.from);
         thinking_prune::drop_thinking(&mut self.view, finished, &Limits::default(), &mut Default::default());
         self.note_removed(number, kept);
-        let before = self.weigh(self.shown.tokens);
+        let before = self.occupancy.next_request();
         let changed: Vec<(usize, Arc<Message>)> = (cut.from..)
             .zip(old)
             .filter(|(at, old)| !Arc::ptr_eq(&self.view.messages[*at], old))
@@ -429,10 +452,10 @@ impl Conversation {
             self.shown.bytes =
                 (self.shown.bytes + strategy::bytes(new) as u64).saturating_sub(strategy::bytes(old) as u64);
         }
-        let after = self.weigh(self.shown.tokens);
         let removed = self.economy.trimmed(reason, &cut, &self.view.messages);
         self.occupancy.removed(removed);
-        self.tracker.rebuilt(self.occupancy.next_request());
+        let after = self.occupancy.next_request();
+        self.tracker.rebuilt(after);
         self.snapshots.push(Snapshot {
             before: Before::Messages(changed),
             edit: number,
@@ -485,9 +508,10 @@ impl Conversation {
     }
 
     /// The figures of a view that was rebuilt.
-    fn resize(&mut self, size: Size) {
+    fn resize(&mut self, size: Size, tokens: Tokens) {
         self.shown = size;
-        self.occupancy.rebuilt(size.tokens.saturating_add(self.overhead));
+        self.occupancy
+            .rebuilt_as(size.tokens.saturating_add(self.overhead), tokens);
         self.tracker.rebuilt(self.occupancy.next_request());
     }
 
@@ -520,10 +544,11 @@ impl Conversation {
         pending::close_all(&mut self.view.messages, &mut self.view.archive);
         self.edits[snapshot.edit].is_undone = true;
         self.candidates = Candidates::default();
-        self.resize(Size::of(&self.view.messages));
+        let size = Size::of(&self.view.messages);
+        self.resize(size, self.weigh(size.tokens));
         let same = common(&old, &self.view.messages);
         self.economy
-            .rebuilt(None, &self.view.messages, same, self.occupancy.ratio());
+            .rebuilt(None, &self.view.messages, same, self.occupancy.slope());
         self.begin_attempts_anew();
         true
     }
@@ -556,6 +581,7 @@ impl Conversation {
         self.stuck = None;
         self.refusals = 0;
         self.is_refused = false;
+        self.was_close = false;
     }
 
     /// The calls of the last step that may still be answered. Once the user has said something, they cannot.

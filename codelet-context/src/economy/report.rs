@@ -3,7 +3,7 @@
 use super::Economy;
 use crate::breaks::{Break, Cause};
 use crate::economics::Edges;
-use crate::occupancy::PLAUSIBLE;
+use crate::occupancy::{AT_FIRST, FAR_OFF, PLAUSIBLE};
 use crate::tokens::Tokens;
 use crate::usage::Usage;
 
@@ -66,8 +66,13 @@ impl Economy {
         self.has_read |= read > 0.0;
         self.settle(prompt, read, new, is_cold);
         // What the messages since the last report weigh is now known.
-        if fresh > 0.0 && PLAUSIBLE.contains(&((prompt - known) / fresh)) {
-            let factor = (prompt - known) / fresh;
+        let factor = (prompt - known) / fresh;
+        let most = match self.requests {
+            1 => AT_FIRST,
+            _ => FAR_OFF * PLAUSIBLE.end(),
+        };
+        if fresh > 0.0 && (*PLAUSIBLE.start()..=most).contains(&factor) {
+            let factor = factor.min(*PLAUSIBLE.end());
             self.weights[old..held].iter_mut().for_each(|weight| *weight *= factor);
             if self.weighed > 0 {
                 self.growth += GROWTH_SHARE * ((prompt - self.prompt).max(0.0) - self.growth);

@@ -5,7 +5,7 @@ use codelet_context::tokens::Tokens;
 use serde_json::Value;
 
 /// Limits outside of this are no windows, in tokens.
-const WINDOWS: std::ops::RangeInclusive<Tokens> = 64..=1_000_000_000;
+pub(super) const WINDOWS: std::ops::RangeInclusive<Tokens> = 64..=1_000_000_000;
 
 /// Words that only a request too long for the model is answered with.
 const TOO_LONG: &[&str] = &[
@@ -315,7 +315,7 @@ fn limit_in(lower: &str) -> Option<Tokens> {
 }
 
 /// The number at the beginning of a text, with separators between thousands.
-fn number(text: &str) -> Option<Tokens> {
+pub(super) fn number(text: &str) -> Option<Tokens> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '_'))
         .unwrap_or(text.len());
