@@ -34,6 +34,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     Output {
         success: !is_error,
         text: Body::new(text),
+        remarks: 0,
         lost,
         images: answer.images,
         notices: Vec::new(),

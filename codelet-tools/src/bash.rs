@@ -363,6 +363,7 @@ fn ran(
     text.push_str(&notes);
     let output = Output {
         success,
+        remarks: notes.len(),
         lost,
         notices,
         ..Output::success(text)
