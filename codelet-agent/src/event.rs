@@ -99,6 +99,8 @@ pub enum Event {
         elapsed: Duration,
         /// What it printed, before it is bounded for the model.
         printed: Body,
+        /// Bytes at its end that nothing has printed, but the tool says of it, such as a status.
+        remarks: usize,
         /// What it changed, a unified diff; empty where it changed nothing or too much to compare.
         diff: Arc<str>,
         /// What the user's interruption made of it; none if it ended by itself.

@@ -151,6 +151,7 @@ fn finished(call: &ToolCall, output: &Output, elapsed: Duration, diff: Arc<str>,
         bytes: output.text.len() as u64 + output.lost,
         elapsed,
         printed: output.text.clone(),
+        remarks: output.remarks,
         diff,
         stopped,
     }

@@ -109,6 +109,8 @@ pub struct Output {
     /// What it printed or found: as much as is worth keeping (at most [`MOST`] bytes). The loop shows the model a bounded
     /// part of it and keeps the whole behind a handle.
     pub text: Body,
+    /// Bytes at the end of `text` that nothing has printed: what the tool itself says of it, such as a status.
+    pub remarks: usize,
     /// Bytes that were printed between the head and the tail of `text` and are lost.
     pub lost: u64,
     /// Pictures.
@@ -130,6 +132,7 @@ impl Output {
             success: true,
             lacked_time: false,
             text: text.into(),
+            remarks: 0,
             lost: 0,
             images: Vec::new(),
             notices: Vec::new(),

@@ -3,6 +3,7 @@
 mod due;
 mod earlier;
 mod edits;
+mod fates;
 
 use crate::body::Body;
 use crate::breaks::Break;

@@ -275,11 +275,16 @@ impl Economy {
     pub fn begin_behind(&mut self, earlier: &Economy) {
         self.breaks.clone_from(&earlier.breaks);
         (self.requests, self.has_read) = (earlier.requests, earlier.has_read);
-        if earlier.sent == 0 {
+        // What no request has followed will not be sent: it has cost nothing. An earlier clearing is the same one.
+        let is_gone = |it: &Break| it.request > earlier.requests && it.cause != Cause::Cleared;
+        while self.breaks.last().is_some_and(is_gone) {
+            self.breaks.pop();
+        }
+        if earlier.requests == 0 || self.breaks.last().is_some_and(|it| it.request > earlier.requests) {
             return;
         }
         // The system prompt and the definitions can still be read; of the rest, nothing is missed.
-        let removed = earlier.prefix() - earlier.overhead - self.weights.iter().sum::<f64>();
+        let removed = earlier.prompt - earlier.overhead - self.weights.iter().sum::<f64>();
         self.breaks.push(Break {
             request: self.requests + 1,
             cause: Cause::Cleared,

@@ -241,6 +241,27 @@ fn a_view_after_undo_is_the_view_before_and_what_came_since() {
 }
 
 #[test]
+fn an_edit_and_its_undo_are_weighed_alike_whatever_the_provider_has_counted() {
+    let mut conversation = conversation(40, 4_000, 20_000);
+    let before = conversation.weight();
+    let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
+    assert_eq!(notice.before, before);
+    // A prompt that an agent keeps to itself, say, or pictures: what is counted is far from what was estimated.
+    conversation.sending(false);
+    let report = Report {
+        usage: Usage::from_exclusive(90_000, 0, 0, 5),
+        reasoning: 0,
+        is_whole: true,
+    };
+    conversation.replied(Message::assistant("done"), report);
+    let compacted = conversation.weight();
+    assert!(conversation.undo_compact());
+    assert!(conversation.weight() > compacted);
+    // What is said of the window from here on is the same number.
+    assert_eq!(conversation.weight(), conversation.state("a model", 0).current);
+}
+
+#[test]
 fn a_handle_that_was_shown_is_answered_after_every_later_compaction_and_undo() {
     let mut conversation = conversation(30, 6_000, 20_000);
     let mut ever = HashSet::new();

@@ -590,6 +590,42 @@ fn breaks_stay_on_record_when_the_user_begins_anew_or_asks_another_model() {
 }
 
 #[test]
+fn a_conversation_that_is_left_takes_the_edits_with_it_that_no_request_has_followed() {
+    let causes =
+        |conversation: &Conversation| -> Vec<Cause> { conversation.breaks().iter().map(|it| it.cause).collect() };
+    let ask = |conversation: &mut Conversation, id: &str| {
+        conversation.sending(false);
+        let usage = Usage::from_exclusive(0, 9_000, 0, 50);
+        let report = Report {
+            usage,
+            reasoning: 0,
+            is_whole: true,
+        };
+        conversation.replied(says(vec![run(id, "ls")]), report);
+        conversation.append(answers(vec![result(id, "a b c")]));
+    };
+    let mut undone = stale(30);
+    undone.compact_to(6_000, Reason::Asked).unwrap();
+    ask(&mut undone, "sent");
+    let mut compacted = undone.clone();
+    let before = causes(&undone);
+    assert!(undone.undo_compact());
+    assert_eq!(causes(&undone)[before.len()..], [Cause::Undone]);
+    compacted.compact_to(3_000, Reason::Asked).unwrap();
+    assert_eq!(causes(&compacted)[before.len()..], [Cause::Edit(Reason::Asked)]);
+    for earlier in [undone, compacted] {
+        let mut anew = Conversation::new(*earlier.config(), 0).under(Economics::default());
+        anew.begin_behind(&earlier);
+        assert_eq!(causes(&anew)[..before.len()], before);
+        assert_eq!(causes(&anew)[before.len()..], [Cause::Cleared]);
+        // What the last request held, and no later one will.
+        assert_eq!(anew.breaks().last().unwrap().removed, 9_000);
+        ask(&mut anew, "anew");
+        assert_eq!(causes(&anew).len(), before.len() + 1);
+    }
+}
+
+#[test]
 fn an_edit_that_was_taken_back_before_it_was_sent_is_no_break() {
     let mut conversation = stale(30);
     let causes =

@@ -36,6 +36,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
         // Servers do not say why in a way that is agreed upon.
         lacked_time: is_error,
         text: Body::new(text),
+        remarks: 0,
         lost,
         images: answer.images,
         notices: Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::command::{self, COMMANDS, Said};
 use crate::front::Doing;
+use crate::pins;
 use crate::render::clean::clean;
 use crate::render::cost;
 use crate::render::figures::{count, number};
@@ -11,7 +12,7 @@ use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::Session;
-use codelet_context::message::{ActionKind, Message, Part};
+use codelet_context::message::{Message, Part};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use ratatui::style::Style;
@@ -282,6 +283,12 @@ pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
             .enumerate()
             .map(|(at, pin)| {
                 let what = match pin {
+                    Pin::Message(index) if let Some(file) = pins::file_of(session, pin) => {
+                        format!("{file}, as it was read in message #{index}")
+                    }
+                    Pin::Text(_) if let Some(file) = pins::file_of(session, pin) => {
+                        format!("{file}, as it was when it was pinned")
+                    }
                     Pin::Message(index) => format!(
                         "message #{index}: {}",
                         messages.get(*index).map_or(String::new(), |message| quote(message))
@@ -338,24 +345,6 @@ fn shortened(text: &str) -> String {
         words.push('…');
     }
     words
-}
-
-/// The newest message with the result of a call that read this file.
-pub fn newest_look_at(session: &Session, file: &str) -> Option<usize> {
-    let messages = session.conversation().history().messages();
-    let is_it = |path: &str| path == file || path.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{path}"));
-    let (call_at, id) = messages.iter().enumerate().rev().find_map(|(at, message)| {
-        let call = message
-            .calls()
-            .find(|call| call.action.kind == ActionKind::Read && call.action.paths.iter().any(|path| is_it(path)))?;
-        Some((at, call.id.clone()))
-    })?;
-    let answered = messages[call_at..].iter().position(|message| {
-        message
-            .tool_results()
-            .any(|result| result.call_id == id && result.success != Some(false))
-    })?;
-    Some(call_at + answered)
 }
 
 /// Which model is asked, and which others are known.

@@ -3,6 +3,7 @@
 use crate::answers;
 use crate::command::{self, Name, Said, dry_run};
 use crate::front::{Doing, Front, Standing, Wish};
+use crate::pins;
 use crate::render::figures::{count, dollars, number};
 use crate::render::look::{Look, Role};
 use crate::render::tool::OWN_ID;
@@ -341,6 +342,7 @@ impl<F: Front> Chat<F> {
                 bytes: output.text.len() as u64 + output.lost,
                 elapsed: began.elapsed(),
                 printed: output.text,
+                remarks: output.remarks,
                 diff: "".into(),
                 stopped: (!output.success && interrupt.is_thrown()).then_some(Stopped::Interrupted),
             });
@@ -399,9 +401,9 @@ impl<F: Front> Chat<F> {
     }
 
     fn undo(&mut self) {
-        let before = self.session.conversation().state("", 0).current;
+        let before = self.session.conversation().weight();
         if self.session.conversation_mut().undo_compact() {
-            let after = self.session.conversation().state("", 0).current;
+            let after = self.session.conversation().weight();
             let (before, after) = (number(before), number(after));
             self.say(
                 Role::Good,
@@ -425,6 +427,7 @@ impl<F: Front> Chat<F> {
 
     fn pin(&mut self, what: &str) {
         let history = self.session.conversation().history().messages().len();
+        let mut older = Vec::new();
         let (pin, told) = if let Some(number) = what.strip_prefix('#') {
             match number.parse::<usize>() {
                 Ok(number) if number < history => (Pin::Message(number), format!("Pinned: message #{number}")),
@@ -437,14 +440,15 @@ impl<F: Front> Chat<F> {
             }
         } else if let Some(file) = mention::only(what) {
             let file = &*file.to_string_lossy();
-            match answers::newest_look_at(&self.session, file) {
+            older = pins::of_file(&self.session, file);
+            match pins::newest_look_at(&self.session, file) {
                 Some(number) => (
                     Pin::Message(number),
                     format!("Pinned: {file}, as it was read in message #{number}"),
                 ),
                 None => match (self.reach.read_file)(file, PINNED_FILE) {
                     Ok(text) => (
-                        Pin::Text(format!("The file {file} at the time of pinning:\n{text}")),
+                        Pin::Text(pins::text_of(file, &text)),
                         format!("Pinned: {file}, as it is now; it stands in every summary"),
                     ),
                     Err(why) => return self.say(Role::Error, &why),
@@ -457,7 +461,15 @@ impl<F: Front> Chat<F> {
             )
         };
         if self.session.conversation_mut().pin(pin) {
-            self.say(Role::Good, &told);
+            older.iter().for_each(|pin| {
+                self.session.conversation_mut().unpin(pin);
+            });
+            let instead = if older.is_empty() {
+                ""
+            } else {
+                ", instead of as it was pinned before"
+            };
+            self.say(Role::Good, &format!("{told}{instead}"));
         } else {
             self.say(Role::Warning, "That is pinned already.");
         }
@@ -470,6 +482,7 @@ impl<F: Front> Chat<F> {
         }
         let chosen: Vec<Pin> = match what.trim_start_matches('#').parse::<usize>() {
             _ if what == "all" => pins,
+            _ if let Some(file) = mention::only(what) => pins::of_file(&self.session, &file.to_string_lossy()),
             Ok(number) => pins.into_iter().skip(number.wrapping_sub(1)).take(1).collect(),
             Err(_) => pins
                 .into_iter()
@@ -479,7 +492,7 @@ impl<F: Front> Chat<F> {
         };
         if chosen.is_empty() {
             let look = self.front.look();
-            self.say(Role::Warning, "Which one? /unpin NUMBER, or all:");
+            self.say(Role::Warning, "Which one? /unpin NUMBER, @FILE, or all:");
             return self.front.print(answers::pins(&look, &self.session));
         }
         for pin in &chosen {

@@ -71,7 +71,7 @@ pub const COMMANDS: [Entry; 16] = [
         "[#MESSAGE | @FILE | SENTENCE]",
         "keep a message, a file or a sentence through every compaction; alone: list what is pinned",
     ),
-    entry(Name::Unpin, "unpin", "NUMBER | all", "let go of a pin"),
+    entry(Name::Unpin, "unpin", "NUMBER | @FILE | all", "let go of a pin"),
     entry(
         Name::Recall,
         "recall",

@@ -28,6 +28,7 @@ pub mod keys;
 mod layout;
 mod lines;
 mod live;
+mod pins;
 mod plain;
 mod questions;
 mod reason;

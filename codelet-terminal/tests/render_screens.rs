@@ -152,6 +152,11 @@ fn a_diff_with_distant_changes() {
     check_in_all_looks("diff", |look| Diff::between(&old, &new).lines(&look, 20));
 }
 
+/// Bytes at the end of an output that are the tool's own words.
+fn remarks(printed: &str) -> usize {
+    printed.find("[exit ").map_or(0, |at| printed.len() - at)
+}
+
 fn finished(id: &str, tool: &str, success: bool, millis: u64, printed: &str, diff: &str) -> Event {
     Event::ToolFinished {
         id: Arc::from(id),
@@ -160,6 +165,7 @@ fn finished(id: &str, tool: &str, success: bool, millis: u64, printed: &str, dif
         bytes: printed.len() as u64,
         elapsed: Duration::from_millis(millis),
         printed: Body::new(printed),
+        remarks: remarks(printed),
         diff: Arc::from(diff),
         stopped: None,
     }

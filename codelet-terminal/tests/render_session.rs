@@ -23,6 +23,11 @@ fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
+/// Bytes at the end of an output that are the tool's own words.
+fn remarks(printed: &str) -> usize {
+    printed.find("[exit ").map_or(0, |at| printed.len() - at)
+}
+
 fn finished(id: &str, success: bool, printed: &str) -> Event {
     Event::ToolFinished {
         id: Arc::from(id),
@@ -31,6 +36,7 @@ fn finished(id: &str, success: bool, printed: &str) -> Event {
         bytes: printed.len() as u64,
         elapsed: Duration::from_millis(4),
         printed: Body::new(printed),
+        remarks: remarks(printed),
         diff: Arc::from(""),
         stopped: None,
     }
@@ -195,6 +201,56 @@ fn a_folded_output_comes_back_whole_in_parts() {
     let words: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
     assert_eq!(words, printed.lines().collect::<Vec<_>>());
     assert!(renderer.unfold(1).is_none());
+}
+
+#[test]
+fn what_the_tool_says_of_an_output_is_no_line_of_it() {
+    for (printed, told) in [
+        ("[exit 0, no output]\n", "✓ Bash true · no output · 4 ms\n"),
+        (
+            "1\n2\n3\n[exit 0, 6 s]\n",
+            "✓ Bash true · 3 lines, 6 B · 4 ms\n  1\n  2\n  3\n",
+        ),
+        (
+            "[exit 0, no output]\n[now in src]\n",
+            "✓ Bash true · no output · 4 ms\n  [now in src]\n",
+        ),
+        (
+            "gone\n[exit 1, 6 s]\n",
+            "✗ Bash true · failed · 4 ms\n  gone\n  [exit 1]\n",
+        ),
+        // What a program prints is its own, whatever it looks like.
+        ("[ok]\n", "✓ Bash true · 1 line, 5 B · 4 ms\n  [ok]\n"),
+    ] {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&started("!", "true"), at(1));
+        let success = !printed.contains("exit 1");
+        assert_eq!(text(&renderer.on(&finished("!", success, printed), at(2))), told);
+        assert!(renderer.unfold(0).is_none(), "{printed}: all of it is shown");
+    }
+}
+
+#[test]
+fn only_what_was_not_shown_whole_can_be_unfolded() {
+    let long = "x".repeat(2 * look().width);
+    for (id, printed, is_folded) in [
+        ("!", "one\n\ntwo\n".to_owned(), false),
+        ("!", "line\n".repeat(24), false),
+        ("!", "line\n".repeat(25), true),
+        ("!", long, true),
+        ("a", "one\ntwo\n".to_owned(), false),
+        ("a", "line\n".repeat(4), true),
+    ] {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&started(id, "make"), at(1));
+        let print = Event::ToolPrinted {
+            id: Arc::from(id),
+            text: printed.clone(),
+        };
+        renderer.on(&print, at(1));
+        renderer.on(&finished(id, true, &printed), at(2));
+        assert_eq!(renderer.unfold(0).is_some(), is_folded, "{id} {printed}");
+    }
 }
 
 #[test]

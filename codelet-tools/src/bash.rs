@@ -364,6 +364,7 @@ fn ran(
     let output = Output {
         success,
         lacked_time: ended.end == End::TimedOut,
+        remarks: notes.len(),
         lost,
         notices,
         ..Output::success(text)

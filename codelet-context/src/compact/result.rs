@@ -83,6 +83,8 @@ pub enum FateKind {
     Excerpted,
     /// It is told of in the summary only.
     Summarised,
+    /// It is a reminder, and a later one of its kind stands in its place.
+    Superseded,
 }
 
 /// Something the user should know about a compaction that did not go as far as it should.

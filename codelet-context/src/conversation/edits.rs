@@ -3,7 +3,7 @@
 use super::{Conversation, Due};
 use crate::body::Body;
 use crate::candidates::Candidates;
-use crate::compact::{self, Compaction, Fate, Known, MODEST_SAVING, Options, Size, Target, Warning};
+use crate::compact::{self, Compaction, Known, MODEST_SAVING, Options, Size, Target, Warning};
 use crate::draft;
 use crate::economy::{Cut, Way};
 use crate::message::{Message, Origin, Part, Role, Text};
@@ -146,16 +146,17 @@ impl Conversation {
         done
     }
 
-    /// What would become of each message of the history if the user asked for a compaction now.
-    pub fn fates(&self) -> Vec<Fate> {
-        self.build_with(self.target(Reason::Asked), None, &[], false).fates
-    }
-
     fn build(&self, target: Target, written: Option<&str>, spared: &[usize]) -> Compaction {
         self.build_with(target, written, spared, true)
     }
 
-    fn build_with(&self, target: Target, written: Option<&str>, spared: &[usize], without_fates: bool) -> Compaction {
+    pub(super) fn build_with(
+        &self,
+        target: Target,
+        written: Option<&str>,
+        spared: &[usize],
+        without_fates: bool,
+    ) -> Compaction {
         compact::compact_among(
             &self.history,
             &Options {
@@ -551,6 +552,12 @@ impl Conversation {
             .rebuilt(None, &self.view.messages, same, self.occupancy.slope());
         self.begin_attempts_anew();
         true
+    }
+
+    /// What is shown, estimated as the notices of edits weigh it: a count of the provider's is no measure for what comes of
+    /// an edit, before or after it.
+    pub fn weight(&self) -> Tokens {
+        self.weigh(self.shown.tokens)
     }
 
     /// Every edit point so far, oldest first.

@@ -51,29 +51,30 @@ pub(super) fn largest(
         .map(|item| number(scale.of(item.tokens)).len())
         .max()
         .unwrap_or(0);
+    let place_of = |item: &Item| {
+        let message = view.get(item.message)?;
+        places.get(&Arc::as_ptr(message)).copied()
+    };
+    let fate_of = |item: &Item| {
+        let fate = place_of(item).and_then(|at| fates.get(at));
+        fate.map_or("stays", |fate| word(fate.of_part(item.part)))
+    };
+    let words = found.largest.iter().map(|item| fate_of(item).len());
+    let words = words.max().unwrap_or(0).max(9);
     for item in &found.largest {
-        let place = view
-            .get(item.message)
-            .and_then(|message| places.get(&Arc::as_ptr(message)).copied());
+        let place = place_of(item);
         let handle = match (handle_of(view, item), place) {
             (Some(handle), _) => handle,
             (None, Some(at)) => format!("#{at}"),
             (None, None) => look.pick("–", "-").to_owned(),
         };
-        let fate = place
-            .and_then(|at| fates.get(at))
-            .map_or("stays", |fate| match fate.of_part(item.part) {
-                FateKind::Kept => "stays",
-                FateKind::Shortened => "is cut",
-                FateKind::Excerpted => "is quoted",
-                FateKind::Summarised => "goes",
-            });
+        let fate = fate_of(item);
         let used = match steps.used(view, item) {
             Some(used) => used.to_string(),
             None => look.pick("–", "-").to_owned(),
         };
         let facts = format!(
-            "  {:>figures$}  {:>4} {:>4}  {:<7} {:<9} ",
+            "  {:>figures$}  {:>4} {:>4}  {:<7} {:<words$} ",
             number(scale.of(item.tokens)),
             steps.age(item.message),
             used,
@@ -98,6 +99,17 @@ pub(super) fn largest(
             out.push(Line::from(facts));
             out.push(Line::from(format!("    {}", clip(&name, look.width.saturating_sub(4)))));
         }
+    }
+}
+
+/// What a compaction would do, in a word.
+fn word(fate: FateKind) -> &'static str {
+    match fate {
+        FateKind::Kept => "stays",
+        FateKind::Shortened => "is cut",
+        FateKind::Excerpted => "is quoted",
+        FateKind::Summarised => "goes",
+        FateKind::Superseded => "superseded, goes",
     }
 }
 
@@ -179,7 +191,7 @@ pub(super) fn first_to_go(
     out: &mut Vec<Line<'static>>,
 ) {
     let places = places(conversation);
-    let mut sums = [0; 4];
+    let mut sums = [0; 5];
     let mut going: Vec<(usize, Tokens, &Fate)> = Vec::new();
     for message in &conversation.view().messages {
         let tokens = estimate_message(message);
@@ -206,7 +218,8 @@ pub(super) fn first_to_go(
     if going.is_empty() {
         return;
     }
-    let told = [(1, "cut"), (2, "quoted in part"), (3, "summarised")].map(|(kind, word)| (sums[kind], word));
+    let told = [(1, "cut"), (2, "quoted in part"), (3, "summarised"), (4, "superseded")];
+    let told = told.map(|(kind, word)| (sums[kind], word));
     let told: Vec<String> = told
         .iter()
         .filter(|(tokens, _)| *tokens > 0)

@@ -9,6 +9,7 @@ use codelet_agent::event::Stopped;
 use codelet_context::body::Body;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ pub struct Answered<'a> {
     pub elapsed: Duration,
     /// What it printed.
     pub printed: &'a Body,
+    /// Bytes at the end of that which the tool says of it, such as a status.
+    pub remarks: usize,
     /// What it changed, as a unified diff, or empty.
     pub diff: &'a str,
     /// What an interruption made of it.
@@ -147,11 +150,14 @@ impl Running {
         out
     }
 
-    /// How it looks when it has answered.
-    pub fn answered(&self, answer: Answered<'_>, look: &Look) -> Vec<Line<'static>> {
+    /// How it looks when it has answered, and whether that is all of it.
+    pub fn answered(&self, answer: Answered<'_>, look: &Look) -> (Vec<Line<'static>>, bool) {
         if answer.stopped == Some(Stopped::NotRun) {
-            return vec![self.stopped(Stopped::NotRun, None, look)];
+            return (vec![self.stopped(Stopped::NotRun, None, look)], true);
         }
+        let (printed, said) = answer.apart();
+        let text = told(printed, said, answer.success);
+        let text = &*text;
         let dim = look.style(Role::Dim);
         let dot = look.pick(" · ", " - ");
         let diff = Diff::parse(answer.diff);
@@ -169,16 +175,14 @@ impl Running {
             tail.push(Span::raw(" "));
             tail.extend(diff.summary(look));
         } else if answer.success && answer.bytes > 0 {
-            tail.push(Span::styled(
-                format!("{dot}{}", size(answer.printed, answer.bytes)),
-                dim,
-            ));
+            let bytes = answer.bytes.saturating_sub(said.len() as u64);
+            tail.push(Span::styled(format!("{dot}{}", size(printed, bytes)), dim));
         }
         tail.push(Span::styled(format!("{dot}{}", took(answer.elapsed)), dim));
         let mut out = Vec::new();
         let has_come = self.came <= COMING && self.shown > 0 && answer.bytes.abs_diff(self.shown) <= ENDING;
         if has_come {
-            let rest = answer.printed.as_str().get(self.shown as usize..).unwrap_or_default();
+            let rest = text.get(self.shown as usize..).unwrap_or_default();
             let mut end = self.clone();
             for part in rest.split_inclusive('\n').chain([""]) {
                 end.begun.push_str(part);
@@ -189,14 +193,15 @@ impl Running {
         }
         out.push(self.line(mark, tail, look));
         if has_come {
-            return out;
+            return (out, self.shown.abs_diff(printed.len() as u64) <= 1);
         }
+        let mut shown: Vec<(&str, Role)> = Vec::new();
         if &*self.id == OWN_ID {
-            own(answer.printed, look, &mut out);
+            shown = own(text, look, &mut out);
         } else if answer.stopped.is_some() {
-            self.last(answer.printed, look, &mut out);
+            shown = last(text);
         } else if !answer.success {
-            self.failure(answer.printed, look, &mut out);
+            shown = self.failure(text);
         } else if !diff.is_empty() {
             out.extend(
                 diff.lines(&look.at_width(look.width.saturating_sub(2)), CHANGED)
@@ -204,9 +209,11 @@ impl Running {
                     .map(|line| shifted(line, look)),
             );
         } else if self.has_printed {
-            self.last(answer.printed, look, &mut out);
+            shown = last(text);
         }
-        out
+        out.extend(shown.iter().map(|(line, role)| indented(line, look.style(*role), look)));
+        let is_whole = answer.bytes <= answer.printed.len() as u64 && is_all(&shown, text, look);
+        (out, is_whole)
     }
 
     /// How it looks when it was interrupted, after so long if it had begun.
@@ -224,23 +231,15 @@ impl Running {
     }
 
     /// The first line that tells of an error, and how it ended.
-    fn failure(&self, printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
-        let text = printed.as_str();
-        let Some(first) = first_error(text) else { return };
-        out.push(indented(first, look.style(Role::Error), look));
-        if !self.has_printed {
-            return;
+    fn failure<'a>(&self, text: &'a str) -> Vec<(&'a str, Role)> {
+        let Some(first) = first_error(text) else {
+            return Vec::new();
+        };
+        let mut shown = vec![(first, Role::Error)];
+        if self.has_printed {
+            shown.extend(last(text).into_iter().filter(|(line, _)| *line != first));
         }
-        let last = last_lines(text, LAST);
-        for line in last.into_iter().filter(|line| *line != first) {
-            out.push(indented(line, look.style(Role::Dim), look));
-        }
-    }
-
-    fn last(&self, printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
-        for line in last_lines(printed.as_str(), LAST) {
-            out.push(indented(line, look.style(Role::Dim), look));
-        }
+        shown
     }
 
     /// The mark, the tool, what it is called with as far as there is room, and the tail, which is always seen whole.
@@ -263,9 +262,41 @@ impl Running {
     }
 }
 
-/// What of an output is shown: its lines and bytes.
-fn size(printed: &Body, bytes_of_all: u64) -> String {
-    let text = printed.as_str();
+impl<'a> Answered<'a> {
+    /// What was printed, and what the tool says of it.
+    fn apart(&self) -> (&'a str, &'a str) {
+        let text = self.printed.as_str();
+        text.split_at(text.floor_char_boundary(text.len().saturating_sub(self.remarks)))
+    }
+}
+
+/// What was printed with what is said of it, but for what stands on the call's own line: that it succeeded, and its time.
+fn told<'a>(printed: &'a str, said: &str, success: bool) -> Cow<'a, str> {
+    let news = said.lines().filter(|line| !(success && line.starts_with("[exit 0")));
+    let mut told = Cow::Borrowed(printed);
+    for line in news {
+        let untimed = line.strip_suffix(" s]").and_then(|rest| rest.rsplit_once(", "));
+        let untimed = untimed.filter(|(_, time)| time.bytes().all(|byte| byte.is_ascii_digit()));
+        let text = told.to_mut();
+        text.push_str(untimed.map_or(line, |(rest, _)| rest));
+        text.push_str(if untimed.is_some() { "]\n" } else { "\n" });
+    }
+    told
+}
+
+/// Whether these lines, as they are shown, are all that a text says.
+fn is_all(shown: &[(&str, Role)], text: &str, look: &Look) -> bool {
+    let says = |line: &&str| !line.trim().is_empty();
+    let all = text.lines().filter(says).take(shown.len() + 1).count();
+    let fits = |line: &str| line.len() <= LINE && columns(clean(line, 8).trim_end()) + 2 <= look.width;
+    all == shown.iter().filter(|(line, _)| says(line)).count() && shown.iter().all(|(line, _)| fits(line))
+}
+
+/// The size of what was printed, as far as it is known.
+fn size(text: &str, bytes_of_all: u64) -> String {
+    if bytes_of_all == 0 {
+        return "no output".to_owned();
+    }
     let lines =
         text.bytes().filter(|&byte| byte == b'\n').count() + usize::from(!text.ends_with('\n') && !text.is_empty());
     match bytes_of_all > text.len() as u64 {
@@ -273,6 +304,12 @@ fn size(printed: &Body, bytes_of_all: u64) -> String {
         true => bytes(bytes_of_all),
         false => format!("{}, {}", count(lines as u64, "line"), bytes(bytes_of_all)),
     }
+}
+
+/// The lines that are seen of an output.
+fn last(text: &str) -> Vec<(&str, Role)> {
+    let lines = last_lines(text, LAST).into_iter();
+    lines.map(|line| (line, Role::Dim)).collect()
 }
 
 /// The last lines that are not blank, of the end of a text.
@@ -306,10 +343,10 @@ fn first_error(text: &str) -> Option<&str> {
 }
 
 /// What a command of the user's has printed, as far as a window shows it.
-fn own(printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
-    let text = printed.as_str().trim_end();
+fn own<'a>(text: &'a str, look: &Look, out: &mut Vec<Line<'static>>) -> Vec<(&'a str, Role)> {
+    let text = text.trim_end();
     if text.is_empty() {
-        return;
+        return Vec::new();
     }
     let all = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
     if let Some(before) = all.checked_sub(OWN).filter(|before| *before > 0) {
@@ -321,9 +358,8 @@ fn own(printed: &Body, look: &Look, out: &mut Vec<Line<'static>>) {
         );
         out.push(indented(&words, look.style(Role::Dim), look));
     }
-    for line in text.lines().skip(all.saturating_sub(OWN)) {
-        out.push(indented(line, look.style(Role::Text), look));
-    }
+    let lines = text.lines().skip(all.saturating_sub(OWN));
+    lines.map(|line| (line, Role::Text)).collect()
 }
 
 /// One line of an output to its end, however many rows that takes.

@@ -135,6 +135,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 tool,
                 success,
                 bytes: printed,
+                remarks,
                 elapsed,
                 stopped,
                 ..
@@ -149,7 +150,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 let line = match stopped {
                     Some(Stopped::NotRun) => format!("{tool} · {}", Stopped::NotRun.name()),
                     Some(stopped) => format!("{tool} · {} · {took}", stopped.name()),
-                    None => format!("{tool} · {} · {took}", bytes(printed)),
+                    None => format!("{tool} · {} · {took}", bytes(printed.saturating_sub(remarks as u64))),
                 };
                 self.tell(ink, mark, &line);
             }

@@ -96,6 +96,7 @@ fn event_json(event: &Event) -> Value {
             printed,
             diff,
             stopped,
+            ..
         } => json!({
             "type": "tool_finished", "id": &**id, "tool": &**tool, "success": success, "bytes": bytes,
             "ms": elapsed.as_millis() as u64, "output": printed.as_str(), "diff": &**diff,

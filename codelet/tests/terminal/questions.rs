@@ -79,6 +79,12 @@ fn an_export_replaces_no_file_but_an_earlier_export() {
         terminal.say(&format!("/export {name}"));
         terminal.wait_for(&format!("is in {name};"), times);
     }
+    // Nothing else is made than what was asked for, and what there is is named.
+    terminal.say("/export talk.md");
+    terminal.wait("There is no export as .md");
+    assert!(!bench.work.join("talk.md").exists());
+    terminal.say("/export sp ace.json");
+    terminal.wait("is in sp ace.json;");
     terminal.say("/export a.rs --force");
     terminal.wait("is in a.rs;");
     assert!(bench.read("a.rs").starts_with('{'));

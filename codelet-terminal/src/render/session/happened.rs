@@ -35,6 +35,7 @@ impl Renderer {
                 bytes,
                 elapsed,
                 printed,
+                remarks,
                 diff,
                 stopped,
             } => {
@@ -43,6 +44,7 @@ impl Renderer {
                     bytes: *bytes,
                     elapsed: *elapsed,
                     printed,
+                    remarks: *remarks,
                     diff,
                     stopped: *stopped,
                 };
@@ -175,8 +177,9 @@ impl Renderer {
             self.set_doing(Doing::Asking, now);
         }
         let mut out = self.topic(Topic::Tools);
-        out.extend(running.answered(answer, &self.look));
-        if !answer.printed.is_blank() {
+        let (lines, is_whole) = running.answered(answer, &self.look);
+        out.extend(lines);
+        if !is_whole && !answer.printed.is_blank() {
             self.fold(&running.label(), answer.printed.clone(), Role::Text);
         }
         out

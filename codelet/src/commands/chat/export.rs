@@ -11,6 +11,12 @@ use std::path::{Path, PathBuf};
 
 const FORCE: &str = "--force";
 
+/// Ends of names that say of a file that it is something else than an export can be.
+const OTHERS: [&str; 16] = [
+    "md", "markdown", "txt", "text", "rst", "adoc", "org", "rtf", "pdf", "doc", "docx", "odt", "csv", "yaml", "yml",
+    "jsonl",
+];
+
 /// What an export is asked to do.
 #[derive(PartialEq, Eq, Debug)]
 struct Asked {
@@ -94,7 +100,8 @@ fn typed(path: &Path) -> String {
     }
 }
 
-/// Writes the conversation as the form that its file's name asks for: a page about it as `.html`, else all of it as JSON.
+/// Writes the conversation as the form that its file's name asks for: a page about it as `.html`, else all of it as JSON, unless
+/// the name asks for a form that there is not.
 /// A file that is there and was not written so is replaced only where that is said.
 ///
 /// # Errors
@@ -102,6 +109,14 @@ fn typed(path: &Path) -> String {
 pub fn export(words: &str, home: Option<&Path>, session: &Session, page: &Page) -> Result<String, String> {
     let Asked { path, is_forced } = Asked::read(words, home)?;
     let file = typed(&path);
+    let end = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+    let end = end.as_deref().unwrap_or_default();
+    if OTHERS.contains(&end) {
+        return Err(format!(
+            "There is no export as .{end}; nothing was written. A name in .html makes a page to read, one in .json the \
+             whole conversation as it is sent."
+        ));
+    }
     if !is_forced && path.is_file() && !is_export(&path) {
         return Err(format!(
             "{file} is there already and is no export; nothing was written. /export {file} {FORCE} replaces it."
@@ -112,7 +127,7 @@ pub fn export(words: &str, home: Option<&Path>, session: &Session, page: &Page) 
         let folder = spelling::spell(folder.as_os_str());
         return Err(format!("There is no folder {folder}; nothing was written."));
     }
-    let is_page = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"));
+    let is_page = ["html", "htm"].contains(&end);
     let (written, told) = match is_page {
         true => {
             let html = page.html(session);
@@ -124,7 +139,10 @@ pub fn export(words: &str, home: Option<&Path>, session: &Session, page: &Page) 
         }
         false => {
             let written = transcript::check(&path).and_then(|()| transcript::write(&path, session));
-            let told = format!("The whole conversation is in {file}; `codelet inspect {file}` looks into it.");
+            let told = format!(
+                "The whole conversation is in {file}; `codelet inspect {}` looks into it.",
+                for_shell(&file)
+            );
             (written, told)
         }
     };
@@ -132,6 +150,15 @@ pub fn export(words: &str, home: Option<&Path>, session: &Session, page: &Page) 
         Ok(()) => Ok(told),
         Err(Failure::Told(why)) => Err(why),
         Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
+    }
+}
+
+/// A name as one word of a shell's line.
+fn for_shell(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
     }
 }
 
@@ -240,6 +267,20 @@ mod tests {
             ("/-x", "/-x"),
         ] {
             assert_eq!(typed(Path::new(name)), typed_as);
+        }
+    }
+
+    #[test]
+    fn a_name_is_advised_as_one_word_of_a_shells_line() {
+        for (name, word) in [
+            ("s.json", "s.json"),
+            ("out/日本.json", "out/日本.json"),
+            ("sp ace.json", "'sp ace.json'"),
+            ("it's.json", "'it'\\''s.json'"),
+            ("a$b;c.json", "'a$b;c.json'"),
+            ("~other/b.json", "'~other/b.json'"),
+        ] {
+            assert_eq!(for_shell(name), word);
         }
     }
 
