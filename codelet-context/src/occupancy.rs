@@ -159,6 +159,11 @@ impl Occupancy {
             .saturating_add(self.scale(self.since))
     }
 
+    /// Whether a report has come since the last edit, if there was one.
+    pub fn is_counted(&self) -> bool {
+        self.rebuilt.is_none() && !self.is_trimmed
+    }
+
     /// How many tokens an estimated token has been worth in this session's reports.
     pub fn ratio(&self) -> f64 {
         self.shown / self.estimated

@@ -241,11 +241,15 @@ fn a_view_after_undo_is_the_view_before_and_what_came_since() {
 }
 
 #[test]
-fn an_edit_and_its_undo_are_weighed_alike_whatever_the_provider_has_counted() {
+fn an_edit_and_its_undo_are_told_in_the_figures_of_the_window() {
     let mut conversation = conversation(40, 4_000, 20_000);
-    let before = conversation.weight();
+    let before = conversation.occupancy();
     let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
-    assert_eq!(notice.before, before);
+    assert_eq!((notice.before, notice.after), (before, conversation.occupancy()));
+    // What nobody has counted anew comes back as it was.
+    assert!(conversation.undo_compact());
+    assert_eq!(conversation.occupancy(), before);
+    conversation.compact(Due::whole(Reason::Asked)).unwrap();
     // A prompt that an agent keeps to itself, say, or pictures: what is counted is far from what was estimated.
     conversation.sending(false);
     let report = Report {
@@ -254,11 +258,11 @@ fn an_edit_and_its_undo_are_weighed_alike_whatever_the_provider_has_counted() {
         is_whole: true,
     };
     conversation.replied(Message::assistant("done"), report);
-    let compacted = conversation.weight();
+    let compacted = conversation.occupancy();
     assert!(conversation.undo_compact());
-    assert!(conversation.weight() > compacted);
+    assert!(conversation.occupancy() > compacted);
     // What is said of the window from here on is the same number.
-    assert_eq!(conversation.weight(), conversation.state("a model", 0).current);
+    assert_eq!(conversation.occupancy(), conversation.state("a model", 0).current);
 }
 
 #[test]

@@ -401,9 +401,9 @@ impl<F: Front> Chat<F> {
     }
 
     fn undo(&mut self) {
-        let before = self.session.conversation().weight();
+        let before = self.session.conversation().occupancy();
         if self.session.conversation_mut().undo_compact() {
-            let after = self.session.conversation().weight();
+            let after = self.session.conversation().occupancy();
             let (before, after) = (number(before), number(after));
             self.say(
                 Role::Good,

@@ -360,7 +360,7 @@ const WAYS: &[Way] = &[
         args: &[],
         exit: 0,
         requests: 2,
-        says: "note: the provider's limit is 3500 tokens; compacting to fit",
+        says: "note: the provider's limit is 3500 tokens, and it counts",
         then: COMPACTED,
     },
     Way {
@@ -636,8 +636,14 @@ fn play(way: &Way, wire: Wire) -> String {
 
 /// The line without the number that depends on how long the names of folders are.
 fn without_estimate(line: &str) -> String {
-    match line.split_once(" below ") {
-        Some((before, _)) => format!("{before} below … tokens"),
+    if let Some((before, _)) = line.split_once(" below ") {
+        return format!("{before} below … tokens");
+    }
+    match line.split_once(" it counts ") {
+        Some((before, after)) => {
+            let behind = after.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{before} it counts …{behind}")
+        }
         None => line.to_owned(),
     }
 }

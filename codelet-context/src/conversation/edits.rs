@@ -546,7 +546,16 @@ impl Conversation {
         self.edits[snapshot.edit].is_undone = true;
         self.candidates = Candidates::default();
         let size = Size::of(&self.view.messages);
-        self.resize(size, self.weigh(size.tokens));
+        let (now, undone) = (self.occupancy.next_request(), &self.edits[snapshot.edit]);
+        let tokens = if self.occupancy.is_counted() {
+            // More is shown, whatever the scale says.
+            let least = now.saturating_add(Tokens::from(size.tokens > self.shown.tokens));
+            self.weigh(size.tokens).max(least)
+        } else {
+            // Nobody has counted what was left: what was taken away is put back.
+            now.saturating_add(undone.before.saturating_sub(undone.after))
+        };
+        self.resize(size, tokens);
         let same = common(&old, &self.view.messages);
         self.economy
             .rebuilt(None, &self.view.messages, same, self.occupancy.slope());
@@ -554,10 +563,10 @@ impl Conversation {
         true
     }
 
-    /// What is shown, estimated as the notices of edits weigh it: a count of the provider's is no measure for what comes of
-    /// an edit, before or after it.
-    pub fn weight(&self) -> Tokens {
-        self.weigh(self.shown.tokens)
+    /// The tokens that the next request will fill the window with, as notices of edits tell them: what a provider has counted,
+    /// with an estimate of what came since.
+    pub fn occupancy(&self) -> Tokens {
+        self.occupancy.next_request()
     }
 
     /// Every edit point so far, oldest first.
