@@ -41,6 +41,29 @@ fn the_readme_shows_what_is_printed() {
     assert_eq!(untimed(shown), untimed(&printed));
 }
 
+#[test]
+fn the_readme_shows_how_the_demo_ends() {
+    let readme = std::fs::read_to_string(codelet_testkit::workspace().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("The demo ends like this:\n\n```text\n").unwrap();
+    let (shown, _) = rest.split_once("\n```\n").unwrap();
+    let output = Bench::new().command(&["demo"]).output().unwrap();
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    let (steps, answer) = shown.split_once("\n`invoice.sh").unwrap();
+    assert!(timeless(&printed[1]).contains(&timeless(steps)), "{printed:#?}");
+    assert!(timeless(&printed[0]).contains(&timeless(answer)), "{printed:#?}");
+}
+
+/// The words: how long anything took, how long the names of folders are and where lines are broken is not a matter of the text.
+fn timeless(text: &str) -> String {
+    let is_time = |it: &str| it.ends_with(" ms") || it.ends_with(" s");
+    let untimed = text.lines().map(|line| match line.rsplit_once(" · ") {
+        Some((rest, time)) if is_time(time) => rest,
+        _ => line,
+    });
+    let words: Vec<&str> = untimed.flat_map(str::split_whitespace).collect();
+    words.join(" ").replace(|c: char| c.is_ascii_digit(), "")
+}
+
 /// Long lists without their middle.
 fn shortened(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
