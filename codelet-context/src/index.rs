@@ -29,9 +29,10 @@ use self::arguments::Arguments;
 pub use self::block::{Block, BlockKind, Came};
 use self::found::Found;
 pub use self::line::Line;
+pub(crate) use self::line::pieces;
 use self::line::{LITTLE, LONGEST_LINE, MANY_ALIKE, POSES, REMOVED};
 use self::line::{
-    cut_near, diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix, whole_hash,
+    diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix, piece_end, whole_hash,
 };
 use self::noted::Noted;
 use self::standing::Standing;
@@ -453,11 +454,7 @@ impl Index {
                 continue;
             }
             while start < end {
-                let piece = if end - start > LONGEST_LINE {
-                    cut_near(text, start)
-                } else {
-                    end
-                };
+                let piece = piece_end(text, start, end);
                 previous = self.line(kind, text, start, piece, numbered, previous);
                 start = piece;
             }

@@ -136,6 +136,33 @@ fn a_huge_prompt_is_cut_and_the_short_ones_beside_it_are_not() {
     }
 }
 
+#[test]
+fn of_a_prompt_that_was_cut_no_line_that_is_left_is_quoted_again_however_long() {
+    let line = |number: usize| {
+        let column = |at: usize| format!("`--option-{number}-{at}` sets what the build_{number}_{at} does, ");
+        (0..10).map(column).collect::<String>()
+    };
+    let table: String = (0..40).map(|number| line(number) + "\n").collect();
+    let history: History = [Message::user(format!("Which of these do we use?\n{table}"))]
+        .into_iter()
+        .chain((0..3).flat_map(|number| step(number, 60)))
+        .collect();
+    let done = compact(&history, Target::Budget(3_000));
+    let own = own_words(&done).join("\n");
+    let left = |number: &usize| own.lines().any(|shown| shown == line(*number));
+    let left: Vec<usize> = (0..40).filter(left).collect();
+    assert!((2..40).contains(&left.len()), "{left:?}");
+    for number in left {
+        let quoted: Vec<&str> = (0..10)
+            .filter_map(|at| {
+                let option = format!("`--option-{number}-{at}`");
+                summary(&done).lines().find(|line| line.contains(&option))
+            })
+            .collect();
+        assert_eq!(quoted, [""; 0], "line {number} stands in the prompt");
+    }
+}
+
 /// A call with thinking in the open before it, as vendors of the Chat form send it.
 fn thought(number: usize, is_wanted_back: bool) -> [Message; 2] {
     let [call, answer] = step(number, 40);

@@ -6,7 +6,7 @@ use crate::candidates::Candidates;
 use crate::digest;
 use crate::draft::{self, Draft};
 use crate::history::History;
-use crate::index::Block;
+use crate::index::{self, Block};
 use crate::message::Part;
 use crate::outcome::{Facts, FileFact, FileState};
 use crate::pack::{self, Choice, Task, Use};
@@ -63,7 +63,7 @@ impl Work<'_> {
             let parts = draft.parts.iter().zip(&draft.message.parts);
             for (&number, part) in parts.filter(|(_, part)| !fate::is_whole(part)) {
                 let lines = left.entry(number).or_default();
-                draft::visit_texts(part, &mut |text| lines.extend(text.lines().map(str::trim_end)));
+                draft::visit_texts(part, &mut |text| lines.extend(text.lines().flat_map(index::pieces)));
             }
             if left.is_empty() {
                 continue;

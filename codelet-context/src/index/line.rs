@@ -72,7 +72,7 @@ pub(super) fn is_hardly_words(line: &[u8]) -> bool {
 }
 
 /// Where to cut a line that is too long: at white space near [`CUT_LINE`], or at a character.
-pub(super) fn cut_near(text: &str, start: usize) -> usize {
+fn cut_near(text: &str, start: usize) -> usize {
     let near = text.floor_char_boundary(start + CUT_LINE);
     let most = text.floor_char_boundary(start + LONGEST_LINE);
     let window = &text.as_bytes()[near..most];
@@ -80,6 +80,24 @@ pub(super) fn cut_near(text: &str, start: usize) -> usize {
         Some(at) => near + at + 1,
         None => near,
     }
+}
+
+/// Where the piece of a line that ends at `end` is over that begins at `start`: at its end, unless it is too long.
+pub(super) fn piece_end(text: &str, start: usize, end: usize) -> usize {
+    match end - start > LONGEST_LINE {
+        true => cut_near(text, start),
+        false => end,
+    }
+}
+
+/// A line as the index holds it: in pieces where it is too long, each without the blanks behind it.
+pub(crate) fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = 0..line.len();
+    std::iter::from_fn(move || {
+        let start = rest.start;
+        rest.start = piece_end(line, start, rest.end);
+        (start < rest.end).then(|| line[start..rest.start].trim_end())
+    })
 }
 
 /// How many bytes in front of a line are a line number (`  12→`, `12:`, `12|`, `12` and a tab).
