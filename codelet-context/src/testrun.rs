@@ -451,12 +451,18 @@ fn keeps_names(command: &Command) -> bool {
     is_in(&command.name(), SEARCHES) && sifted::keeps_names(command.words())
 }
 
-/// How many lines `head` or `tail` shows at most: `tail -5`, `head -n 20`.
+/// How many lines `head` or `tail` shows at most: `tail -5`, `head -n 20`, and ten where it is not told.
 fn most_shown(words: &[String]) -> Option<usize> {
+    const UNTOLD: usize = 10;
     let (program, rest) = words.split_first()?;
+    if !is_in(&base(program), "head tail") {
+        return None;
+    }
     let most: String = rest.iter().map(String::as_str).collect();
-    let most = most.trim_start_matches("-n").trim_start_matches('-').parse().ok();
-    most.filter(|_| is_in(&base(program), "head tail"))
+    match most.trim_start_matches("-n").trim_start_matches('-') {
+        "" if rest.is_empty() => Some(UNTOLD),
+        most => most.parse().ok(),
+    }
 }
 
 /// For each command, whether status 0 of the whole line means status 0 of it: it surely ran, and nothing after it hides its

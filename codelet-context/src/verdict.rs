@@ -145,11 +145,18 @@ fn of_build(check: &Check, result: &ToolResult) -> Verdict {
             || closes_well(result)
             || has_made(check, result)
     };
-    let is_seen = || is_hidden && check.is_seen && !may_be_ill(result);
+    let is_seen = || is_hidden && check.is_seen && is_whole(check, result) && !may_be_ill(result);
     match !is_open(result) && !is_cut(result) && !has_fault() && (is_seen() || is_well()) {
         true => Verdict::Passed,
         false => Verdict::Unknown,
     }
+}
+
+/// Whether all that a check has printed is in its answer, and not only the last lines of it, before which anything may have
+/// stood: what `tail -1` shows of a failed build is that a folder is left. One line fewer than there is room for may be as
+/// many, as blank ones at the end are often trimmed.
+fn is_whole(check: &Check, result: &ToolResult) -> bool {
+    check.shows.is_some_and(|most| lines(result).count() + 1 < most)
 }
 
 /// Whether what a test run has printed, or any other check, counts failures or shows one.

@@ -126,9 +126,11 @@ pub(super) fn has_made(check: &Check, result: &ToolResult) -> bool {
     let name = check.program();
     let is_made = |lines: &mut dyn Iterator<Item = &str>| {
         let line = lines.next().unwrap_or_default().trim();
+        // That it has failed stands before it.
+        let before = lines.next();
         let program = line.split_whitespace().next().unwrap_or_default();
         let program = program.rsplit(['/', '-']).next().unwrap_or_default();
-        let is_leaving = line.contains("Leaving directory");
+        let is_leaving = line.contains("Leaving directory") && before.is_some_and(|line| !is_error(line));
         // `[12/12] Linking a`
         let steps = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         let steps = steps.and_then(|(steps, _)| steps.split_once('/'));

@@ -495,7 +495,7 @@ fn a_build_or_a_lint_whose_status_a_pipe_hides_is_well_if_its_end_is_seen_and_sh
         ("pylint app | tail -2", "Your code has been rated at 4.20/10", Unknown),
         ("pylint app | tail -2", "Your code has been rated at 10.00/10", Passed),
         (
-            "npm run build 2>&1 | tail -3",
+            "npm run build 2>&1 | tail -5",
             "warning: failed to read a source map\ndist/a.js  3.1 kB",
             Passed,
         ),
@@ -518,6 +518,64 @@ fn a_build_or_a_lint_whose_status_a_pipe_hides_is_well_if_its_end_is_seen_and_sh
             "./gradlew compileKotlin | tail -5",
             "e: file:///app/src/Main.kt:12:5 Unresolved reference: foo",
             Failed,
+        ),
+    ];
+    for (line, output, expected) in table {
+        assert_eq!(verdict(line, Some(true), output), expected, "{line}: {output}");
+    }
+}
+
+#[test]
+fn the_last_lines_of_a_build_or_a_lint_tell_that_it_went_well_only_in_words_that_say_so() {
+    let routes = "├ ○ /about\n├ ○ /login\n└ ○ /pay\n○ (Static) prerendered as static content";
+    let table = [
+        ("make 2>&1 | tail -1", "make: Leaving directory '/w'", Unknown),
+        (
+            "make -C a 2>&1 | tail -2",
+            "make: *** [Makefile:2: all] Error 1\nmake: Leaving directory '/w/a'",
+            Failed,
+        ),
+        (
+            "make -C a 2>&1 | tail -2",
+            "cc -o a a.o\nmake: Leaving directory '/w/a'",
+            Passed,
+        ),
+        (
+            "ruff check . | tail -1",
+            "[*] 3 fixable with the `--fix` option.",
+            Unknown,
+        ),
+        ("ruff check . | tail -1", "All checks passed!", Passed),
+        (
+            "shellcheck *.sh | tail -2",
+            "For more information:\n  https://www.shellcheck.net/wiki/SC2086 -- Double quote to prevent",
+            Unknown,
+        ),
+        (
+            "docker build . 2>&1 | tail -1",
+            "View build details: docker-desktop://dashboard/build/default/x",
+            Unknown,
+        ),
+        (
+            "npm run build 2>&1 | tail -1",
+            "npm error A complete log of this run can be found in: /root/.npm/_logs/1-debug-0.log",
+            Failed,
+        ),
+        (
+            "npx vite build 2>&1 | tail -1",
+            "    at async build (node_modules/vite/dist/node/chunks/dep-1.js:2:3)",
+            Unknown,
+        ),
+        ("npx vite build 2>&1 | tail -1", "✓ built in 1.2s", Passed),
+        ("npx next build | tail -4", routes, Unknown),
+        ("npx next build | tail -20", routes, Passed),
+        ("npx next build | tail", routes, Passed),
+        ("npx next build | tail -4; echo done", routes, Unknown),
+        ("npx eslint . | tail -1", "", Passed),
+        (
+            "cargo build 2>&1 | tail -1",
+            "    Finished `dev` profile in 3.1s",
+            Passed,
         ),
     ];
     for (line, output, expected) in table {
