@@ -41,14 +41,20 @@ impl Account {
         self.lost += cost;
     }
 
+    /// Light edits that were to remove so many tokens for this many dollars were taken back before anything was sent.
+    pub fn taken_back(&mut self, removed: f64, cost: f64) {
+        self.gone = (self.gone - removed).max(0.0);
+        self.lost -= cost;
+    }
+
     /// A compaction began anew: without the edits it would have come sooner, and have removed the same.
     pub fn compacted(&mut self) {
         self.gone = 0.0;
     }
 
-    /// What was paid in a later state of the same session stays paid.
-    pub fn keep(&mut self, later: &Account) {
-        (self.spent, self.lost) = (later.spent, later.lost);
+    /// What was paid in a later state of the same session stays paid, but for so many dollars of edits that were never sent.
+    pub fn keep(&mut self, later: &Account, unsent: f64) {
+        (self.spent, self.lost) = (later.spent, later.lost - unsent);
     }
 
     /// Whether an edit may cost so many dollars.

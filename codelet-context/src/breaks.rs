@@ -59,6 +59,13 @@ pub struct Break {
     pub actual: Option<f64>,
 }
 
+impl Break {
+    /// Whether it is an edit, or one that was taken back.
+    pub(crate) fn is_edit(&self) -> bool {
+        matches!(self.cause, Cause::Edit(_) | Cause::Undone)
+    }
+}
+
 /// What all breaks of a session come to.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct BreakTotals {

@@ -254,7 +254,7 @@ impl Conversation {
     }
 
     fn take(&mut self, report: Report, estimate: Tokens, held: usize) {
-        self.economy.reported(report.usage, held);
+        self.economy.reported(report.usage, &self.view.messages[..held]);
         let prompt = report.usage.prompt();
         let sent = self.shown.tokens.saturating_sub(estimate);
         if prompt > 0 && self.is_doubtful(prompt, held, estimate) {

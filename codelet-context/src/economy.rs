@@ -63,6 +63,17 @@ struct Open {
     is_whole: bool,
 }
 
+/// What edits have come to that no request has followed yet.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Unsent {
+    /// How many, less those that were taken back.
+    edits: i64,
+    /// Tokens that they took out of the view, less those that were put back.
+    removed: f64,
+    /// What the account was charged for: tokens and dollars.
+    charged: (f64, f64),
+}
+
 /// The state; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Economy {
@@ -79,6 +90,10 @@ pub(crate) struct Economy {
     /// How many messages of the view the last request held as they are now, and its prompt.
     sent: usize,
     prompt: f64,
+    /// What the last request held, as it was then: what is sent next is a break only where it does not begin so.
+    seen: Vec<Arc<Message>>,
+    /// What was changed since the last request, all of it together.
+    unsent: Unsent,
     /// A request is under way, and whether it was sent cold.
     sending: Option<bool>,
     /// Where the last requests had their extra mark, newest last, and where the next one is to have it.
@@ -117,6 +132,8 @@ impl Economy {
             weighed: 0,
             sent: 0,
             prompt: 0.0,
+            seen: Vec::new(),
+            unsent: Unsent::default(),
             sending: None,
             marks: Vec::new(),
             next: None,
@@ -261,13 +278,26 @@ impl Economy {
         self.hopeless = self.economics.card.tier(tokens).map(|tier| tier.above);
     }
 
-    /// What was recorded of a later state of the same session stays on record.
-    pub fn keep_breaks(&mut self, later: &Economy) {
+    /// What was recorded of a later state of the same session stays on record, but for edits that no request has followed:
+    /// those were never made.
+    /// `messages` is the view now.
+    pub fn keep_breaks(&mut self, later: &Economy, messages: &[Arc<Message>]) {
         self.breaks.clone_from(&later.breaks);
-        self.account.keep(&later.account);
+        self.breaks.retain(|it| !it.is_edit() || it.request <= later.requests);
+        self.account.keep(&later.account, later.unsent.charged.1);
         self.requests = later.requests;
         self.has_read |= later.has_read;
-        self.open = None;
+        self.seen.clone_from(&later.seen);
+        self.sent = self.sent.min(alike(&self.seen, messages));
+        self.unsent = Unsent::default();
+        // Another model is asked still.
+        let number = self.breaks.len().checked_sub(1);
+        let number = number.filter(|&last| self.breaks[last].request > self.requests);
+        self.open = number.map(|number| Open {
+            number,
+            readable: 0.0,
+            is_whole: false,
+        });
     }
 
     /// This is a session's next conversation: what was recorded of the one before stays on record, and that its messages are
@@ -375,10 +405,14 @@ impl Economy {
             let tail = self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>();
             (readable, tail + lost)
         };
-        let cost = self.broken(Cause::Edit(reason), removed, tail, readable);
+        self.unsent.edits += 1;
+        self.unsent.removed += removed;
+        self.take_unsent();
+        let cost = self.broken(Cause::Edit(reason), tail, readable);
         // What an expired cache costs is not the edit's.
-        self.account
-            .edited(removed, if reason == Reason::Cold { 0.0 } else { cost });
+        let cost = if reason == Reason::Cold { 0.0 } else { cost };
+        self.account.edited(removed, cost);
+        self.unsent.charged = (self.unsent.charged.0 + removed, self.unsent.charged.1 + cost);
         self.sent = self.sent.min(from);
         removed.max(0.0) as Tokens
     }
@@ -396,8 +430,8 @@ impl Economy {
         self.overhead + self.weights[..self.sent].iter().sum::<f64>()
     }
 
-    /// Puts a break on record; what it is expected to cost, in dollars.
-    fn broken(&mut self, cause: Cause, removed: f64, tail: f64, readable: f64) -> f64 {
+    /// Puts a break on record, with all that was removed since the last request; what it is expected to cost, in dollars.
+    fn broken(&mut self, cause: Cause, tail: f64, readable: f64) -> f64 {
         let factor = self.economics.card.factor(self.prompt as Tokens);
         let (read, write) = (self.read() * factor, self.write() * factor);
         let cost = economics::break_cost(read, write, tail) / 1e6;
@@ -406,13 +440,14 @@ impl Economy {
             readable,
             is_whole: false,
         });
+        let removed = self.unsent.removed.max(0.0);
         self.breaks.push(Break {
             request: self.requests + 1,
             cause,
-            removed: removed.max(0.0) as Tokens,
+            removed: removed as Tokens,
             rewritten: tail as Tokens,
             predicted: cost,
-            saving: read * removed.max(0.0) / 1e6,
+            saving: read * removed / 1e6,
             actual: None,
         });
         self.edited = Some((self.bulk.steps(), self.bulk.position()));
@@ -420,24 +455,20 @@ impl Economy {
         cost
     }
 
-    /// Strikes the newest edit off the record, if no request has been made since: nothing was sent otherwise than before it.
-    /// Says no if one has.
-    fn strike_unsent(&mut self) -> bool {
-        let is_pending = |it: &Break| it.request > self.requests && matches!(it.cause, Cause::Edit(_));
-        if !self.breaks.last().is_some_and(is_pending) {
-            return false;
-        }
-        self.breaks.pop();
-        // An edit before it that no request has followed either waits for the same report.
-        self.open = match self.breaks.last().is_some_and(|it| it.request > self.requests) {
+    /// Takes the newest edit off the record, if no request has been made since: all that is changed before a request makes one
+    /// break.
+    fn take_unsent(&mut self) -> Option<Break> {
+        let requests = self.requests;
+        let edit = self.breaks.pop_if(|it| it.request > requests && it.is_edit())?;
+        // What was on record before it and no request has followed either waits for the same report.
+        self.open = match self.breaks.last().is_some_and(|it| it.request > requests) {
             true => self.open.take().map(|open| Open {
                 number: self.breaks.len() - 1,
                 ..open
             }),
             false => None,
         };
-        self.plan_anew();
-        true
+        Some(edit)
     }
 
     fn plan_anew(&mut self) {
@@ -461,7 +492,8 @@ impl Economy {
         self.weighed = same.min(self.weighed);
         self.trimmed.clear();
         self.bulk.rebuilt(messages, self.shelter());
-        let head = head(messages).min(same).min(self.sent);
+        let known = alike(&self.seen, messages);
+        let head = head(messages).min(known);
         let readable = if head == 0 {
             0.0
         } else {
@@ -469,21 +501,51 @@ impl Economy {
         };
         let after: f64 = self.weights.iter().sum();
         let tail = after + self.overhead - readable;
-        match reason {
-            Some(reason) => {
-                self.broken(Cause::Edit(reason), before - after, tail, readable);
-            }
-            None if self.strike_unsent() => {}
-            None => {
-                self.broken(Cause::Undone, before - after, tail, readable);
-            }
+        self.unsent.edits += if reason.is_some() { 1 } else { -1 };
+        self.unsent.removed += before - after;
+        let unsent = self.take_unsent();
+        // Before the first request, nothing was sent that could be taken back.
+        let is_as_sent = match self.seen.is_empty() {
+            true => self.unsent.edits == 0,
+            false => known == self.seen.len(),
+        };
+        if is_as_sent {
+            // All that was sent is sent again, so nothing breaks, whatever was done and taken back since.
+            self.stands_again(reason);
+            return;
         }
+        let cause = match (reason, unsent) {
+            (Some(reason), _) => Cause::Edit(reason),
+            // What was done before that one and not taken back.
+            (None, Some(unsent)) => unsent.cause,
+            (None, None) => Cause::Undone,
+        };
+        self.broken(cause, tail, readable);
         if let Some(open) = &mut self.open {
             open.is_whole = true;
         }
         self.account.compacted();
         self.sent = 0;
     }
+
+    /// The view begins again as the last request was sent.
+    fn stands_again(&mut self, reason: Option<Reason>) {
+        let (removed, cost) = std::mem::take(&mut self.unsent).charged;
+        self.account.taken_back(removed, cost);
+        if reason.is_some() {
+            self.account.compacted();
+        }
+        self.sent = self.seen.len();
+        self.plan_anew();
+    }
+}
+
+/// How many messages at the beginning say the same.
+fn alike(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
+    let pairs = old.iter().zip(new);
+    pairs
+        .take_while(|(old, new)| Arc::ptr_eq(old, new) || old == new)
+        .count()
 }
 
 /// How many messages at the head are the system prompt and standing reminders, which no edit changes.

@@ -633,7 +633,8 @@ fn an_edit_that_was_taken_back_before_it_was_sent_is_no_break() {
     let before = causes(&conversation);
     conversation.compact_to(6_000, Reason::Asked).unwrap();
     conversation.compact_to(3_000, Reason::Asked).unwrap();
-    assert_eq!(causes(&conversation).len(), before.len() + 2);
+    // Both are before one request.
+    assert_eq!(causes(&conversation)[before.len()..], [Cause::Edit(Reason::Asked)]);
     while conversation.undo_compact() {}
     assert_eq!(causes(&conversation), before);
     conversation.compact_to(6_000, Reason::Asked).unwrap();
@@ -649,6 +650,102 @@ fn an_edit_that_was_taken_back_before_it_was_sent_is_no_break() {
     assert!(conversation.undo_compact());
     let after = causes(&conversation);
     assert_eq!(after[before.len()..], [Cause::Edit(Reason::Asked), Cause::Undone]);
+}
+
+/// A request of the conversation as it stands, which is billed with what a provider could read of it, and an answer.
+fn ask(conversation: &mut Conversation, provider: &mut Provider, id: &str) -> Usage {
+    let edges = conversation.sending(false);
+    let usage = provider.bill(&conversation.view().messages, edges);
+    let report = Report {
+        usage,
+        reasoning: 0,
+        is_whole: true,
+    };
+    conversation.replied(says(vec![run(id, "ls")]), report);
+    conversation.append(answers(vec![result(id, "a b c")]));
+    usage
+}
+
+/// A conversation of so many steps of which every request was sent to the provider.
+fn sent(steps: usize) -> (Conversation, Provider) {
+    let economics = Economics {
+        preset: Preset::Off,
+        ..under("5m")
+    };
+    let mut provider = Provider::new(&economics.card);
+    let mut conversation = Conversation::new(CompactionConfig::new(200_000), OVERHEAD).under(economics);
+    conversation.append(Message::system(output(1_000_000, 8_000)));
+    conversation.append(Message::user("Look at everything."));
+    for number in 0..steps {
+        let id = format!("call_{number}");
+        let edges = conversation.sending(false);
+        let usage = provider.bill(&conversation.view().messages, edges);
+        let report = Report {
+            usage,
+            reasoning: 0,
+            is_whole: true,
+        };
+        conversation.replied(says(vec![run(&id, &format!("./look {number}"))]), report);
+        conversation.append(answers(vec![result(&id, output(number, 4_000))]));
+    }
+    (conversation, provider)
+}
+
+#[test]
+fn going_back_leaves_no_edit_on_record_that_no_request_has_followed() {
+    let (mut conversation, mut provider) = sent(20);
+    let before = conversation.breaks().len();
+    let earlier = conversation.earlier();
+    conversation.compact_to(6_000, Reason::Full).unwrap();
+    assert_eq!(conversation.breaks().len(), before + 1);
+    // Interrupted before the provider had said anything.
+    conversation.restore(earlier);
+    assert_eq!(conversation.breaks().len(), before);
+    conversation.compact_to(6_000, Reason::Full).unwrap();
+    ask(&mut conversation, &mut provider, "again");
+    let breaks = &conversation.breaks()[before..];
+    assert_eq!(breaks.len(), 1, "{breaks:?}");
+    let (predicted, actual) = (breaks[0].predicted, breaks[0].actual.unwrap());
+    assert!((predicted - actual).abs() < 0.05 * actual, "{breaks:?}");
+}
+
+#[test]
+fn what_was_compacted_and_billed_and_is_compacted_again_after_going_back_breaks_once() {
+    let (mut conversation, mut provider) = sent(20);
+    let before = conversation.breaks().len();
+    let earlier = conversation.earlier();
+    conversation.compact_to(6_000, Reason::Full).unwrap();
+    let first = conversation.view().messages.clone();
+    ask(&mut conversation, &mut provider, "interrupted");
+    conversation.restore(earlier);
+    conversation.compact_to(6_000, Reason::Full).unwrap();
+    assert_eq!(conversation.view().messages, first);
+    assert_eq!(conversation.breaks().len(), before + 1, "{:?}", conversation.breaks());
+    ask(&mut conversation, &mut provider, "again");
+    ask(&mut conversation, &mut provider, "on");
+    assert_eq!(conversation.breaks().len(), before + 1, "{:?}", conversation.breaks());
+}
+
+#[test]
+fn what_is_taken_back_and_compacted_before_one_request_is_one_break() {
+    let (mut conversation, mut provider) = sent(20);
+    let before = conversation.breaks().len();
+    conversation.compact_to(9_000, Reason::Asked).unwrap();
+    ask(&mut conversation, &mut provider, "sent");
+    let shown = conversation.occupancy();
+    assert!(conversation.undo_compact());
+    conversation.append(Message::user("And now?"));
+    conversation.compact_to(4_500, Reason::Full).unwrap();
+    let breaks = &conversation.breaks()[before..];
+    let causes: Vec<Cause> = breaks.iter().map(|it| it.cause).collect();
+    assert_eq!(causes, [Cause::Edit(Reason::Asked), Cause::Edit(Reason::Full)]);
+    // What went is told against what was sent, and not against what stood there for a moment.
+    let gone = shown - conversation.occupancy();
+    assert!(breaks[1].removed.abs_diff(gone) < gone / 4, "{breaks:?}, {gone}");
+    ask(&mut conversation, &mut provider, "on");
+    let it = conversation.breaks()[before + 1];
+    let actual = it.actual.unwrap();
+    assert!((it.predicted - actual).abs() < 0.05 * actual, "{it:?}");
 }
 
 /// The time of a step does not grow with the conversation, and setting sixteen megabytes aside at once takes no second.

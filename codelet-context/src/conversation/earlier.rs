@@ -66,7 +66,7 @@ impl Conversation {
         let later = std::mem::replace(self, *rest);
         messages.into_iter().for_each(|message| self.history.append(message));
         self.tracker.keep_bill(&later.tracker);
-        self.economy.keep_breaks(&later.economy);
+        self.economy.keep_breaks(&later.economy, &self.view.messages);
         self.config = later.config;
         let economics = later.economy.economics();
         if economics != self.economy.economics() || !self.economy.is_for(self.config.window()) {

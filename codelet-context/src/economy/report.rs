@@ -1,11 +1,13 @@
 //! What the provider reports of a request: what messages weigh, what a break has cost, and what rent has been paid.
 
-use super::Economy;
+use super::{Economy, Unsent};
 use crate::breaks::{Break, Cause};
 use crate::economics::Edges;
+use crate::message::Message;
 use crate::occupancy::{AT_FIRST, FAR_OFF, PLAUSIBLE};
 use crate::tokens::Tokens;
 use crate::usage::Usage;
+use std::sync::Arc;
 
 /// The marks of so many requests are taken to be readable still.
 const MARKS: usize = 3;
@@ -40,8 +42,8 @@ impl Economy {
         }
     }
 
-    /// A request that held so many messages was reported to have cost this much.
-    pub fn reported(&mut self, usage: Usage, held: usize) {
+    /// A request that held these messages of the view was reported to have cost this much.
+    pub fn reported(&mut self, usage: Usage, held: &[Arc<Message>]) {
         let prompt = usage.prompt() as f64;
         if prompt <= 0.0 {
             return;
@@ -53,7 +55,10 @@ impl Economy {
         let is_cold = announced.unwrap_or(false) || self.requests == 0;
         self.requests += 1;
         self.account.reported(&self.economics.card, usage);
-        let held = held.min(self.weights.len());
+        self.seen.truncate(self.sent);
+        self.seen.extend_from_slice(&held[self.sent.min(held.len())..]);
+        self.unsent = Unsent::default();
+        let held = held.len().min(self.weights.len());
         let old = self.weighed.min(held);
         let fresh = self.weights[old..held].iter().sum::<f64>();
         let known = self.weigh_trimmed(prompt - fresh, old);
