@@ -8,6 +8,7 @@ mod server;
 mod small;
 
 use agent::Agent;
+use server::{Fault, Server};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,6 +91,12 @@ pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
         Ok(()) => {}
         Err(fetch::Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
         Err(fetch::Missing::Wrong(why)) => return Err(broken(why)),
+    }
+    // Packaged for one kind of processor: what it dies of on another says nothing of the agent.
+    match Server::start(&folder, fetch::SMALL_MODEL, &[]).and_then(Server::loaded) {
+        Err(fault @ Fault::Instruction) => return Ok(format!("skipped: {fault}")),
+        Err(fault @ Fault::Other(_)) => return Err(broken(fault.to_string())),
+        Ok(_) => {}
     }
     let fetched = began.elapsed();
     let built = Command::new("cargo")

@@ -23,7 +23,7 @@ pub fn run(folder: &Path, agent: &Agent, report: &mut Report) {
         .and_then(|()| {
             let template = template.to_string_lossy();
             let arguments = ["-c", "16384", "--jinja", "--chat-template-file", &template];
-            Server::start(folder, LARGE_MODEL, &arguments)?.loaded()
+            Ok(Server::start(folder, LARGE_MODEL, &arguments)?.loaded()?)
         });
     let server = match server {
         Ok(server) => server,

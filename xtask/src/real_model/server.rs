@@ -2,11 +2,12 @@
 
 use super::process::{Held, LOOK};
 use serde_json::Value;
+use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,46 @@ use std::time::{Duration, Instant};
 const LOADING: Duration = Duration::from_secs(120);
 /// No answer to a plain question is longer, in bytes.
 const ANSWER: u64 = 1 << 20;
+/// The signal for an instruction that the processor does not have, on Linux.
+#[cfg(unix)]
+const SIGILL: i32 = 4;
+
+/// Why a server did not come up.
+pub enum Fault {
+    /// It met an instruction that this processor does not have: it was built for another.
+    Instruction,
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl Fault {
+    fn other(error: impl fmt::Display) -> Self {
+        Fault::Other(error.to_string())
+    }
+
+    fn of(status: ExitStatus) -> Self {
+        #[cfg(unix)]
+        if std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGILL) {
+            return Fault::Instruction;
+        }
+        Fault::Other(format!("the server ended while loading ({status})"))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Instruction => f.write_str("the server is built for instructions that this processor does not have"),
+            Fault::Other(error) => f.write_str(error),
+        }
+    }
+}
+
+impl From<Fault> for String {
+    fn from(fault: Fault) -> Self {
+        fault.to_string()
+    }
+}
 
 /// A running server. It ends when it is dropped.
 pub struct Server {
@@ -26,12 +67,12 @@ impl Server {
     ///
     /// # Errors
     /// When it cannot be started, ends, or takes no connection in time.
-    pub fn start(folder: &Path, model: &str, arguments: &[&str]) -> Result<Self, String> {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
-        let address = free.local_addr().map_err(|error| error.to_string())?;
+    pub fn start(folder: &Path, model: &str, arguments: &[&str]) -> Result<Self, Fault> {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Fault::other)?;
+        let address = free.local_addr().map_err(Fault::other)?;
         drop(free);
         let bin = folder.join("bin");
-        let log = File::create(folder.join("server.log")).map_err(|error| error.to_string())?;
+        let log = File::create(folder.join("server.log")).map_err(Fault::other)?;
         let child = Command::new(bin.join("llama-server"))
             .arg("-m")
             .arg(folder.join(model))
@@ -59,7 +100,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
-            .map_err(|error| format!("the server cannot be started: {error}"))?;
+            .map_err(|error| Fault::Other(format!("the server cannot be started: {error}")))?;
         let mut server = Server {
             held: Held(child),
             address,
@@ -75,7 +116,7 @@ impl Server {
     ///
     /// # Errors
     /// When it ends before, or takes too long.
-    pub fn loaded(mut self) -> Result<Self, String> {
+    pub fn loaded(mut self) -> Result<Self, Fault> {
         let deadline = Instant::now() + LOADING;
         while self.health() != Some(200) {
             self.still_lives(deadline)?;
@@ -103,13 +144,13 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    fn still_lives(&mut self, deadline: Instant) -> Result<(), String> {
-        let ended = self.held.0.try_wait().map_err(|error| error.to_string())?;
+    fn still_lives(&mut self, deadline: Instant) -> Result<(), Fault> {
+        let ended = self.held.0.try_wait().map_err(Fault::other)?;
         if let Some(status) = ended {
-            return Err(format!("the server ended while loading ({status})"));
+            return Err(Fault::of(status));
         }
         if Instant::now() >= deadline {
-            return Err("the server did not load in time".to_owned());
+            return Err(Fault::Other("the server did not load in time".to_owned()));
         }
         thread::sleep(LOOK);
         Ok(())
@@ -130,5 +171,33 @@ impl Server {
         let status = text.split(' ').nth(1)?.parse().ok()?;
         let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// What comes of a server that is this script.
+    fn started(name: &str, script: &str) -> Result<Server, Fault> {
+        let folder = std::env::temp_dir().join(format!("codelet-server-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("bin")).unwrap();
+        let program = folder.join("bin/llama-server");
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let server = Server::start(&folder, "none", &[]);
+        std::fs::remove_dir_all(&folder).unwrap();
+        server
+    }
+
+    #[test]
+    fn only_a_server_that_dies_of_an_unknown_instruction_is_told_as_built_for_another_processor() {
+        let killed = started("ill", "#!/bin/sh\nkill -ILL $$\n").err().unwrap();
+        assert!(matches!(killed, Fault::Instruction), "{killed}");
+        let aborted = started("abort", "#!/bin/sh\nkill -ABRT $$\n").err().unwrap();
+        assert!(matches!(aborted, Fault::Other(_)), "{aborted}");
+        let ended = started("exit", "#!/bin/sh\nexit 1\n").err().unwrap();
+        assert!(matches!(ended, Fault::Other(_)), "{ended}");
     }
 }
