@@ -5,9 +5,10 @@
 
 use crate::command::{Command, CommandLine, Script};
 use crate::effects::scripted::{self, Target};
-use crate::effects::{self, Effect};
+use crate::effects::{self, Applies, Effect};
 use crate::hash::ByHash;
 use crate::message::{ActionKind, ToolCall, ToolResult};
+use crate::outcome::FileState;
 use crate::path::Folder;
 use crate::testrun::WHOLE;
 use crate::wrapped::{base, is_in};
@@ -35,6 +36,26 @@ pub(crate) struct Scripted {
     /// Those that it writes, by the names of their files.
     written: Vec<(u64, Vec<Target>)>,
     runs: Vec<(Run, Folder)>,
+    /// The patches that it writes to files, by the names of those.
+    patches: Vec<u64>,
+    /// The patches that it applies.
+    applied: Vec<Patch>,
+}
+
+/// A patch that a line applies.
+#[derive(Clone, Debug)]
+pub(crate) struct Patch {
+    /// The name of the file that it is in; nothing where the line brings it itself.
+    pub file: Option<u64>,
+    /// The folder from which it names its files.
+    pub at: Folder,
+}
+
+impl Scripted {
+    /// The patches that the line applies.
+    pub fn applied(&self) -> &[Patch] {
+        &self.applied
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +64,20 @@ enum Run {
     File(u64),
     /// What stands in the line.
     Text(Vec<Target>),
+}
+
+impl Scripted {
+    fn apply(&mut self, applies: &Applies) {
+        let files: Vec<Option<u64>> = match &applies.files[..] {
+            [] => vec![None],
+            files => files.iter().map(|file| Some(name(file))).collect(),
+        };
+        for file in files.into_iter().take(MOST) {
+            let at = applies.at.clone();
+            self.runs.extend(file.map(|file| (Run::File(file), at.clone())));
+            self.applied.push(Patch { file, at });
+        }
+    }
 }
 
 impl Authored {
@@ -83,8 +118,7 @@ impl Authored {
             for target in targets.into_iter().flatten() {
                 let path = folder.name(&target.path).into_owned();
                 if !found.iter().any(|other| other.path == path) {
-                    let is_read = target.is_read;
-                    found.push(Target { path, is_read });
+                    found.push(Target { path, ..*target });
                 }
             }
         }
@@ -95,8 +129,23 @@ impl Authored {
     }
 }
 
+/// The files that a call writes patches to, by their names.
+pub(crate) fn patches(call: &ToolCall) -> Vec<u64> {
+    if let Some(line) = &call.action.command {
+        return line
+            .scripted()
+            .map_or_else(Vec::new, |scripted| scripted.patches.clone());
+    }
+    let map = call.parameters.as_map();
+    let whole = || WHOLE.iter().find_map(|name| map.get(*name)?.as_str());
+    match (call.action.kind, call.action.changed()) {
+        (ActionKind::Change, [path]) if whole().is_some_and(|text| effects::is_patch(path, text)) => vec![name(path)],
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a script says that it broke off, or that there was nothing to do, whatever its status is.
-fn has_done_nothing(result: &ToolResult) -> bool {
+pub(crate) fn has_done_nothing(result: &ToolResult) -> bool {
     const BROKEN: &[&str] = &[
         "Traceback (most recent call last)",
         "SyntaxError",
@@ -131,7 +180,7 @@ fn has_done_nothing(result: &ToolResult) -> bool {
 pub(crate) fn read(script: &Script) -> Option<Box<Scripted>> {
     let mut scripted = Scripted::default();
     collect(script, &mut scripted);
-    let is_empty = scripted.written.is_empty() && scripted.runs.is_empty();
+    let is_empty = scripted.written.is_empty() && scripted.runs.is_empty() && scripted.applied.is_empty();
     (!is_empty).then(|| Box::new(scripted))
 }
 
@@ -144,8 +193,13 @@ fn collect(script: &Script, found: &mut Scripted) {
             collect(inner, found);
             continue;
         }
-        let run = run(command).filter(|_| command.is_sure);
-        found.runs.extend(run.map(|run| (run, command.folder.clone())));
+        match Applies::of(command).filter(|_| command.is_sure) {
+            Some(applies) => found.apply(&applies),
+            None => {
+                let run = run(command).filter(|_| command.is_sure);
+                found.runs.extend(run.map(|run| (run, command.folder.clone())));
+            }
+        }
         let simple = &command.simple;
         let Some(document) = simple.documents.last() else {
             continue;
@@ -154,6 +208,9 @@ fn collect(script: &Script, found: &mut Scripted) {
         let to = command.arguments(1).map(|(word, _)| word).filter(|_| is_tee);
         let files = simple.outputs.iter().map(String::as_str).chain(to);
         for file in files.filter(|file| !file.starts_with('-')).take(MOST) {
+            if effects::is_patch(file, &document.text) {
+                found.patches.push(name(file));
+            }
             found.written.push((name(file), targets(file, &document.text)));
         }
     }
@@ -195,8 +252,17 @@ fn run(command: &Command) -> Option<Run> {
     }
 }
 
-/// What a script writes that is in this file.
+/// What a script writes that is in this file, or a patch.
 fn targets(file: &str, text: &str) -> Vec<Target> {
+    if effects::is_patch(file, text) {
+        let patched = effects::patched(text).into_iter();
+        let target = |(path, state): (&str, _)| Target {
+            path: path.to_owned(),
+            is_read: true,
+            state,
+        };
+        return patched.map(target).collect();
+    }
     let is_shell = [".sh", ".bash", ".zsh"].iter().any(|end| file.ends_with(end))
         || text
             .lines()
@@ -207,7 +273,11 @@ fn targets(file: &str, text: &str) -> Vec<Target> {
     }
     let effects = effects::effects(&Script::read(text));
     let written = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Write(path, _) => Some(Target { path, is_read: false }),
+        Effect::Write(path, _) => Some(Target {
+            path,
+            is_read: false,
+            state: FileState::Edited,
+        }),
         _ => None,
     });
     written.take(MOST).collect()

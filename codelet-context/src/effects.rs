@@ -8,7 +8,7 @@ use crate::path::Folder;
 use crate::shell::Simple;
 use crate::wrapped::is_in;
 pub use patch::patched;
-pub(crate) use patch::patched_by;
+pub(crate) use patch::{Applies, is_patch, patched_by};
 
 mod git;
 mod patch;
@@ -232,22 +232,7 @@ impl Given<'_> {
                 state = FileState::Created;
                 paths.extend(first);
             }
-            "apply_patch" | "applypatch" => self.patch(found),
-            "patch"
-                if !self
-                    .words
-                    .iter()
-                    .any(|word| is_in(word, "--dry-run -C --check -o --output -d --directory")) =>
-            {
-                self.patch(found);
-            }
-            "git" => {
-                const REHEARSING: &str = "--check --stat --numstat --summary --cached --directory";
-                let git = Git::of(self.command).filter(|git| git.verb == "apply" && !git.has(REHEARSING));
-                if let Some(git) = git {
-                    self.patch_in(&git.at, found);
-                }
-            }
+            "apply_patch" | "applypatch" | "patch" | "git" => self.patch(found),
             _ => {}
         }
         let paths = paths.into_iter().filter(|path| is_file(path)).take(MOST);
@@ -259,18 +244,18 @@ impl Given<'_> {
         Effect::Write(self.at.name(path).into_owned(), state)
     }
 
+    /// The patches that it is given in its words or below its line.
     fn patch(&self, found: &mut Vec<Effect>) {
-        self.patch_in(self.at, found);
-    }
-
-    fn patch_in(&self, at: &Folder, found: &mut Vec<Effect>) {
+        let Some(applies) = Applies::of(self.command).filter(|applies| applies.files.is_empty()) else {
+            return;
+        };
         let given = self.simple.documents.iter().map(|document| &*document.text);
         let words = self.words.iter().map(String::as_str).filter(|word| word.contains('\n'));
         let patches = given.chain(words).flat_map(patched);
         found.extend(
             patches
                 .take(MOST)
-                .map(|(path, state)| Effect::Write(at.name(path).into_owned(), state)),
+                .map(|(path, state)| Effect::Write(applies.at.name(path).into_owned(), state)),
         );
     }
 

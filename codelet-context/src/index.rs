@@ -4,7 +4,7 @@
 //! weighs and chooses.
 
 use crate::answer;
-use crate::authored::Authored;
+use crate::authored::{self, Authored};
 use crate::body::Body;
 use crate::effects;
 use crate::encoded::is_encoded;
@@ -43,6 +43,7 @@ mod block;
 mod found;
 mod line;
 mod noted;
+mod patched;
 mod standing;
 mod undone;
 
@@ -69,6 +70,8 @@ pub struct Index {
     open: Calls<Arc<str>, Open>,
     files: Files,
     authored: Authored,
+    /// The blocks that write patches, by the names of their files.
+    patches: ByHash<u32>,
     /// The last component of each file's path, as a name.
     names_of_paths: ByHash<u64>,
     /// Lines that name a file of a change of several, ascending: what stands beneath one in its block is of that file.
@@ -197,6 +200,8 @@ impl Index {
     fn called(&mut self, number: u32, call: &ToolCall) {
         self.authored.note(call);
         let block = self.blocks.len() as u32;
+        let patches = authored::patches(call).into_iter();
+        self.patches.extend(patches.map(|file| (file, block)));
         let look = match &call.action.command {
             Some(line) if call.action.paths.is_empty() => line.look(),
             _ => None,
@@ -264,6 +269,9 @@ impl Index {
         };
         if made {
             self.note_changed(&action, result);
+        }
+        if let Some(line) = action.command.as_ref().filter(|_| made) {
+            self.take_away_patched(call, line, result);
         }
         if is_change && made {
             self.take_away(call, is_everywhere);

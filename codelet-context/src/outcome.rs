@@ -316,7 +316,7 @@ impl Gatherer {
     fn change_by_scripts(&mut self, ran: &Ran) {
         for target in &ran.written {
             if target.is_read || self.files.meant(&target.path).is_some() {
-                self.touch(&target.path, FileState::Edited);
+                self.touch(&target.path, target.state);
             }
         }
     }

@@ -20,6 +20,8 @@ pub(crate) struct Simple {
     pub open: Vec<bool>,
     /// The files that its output is written to, where the shell has nothing to work out.
     pub outputs: Vec<String>,
+    /// The file that it is fed with, where the shell has nothing to work out.
+    pub input: Option<String>,
     /// The texts that it is fed with.
     pub documents: Vec<Document>,
     /// What joins it to the next.
@@ -106,6 +108,8 @@ enum Target {
     File,
     /// A file that the output is written to.
     Output,
+    /// A file that standard input is read from.
+    Input,
     /// The end of a text that stands in the lines below, and whether it may stand behind tabs.
     HereDocument(bool),
 }
@@ -394,8 +398,10 @@ impl<'a> Reader<'a> {
             }
         }
         let joined = self.chars.next_if(|c| matches!(c, '>' | '|' | '&'));
-        if sign == '>' && joined != Some('&') && descriptor.is_none_or(|number| number == "1") {
+        if sign == '>' && joined != Some('&') && descriptor.as_ref().is_none_or(|number| number == "1") {
             self.target = Target::Output;
+        } else if sign == '<' && joined.is_none() && descriptor.is_none_or(|number| number == "0") {
+            self.target = Target::Input;
         }
     }
 
@@ -410,7 +416,8 @@ impl<'a> Reader<'a> {
                 self.command.open.push(is_open);
             }
             Target::Output if !is_open => self.command.outputs.push(word),
-            Target::Output | Target::File => {}
+            Target::Input if !is_open => self.command.input = Some(word),
+            Target::Output | Target::Input | Target::File => {}
             Target::HereDocument(strips) => self.here_documents.push((word, strips, self.commands.len())),
         }
     }

@@ -1,9 +1,89 @@
 //! What patches do to files.
 
 use super::{MOST, is_file};
+use crate::command::Command;
+use crate::command::git::Git;
 use crate::message::Parameters;
 use crate::outcome::FileState;
+use crate::path::Folder;
+use crate::wrapped::is_in;
 use serde_json::Value;
+
+/// What a program is told that applies patches, so that it does something else with one.
+const NO_PATCHING: &str = "--dry-run -C --check -o --output";
+const GIT_TELLS: &str = "--check --stat --numstat --summary --cached --directory -R --reverse";
+
+/// A command that applies patches.
+pub(crate) struct Applies<'a> {
+    /// The files that they are in; none where they are its own input.
+    pub files: Vec<&'a str>,
+    /// The folder from which they name their files.
+    pub at: Folder,
+}
+
+impl<'a> Applies<'a> {
+    /// Reads a command. Nothing if it applies none, or nobody knows to which files.
+    pub fn of(command: &'a Command) -> Option<Applies<'a>> {
+        match &*command.name() {
+            "patch" => Applies::of_patch(command),
+            "apply_patch" | "applypatch" => Some(Applies {
+                files: Vec::new(),
+                at: command.folder.clone(),
+            }),
+            "git" => Applies::of_git(command),
+            _ => None,
+        }
+    }
+
+    fn of_patch(command: &'a Command) -> Option<Applies<'a>> {
+        if command.words().iter().any(|word| is_in(word, NO_PATCHING)) {
+            return None;
+        }
+        let (mut file, mut at) = (command.simple.input.as_deref(), command.folder.clone());
+        let mut words = command.arguments(1);
+        while let Some((word, is_open)) = words.next() {
+            let (name, value) = word
+                .split_once('=')
+                .map_or((word, None), |(name, value)| (name, Some(value)));
+            let mut value = || value.map_or_else(|| words.next(), |value| Some((value, is_open)));
+            match name {
+                "-i" | "--input" => file = Some(value().filter(|(_, is_open)| !is_open)?.0),
+                "-d" | "--directory" => at = at.enter(value().filter(|(_, is_open)| !is_open)?.0, true),
+                "-p" | "-F" | "-V" | "-z" | "-B" => _ = words.next(),
+                // Another file than the one it names, or the other way round.
+                "-R" | "--reverse" => return None,
+                _ if !word.starts_with('-') => return None,
+                _ => {}
+            }
+        }
+        Some(Applies {
+            files: file.into_iter().collect(),
+            at,
+        })
+    }
+
+    fn of_git(command: &'a Command) -> Option<Applies<'a>> {
+        let git = Git::of(command).filter(|git| is_in(git.verb, "apply am") && !git.has(GIT_TELLS))?;
+        let (before, behind) = git.operands("-p -C --exclude --include --whitespace");
+        let named = before.into_iter().chain(behind.into_iter().flatten());
+        let named = named
+            .filter(|(word, is_open)| !is_open && *word != "-")
+            .map(|(word, _)| word);
+        let input = command.simple.input.as_deref();
+        Some(Applies {
+            files: named.chain(input).take(MOST).collect(),
+            at: git.at.clone(),
+        })
+    }
+}
+
+/// Whether a text in a file of this name is a patch, in one of the forms that [`patched`] reads.
+pub(crate) fn is_patch(file: &str, text: &str) -> bool {
+    const BEGINNINGS: [&str; 6] = ["--- ", "diff ", "Index: ", "From ", "*** Begin Patch", "Subject: "];
+    let is_named = [".patch", ".diff"].iter().any(|end| file.ends_with(end));
+    let first = text.trim_start();
+    (is_named || BEGINNINGS.iter().any(|beginning| first.starts_with(beginning))) && !patched(text).is_empty()
+}
 
 /// The files that a patch changes, in the form that `apply_patch` takes or as a unified diff, with what becomes of each.
 pub fn patched(patch: &str) -> Vec<(&str, FileState)> {

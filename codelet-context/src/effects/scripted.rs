@@ -2,6 +2,7 @@
 //! scripts in. In doubt it writes none.
 
 use super::is_file;
+use crate::outcome::FileState;
 
 /// A script is looked at so far, in bytes; one that mends a file is short.
 const LOOKED_AT: usize = 32 * 1024;
@@ -20,6 +21,8 @@ pub(crate) struct Target {
     pub path: String,
     /// It reads it as well: it is there, and the script edits it.
     pub is_read: bool,
+    /// How it leaves it.
+    pub state: FileState,
 }
 
 /// What writes the file that it is given first.
@@ -104,7 +107,11 @@ pub(crate) fn targets(text: &str) -> Vec<Target> {
     for path in written {
         if !targets.iter().any(|target| target.path == path) {
             let is_read = read.contains(&path);
-            targets.push(Target { path, is_read });
+            targets.push(Target {
+                path,
+                is_read,
+                state: FileState::Edited,
+            });
         }
     }
     targets

@@ -71,7 +71,20 @@ impl Index {
             return;
         };
         let (path, is_whole) = (block.path, block.whole);
-        let (mut gone, mut stays) = self.gone_and_come(call);
+        let sides = self.gone_and_come(call);
+        self.take_from(path, call, sides, is_whole, is_everywhere);
+    }
+
+    /// The call of this block has taken the first of these lines away from a file, and the others stand there, each side as
+    /// items in order; where it wrote the whole, no others do.
+    pub(super) fn take_from(
+        &mut self,
+        path: u64,
+        call: u32,
+        (mut gone, mut stays): (Vec<u32>, Vec<u32>),
+        is_whole: bool,
+        is_everywhere: bool,
+    ) {
         gone.retain(|item| stays.binary_search(item).is_err());
         if gone.is_empty() && !is_whole {
             return;
@@ -79,7 +92,7 @@ impl Index {
         let mut standing = std::mem::take(&mut self.standing);
         let Standing { files, places } = &mut standing;
         let known = files.entry(path).or_default();
-        self.know(known, places, call);
+        self.know(known, places, path, call);
         if is_whole {
             stays.dedup();
             // Not in place: the next one is to take no longer for how much there once was.
@@ -132,10 +145,7 @@ impl Index {
     }
 
     /// Takes in the blocks about a file that came before a call and are not taken in yet.
-    fn know(&self, known: &mut Known, places: &mut Vec<Place>, call: u32) {
-        let Some(&path) = self.blocks.get(call as usize).map(|block| &block.path) else {
-            return;
-        };
+    fn know(&self, known: &mut Known, places: &mut Vec<Place>, path: u64, call: u32) {
         while let Some(&number) = self.blocks_about(path).get(known.taken)
             && number < call
         {

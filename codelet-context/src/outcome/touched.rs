@@ -181,4 +181,30 @@ mod tests {
         // What it only brings out is no change to anything.
         assert_eq!(files(&talk("/tmp/plot.json", "Done")), "fix.py:Created");
     }
+
+    #[test]
+    fn a_file_is_changed_by_a_patch_that_was_written_for_that() {
+        let patch = "--- a/src/del.py\n+++ b/src/del.py\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+c\n";
+        let talk = |line: &str, says: &str| {
+            Talk::new()
+                .run("sed -n 1,40p src/del.py", true, "a")
+                .run(&format!("cat > /tmp/fix.diff <<'EOF'\n{patch}EOF"), true, "")
+                .run(line, true, says)
+        };
+        let changed = "/tmp/fix.diff:Created src/del.py:Edited src/new.py:Created";
+        for line in [
+            "patch -p1 < /tmp/fix.diff",
+            "git apply /tmp/fix.diff",
+            "git apply --index /tmp/fix.diff && git diff --stat",
+        ] {
+            assert_eq!(files(&talk(line, "patching file src/del.py")), changed, "{line}");
+        }
+        for (line, says) in [
+            ("git apply --check /tmp/fix.diff", ""),
+            ("patch -p1 --dry-run < /tmp/fix.diff", "checking file src/del.py"),
+            ("git apply /tmp/fix.diff || true", "error: patch failed: src/del.py:1"),
+        ] {
+            assert_eq!(files(&talk(line, says)), "/tmp/fix.diff:Created", "{line}");
+        }
+    }
 }
