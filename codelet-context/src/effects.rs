@@ -28,6 +28,8 @@ pub(crate) enum Effect {
     Move { from: String, to: String, is_tracked: bool },
     /// A file gets a copy.
     Copy { from: String, to: String },
+    /// A file is written with what comes from elsewhere.
+    Fetch(String),
     /// What was changed is as it was committed.
     PutBack(Among),
     /// The same until it is fetched again, with new files or without.
@@ -77,6 +79,7 @@ pub(crate) fn written(effects: &[Effect]) -> Vec<&str> {
 pub(crate) fn undone(effects: &[Effect]) -> impl Iterator<Item = (&str, bool)> {
     effects.iter().filter_map(|effect| match effect {
         Effect::Remove(path) | Effect::Move { from: path, .. } => Some((&**path, true)),
+        Effect::Fetch(path) => Some((&**path, false)),
         Effect::PutBack(Among::Path(path) | Among::Perhaps(path))
         | Effect::Stash {
             among: Among::Path(path),
@@ -344,8 +347,41 @@ impl Given<'_> {
             "mv" | "move" | "move-item" | "mi" | "ren" | "rename" | "rename-item" | "rni" | "cp" | "copy"
             | "copy-item" | "cpi" => self.renamed(name),
             "git" => Git::of(self.command).map_or_else(Vec::new, |git| git::effects(&git)),
+            "curl" | "wget" => self.fetched(name).into_iter().collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// The file that `curl` or `wget` writes what it fetches to.
+    fn fetched(&self, name: &str) -> Option<Effect> {
+        let is_curl = name == "curl";
+        let (letter, long) = if is_curl {
+            ('o', "--output")
+        } else {
+            ('O', "--output-document")
+        };
+        let is_cluster = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with(letter);
+        let (mut to, mut words) = (None, self.command.arguments(1));
+        while let Some((word, is_open)) = words.next() {
+            if word == long || is_cluster(word) {
+                let (word, is_open) = words.next()?;
+                to = Some(word).filter(|_| !is_open);
+            } else if let Some(path) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
+                to = Some(path).filter(|_| !is_open);
+            }
+        }
+        let named = || {
+            let is_by_name = if is_curl {
+                self.has('O', "--remote-name")
+            } else {
+                !self.has('P', "--directory-prefix")
+            };
+            let address = self.operands(1).into_iter().rfind(|word| word.contains("://"))?;
+            let path = address.split(['?', '#']).next()?;
+            Some(path.rsplit('/').next()?).filter(|_| is_by_name)
+        };
+        let path = to.or_else(named).filter(|path| is_file(path))?;
+        self.place(path).map(Effect::Fetch)
     }
 
     fn removed(&self, paths: &[impl AsRef<str>]) -> Vec<Effect> {

@@ -6,6 +6,7 @@
 use crate::answer;
 use crate::authored::{self, Authored};
 use crate::body::Body;
+use crate::command::CommandLine;
 use crate::effects;
 use crate::encoded::is_encoded;
 use crate::exchange::Calls;
@@ -270,6 +271,9 @@ impl Index {
         if made {
             self.note_changed(&action, result);
         }
+        if let Some(line) = &action.command {
+            self.note_rewritten(line, result);
+        }
         if let Some(line) = action.command.as_ref().filter(|_| made) {
             self.take_away_patched(call, line, result);
         }
@@ -343,6 +347,16 @@ impl Index {
         for target in line.map_or_else(Vec::new, |line| self.authored.written(line, result)) {
             let file = self.files.meant(&target.path);
             self.changed.extend(file.map(|file| (file, self.blocks.len() as u32)));
+        }
+    }
+
+    /// The same of files that a line does not name, and says it has changed.
+    fn note_rewritten(&mut self, line: &CommandLine, result: &ToolResult) {
+        let rewrites = line.said().rewrites.iter();
+        for rewritten in rewrites.filter_map(|(_, rewrite)| rewrite.came_of(result, result.success)) {
+            let now = self.blocks.len() as u32;
+            let known = rewritten.paths.iter().filter_map(|path| self.files.meant(path));
+            self.changed.extend(known.map(|file| (file, now)));
         }
     }
 

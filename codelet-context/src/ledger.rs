@@ -11,7 +11,7 @@ use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
 use crate::running::{Later, Running};
-use crate::testrun::{Aside, Check, Line, Scripts, Stash};
+use crate::testrun::{Aside, Check, CheckKind, Line, Rewritten, Scripts, Stash};
 use crate::tokens::Tokens;
 use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
@@ -144,6 +144,12 @@ pub(crate) struct Ran {
     later: Option<Later>,
     /// The files that scripts have written which it ran.
     pub written: Vec<Target>,
+    /// What it has changed besides what its line names.
+    pub rewritten: Vec<Rewritten>,
+    /// The kinds of checks of which the newest ran before it changed files, or went to another state of them.
+    pub outdated: Vec<CheckKind>,
+    /// The work is put aside behind it.
+    pub is_away: bool,
 }
 
 impl Ran {
@@ -209,7 +215,29 @@ impl Ran {
         let mut at = 0..verdicts.len();
         verdicts.retain(|_| at.next().is_none_or(|at| !unbegun.contains(&at)));
         let has_failed = result.success == Some(false);
-        Some(Ran {
+        let success = result.success.filter(|_| !runs_on);
+        let mut rewritten: Vec<(usize, Rewritten)> = Vec::new();
+        for (before, rewrite) in said.rewrites.iter().filter(|_| !runs_on) {
+            // The only check of the line is what has failed, and it mends what it can.
+            let is_left = rewrite.fails_with_what_is_left()
+                && said.checks.len() == 1
+                && verdicts.first() == Some(&Verdict::Failed);
+            let success = success.filter(|_| !is_left);
+            rewritten.extend(rewrite.came_of(result, success).map(|rewritten| (*before, rewritten)));
+        }
+        let moved = if runs_on || later.is_some() {
+            None
+        } else {
+            aside.moved()
+        };
+        let ends = rewritten.iter().map(|(before, _)| *before).chain(moved).max();
+        let is_newer = |kind: CheckKind, end: usize| {
+            let mut behind = said.checks.iter().enumerate().skip(end);
+            !behind.any(|(at, check)| check.kind == kind && !is_dropped(at))
+        };
+        let kinds = [CheckKind::Test, CheckKind::Build, CheckKind::Lint].into_iter();
+        let outdated = ends.map_or_else(Vec::new, |end| kinds.filter(|kind| is_newer(*kind, end)).collect());
+        let mut ran = Ran {
             line,
             verdicts,
             is_aside: !away.is_empty(),
@@ -218,7 +246,14 @@ impl Ran {
             has_failed,
             later,
             written: if runs_on { Vec::new() } else { written },
-        })
+            rewritten: rewritten.into_iter().map(|(_, rewritten)| rewritten).collect(),
+            outdated,
+            is_away: aside.is_away(),
+        };
+        if ran.is_comparison() {
+            ran.outdated.clear();
+        }
+        Some(ran)
     }
 
     /// Whether the work was put aside for it and is there again.

@@ -66,6 +66,24 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// The last check of this kind.
+    fn check(&mut self, kind: CheckKind) -> &mut Option<CheckFact> {
+        match kind {
+            CheckKind::Test => &mut self.tests,
+            CheckKind::Build => &mut self.build,
+            CheckKind::Lint => &mut self.lint,
+        }
+    }
+
+    /// Files were changed since the last check of this kind.
+    fn outdate(&mut self, kind: CheckKind) {
+        if let Some(check) = self.check(kind) {
+            check.is_stale = true;
+        }
+    }
+}
+
 /// What came of the last check of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckFact {
@@ -93,6 +111,8 @@ pub(crate) struct Gatherer {
     mentioned: Mentioned,
     errors: Errors,
     facts: Facts,
+    /// The work is put aside: the files are not those that were checked.
+    is_away: bool,
 }
 
 impl Gatherer {
@@ -129,11 +149,17 @@ impl Gatherer {
     pub fn facts(&self) -> Facts {
         let mut files: Vec<_> = self.touched.values().collect();
         files.sort_unstable_by_key(|(_, touch)| *touch);
-        Facts {
+        let mut facts = Facts {
             files: files.into_iter().map(|(file, _)| file.clone()).collect(),
             errors: self.errors.now(),
             ..self.facts.clone()
+        };
+        if self.is_away {
+            for kind in [CheckKind::Test, CheckKind::Build, CheckKind::Lint] {
+                facts.outdate(kind);
+            }
         }
+        facts
     }
 
     /// What has become of files by the call that was taken last.
@@ -173,16 +199,25 @@ impl Gatherer {
             ActionKind::Todo if is_done(action.kind, result) => self.facts.todo.take(&call.parameters),
             _ => {}
         }
+        if let Some(ran) = ran.filter(|_| !was_refused(result)) {
+            self.is_away = ran.is_away;
+            ran.outdated.iter().for_each(|kind| self.facts.outdate(*kind));
+        } else if action.kind == ActionKind::Change && is_done(action.kind, result) {
+            // Whoever changes something there works there.
+            self.is_away = false;
+        }
     }
 
     fn outdate_checks(&mut self) {
-        let Facts { tests, build, lint, .. } = &mut self.facts;
-        for check in [tests, build, lint].into_iter().flatten() {
-            check.is_stale = true;
+        for kind in [CheckKind::Test, CheckKind::Build, CheckKind::Lint] {
+            self.facts.outdate(kind);
         }
     }
 
     fn command(&mut self, action: &Action, result: &ToolResult, ran: &Ran) {
+        if !ran.is_comparison() {
+            self.change_unnamed(ran);
+        }
         if result.success != Some(false) {
             let Facts { tests, build, lint, .. } = &self.facts;
             let before = ran
@@ -240,11 +275,7 @@ impl Gatherer {
                 verdict: *verdict,
                 is_stale: false,
             };
-            *match check.kind {
-                CheckKind::Test => &mut self.facts.tests,
-                CheckKind::Build => &mut self.facts.build,
-                CheckKind::Lint => &mut self.facts.lint,
-            } = Some(fact);
+            *self.facts.check(check.kind) = Some(fact);
             match verdict {
                 Verdict::Passed => self.pass(check, result),
                 Verdict::Unknown => self.errors.run(check),
@@ -318,6 +349,13 @@ impl Gatherer {
             if target.is_read || self.files.meant(&target.path).is_some() {
                 self.touch(&target.path, target.state);
             }
+        }
+    }
+
+    /// Takes the files that a line says it has changed without naming them. What others have changed is no work of here.
+    fn change_unnamed(&mut self, ran: &Ran) {
+        for path in ran.rewritten.iter().filter(|own| own.is_own).flat_map(|own| &own.paths) {
+            self.touch(path, FileState::Edited);
         }
     }
 

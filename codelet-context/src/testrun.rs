@@ -9,6 +9,7 @@ pub(crate) use aside::{Aside, Stash};
 pub(crate) use echo::{echoed, shows_begin, stands_for};
 use formats::{lists, writes};
 use recognise::recognise;
+pub(crate) use rewrites::{Rewrite, Rewritten};
 pub use scope::Scope;
 pub use settings::Settings;
 use sifted::keeps_failures;
@@ -20,6 +21,7 @@ mod asking;
 mod echo;
 mod formats;
 mod recognise;
+mod rewrites;
 mod scope;
 mod selects;
 mod settings;
@@ -156,6 +158,8 @@ pub(crate) struct Line {
     pub formats: bool,
     /// Where the work is put aside and fetched again, each with the number of checks before it.
     pub stashes: Vec<(usize, Stash)>,
+    /// What changes files that it does not name, each with the number of checks before it.
+    pub rewrites: Vec<(usize, Rewrite)>,
     /// Folders in which it puts another state of the project beside the work.
     pub beside: Vec<String>,
     /// For each check its place among those that `&&` joins.
@@ -328,6 +332,13 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
         }
         if let Some(folder) = beside(command).filter(|_| !command.is_elsewhere && line.beside.len() < MOST) {
             line.beside.push(command.folder.name(folder).into_owned());
+        }
+        if !command.is_elsewhere
+            && command.script.is_none()
+            && line.rewrites.len() < MOST
+            && let Some(rewrite) = Rewrite::of(command)
+        {
+            line.rewrites.push((line.checks.len(), rewrite));
         }
         let link = Link {
             list: *list,

@@ -23,6 +23,7 @@ fn shown(line: &str) -> String {
         Effect::Remove(path) => format!("remove {path}"),
         Effect::Move { from, to, .. } => format!("move {from} {to}"),
         Effect::Copy { from, to } => format!("copy {from} {to}"),
+        Effect::Fetch(path) => format!("fetch {path}"),
         Effect::PutBack(among) => format!("back {}", chosen(among)),
         Effect::Stash { among, with_new } => format!("stash {} {with_new}", chosen(among)),
         Effect::Unstash => "unstash".to_owned(),
@@ -412,5 +413,27 @@ fn a_long_line_of_commands_takes_linear_time() {
         "$(cd a) (",
     ] {
         effects(&piece.repeat(100_000));
+    }
+}
+
+#[test]
+fn what_is_fetched_is_written_to_the_file_that_the_line_names() {
+    for (line, expected) in [
+        ("curl -o a/x.json https://h/y", "fetch a/x.json"),
+        ("cd a && curl -fsSLo x.json 'https://h/y?z=1'", "fetch a/x.json"),
+        ("curl --output=x.json https://h/y", "fetch x.json"),
+        ("curl -LO 'https://h/d/y.json?z=1'", "fetch y.json"),
+        ("wget -qO x.json https://h/y", "fetch x.json"),
+        ("wget --output-document x.json https://h/y", "fetch x.json"),
+        ("wget https://h/d/y.json", "fetch y.json"),
+        ("curl https://h/y", ""),
+        ("curl -so /dev/null https://h/y", ""),
+        ("curl -o \"$OUT\" https://h/y", ""),
+        ("wget -qO- https://h/y", ""),
+        ("wget -O - https://h/y", ""),
+        ("wget -P /opt https://h/y.json", ""),
+        ("ssh host curl -o x https://h/y", ""),
+    ] {
+        assert_eq!(shown(line), expected, "{line}");
     }
 }

@@ -66,6 +66,26 @@ fn what_a_script_writes_stands_no_more_as_it_was_read() {
     assert!(is_stale(&indexed(&actions), "/w/src/del.py"));
 }
 
+#[test]
+fn what_others_have_changed_stands_no_more_as_it_was_read() {
+    let after = |line: &str, says: &str| {
+        let mut index = indexed(&[Action::on(ActionKind::Read, ["/w/src/del.py"])]);
+        let call = ToolCall::new("x", "t", Map::new()).doing(Action::command(line));
+        index.append(&Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        index.append(&Message::results(vec![ToolResult::new("x", Some(true), says)]));
+        is_stale(&index, "/w/src/del.py")
+    };
+    let stat = " src/del.py | 12 ++++---\n src/logo.png | Bin 12 -> 20 bytes\n 2 files changed";
+    assert!(after("git pull", &format!("Updating 1a2b..3c4d\nFast-forward\n{stat}")));
+    assert!(after("black .", "reformatted /w/src/del.py"));
+    assert!(after("curl -o src/del.py https://x/y", ""));
+    assert!(!after("git diff --stat", stat));
+    assert!(!after(
+        "git pull",
+        "Updating 1a2b..3c4d\nFast-forward\n src/other.py | 2 +-"
+    ));
+}
+
 /// Encoded bytes, the same ones each time.
 fn encoded(bytes: usize) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

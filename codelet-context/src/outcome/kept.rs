@@ -25,6 +25,7 @@ impl Gatherer {
     pub(super) fn apply(&mut self, effect: &Effect, result: &ToolResult) {
         match effect {
             Effect::Write(path, state) => self.touch(path, *state),
+            Effect::Fetch(path) => self.replace(path),
             Effect::Remove(path) => {
                 for found in self.living(path) {
                     self.remove(found.file);

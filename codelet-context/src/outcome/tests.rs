@@ -264,3 +264,218 @@ proptest! {
         prop_assert!(gatherer.facts().errors.len() <= errors::ERRORS);
     }
 }
+
+/// Whether the tests that passed before these lines, each with what it says and whether it went well, are told as stale.
+fn is_stale_after(lines: &[(&str, &str, bool)]) -> bool {
+    let talk = Talk::new()
+        .on(ActionKind::Read, "src/seen.py", Some(true))
+        .run("pytest", true, "4 passed");
+    let talk = lines
+        .iter()
+        .fold(talk, |talk, (line, says, success)| talk.run(line, *success, says));
+    let tests = talk.facts().tests.unwrap();
+    assert_eq!(tests.verdict, Verdict::Passed, "{lines:?}");
+    tests.is_stale
+}
+
+#[test]
+fn a_check_is_stale_once_git_has_changed_files_or_nobody_knows_that_it_has_not() {
+    for (line, says, success) in [
+        ("git pull", "Updating 1a2b..3c4d\nFast-forward\n a.py | 2 +-", true),
+        ("git pull --rebase -q && git push -q", "", true),
+        (
+            "git merge main",
+            "Merge made by the 'ort' strategy.\n a.py | 2 +-",
+            true,
+        ),
+        (
+            "git merge main",
+            "Auto-merging a.py\nCONFLICT (content): Merge conflict in a.py",
+            false,
+        ),
+        (
+            "git rebase main",
+            "Successfully rebased and updated refs/heads/fix.",
+            true,
+        ),
+        ("git cherry-pick 1a2b3c4", "[fix 1a2b] Other\n 1 file changed", true),
+        ("git revert --no-edit HEAD", "[fix 1a2b] Revert", true),
+        ("git am < fix.patch", "Applying: Fix", true),
+        ("git apply fix.patch", "", true),
+        ("git reset --hard origin/main", "HEAD is now at 1a2b3c4 Other", true),
+        (
+            "git fetch && git merge --ff-only FETCH_HEAD || true",
+            "Updating 1a2b..3c4d",
+            true,
+        ),
+        ("gh pr checkout 12", "Switched to branch 'other'", true),
+        ("git switch other", "Switched to branch 'other'", true),
+        ("git checkout main", "Switched to branch 'main'", true),
+        ("git checkout main && git pull -q", "", true),
+        ("bash -c 'git pull -q'", "", true),
+        (
+            "pytest && git pull",
+            "4 passed\nUpdating 1a2b..3c4d\nFast-forward",
+            true,
+        ),
+    ] {
+        assert!(is_stale_after(&[(line, says, success)]), "{line}: {says}");
+    }
+    for (line, says, success) in [
+        ("git pull", "Already up to date.", true),
+        ("git pull --rebase", "Current branch main is up to date.", true),
+        (
+            "git merge main",
+            "fatal: Not possible to fast-forward, aborting.",
+            false,
+        ),
+        (
+            "git pull; true",
+            "error: Your local changes would be overwritten:\nPlease commit them.\nAborting",
+            true,
+        ),
+        ("git pull || true", "fatal: no upstream", true),
+        ("git apply --check fix.patch", "", true),
+        ("git apply fix.patch", "error: patch does not apply", false),
+        ("git rebase -i HEAD~2", "Successfully rebased", true),
+        ("git merge-base main HEAD", "1a2b", true),
+        ("git fetch", "", true),
+        ("git log --merges", "Merge made by me", true),
+        ("git commit -am done", "[fix 1a2b] done", true),
+        ("git checkout -b next", "Switched to a new branch 'next'", true),
+        ("git checkout main && pytest -q; git checkout -", "1 failed", true),
+        ("ssh host git pull", "Updating 1a2b..3c4d\nFast-forward", true),
+        (
+            "git pull && pytest",
+            "Updating 1a2b..3c4d\nFast-forward\n4 passed",
+            true,
+        ),
+    ] {
+        assert!(!is_stale_after(&[(line, says, success)]), "{line}: {says}");
+    }
+    let there = ("git checkout main", "Switched to branch 'main'", true);
+    let look = ("git log -3", "1a2b", true);
+    let back = ("git checkout -", "Switched to branch 'fix'", true);
+    assert!(is_stale_after(&[there, look]));
+    assert!(!is_stale_after(&[there, look, back]));
+}
+
+#[test]
+fn a_check_is_stale_once_a_formatter_or_a_patch_has_written_or_nobody_knows_that_it_has_not() {
+    for (line, says, success) in [
+        ("cargo fmt", "", true),
+        (
+            "black .",
+            "reformatted src/seen.py\n\nAll done!\n1 file reformatted, 3 files left unchanged.",
+            true,
+        ),
+        ("ruff format", "1 file reformatted, 3 files left unchanged", true),
+        ("ruff check --fix .", "Found 3 errors (2 fixed, 1 remaining).", false),
+        ("npx eslint --fix src", "", true),
+        (
+            "npx eslint --fix src",
+            "src/a.ts\n  1:1  error  no\n\n1 problem (1 error, 0 warnings)",
+            false,
+        ),
+        ("npm run lint:fix", "> eslint --fix", true),
+        (
+            "npx prettier --write src",
+            "src/a.ts 20ms\nsrc/b.ts 5ms (unchanged)",
+            true,
+        ),
+        (
+            "npx biome check --write .",
+            "Checked 5 files in 2ms. Fixed 3 files.",
+            true,
+        ),
+        ("gofmt -w .", "", true),
+        ("isort .", "Fixing /w/src/seen.py", true),
+        (
+            "rubocop -a",
+            "3 files inspected, 2 offenses detected, 2 offenses corrected",
+            true,
+        ),
+        ("patch -p1 < other.patch", "patching file src/seen.py", true),
+        (
+            "patch -p1 < other.patch",
+            "patching file a.py\npatching file b.py\n1 out of 1 hunk FAILED -- saving rejects to file b.py.rej",
+            false,
+        ),
+        ("unzip -o new.zip", "Archive:  new.zip\n  inflating: src/seen.py", true),
+        ("tar xzf new.tgz", "", true),
+        ("curl -sSLo src/seen.py https://x/y", "", true),
+        ("wget -q -O src/seen.py https://x/y", "", true),
+        ("cd src && curl -O https://x/seen.py", "", true),
+    ] {
+        assert!(is_stale_after(&[(line, says, success)]), "{line}: {says}");
+    }
+    for (line, says, success) in [
+        ("cargo fmt --check", "", true),
+        ("black .", "All done!\n4 files left unchanged.", true),
+        ("ruff format .", "4 files left unchanged", true),
+        ("ruff check --fix .", "All checks passed!", true),
+        ("ruff check .", "Found 3 errors.", false),
+        ("npx prettier --write src", "src/a.ts 20ms (unchanged)", true),
+        (
+            "npx prettier --check src",
+            "All matched files use Prettier code style!",
+            true,
+        ),
+        (
+            "npx biome format --write .",
+            "Formatted 5 files in 2ms. No fixes applied.",
+            true,
+        ),
+        ("gofmt -l .", "", true),
+        ("eslint --fix-dry-run src", "", true),
+        ("cargo fmt", "error: no such command: `fmt`", false),
+        ("patch --dry-run -p1 < other.patch", "checking file src/seen.py", true),
+        (
+            "patch -p1 < other.patch",
+            "patching file a.py\nHunk #1 FAILED at 3.\n1 out of 1 hunk FAILED",
+            false,
+        ),
+        ("unzip -l new.zip", "  120  src/seen.py", true),
+        ("tar tzf new.tgz", "src/seen.py", true),
+        ("cd /tmp && tar xzf new.tgz", "", true),
+        ("tar xzf new.tgz -C /opt/tool", "", true),
+        ("curl -so /tmp/page.html https://x/y", "", true),
+        ("wget https://x/y.tgz", "", true),
+        ("echo cargo fmt", "cargo fmt", true),
+        ("cargo fmt && pytest", "4 passed", true),
+    ] {
+        assert!(!is_stale_after(&[(line, says, success)]), "{line}: {says}");
+    }
+}
+
+#[test]
+fn files_that_a_formatter_or_a_patch_names_are_edited_and_those_that_others_changed_are_not() {
+    let left = |line: &str, says: &str, success: bool| {
+        let talk = Talk::new().on(ActionKind::Read, "/w/src/seen.py", Some(true));
+        files(&talk.run(line, success, says))
+    };
+    for (line, says, success) in [
+        (
+            "patch -p1 < other.patch",
+            "patching file src/seen.py\nHunk #1 succeeded at 40 (offset 2 lines).",
+            true,
+        ),
+        (
+            "patch -p1 < other.patch",
+            "patching file 'src/seen.py'\nHunk #2 FAILED at 4.\n1 out of 2 hunks FAILED",
+            false,
+        ),
+        ("cd src && patch -p0 -i ../other.patch", "patching file seen.py", true),
+        ("black .", "reformatted /w/src/seen.py\n1 file reformatted.", true),
+        ("prettier --write src", "src/seen.py 20ms", true),
+    ] {
+        assert_eq!(left(line, says, success), "/w/src/seen.py:Edited", "{line}");
+    }
+    for (line, says) in [
+        ("git pull", "Updating 1a2b..3c4d\nFast-forward\n src/seen.py | 2 +-"),
+        ("unzip -o new.zip", "  inflating: src/seen.py"),
+        ("prettier --write src", "src/seen.py 20ms (unchanged)"),
+    ] {
+        assert_eq!(left(line, says, true), "/w/src/seen.py:Read", "{line}");
+    }
+}

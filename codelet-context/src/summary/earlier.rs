@@ -177,13 +177,16 @@ impl<'a> Earlier<'a> {
 
     /// Takes out what newer messages and facts say anew.
     fn forget(&mut self, newer: &[Arc<Message>], facts: &Facts) {
-        let (mut is_stale, mut exchanges, mut before) = (false, Exchanges::default(), Before::default());
+        let (mut is_stale, mut is_away, mut exchanges, mut before) =
+            (false, false, Exchanges::default(), Before::default());
         for message in newer {
             exchanges.next(message, |call, result| {
                 is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
                 let Some(ran) = Ran::of(call, result, &mut before).filter(|_| !was_refused(result)) else {
                     return;
                 };
+                is_stale |= !ran.outdated.is_empty();
+                is_away = ran.is_away;
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
                     match verdict {
                         Verdict::Passed => {
@@ -230,7 +233,7 @@ impl<'a> Earlier<'a> {
         let status = std::mem::take(&mut self.status);
         self.status = status
             .into_iter()
-            .filter_map(|line| newest_status(&line, is_known, is_stale))
+            .filter_map(|line| newest_status(&line, is_known, is_stale || is_away))
             .collect();
     }
 

@@ -198,12 +198,15 @@ pub(crate) struct Aside {
     has_work: bool,
     has_changes: bool,
     beside: Vec<String>,
+    /// The work went on from another state than the one before by the call that was taken last, behind so many of its checks.
+    moved: Option<usize>,
 }
 
 impl Aside {
     /// Takes a call with its answer, and gives the checks of its line that ran while the work was put aside, or elsewhere, by
     /// their number.
     pub fn take(&mut self, call: &ToolCall, result: &ToolResult, line: Option<&Line>) -> Vec<usize> {
+        self.moved = None;
         let changes = || call.action.kind == ActionKind::Change && is_done(call.action.kind, result);
         let Some(line) = line else {
             if changes() {
@@ -223,7 +226,9 @@ impl Aside {
         let mut stashes = line.stashes.iter().enumerate().peekable();
         for at in 0..=line.checks.len() {
             while let Some((number, (_, stash))) = stashes.next_if(|(_, (before, _))| *before <= at) {
-                self.step(*stash, &line.stashes[number + 1..], result);
+                if self.step(*stash, &line.stashes[number + 1..], result) {
+                    self.moved = Some(at);
+                }
             }
             let Some(check) = line.checks.get(at) else { break };
             if self.way.is_some() || check.scope.place.as_deref().is_some_and(|place| self.is_beside(place)) {
@@ -235,7 +240,18 @@ impl Aside {
         aside
     }
 
-    fn step(&mut self, stash: Stash, behind: &[(usize, Stash)], result: &ToolResult) {
+    /// Whether the work is put aside, so that the files are not those that were worked on.
+    pub fn is_away(&self) -> bool {
+        self.way.is_some()
+    }
+
+    /// How many checks of the line that was taken last ran before the work went on from another state, if it has.
+    pub fn moved(&self) -> Option<usize> {
+        self.moved
+    }
+
+    /// Takes a step, and gives whether the work goes on from another state than before.
+    fn step(&mut self, stash: Stash, behind: &[(usize, Stash)], result: &ToolResult) -> bool {
         let says = |signs: &[&str]| {
             let mut lines = result.texts().flat_map(|text| text.body.as_str().lines());
             lines.any(|line| signs.iter().any(|sign| line.trim_start().starts_with(sign)))
@@ -253,12 +269,14 @@ impl Aside {
                     self.way = Some(Way::Stash);
                 }
             }
-            Stash::Away(_) if says(&["fatal: ", "error: pathspec", "Already on "]) => {}
+            Stash::Away(_) if says(&["fatal: ", "error: ", "Already on "]) => {}
             Stash::Away(Way::Files) => self.way = Some(Way::Files),
             // Where something was checked or changed is the work; where nothing was, it may be what is gone to.
             Stash::Away(Way::Base) => {
                 if self.has_work || comes_back(Way::Base) {
                     self.way = Some(Way::Base);
+                } else {
+                    return true;
                 }
             }
             Stash::Away(Way::Branch) => {
@@ -267,6 +285,8 @@ impl Aside {
                     self.way = None;
                 } else if self.has_changes || comes_back(Way::Branch) {
                     self.way = Some(Way::Branch);
+                } else {
+                    return true;
                 }
             }
             Stash::Back(way) => {
@@ -277,12 +297,15 @@ impl Aside {
                 }
             }
             Stash::GoesOn => {
-                if self.way != Some(Way::Stash) {
+                let is_moved = self.way.is_some_and(|way| way != Way::Stash);
+                if is_moved {
                     self.way = None;
                 }
                 (self.has_work, self.has_changes) = (true, true);
+                return is_moved;
             }
         }
+        false
     }
 
     /// These were changed: the work goes on from what is there.

@@ -335,7 +335,7 @@ fn a_check_that_fails_says_nothing_of_those_of_other_kinds_or_of_itself_run_agai
         &["run npx eslint . => bad 1 error", "run npx prettier --write . => ok"],
         10_000,
     );
-    assert!(has(&told, "Lint: FAILED"), "{told}");
+    assert!(has(&told, "Lint: FAILED, files changed since"), "{told}");
 }
 
 #[test]
