@@ -360,14 +360,38 @@ impl Given<'_> {
         } else {
             ('O', "--output-document")
         };
-        let is_cluster = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with(letter);
+        // The letters that are followed by a value, at once or as the next word.
+        let valued = if is_curl {
+            "oHdXuAbeFTmcwyYzKEDQtPxUrC"
+        } else {
+            "OoaetTwQPUlADRIBiX"
+        };
         let (mut to, mut words) = (None, self.command.arguments(1));
         while let Some((word, is_open)) = words.next() {
-            if word == long || is_cluster(word) {
-                let (word, is_open) = words.next()?;
-                to = Some(word).filter(|_| !is_open);
-            } else if let Some(path) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
-                to = Some(path).filter(|_| !is_open);
+            let cluster = word.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
+            let valued =
+                cluster.and_then(|cluster| cluster.find(|c| valued.contains(c)).map(|at| cluster.split_at(at)));
+            let (is_it, value) = match valued {
+                Some((_, value)) => (
+                    value.starts_with(letter),
+                    Some(&value[1..]).filter(|value| !value.is_empty()),
+                ),
+                None => match word.split_once('=') {
+                    Some((name, value)) => (name == long, Some(value)),
+                    None => (word == long, None),
+                },
+            };
+            let is_next = value.is_none() && (is_it || valued.is_some());
+            let (value, is_open) = if is_next {
+                words.next()?
+            } else {
+                (value.unwrap_or_default(), is_open)
+            };
+            if is_it {
+                to = Some(value).filter(|_| !is_open);
+                if is_open {
+                    return None;
+                }
             }
         }
         let named = || {

@@ -431,6 +431,8 @@ fn what_is_fetched_is_written_to_the_file_that_the_line_names() {
         ("curl -o \"$OUT\" https://h/y", ""),
         ("wget -qO- https://h/y", ""),
         ("wget -O - https://h/y", ""),
+        ("curl -H 'Accept: o' -Xpost -d o https://h/y", ""),
+        ("curl -Lox.json -H o https://h/y", "fetch x.json"),
         ("wget -P /opt https://h/y.json", ""),
         ("ssh host curl -o x https://h/y", ""),
     ] {

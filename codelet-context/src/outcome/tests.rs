@@ -335,6 +335,11 @@ fn a_check_is_stale_once_git_has_changed_files_or_nobody_knows_that_it_has_not()
             true,
         ),
         ("git pull || true", "fatal: no upstream", true),
+        (
+            "git pull --rebase",
+            "error: cannot pull with rebase: You have unstaged changes.",
+            true,
+        ),
         ("git apply --check fix.patch", "", true),
         ("git apply fix.patch", "error: patch does not apply", false),
         ("git rebase -i HEAD~2", "Successfully rebased", true),
