@@ -152,6 +152,7 @@ pub(crate) fn has_done_nothing(result: &ToolResult) -> bool {
         "Error:",
         "error:",
         "Uncaught ",
+        "patch: **** ",
     ];
     const NOTHING: &[&str] = &[
         "not found",

@@ -203,6 +203,10 @@ mod tests {
             ("git apply --check /tmp/fix.diff", ""),
             ("patch -p1 --dry-run < /tmp/fix.diff", "checking file src/del.py"),
             ("git apply /tmp/fix.diff || true", "error: patch failed: src/del.py:1"),
+            (
+                "patch -p1 < /tmp/fix.diff",
+                "patching file src/del.py\npatch: **** malformed patch at line 9: x",
+            ),
         ] {
             assert_eq!(files(&talk(line, says)), "/tmp/fix.diff:Created", "{line}");
         }

@@ -267,7 +267,8 @@ impl<'a> Told<'a> {
             let (all, rest) = rest.split_once(' ').unwrap_or((rest, ""));
             all == failed && (rest.contains("FAILED") || rest.contains("ignored"))
         });
-        if has_failed || line.ends_with("Skipping patch.") {
+        // What it cannot read to the end, it leaves as it was.
+        if has_failed || line.ends_with("Skipping patch.") || line.starts_with("patch: **** ") {
             self.paths.pop();
             (self.has_changed, self.has_left) = (!self.paths.is_empty(), self.paths.is_empty());
         }
