@@ -52,26 +52,17 @@ pub(crate) enum Way {
     Below { target: Tokens, tier: Tokens },
 }
 
-/// An edit that no report has confirmed yet.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Open {
-    /// Its place in the list of breaks.
-    number: usize,
-    /// Tokens that can be read although it was made.
-    readable: f64,
-    /// The view was rebuilt, so that what was not sent before is part of what it is predicted to cost.
-    is_whole: bool,
-}
-
 /// What edits have come to that no request has followed yet.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Unsent {
     /// How many, less those that were taken back.
     edits: i64,
-    /// Tokens that they took out of the view, less those that were put back.
-    removed: f64,
+    /// Tokens that they took out of the view, less those that were put back, as the user was told.
+    removed: i64,
     /// What the account was charged for: tokens and dollars.
     charged: (f64, f64),
+    /// The view was rebuilt, so that what was not sent before is part of what that is predicted to cost.
+    is_whole: bool,
 }
 
 /// The state; see the module.
@@ -110,7 +101,8 @@ pub(crate) struct Economy {
     plan: Option<Cut>,
     /// No cut can have an excess above this before the next look.
     bound: f64,
-    open: Option<Open>,
+    /// The break that what is written again before the next report is put down to: its place in the list.
+    open: Option<usize>,
     frame: f64,
     /// The messages that were edited since the last report, each with how many outputs it has.
     trimmed: Vec<(usize, f64)>,
@@ -291,13 +283,7 @@ impl Economy {
         self.sent = self.sent.min(alike(&self.seen, messages));
         self.unsent = Unsent::default();
         // Another model is asked still.
-        let number = self.breaks.len().checked_sub(1);
-        let number = number.filter(|&last| self.breaks[last].request > self.requests);
-        self.open = number.map(|number| Open {
-            number,
-            readable: 0.0,
-            is_whole: false,
-        });
+        self.open = self.unsent_break(|it| it.cause == Cause::Model);
     }
 
     /// This is a session's next conversation: what was recorded of the one before stays on record, and that its messages are
@@ -319,40 +305,70 @@ impl Economy {
             request: self.requests + 1,
             cause: Cause::Cleared,
             removed: removed.max(0.0) as Tokens,
+            restored: 0,
             rewritten: 0,
             predicted: 0.0,
             saving: self.read() * removed.max(0.0) / 1e6,
             actual: None,
+            is_cold: false,
         });
     }
 
     /// The next request goes to another model than the last one: nothing of it can be read there.
     pub fn goes_elsewhere(&mut self) {
-        if self.sent == 0 {
+        if self.seen.is_empty() {
             return;
         }
         // Of two changes with no answer between them, the first has cost nothing.
-        let is_pending = |it: &Break| it.request > self.requests && it.cause == Cause::Model;
-        if self.breaks.last().is_some_and(is_pending) {
-            self.breaks.pop();
+        if let Some(at) = self.unsent_break(|it| it.cause == Cause::Model) {
+            self.breaks.remove(at);
         }
-        let tail = self.prefix();
-        let factor = self.economics.card.factor(self.prompt as Tokens);
-        let (read, write) = (self.read() * factor, self.write() * factor);
-        self.open = Some(Open {
-            number: self.breaks.len(),
-            readable: 0.0,
-            is_whole: false,
-        });
+        // Nor has an edit: what it left would have to be written there without it too.
+        if let Some(at) = self.unsent_break(Break::is_edit) {
+            (self.breaks[at].rewritten, self.breaks[at].predicted) = (0, 0.0);
+            self.refund();
+        }
+        self.open = Some(self.breaks.len());
+        let again = self.sent_again();
         self.breaks.push(Break {
             request: self.requests + 1,
             cause: Cause::Model,
             removed: 0,
-            rewritten: tail as Tokens,
-            predicted: economics::break_cost(read, write, tail) / 1e6,
+            restored: 0,
+            rewritten: again as Tokens,
+            predicted: self.cost_of(again),
             saving: 0.0,
             actual: None,
+            is_cold: false,
         });
+    }
+
+    /// The place of the newest break of a kind that no request has followed.
+    fn unsent_break(&self, is_one: impl Fn(&Break) -> bool) -> Option<usize> {
+        let is_one = |it: &Break| it.request > self.requests && is_one(it);
+        self.breaks.iter().rposition(is_one)
+    }
+
+    /// What the account was charged for edits that no request has followed was not theirs.
+    fn refund(&mut self) {
+        let cost = std::mem::take(&mut self.unsent.charged.1);
+        self.account.taken_back(0.0, cost);
+    }
+
+    /// What writing so many tokens costs more than reading them, in dollars.
+    fn cost_of(&self, tail: f64) -> f64 {
+        let factor = self.economics.card.factor(self.prompt as Tokens);
+        let (read, write) = (self.read() * factor, self.write() * factor);
+        economics::break_cost(read, write, tail) / 1e6
+    }
+
+    /// What the next request holds of what was sent before, however it was edited since, with what stands beside it, in tokens.
+    fn sent_again(&self) -> f64 {
+        let held = match self.unsent.is_whole {
+            true => self.weights.len(),
+            false => self.weighed.max(self.sent).min(self.weights.len()),
+        };
+        self.overhead + self.weights[..held].iter().sum::<f64>()
     }
 
     /// The removal of what answers a call was taken back: it stays.
@@ -376,6 +392,7 @@ impl Economy {
 
     /// Messages of the view from the cut on were edited; `messages` is the view now. Returns the tokens that went.
     pub fn trimmed(&mut self, reason: Reason, cut: &Cut, messages: &[Arc<Message>]) -> Tokens {
+        let is_cold = reason == Reason::Cold;
         let before: f64 = self.weights.iter().sum();
         let mut first = None;
         for (at, message) in messages.iter().enumerate().skip(cut.from) {
@@ -394,27 +411,27 @@ impl Economy {
         let removed = before - self.weights.iter().sum::<f64>();
         // What stands before the first change can be read, up to a mark.
         let from = first.map_or(cut.from, |first| self.readable_before(first).max(cut.from));
-        let (readable, tail) = if reason == Reason::Cold {
-            (0.0, self.prefix())
+        let tail = if is_cold {
+            self.prefix()
         } else {
             let readable = self.overhead + self.weights[..from].iter().sum::<f64>();
             let lost = match self.economics.card.marks {
                 Some(_) => 0.0,
                 None => HALF_GRAIN.min(readable),
             };
-            let tail = self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>();
-            (readable, tail + lost)
+            self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>() + lost
         };
+        let gone = removed.max(0.0) as Tokens;
         self.unsent.edits += 1;
-        self.unsent.removed += removed;
+        self.unsent.removed += gone as i64;
         self.take_unsent();
-        let cost = self.broken(Cause::Edit(reason), tail, readable);
+        let cost = self.broken(Cause::Edit(reason), tail, is_cold);
         // What an expired cache costs is not the edit's.
-        let cost = if reason == Reason::Cold { 0.0 } else { cost };
+        let cost = if is_cold { 0.0 } else { cost };
         self.account.edited(removed, cost);
         self.unsent.charged = (self.unsent.charged.0 + removed, self.unsent.charged.1 + cost);
         self.sent = self.sent.min(from);
-        removed.max(0.0) as Tokens
+        gone
     }
 
     /// The message at this place in the view is another one now, for no price: it could not have been sent again.
@@ -430,45 +447,65 @@ impl Economy {
         self.overhead + self.weights[..self.sent].iter().sum::<f64>()
     }
 
-    /// Puts a break on record, with all that was removed since the last request; what it is expected to cost, in dollars.
-    fn broken(&mut self, cause: Cause, tail: f64, readable: f64) -> f64 {
-        let factor = self.economics.card.factor(self.prompt as Tokens);
-        let (read, write) = (self.read() * factor, self.write() * factor);
-        let cost = economics::break_cost(read, write, tail) / 1e6;
-        self.open = Some(Open {
-            number: self.breaks.len(),
-            readable,
-            is_whole: false,
-        });
-        let removed = self.unsent.removed.max(0.0);
+    /// Puts a break on record, with all that was changed since the last request; what it is expected to cost, in dollars.
+    fn broken(&mut self, cause: Cause, tail: f64, is_cold: bool) -> f64 {
+        let elsewhere = self.unsent_break(|it| it.cause == Cause::Model);
+        // Of what was never sent, and of what another model is sent, nothing could be read without the edit either.
+        let is_free = elsewhere.is_some() || self.seen.is_empty();
+        let tail = if is_free { 0.0 } else { tail };
+        let cost = self.cost_of(tail);
+        if let Some(model) = elsewhere {
+            let again = self.sent_again();
+            (self.breaks[model].rewritten, self.breaks[model].predicted) = (again as Tokens, self.cost_of(again));
+        }
+        self.open = if is_free { elsewhere } else { Some(self.breaks.len()) };
+        let removed = self.unsent.removed;
         self.breaks.push(Break {
             request: self.requests + 1,
             cause,
-            removed: removed as Tokens,
+            removed: removed.max(0).unsigned_abs(),
+            restored: removed.min(0).unsigned_abs(),
             rewritten: tail as Tokens,
             predicted: cost,
-            saving: read * removed / 1e6,
+            saving: self.read() * self.economics.card.factor(self.prompt as Tokens) * removed as f64 / 1e6,
             actual: None,
+            is_cold,
         });
         self.edited = Some((self.bulk.steps(), self.bulk.position()));
         self.plan_anew();
         cost
     }
 
+    /// The next request finds the cache expired: what was edited before it has cost nothing.
+    fn expired(&mut self) {
+        if self.unsent_break(|it| it.cause == Cause::Model).is_some() || self.seen.is_empty() {
+            return;
+        }
+        let Some(at) = self.unsent_break(Break::is_edit) else {
+            return;
+        };
+        if self.breaks[at].is_cold {
+            return;
+        }
+        let again = self.sent_again();
+        let (rewritten, predicted) = (again as Tokens, self.cost_of(again));
+        self.breaks[at] = Break {
+            rewritten,
+            predicted,
+            is_cold: true,
+            ..self.breaks[at]
+        };
+        self.refund();
+    }
+
     /// Takes the newest edit off the record, if no request has been made since: all that is changed before a request makes one
     /// break.
     fn take_unsent(&mut self) -> Option<Break> {
-        let requests = self.requests;
-        let edit = self.breaks.pop_if(|it| it.request > requests && it.is_edit())?;
-        // What was on record before it and no request has followed either waits for the same report.
-        self.open = match self.breaks.last().is_some_and(|it| it.request > requests) {
-            true => self.open.take().map(|open| Open {
-                number: self.breaks.len() - 1,
-                ..open
-            }),
-            false => None,
-        };
-        Some(edit)
+        let at = self.unsent_break(Break::is_edit)?;
+        // What another model has to be sent is put down to that.
+        self.open = self.open.filter(|&open| open != at);
+        self.open = self.open.map(|open| open - usize::from(open > at));
+        Some(self.breaks.remove(at))
     }
 
     fn plan_anew(&mut self) {
@@ -477,9 +514,15 @@ impl Economy {
         self.bound = f64::INFINITY;
     }
 
-    /// The view was rebuilt: by a compaction for this reason, or by taking one back.
-    pub fn rebuilt(&mut self, reason: Option<Reason>, messages: &[Arc<Message>], same: usize, ratio: f64) {
-        let before: f64 = self.weights.iter().sum();
+    /// The view was rebuilt: by a compaction for this reason, or by taking one back. `removed` is what the user is told that
+    /// this took out of the window, in tokens; below zero where it put some back.
+    pub fn rebuilt(
+        &mut self,
+        reason: Option<Reason>,
+        messages: &[Arc<Message>],
+        (same, removed): (usize, i64),
+        ratio: f64,
+    ) {
         // What stands as it was keeps its weight.
         let same = same.min(self.weights.len()).min(messages.len());
         self.weights.truncate(same);
@@ -502,7 +545,8 @@ impl Economy {
         let after: f64 = self.weights.iter().sum();
         let tail = after + self.overhead - readable;
         self.unsent.edits += if reason.is_some() { 1 } else { -1 };
-        self.unsent.removed += before - after;
+        self.unsent.removed += removed;
+        self.unsent.is_whole = true;
         let unsent = self.take_unsent();
         // Before the first request, nothing was sent that could be taken back.
         let is_as_sent = match self.seen.is_empty() {
@@ -520,10 +564,7 @@ impl Economy {
             (None, Some(unsent)) => unsent.cause,
             (None, None) => Cause::Undone,
         };
-        self.broken(cause, tail, readable);
-        if let Some(open) = &mut self.open {
-            open.is_whole = true;
-        }
+        self.broken(cause, tail, false);
         self.account.compacted();
         self.sent = 0;
     }
