@@ -173,6 +173,10 @@ impl Economy {
         &self.breaks
     }
 
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
     fn read(&self) -> f64 {
         self.economics.card.rates.cache_read
     }

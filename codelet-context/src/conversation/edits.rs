@@ -364,8 +364,12 @@ impl Conversation {
         self.view = view;
         self.note_removed(edit_number, kept);
         self.resize(size, after);
-        self.economy
-            .rebuilt(Some(reason), &self.view.messages, (same, removed), self.occupancy.slope());
+        self.economy.rebuilt(
+            Some(reason),
+            &self.view.messages,
+            (same, removed),
+            self.occupancy.slope(),
+        );
     }
 
     /// Notes what this edit has removed: what was not kept before it, of which there were `kept` things, and what came back

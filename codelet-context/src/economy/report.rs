@@ -97,6 +97,19 @@ impl Economy {
         self.prompt = prompt;
     }
 
+    /// What was sent last was sent again, only so that the cache does not expire, and was reported to have cost this much. What
+    /// was changed since is still to be sent.
+    pub fn kept_alive(&mut self, usage: Usage) {
+        if usage.prompt() == 0 {
+            return;
+        }
+        for it in &mut self.breaks {
+            it.request += u64::from(it.request > self.requests);
+        }
+        self.requests += 1;
+        self.account.reported(&self.economics.card, usage);
+    }
+
     /// Nobody asked where the last request was to bear its mark, so it has none: of what it sent, an edit can only keep what
     /// stands before the first message.
     fn was_not_announced(&mut self) {
