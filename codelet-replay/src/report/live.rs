@@ -144,8 +144,8 @@ impl Live {
     /// ledger counts the requests whose prompts were counted.
     fn place(&self, it: &Break) -> Option<usize> {
         let number = it.request.checked_sub(self.counted? + 1)?;
-        let counted = self.steps().enumerate().filter(|(_, step)| step.usage.prompt() > 0);
-        let (at, _) = counted.skip(usize::try_from(number).ok()?).next()?;
+        let mut counted = self.steps().enumerate().filter(|(_, step)| step.usage.prompt() > 0);
+        let (at, _) = counted.nth(usize::try_from(number).ok()?)?;
         Some(at)
     }
 
