@@ -175,6 +175,9 @@ async fn once(
         max_output: Some(most_output),
         session: session.settings.id.as_str().into(),
     };
+    if let Some(witness) = &mut session.witness {
+        witness.sending_beside(&session.conversation);
+    }
     let mut silent = Duration::ZERO;
     let (answer, billed) = match ask::stream(session, request, bearing, interrupt, listener, false).await {
         Asked::Answered(reply) => {

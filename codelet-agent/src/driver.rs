@@ -217,7 +217,8 @@ pub(crate) fn account_estimate(session: &mut Session, billed: &Billed, estimate:
     let price = session.parts.model.profile().price.as_ref();
     session.bill.add_estimate(billed, estimate, price);
     if let Some(witness) = &mut session.witness {
-        witness.billed(billed.usage);
+        // No sum is given for it.
+        witness.billed(billed, None);
     }
     if price.is_some() && !std::mem::replace(&mut session.has_told_of_estimate, true) {
         let told =
@@ -232,9 +233,10 @@ pub(crate) fn account_estimate(session: &mut Session, billed: &Billed, estimate:
 
 /// Puts a request on the bill.
 pub(crate) fn account(session: &mut Session, billed: &Billed, listener: &mut dyn Listen) {
-    let cost = session.bill.add(billed, session.parts.model.profile().price.as_ref());
+    let price = session.parts.model.profile().price.as_ref();
+    let cost = session.bill.add(billed, price);
     if let Some(witness) = &mut session.witness {
-        witness.billed(billed.usage);
+        witness.billed(billed, price);
     }
     listener.on(Event::Billed { billed: *billed, cost });
 }

@@ -6,8 +6,8 @@ use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
+use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
-use codelet_context::usage::Usage;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,8 +136,11 @@ pub trait Witness: Send {
     /// A request goes out with the view as it stands.
     fn sending(&mut self, conversation: &Conversation);
 
-    /// A request was billed.
-    fn billed(&mut self, usage: Usage);
+    /// A request goes out that leaves nothing in the conversation: one for a summary, or an idle one.
+    fn sending_beside(&mut self, conversation: &Conversation);
+
+    /// The request under way was billed, at this price; none where nobody knows it.
+    fn billed(&mut self, billed: &Billed, price: Option<&PriceCard>);
 
     /// The session begins anew.
     fn cleared(&mut self);

@@ -56,6 +56,9 @@ impl Session {
             next_edit: self.conversation.readable_edges().next,
             session: self.settings.id.as_str().into(),
         };
+        if let Some(witness) = &mut self.witness {
+            witness.sending_beside(&self.conversation);
+        }
         let mut stream = self.parts.model.stream(request);
         let mut billed: Option<Billed> = None;
         // The first word shows that the prompt was read.
@@ -94,6 +97,7 @@ impl Session {
             }
             _ => {}
         }
+        self.conversation.kept_alive(billed.unwrap_or_default().usage);
         let has_answered = was_read && !was_interrupted;
         if has_answered {
             self.asked = Some(began);

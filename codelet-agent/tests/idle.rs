@@ -112,6 +112,8 @@ async fn an_idle_request_is_billed_whenever_its_counts_come() {
         let bill = session.bill();
         assert_eq!((bill.requests, bill.unpriced), (2, 0), "{way:?}");
         assert_eq!((bill.usage.fresh, bill.usage.cache_read), (2_000, 16_000), "{way:?}");
+        // The next break is before the request that is the third on the bill.
+        assert_eq!(session.conversation().requests(), bill.requests, "{way:?}");
         // Nobody reads the answer, so no more of it is paid for than has to be.
         assert_eq!(asked.lock().unwrap()[1], Some(SHORT));
         assert_ne!(asked.lock().unwrap()[0], Some(SHORT));

@@ -3,15 +3,18 @@
 
 mod common;
 
-use codelet_agent::event::Event;
+use codelet_agent::event::{Event, Witness};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::{ModelError, Profile, Reply, Request, Stop};
+use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request, Stop};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Settings, SummaryBy};
+use codelet_context::conversation::Conversation;
 use codelet_context::economics::Preset;
 use codelet_context::message::{Message, Part, Thinking};
+use codelet_context::price::PriceCard;
 use common::{Mute, Stage, busy, calls, cut, profile, says, stopped};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 fn is_for_a_summary(request: &Request) -> bool {
@@ -78,6 +81,38 @@ async fn a_summary_that_the_model_wrote_is_used() {
     assert_eq!(requests[at].max_output, Some(1_024));
     assert!(requests[at].messages.starts_with(&requests[at - 1].messages));
     assert_eq!(requests[at].tools, requests[at - 1].tools);
+}
+
+/// Notes what it is told of: `>` for a request of the conversation, `+` for one beside it, `$` for a bill.
+struct Noting(Arc<Mutex<String>>);
+
+impl Witness for Noting {
+    fn sending(&mut self, _: &Conversation) {
+        self.0.lock().unwrap().push('>');
+    }
+
+    fn sending_beside(&mut self, _: &Conversation) {
+        self.0.lock().unwrap().push('+');
+    }
+
+    fn billed(&mut self, _: &Billed, _: Option<&PriceCard>) {
+        self.0.lock().unwrap().push('$');
+    }
+
+    fn cleared(&mut self) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_for_a_summary_is_seen_by_who_keeps_figures_of_what_is_billed() {
+    let mut stage = with_summary(|| says("We are counting sheep."));
+    let seen: Arc<Mutex<String>> = Arc::default();
+    stage.session.watched_by(Box::new(Noting(seen.clone())));
+    stage.prompt("Read.").await;
+    let seen = seen.lock().unwrap();
+    let summaries = asked_for_summaries(&stage).0;
+    assert!(summaries > 0 && seen.contains(">$+$>$"), "{seen}");
+    assert_eq!(seen.matches("+$").count(), summaries);
+    assert_eq!(seen.matches('$').count() as u64, stage.session.bill().requests);
 }
 
 #[tokio::test(start_paused = true)]

@@ -47,21 +47,34 @@ pub struct Break {
     pub request: u64,
     /// Why.
     pub cause: Cause,
-    /// Tokens that an edit removed from what is sent.
+    /// Tokens that went from what is sent, all that was edited before this request taken together.
     pub removed: Tokens,
+    /// Tokens that came back into it instead, because edits were taken back.
+    pub restored: Tokens,
     /// Tokens that were expected to be written although they had been sent before.
     pub rewritten: Tokens,
     /// What writing them instead of reading them was expected to cost, in US dollars.
     pub predicted: f64,
-    /// What each later request was expected to cost less, in US dollars.
+    /// What each later request was expected to cost less, in US dollars; below zero where tokens came back.
     pub saving: f64,
     /// What it did cost, by the report of the request after it; none before that came.
     pub actual: Option<f64>,
+    /// The cache had expired, so that nothing could have been read, whatever was edited.
+    pub is_cold: bool,
 }
 
 impl Break {
+    /// What the edit was expected to cost and did cost, in US dollars: nothing where the cache had expired, since all that was
+    /// sent had to be written again without it too.
+    pub fn of_edit(&self) -> (f64, Option<f64>) {
+        match self.is_cold {
+            true => (0.0, self.actual.map(|_| 0.0)),
+            false => (self.predicted, self.actual),
+        }
+    }
+
     /// Whether it is an edit, or one that was taken back.
-    pub(crate) fn is_edit(&self) -> bool {
+    pub fn is_edit(&self) -> bool {
         matches!(self.cause, Cause::Edit(_) | Cause::Undone)
     }
 }

@@ -186,6 +186,12 @@ impl Conversation {
         self.take(report, 0, self.view.messages.len());
     }
 
+    /// Takes note of what it cost to send the last request once more, so that the cache does not expire: it counts among the
+    /// requests, and changes nothing.
+    pub fn kept_alive(&mut self, usage: Usage) {
+        self.economy.kept_alive(usage);
+    }
+
     /// The provider refused the request as too long; the limit that it names replaces the configured one.
     pub fn refused(&mut self, named: Option<Tokens>) {
         self.refused_at(named, None);
@@ -359,6 +365,11 @@ impl Conversation {
     /// nobody planned.
     pub fn breaks(&self) -> &[Break] {
         self.economy.breaks()
+    }
+
+    /// How many requests of the session were reported so far: the first break that is yet to come bears the next number.
+    pub fn requests(&self) -> u64 {
+        self.economy.requests()
     }
 
     /// How full the window will be at the next request. `updated` is now, in milliseconds since 1970-01-01 UTC.

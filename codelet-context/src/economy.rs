@@ -1,12 +1,13 @@
 //! The economics of one conversation: what each message weighs, what removable outputs have cost, where a cut would go.
 
 mod plan;
+mod record;
 mod report;
 
 use crate::account::Account;
 use crate::breaks::{Break, Cause};
 use crate::bulk::{Bulk, Candidate, Shelter};
-use crate::economics::{self, Economics};
+use crate::economics::Economics;
 use crate::excerpt::{Excerpts, Place};
 use crate::index::Index;
 use crate::message::{Message, Origin, Part, Role};
@@ -52,26 +53,17 @@ pub(crate) enum Way {
     Below { target: Tokens, tier: Tokens },
 }
 
-/// An edit that no report has confirmed yet.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Open {
-    /// Its place in the list of breaks.
-    number: usize,
-    /// Tokens that can be read although it was made.
-    readable: f64,
-    /// The view was rebuilt, so that what was not sent before is part of what it is predicted to cost.
-    is_whole: bool,
-}
-
 /// What edits have come to that no request has followed yet.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Unsent {
     /// How many, less those that were taken back.
     edits: i64,
-    /// Tokens that they took out of the view, less those that were put back.
-    removed: f64,
+    /// Tokens that they took out of the view, less those that were put back, as the user was told.
+    removed: i64,
     /// What the account was charged for: tokens and dollars.
     charged: (f64, f64),
+    /// The view was rebuilt, so that what was not sent before is part of what that is predicted to cost.
+    is_whole: bool,
 }
 
 /// The state; see the module.
@@ -110,7 +102,8 @@ pub(crate) struct Economy {
     plan: Option<Cut>,
     /// No cut can have an excess above this before the next look.
     bound: f64,
-    open: Option<Open>,
+    /// The break that what is written again before the next report is put down to: its place in the list.
+    open: Option<usize>,
     frame: f64,
     /// The messages that were edited since the last report, each with how many outputs it has.
     trimmed: Vec<(usize, f64)>,
@@ -179,6 +172,10 @@ impl Economy {
 
     pub fn breaks(&self) -> &[Break] {
         &self.breaks
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.requests
     }
 
     fn read(&self) -> f64 {
@@ -278,83 +275,6 @@ impl Economy {
         self.hopeless = self.economics.card.tier(tokens).map(|tier| tier.above);
     }
 
-    /// What was recorded of a later state of the same session stays on record, but for edits that no request has followed:
-    /// those were never made.
-    /// `messages` is the view now.
-    pub fn keep_breaks(&mut self, later: &Economy, messages: &[Arc<Message>]) {
-        self.breaks.clone_from(&later.breaks);
-        self.breaks.retain(|it| !it.is_edit() || it.request <= later.requests);
-        self.account.keep(&later.account, later.unsent.charged.1);
-        self.requests = later.requests;
-        self.has_read |= later.has_read;
-        self.seen.clone_from(&later.seen);
-        self.sent = self.sent.min(alike(&self.seen, messages));
-        self.unsent = Unsent::default();
-        // Another model is asked still.
-        let number = self.breaks.len().checked_sub(1);
-        let number = number.filter(|&last| self.breaks[last].request > self.requests);
-        self.open = number.map(|number| Open {
-            number,
-            readable: 0.0,
-            is_whole: false,
-        });
-    }
-
-    /// This is a session's next conversation: what was recorded of the one before stays on record, and that its messages are
-    /// not sent again.
-    pub fn begin_behind(&mut self, earlier: &Economy) {
-        self.breaks.clone_from(&earlier.breaks);
-        (self.requests, self.has_read) = (earlier.requests, earlier.has_read);
-        // What no request has followed will not be sent: it has cost nothing. An earlier clearing is the same one.
-        let is_gone = |it: &Break| it.request > earlier.requests && it.cause != Cause::Cleared;
-        while self.breaks.last().is_some_and(is_gone) {
-            self.breaks.pop();
-        }
-        if earlier.requests == 0 || self.breaks.last().is_some_and(|it| it.request > earlier.requests) {
-            return;
-        }
-        // The system prompt and the definitions can still be read; of the rest, nothing is missed.
-        let removed = earlier.prompt - earlier.overhead - self.weights.iter().sum::<f64>();
-        self.breaks.push(Break {
-            request: self.requests + 1,
-            cause: Cause::Cleared,
-            removed: removed.max(0.0) as Tokens,
-            rewritten: 0,
-            predicted: 0.0,
-            saving: self.read() * removed.max(0.0) / 1e6,
-            actual: None,
-        });
-    }
-
-    /// The next request goes to another model than the last one: nothing of it can be read there.
-    pub fn goes_elsewhere(&mut self) {
-        if self.sent == 0 {
-            return;
-        }
-        // Of two changes with no answer between them, the first has cost nothing.
-        let is_pending = |it: &Break| it.request > self.requests && it.cause == Cause::Model;
-        if self.breaks.last().is_some_and(is_pending) {
-            self.breaks.pop();
-        }
-        let tail = self.prefix();
-        let factor = self.economics.card.factor(self.prompt as Tokens);
-        let (read, write) = (self.read() * factor, self.write() * factor);
-        self.open = Some(Open {
-            number: self.breaks.len(),
-            readable: 0.0,
-            is_whole: false,
-        });
-        self.breaks.push(Break {
-            request: self.requests + 1,
-            cause: Cause::Model,
-            removed: 0,
-            rewritten: tail as Tokens,
-            predicted: economics::break_cost(read, write, tail) / 1e6,
-            saving: 0.0,
-            actual: None,
-        });
-    }
-
     /// The removal of what answers a call was taken back: it stays.
     pub fn exempt(&mut self, call: &str) {
         self.bulk.exempt(call);
@@ -394,27 +314,28 @@ impl Economy {
         let removed = before - self.weights.iter().sum::<f64>();
         // What stands before the first change can be read, up to a mark.
         let from = first.map_or(cut.from, |first| self.readable_before(first).max(cut.from));
-        let (readable, tail) = if reason == Reason::Cold {
-            (0.0, self.prefix())
+        let gone = removed.max(0.0) as Tokens;
+        self.unsent.edits += 1;
+        self.unsent.removed += gone as i64;
+        self.take_unsent();
+        let is_cold = reason == Reason::Cold;
+        let tail = if is_cold {
+            self.sent_again()
         } else {
             let readable = self.overhead + self.weights[..from].iter().sum::<f64>();
             let lost = match self.economics.card.marks {
                 Some(_) => 0.0,
                 None => HALF_GRAIN.min(readable),
             };
-            let tail = self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>();
-            (readable, tail + lost)
+            self.weights[from.min(self.sent)..self.sent].iter().sum::<f64>() + lost
         };
-        self.unsent.edits += 1;
-        self.unsent.removed += removed;
-        self.take_unsent();
-        let cost = self.broken(Cause::Edit(reason), tail, readable);
+        let cost = self.broken(Cause::Edit(reason), tail, is_cold);
         // What an expired cache costs is not the edit's.
-        let cost = if reason == Reason::Cold { 0.0 } else { cost };
+        let cost = if is_cold { 0.0 } else { cost };
         self.account.edited(removed, cost);
         self.unsent.charged = (self.unsent.charged.0 + removed, self.unsent.charged.1 + cost);
         self.sent = self.sent.min(from);
-        removed.max(0.0) as Tokens
+        gone
     }
 
     /// The message at this place in the view is another one now, for no price: it could not have been sent again.
@@ -425,61 +346,21 @@ impl Economy {
         self.sent = self.sent.min(at);
     }
 
-    /// What was sent of the view, with what stands beside it, in tokens.
-    fn prefix(&self) -> f64 {
-        self.overhead + self.weights[..self.sent].iter().sum::<f64>()
-    }
-
-    /// Puts a break on record, with all that was removed since the last request; what it is expected to cost, in dollars.
-    fn broken(&mut self, cause: Cause, tail: f64, readable: f64) -> f64 {
-        let factor = self.economics.card.factor(self.prompt as Tokens);
-        let (read, write) = (self.read() * factor, self.write() * factor);
-        let cost = economics::break_cost(read, write, tail) / 1e6;
-        self.open = Some(Open {
-            number: self.breaks.len(),
-            readable,
-            is_whole: false,
-        });
-        let removed = self.unsent.removed.max(0.0);
-        self.breaks.push(Break {
-            request: self.requests + 1,
-            cause,
-            removed: removed as Tokens,
-            rewritten: tail as Tokens,
-            predicted: cost,
-            saving: read * removed / 1e6,
-            actual: None,
-        });
-        self.edited = Some((self.bulk.steps(), self.bulk.position()));
-        self.plan_anew();
-        cost
-    }
-
-    /// Takes the newest edit off the record, if no request has been made since: all that is changed before a request makes one
-    /// break.
-    fn take_unsent(&mut self) -> Option<Break> {
-        let requests = self.requests;
-        let edit = self.breaks.pop_if(|it| it.request > requests && it.is_edit())?;
-        // What was on record before it and no request has followed either waits for the same report.
-        self.open = match self.breaks.last().is_some_and(|it| it.request > requests) {
-            true => self.open.take().map(|open| Open {
-                number: self.breaks.len() - 1,
-                ..open
-            }),
-            false => None,
-        };
-        Some(edit)
-    }
-
     fn plan_anew(&mut self) {
         self.marks.clear();
         self.give_up_cut();
         self.bound = f64::INFINITY;
     }
 
-    /// The view was rebuilt: by a compaction for this reason, or by taking one back.
-    pub fn rebuilt(&mut self, reason: Option<Reason>, messages: &[Arc<Message>], same: usize, ratio: f64) {
-        let before: f64 = self.weights.iter().sum();
+    /// The view was rebuilt: by a compaction for this reason, or by taking one back. `removed` is what the user is told that
+    /// this took out of the window, in tokens; below zero where it put some back.
+    pub fn rebuilt(
+        &mut self,
+        reason: Option<Reason>,
+        messages: &[Arc<Message>],
+        (same, removed): (usize, i64),
+        ratio: f64,
+    ) {
         // What stands as it was keeps its weight.
         let same = same.min(self.weights.len()).min(messages.len());
         self.weights.truncate(same);
@@ -502,7 +383,8 @@ impl Economy {
         let after: f64 = self.weights.iter().sum();
         let tail = after + self.overhead - readable;
         self.unsent.edits += if reason.is_some() { 1 } else { -1 };
-        self.unsent.removed += before - after;
+        self.unsent.removed += removed;
+        self.unsent.is_whole = true;
         let unsent = self.take_unsent();
         // Before the first request, nothing was sent that could be taken back.
         let is_as_sent = match self.seen.is_empty() {
@@ -520,10 +402,7 @@ impl Economy {
             (None, Some(unsent)) => unsent.cause,
             (None, None) => Cause::Undone,
         };
-        self.broken(cause, tail, readable);
-        if let Some(open) = &mut self.open {
-            open.is_whole = true;
-        }
+        self.broken(cause, tail, false);
         self.account.compacted();
         self.sent = 0;
     }

@@ -1,107 +1,23 @@
 //! When what was sent is edited to save money: the mathematics hold, and an edit changes what it says and nothing else.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+#[path = "common/caching.rs"]
+mod caching;
 mod common;
 
+use caching::{OVERHEAD, Provider, output, stale, under};
 use codelet_context::breaks::{Cause, totals};
 use codelet_context::conversation::{Conversation, Due, EditKind, Report, Signals};
-use codelet_context::economics::{Economics, Edges, Preset, batch_size, break_cost, break_even};
+use codelet_context::economics::{Economics, Preset, batch_size, break_cost, break_even};
 use codelet_context::message::{Message, Part};
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
-use codelet_context::price::{self, PriceCard};
 use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
 use common::{answers, assert_valid, read, result, run, says, session};
 use proptest::prelude::*;
-use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What each request holds beside the messages, in tokens.
-const OVERHEAD: Tokens = 1_500;
-
-/// A provider with a prefix cache: entries where marks were put, or the longest prefix.
-struct Provider {
-    marks: bool,
-    /// Prefixes by their messages; the memory keeps a message's address from being used again.
-    entries: HashMap<Vec<usize>, ()>,
-    seen: Vec<Arc<Message>>,
-    last: Vec<usize>,
-}
-
-impl Provider {
-    fn new(card: &PriceCard) -> Self {
-        Provider {
-            marks: card.marks.is_some(),
-            entries: HashMap::new(),
-            seen: Vec::new(),
-            last: Vec::new(),
-        }
-    }
-
-    fn expire(&mut self) {
-        self.entries.clear();
-        self.last.clear();
-    }
-
-    fn bill(&mut self, view: &[Arc<Message>], edges: Edges) -> Usage {
-        self.seen.extend(view.iter().cloned());
-        let ids: Vec<usize> = view.iter().map(|message| Arc::as_ptr(message) as usize).collect();
-        let mut sums = vec![OVERHEAD];
-        for message in view {
-            // Ids and names of fields stand around an output.
-            let frames = 16 * message.tool_results().count() as Tokens;
-            sums.push(sums[sums.len() - 1] + estimate_message(message) + frames);
-        }
-        let whole = sums[view.len()];
-        if !self.marks {
-            let common = ids.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
-            let read = if common == 0 { 0 } else { sums[common] };
-            self.last = ids;
-            return Usage::from_inclusive(whole, read, 0);
-        }
-        let marks: Vec<usize> = [Some(1), edges.next, edges.last, Some(view.len())]
-            .into_iter()
-            .flatten()
-            .collect();
-        // Two messages a step, few blocks each: a mark looks back over about nine of them.
-        let near = |mark: usize| (mark.saturating_sub(8)..=mark).rev();
-        let hit = marks
-            .iter()
-            .flat_map(|&mark| near(mark).find(|&at| self.entries.contains_key(&ids[..at])))
-            .max();
-        for mark in marks {
-            self.entries.insert(ids[..mark].to_vec(), ());
-        }
-        let read = hit.map_or(0, |at| sums[at]);
-        Usage::from_exclusive(0, whole - read, read, 0)
-    }
-}
-
-/// Four letters that tell a number from others.
-fn word(number: u64) -> String {
-    (0..4)
-        .map(|at| char::from(b'a' + (number >> (5 * at)) as u8 % 26))
-        .collect()
-}
-
-/// Text unlike any other, of so many bytes.
-fn output(seed: usize, bytes: usize) -> String {
-    let mut text = String::with_capacity(bytes + 40);
-    let mut number = seed as u64 + 1;
-    while text.len() < bytes {
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
-        text.push_str(&format!(
-            "{}_{} = {};\n",
-            word(number >> 24),
-            word(number >> 44),
-            number % 911
-        ));
-    }
-    text.truncate(bytes);
-    text
-}
 
 struct Played {
     conversation: Conversation,
@@ -164,10 +80,6 @@ fn play_saying(
         dollars,
         usage: bill,
     }
-}
-
-fn under(card: &str) -> Economics {
-    Economics::new(price::find(card).unwrap().clone())
 }
 
 #[test]
@@ -274,19 +186,6 @@ fn two_edits_are_steps_and_tokens_apart() {
     let requests: Vec<u64> = played.conversation.breaks().iter().map(|it| it.request).collect();
     assert!(requests.len() > 5);
     assert!(requests.windows(2).all(|two| two[1] - two[0] >= 8), "{requests:?}");
-}
-
-/// A conversation with old outputs in it that nothing referred to, sent once as it stands.
-fn stale(steps: usize) -> Conversation {
-    let mut conversation = Conversation::new(CompactionConfig::new(400_000), 0);
-    conversation.append(Message::system("Be brief."));
-    conversation.append(Message::user("Look at everything."));
-    for number in 0..steps {
-        let id = format!("call_{number}");
-        conversation.append(says(vec![run(&id, &format!("./look {number}"))]));
-        conversation.append(answers(vec![result(&id, output(number, 4_000))]));
-    }
-    conversation
 }
 
 const COLD: Signals = Signals {
@@ -518,234 +417,6 @@ fn off_edits_nothing_before_the_window_is_full() {
     conversation.set_economics(Economics::default().preset(Preset::Off));
     assert_eq!(conversation.decide(COLD), None);
     assert_eq!(conversation.pressure(COLD).removable, 0);
-}
-
-#[test]
-fn a_break_that_nobody_planned_is_on_record() {
-    let mut conversation = stale(30);
-    let report = |read: Tokens| Report {
-        usage: Usage::from_exclusive(0, 32_000 - read, read, 50),
-        reasoning: 0,
-        is_whole: true,
-    };
-    for (number, read) in [0, 31_000, 31_500, 0].into_iter().enumerate() {
-        conversation.sending(false);
-        let id = format!("again_{number}");
-        conversation.replied(says(vec![run(&id, "ls")]), report(read));
-        conversation.append(answers(vec![result(&id, "a b c")]));
-    }
-    let causes: Vec<Cause> = conversation.breaks().iter().map(|it| it.cause).collect();
-    assert_eq!(causes, [Cause::Unplanned]);
-    assert!(conversation.breaks()[0].actual.unwrap() > 0.0);
-    conversation.sending(true);
-    conversation.replied(says(vec![run("cold", "ls")]), report(0));
-    assert_eq!(conversation.breaks()[1].cause, Cause::Expired);
-}
-
-#[test]
-fn breaks_stay_on_record_when_the_user_begins_anew_or_asks_another_model() {
-    let report = |fresh: Tokens, read: Tokens| Report {
-        usage: Usage::from_exclusive(fresh, 0, read, 50),
-        reasoning: 0,
-        is_whole: true,
-    };
-    let causes =
-        |conversation: &Conversation| -> Vec<Cause> { conversation.breaks().iter().map(|it| it.cause).collect() };
-    let mut first = stale(30);
-    first.sending(false);
-    first.replied(says(vec![run("again", "ls")]), report(1_000, 31_000));
-    first.append(answers(vec![result("again", "a b c")]));
-    // Two changes of the model before an answer are one.
-    first.goes_elsewhere();
-    first.goes_elsewhere();
-    assert_eq!(causes(&first), [Cause::Model]);
-    assert!(first.breaks()[0].predicted > 0.0 && first.breaks()[0].actual.is_none());
-    first.sending(false);
-    first.replied(says(vec![run("other", "ls")]), report(32_100, 0));
-    first.append(answers(vec![result("other", "a b c")]));
-    // What the other model had to be sent whole is that break, and no other that nobody planned.
-    assert_eq!(causes(&first), [Cause::Model]);
-    assert!(first.breaks()[0].actual.unwrap() > 0.0);
-
-    let anew = || Conversation::new(*first.config(), 0).under(Economics::default());
-    let mut second = anew();
-    second.begin_behind(&first);
-    assert_eq!(causes(&second), [Cause::Model, Cause::Cleared]);
-    let cleared = second.breaks()[1];
-    assert!(
-        cleared.request > first.breaks()[0].request && cleared.removed > 10_000,
-        "{cleared:?}"
-    );
-    second.append(Message::user("Something else."));
-    second.sending(false);
-    second.replied(says(vec![run("anew", "ls")]), report(9_000, 0));
-    // The first request of a conversation reads nothing of its own.
-    assert_eq!(causes(&second), [Cause::Model, Cause::Cleared]);
-    // Of a conversation in which nothing was asked, nothing is lost.
-    let (mut third, mut fourth) = (anew(), anew());
-    third.begin_behind(&second);
-    fourth.begin_behind(&third);
-    assert_eq!(causes(&fourth), causes(&third));
-    assert_eq!(totals(fourth.breaks()).anew, 3);
-}
-
-#[test]
-fn a_conversation_that_is_left_takes_the_edits_with_it_that_no_request_has_followed() {
-    let causes =
-        |conversation: &Conversation| -> Vec<Cause> { conversation.breaks().iter().map(|it| it.cause).collect() };
-    let ask = |conversation: &mut Conversation, id: &str| {
-        conversation.sending(false);
-        let usage = Usage::from_exclusive(0, 9_000, 0, 50);
-        let report = Report {
-            usage,
-            reasoning: 0,
-            is_whole: true,
-        };
-        conversation.replied(says(vec![run(id, "ls")]), report);
-        conversation.append(answers(vec![result(id, "a b c")]));
-    };
-    let mut undone = stale(30);
-    undone.compact_to(6_000, Reason::Asked).unwrap();
-    ask(&mut undone, "sent");
-    let mut compacted = undone.clone();
-    let before = causes(&undone);
-    assert!(undone.undo_compact());
-    assert_eq!(causes(&undone)[before.len()..], [Cause::Undone]);
-    compacted.compact_to(3_000, Reason::Asked).unwrap();
-    assert_eq!(causes(&compacted)[before.len()..], [Cause::Edit(Reason::Asked)]);
-    for earlier in [undone, compacted] {
-        let mut anew = Conversation::new(*earlier.config(), 0).under(Economics::default());
-        anew.begin_behind(&earlier);
-        assert_eq!(causes(&anew)[..before.len()], before);
-        assert_eq!(causes(&anew)[before.len()..], [Cause::Cleared]);
-        // What the last request held, and no later one will.
-        assert_eq!(anew.breaks().last().unwrap().removed, 9_000);
-        ask(&mut anew, "anew");
-        assert_eq!(causes(&anew).len(), before.len() + 1);
-    }
-}
-
-#[test]
-fn an_edit_that_was_taken_back_before_it_was_sent_is_no_break() {
-    let mut conversation = stale(30);
-    let causes =
-        |conversation: &Conversation| -> Vec<Cause> { conversation.breaks().iter().map(|it| it.cause).collect() };
-    let before = causes(&conversation);
-    conversation.compact_to(6_000, Reason::Asked).unwrap();
-    conversation.compact_to(3_000, Reason::Asked).unwrap();
-    // Both are before one request.
-    assert_eq!(causes(&conversation)[before.len()..], [Cause::Edit(Reason::Asked)]);
-    while conversation.undo_compact() {}
-    assert_eq!(causes(&conversation), before);
-    conversation.compact_to(6_000, Reason::Asked).unwrap();
-    conversation.sending(false);
-    let usage = Usage::from_exclusive(0, 9_000, 0, 50);
-    let report = Report {
-        usage,
-        reasoning: 0,
-        is_whole: true,
-    };
-    conversation.replied(says(vec![run("sent", "ls")]), report);
-    conversation.append(answers(vec![result("sent", "a b c")]));
-    assert!(conversation.undo_compact());
-    let after = causes(&conversation);
-    assert_eq!(after[before.len()..], [Cause::Edit(Reason::Asked), Cause::Undone]);
-}
-
-/// A request of the conversation as it stands, which is billed with what a provider could read of it, and an answer.
-fn ask(conversation: &mut Conversation, provider: &mut Provider, id: &str) -> Usage {
-    let edges = conversation.sending(false);
-    let usage = provider.bill(&conversation.view().messages, edges);
-    let report = Report {
-        usage,
-        reasoning: 0,
-        is_whole: true,
-    };
-    conversation.replied(says(vec![run(id, "ls")]), report);
-    conversation.append(answers(vec![result(id, "a b c")]));
-    usage
-}
-
-/// A conversation of so many steps of which every request was sent to the provider.
-fn sent(steps: usize) -> (Conversation, Provider) {
-    let economics = Economics {
-        preset: Preset::Off,
-        ..under("5m")
-    };
-    let mut provider = Provider::new(&economics.card);
-    let mut conversation = Conversation::new(CompactionConfig::new(200_000), OVERHEAD).under(economics);
-    conversation.append(Message::system(output(1_000_000, 8_000)));
-    conversation.append(Message::user("Look at everything."));
-    for number in 0..steps {
-        let id = format!("call_{number}");
-        let edges = conversation.sending(false);
-        let usage = provider.bill(&conversation.view().messages, edges);
-        let report = Report {
-            usage,
-            reasoning: 0,
-            is_whole: true,
-        };
-        conversation.replied(says(vec![run(&id, &format!("./look {number}"))]), report);
-        conversation.append(answers(vec![result(&id, output(number, 4_000))]));
-    }
-    (conversation, provider)
-}
-
-#[test]
-fn going_back_leaves_no_edit_on_record_that_no_request_has_followed() {
-    let (mut conversation, mut provider) = sent(20);
-    let before = conversation.breaks().len();
-    let earlier = conversation.earlier();
-    conversation.compact_to(6_000, Reason::Full).unwrap();
-    assert_eq!(conversation.breaks().len(), before + 1);
-    // Interrupted before the provider had said anything.
-    conversation.restore(earlier);
-    assert_eq!(conversation.breaks().len(), before);
-    conversation.compact_to(6_000, Reason::Full).unwrap();
-    ask(&mut conversation, &mut provider, "again");
-    let breaks = &conversation.breaks()[before..];
-    assert_eq!(breaks.len(), 1, "{breaks:?}");
-    let (predicted, actual) = (breaks[0].predicted, breaks[0].actual.unwrap());
-    assert!((predicted - actual).abs() < 0.05 * actual, "{breaks:?}");
-}
-
-#[test]
-fn what_was_compacted_and_billed_and_is_compacted_again_after_going_back_breaks_once() {
-    let (mut conversation, mut provider) = sent(20);
-    let before = conversation.breaks().len();
-    let earlier = conversation.earlier();
-    conversation.compact_to(6_000, Reason::Full).unwrap();
-    let first = conversation.view().messages.clone();
-    ask(&mut conversation, &mut provider, "interrupted");
-    conversation.restore(earlier);
-    conversation.compact_to(6_000, Reason::Full).unwrap();
-    assert_eq!(conversation.view().messages, first);
-    assert_eq!(conversation.breaks().len(), before + 1, "{:?}", conversation.breaks());
-    ask(&mut conversation, &mut provider, "again");
-    ask(&mut conversation, &mut provider, "on");
-    assert_eq!(conversation.breaks().len(), before + 1, "{:?}", conversation.breaks());
-}
-
-#[test]
-fn what_is_taken_back_and_compacted_before_one_request_is_one_break() {
-    let (mut conversation, mut provider) = sent(20);
-    let before = conversation.breaks().len();
-    conversation.compact_to(9_000, Reason::Asked).unwrap();
-    ask(&mut conversation, &mut provider, "sent");
-    let shown = conversation.occupancy();
-    assert!(conversation.undo_compact());
-    conversation.append(Message::user("And now?"));
-    conversation.compact_to(4_500, Reason::Full).unwrap();
-    let breaks = &conversation.breaks()[before..];
-    let causes: Vec<Cause> = breaks.iter().map(|it| it.cause).collect();
-    assert_eq!(causes, [Cause::Edit(Reason::Asked), Cause::Edit(Reason::Full)]);
-    // What went is told against what was sent, and not against what stood there for a moment.
-    let gone = shown - conversation.occupancy();
-    assert!(breaks[1].removed.abs_diff(gone) < gone / 4, "{breaks:?}, {gone}");
-    ask(&mut conversation, &mut provider, "on");
-    let it = conversation.breaks()[before + 1];
-    let actual = it.actual.unwrap();
-    assert!((it.predicted - actual).abs() < 0.05 * actual, "{it:?}");
 }
 
 /// The time of a step does not grow with the conversation, and setting sixteen megabytes aside at once takes no second.

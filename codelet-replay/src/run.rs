@@ -28,6 +28,12 @@ impl Dollars {
             Lifetime::Hour => usage.cache_write,
             Lifetime::FiveMinutes => 0,
         };
+        Dollars::with(card, usage, hour)
+    }
+
+    /// The same where so many tokens were written for an hour, whatever the card's own lifetime is.
+    pub fn with(card: &PriceCard, usage: Usage, hour: Tokens) -> Self {
+        let hour = hour.min(usage.cache_write);
         // The tier depends on the whole prompt, so the parts are priced as shares of it.
         let (prompt, output) = card
             .tier(usage.prompt())
@@ -80,6 +86,8 @@ pub enum Cause {
     Planned,
     /// The entries had expired.
     Cold,
+    /// Another model was asked, which has a cache of its own.
+    Elsewhere,
     /// Nothing was edited and nothing had expired.
     Unplanned,
 }
@@ -90,6 +98,7 @@ impl Cause {
         match self {
             Cause::Planned => "planned",
             Cause::Cold => "cold",
+            Cause::Elsewhere => "elsewhere",
             Cause::Unplanned => "unplanned",
         }
     }
@@ -176,6 +185,8 @@ pub struct Sums {
     pub planned: u64,
     /// Requests that broke it because the cache had expired.
     pub cold: u64,
+    /// Requests that broke it because they went to another model.
+    pub elsewhere: u64,
     /// Requests that broke it for no known reason.
     pub unplanned: u64,
     /// Edits.
@@ -223,6 +234,7 @@ impl Sums {
             refetch: self.refetch + other.refetch,
             planned: self.planned + other.planned,
             cold: self.cold + other.cold,
+            elsewhere: self.elsewhere + other.elsewhere,
             unplanned: self.unplanned + other.unplanned,
             edits: self.edits + other.edits,
             overflows: self.overflows + other.overflows,
@@ -252,6 +264,7 @@ impl Run {
             match step.broken.map(|broken| broken.cause) {
                 Some(Cause::Planned) => sums.planned += 1,
                 Some(Cause::Cold) => sums.cold += 1,
+                Some(Cause::Elsewhere) => sums.elsewhere += 1,
                 Some(Cause::Unplanned) => sums.unplanned += 1,
                 None => {}
             }

@@ -18,18 +18,6 @@ use proptest::prelude::*;
 
 const POLICIES: [Policy; 3] = [Policy::Never, Policy::MaskTen, Policy::Preset(Preset::Thrifty)];
 
-fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut told = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
-    }
-    told
-}
-
 #[test]
 fn the_figures_of_the_page_are_those_of_the_run() {
     let session = session("figures", 60, |step| format!("src/part_{step}.rs"));
@@ -268,18 +256,26 @@ fn a_request_that_was_never_billed_is_not_counted() {
     let (mut live, conversation) = live(4);
     live.sending(&conversation, None);
     live.sending(&conversation, None);
-    live.billed(Usage {
-        fresh: 100,
-        cache_read: 0,
-        cache_write: 0,
-        output: 1,
-    });
-    live.billed(Usage {
-        fresh: 100,
-        cache_read: 0,
-        cache_write: 0,
-        output: 1,
-    });
+    live.billed(
+        Usage {
+            fresh: 100,
+            cache_read: 0,
+            cache_write: 0,
+            output: 1,
+        },
+        0,
+        None,
+    );
+    live.billed(
+        Usage {
+            fresh: 100,
+            cache_read: 0,
+            cache_write: 0,
+            output: 1,
+        },
+        0,
+        None,
+    );
     let told = Told {
         title: "t",
         model: "m",

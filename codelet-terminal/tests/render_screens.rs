@@ -419,7 +419,7 @@ fn the_answers_to_commands() {
                 output: 9_000,
             },
             reasoning: 2_000,
-            requests: 31,
+            requests: 46,
             dollars: 0.668,
             ..Bill::default()
         };
@@ -438,17 +438,34 @@ fn the_answers_to_commands() {
                 Cause::Edit(_) | Cause::Cleared => 41_900,
                 _ => 0,
             },
-            rewritten: 12_000,
+            restored: match cause {
+                Cause::Undone => 41_900,
+                _ => 0,
+            },
+            rewritten: match cause {
+                Cause::Cleared => 0,
+                _ => 12_000,
+            },
             predicted: 0.12,
             saving: 0.01,
             actual,
+            is_cold: matches!(cause, Cause::Edit(Reason::Cold) | Cause::Expired),
+        };
+        let nothing = Break {
+            rewritten: 0,
+            predicted: 0.0,
+            ..broken(44, Cause::Edit(Reason::Full), Some(0.0))
         };
         let breaks = [
             broken(7, Cause::Edit(Reason::Asked), Some(0.131)),
+            broken(9, Cause::Undone, Some(0.14)),
             broken(12, Cause::Expired, Some(0.2)),
+            broken(30, Cause::Edit(Reason::Cold), Some(0.118)),
             broken(40, Cause::Unplanned, None),
             broken(41, Cause::Cleared, None),
             broken(44, Cause::Model, Some(0.02)),
+            nothing,
+            broken(47, Cause::Edit(Reason::Price), None),
         ];
         let handle = conversation
             .archive()

@@ -2,11 +2,12 @@
 
 use crate::side_by_side::{cores, side_by_side};
 use codelet_agent::event::Witness;
+use codelet_agent::model::Billed;
 use codelet_agent::session::Session;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Origin, Part};
+use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
-use codelet_context::usage::Usage;
 use codelet_replay::play::play;
 use codelet_replay::policy::Policy;
 use codelet_replay::report::{Live, Told, page};
@@ -84,17 +85,26 @@ fn title(conversation: &Conversation) -> &str {
 
 impl Witness for Page {
     fn sending(&mut self, conversation: &Conversation) {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
-        let now = now.and_then(|since| u64::try_from(since.as_millis()).ok());
-        self.lock().live.sending(conversation, now);
+        self.lock().live.sending(conversation, now());
     }
 
-    fn billed(&mut self, usage: Usage) {
-        self.lock().live.billed(usage);
+    fn sending_beside(&mut self, conversation: &Conversation) {
+        self.lock().live.sending_beside(conversation, now());
+    }
+
+    fn billed(&mut self, billed: &Billed, price: Option<&PriceCard>) {
+        self.lock().live.billed(billed.usage, billed.write_1h, price);
     }
 
     fn cleared(&mut self) {
         let mut sent = self.lock();
-        sent.live = Live::new(sent.fixed);
+        let fixed = sent.fixed;
+        sent.live.begins_anew(fixed);
     }
+}
+
+/// Milliseconds since 1970-01-01 UTC.
+fn now() -> Option<u64> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
+    now.and_then(|since| u64::try_from(since.as_millis()).ok())
 }

@@ -351,6 +351,7 @@ impl Conversation {
         let messages = std::mem::take(&mut self.view.messages);
         let same = common(&messages, &view.messages);
         let (reason, after) = (edit.reason, edit.after);
+        let removed = edit.before as i64 - after as i64;
         self.snapshots.push(Snapshot {
             before: Before::Whole {
                 messages,
@@ -363,8 +364,12 @@ impl Conversation {
         self.view = view;
         self.note_removed(edit_number, kept);
         self.resize(size, after);
-        self.economy
-            .rebuilt(Some(reason), &self.view.messages, same, self.occupancy.slope());
+        self.economy.rebuilt(
+            Some(reason),
+            &self.view.messages,
+            (same, removed),
+            self.occupancy.slope(),
+        );
     }
 
     /// Notes what this edit has removed: what was not kept before it, of which there were `kept` things, and what came back
@@ -557,8 +562,9 @@ impl Conversation {
         };
         self.resize(size, tokens);
         let same = common(&old, &self.view.messages);
+        let removed = now as i64 - self.occupancy.next_request() as i64;
         self.economy
-            .rebuilt(None, &self.view.messages, same, self.occupancy.slope());
+            .rebuilt(None, &self.view.messages, (same, removed), self.occupancy.slope());
         self.begin_attempts_anew();
         true
     }

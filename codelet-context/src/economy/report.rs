@@ -1,6 +1,6 @@
 //! What the provider reports of a request: what messages weigh, what a break has cost, and what rent has been paid.
 
-use super::{Economy, Unsent};
+use super::Economy;
 use crate::breaks::{Break, Cause};
 use crate::economics::Edges;
 use crate::message::Message;
@@ -25,6 +25,7 @@ impl Economy {
         let edges = self.edges();
         self.sending = Some(is_cold);
         if is_cold {
+            self.expired();
             self.marks.clear();
         }
         if self.marks.len() >= MARKS {
@@ -57,12 +58,12 @@ impl Economy {
         self.account.reported(&self.economics.card, usage);
         self.seen.truncate(self.sent);
         self.seen.extend_from_slice(&held[self.sent.min(held.len())..]);
-        self.unsent = Unsent::default();
+        let unsent = std::mem::take(&mut self.unsent);
         let held = held.len().min(self.weights.len());
         let old = self.weighed.min(held);
         let fresh = self.weights[old..held].iter().sum::<f64>();
         let known = self.weigh_trimmed(prompt - fresh, old);
-        let new: f64 = if self.open.is_some_and(|open| open.is_whole) {
+        let new: f64 = if unsent.is_whole {
             0.0
         } else {
             self.weights[self.weighed.max(self.sent).min(held)..held].iter().sum()
@@ -96,6 +97,19 @@ impl Economy {
         self.prompt = prompt;
     }
 
+    /// What was sent last was sent again, only so that the cache does not expire, and was reported to have cost this much. What
+    /// was changed since is still to be sent.
+    pub fn kept_alive(&mut self, usage: Usage) {
+        if usage.prompt() == 0 {
+            return;
+        }
+        for it in &mut self.breaks {
+            it.request += u64::from(it.request > self.requests);
+        }
+        self.requests += 1;
+        self.account.reported(&self.economics.card, usage);
+    }
+
     /// Nobody asked where the last request was to bear its mark, so it has none: of what it sent, an edit can only keep what
     /// stands before the first message.
     fn was_not_announced(&mut self) {
@@ -127,10 +141,8 @@ impl Economy {
         let factor = self.economics.card.factor(prompt as Tokens);
         let price = (self.write() - self.read()).max(0.0) * factor / 1e6;
         let rewritten = (prompt - read - new).max(0.0);
-        if let Some(open) = self.open.take() {
-            if let Some(entry) = self.breaks.get_mut(open.number) {
-                entry.actual = Some(price * rewritten);
-            }
+        let is_planned = self.put_down(price * rewritten);
+        if is_planned {
             return;
         }
         if self.sent == 0 || !self.has_read {
@@ -145,10 +157,28 @@ impl Economy {
             request: self.requests,
             cause: if is_cold { Cause::Expired } else { Cause::Unplanned },
             removed: 0,
+            restored: 0,
             rewritten: lost as Tokens,
             predicted: if is_cold { price * expected } else { 0.0 },
             saving: 0.0,
             actual: Some(price * rewritten),
+            is_cold,
         });
+    }
+
+    /// Puts what a request has cost down to the break before it, and nothing to what else was changed then. Says no where nothing
+    /// was.
+    fn put_down(&mut self, cost: f64) -> bool {
+        let open = self.open.take();
+        let request = self.requests;
+        for (at, it) in self.breaks.iter_mut().enumerate().rev() {
+            if it.request < request {
+                break;
+            }
+            if it.cause != Cause::Cleared {
+                it.actual = Some(if open == Some(at) { cost } else { 0.0 });
+            }
+        }
+        open.is_some()
     }
 }

@@ -5,7 +5,7 @@
 
 use super::bucket::{Bucket, LAYERS, layer, place};
 use super::html::Html;
-use super::words::{count, number, percent, share, short};
+use super::words::{changed, count, number, percent, share, short};
 use super::{Course, Edit};
 use crate::run::Cause;
 use codelet_context::tokens::Tokens;
@@ -295,10 +295,10 @@ fn edit_mark(html: &mut Html, edit: &Edit, place: f64) {
     let x = share_of(place);
     html.element("g", &[("class", class)], |html| {
         let words = format!(
-            "Edit before request {} ({}): {} tokens removed",
+            "Edit before request {} ({}): {}",
             number(edit.step as u64 + 1),
             edit.reason,
-            number(edit.removed())
+            changed(edit.before, edit.after)
         );
         html.line("title", &[], &words);
         html.line("line", &[("x1", &x), ("x2", &x), ("y1", "0"), ("y2", "100%")], "");
@@ -345,6 +345,7 @@ pub fn sign(cause: Cause) -> &'static str {
     match cause {
         Cause::Planned => "◆",
         Cause::Cold => "○",
+        Cause::Elsewhere => "◇",
         Cause::Unplanned => "✕",
     }
 }

@@ -6,7 +6,7 @@ use super::bucket::{Bucket, LAYERS, buckets, layer};
 use super::chart::{self, Scale};
 use super::html::{self, Html};
 use super::table::{Cell, figures, table, words};
-use super::words::{count, dollars, number, percent, share};
+use super::words::{changed, count, dollars, number, percent, share};
 use super::{Course, Edit, Report};
 use serde_json::{Value, json};
 
@@ -135,11 +135,11 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
                 html.text(words);
             });
         }
-        for (class, sign, words) in [
-            ("planned", "◆", "broken by an edit"),
-            ("cold", "○", "expired"),
-            ("unplanned", "✕", "broken for no known reason"),
-        ] {
+        // A recording is played with one model.
+        let elsewhere = (sums.elsewhere > 0).then_some(("elsewhere", "◇", "another model asked"));
+        let known = [("planned", "◆", "broken by an edit"), ("cold", "○", "expired")];
+        let unknown = ("unplanned", "✕", "broken for no known reason");
+        for (class, sign, words) in known.into_iter().chain(elsewhere).chain([unknown]) {
             html.element("li", &[], |html| {
                 html.line(
                     "span",
@@ -199,10 +199,10 @@ fn steps(course: &Course, buckets: &[Bucket]) -> Value {
             for at in bucket.steps.clone() {
                 let step = &course.run.steps[at];
                 if let Some(edit) = step.edit {
-                    let removed = number(edit.before.saturating_sub(edit.after));
                     marks.push(format!(
-                        "edit before {}: {removed} tokens removed ({})",
+                        "edit before {}: {} ({})",
                         number(at as u64 + 1),
+                        changed(edit.before, edit.after),
                         edit.reason
                     ));
                 }
@@ -303,18 +303,18 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
         html.line("p", &[], "Nothing that was sent has been edited.");
         return;
     }
-    let (cost, saved, removed) = course.edits.iter().fold((0.0, 0.0, 0), |sum, edit| {
-        (
-            sum.0 + edit.actual.unwrap_or(edit.cost),
-            sum.1 + edit.saved,
-            sum.2 + edit.removed(),
-        )
-    });
+    let sum = |of: fn(&Edit) -> f64| course.edits.iter().map(of).sum::<f64>();
+    let (cost, saved) = (sum(|edit| edit.actual.unwrap_or(edit.cost)), sum(|edit| edit.saved));
+    let removed: u64 = course.edits.iter().map(Edit::removed).sum();
+    let restored: u64 = course.edits.iter().map(Edit::restored).sum();
     let mut told = format!(
         "{} removed {} tokens",
         count(course.edits.len() as u64, "edit", "edits"),
         number(removed)
     );
+    if restored > 0 {
+        told += &format!(" and put {} back", number(restored));
+    }
     if report.is_priced {
         let it = if course.edits.len() == 1 { "it" } else { "they" };
         told += &format!("; {it} cost {} and saved {}", dollars(cost), dollars(saved));
@@ -338,17 +338,21 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
         columns.push(figures("Cost, billed"));
     }
     columns.push(figures("Saved since"));
-    let mut shown: Vec<&Edit> = course.edits.iter().collect();
-    shown.sort_by_key(|edit| std::cmp::Reverse(edit.removed()));
+    let mut shown: Vec<(usize, &Edit)> = course.edits.iter().enumerate().collect();
+    shown.sort_by_key(|(_, edit)| std::cmp::Reverse(edit.before.abs_diff(edit.after)));
     shown.truncate(MOST_ROWS);
-    shown.sort_by_key(|edit| edit.step);
-    let rows = shown.iter().map(|edit| {
+    // As they were made, also where several were before one request.
+    shown.sort_by_key(|(at, _)| *at);
+    let rows = shown.iter().map(|(_, edit)| {
         let mut row = vec![
             Cell::Figure(number(edit.step as u64 + 1), edit.step as f64),
             Cell::Own(edit.reason.to_owned()),
             tokens(edit.before),
             tokens(edit.after),
-            tokens(edit.removed()),
+            match edit.restored() {
+                0 => tokens(edit.removed()),
+                back => Cell::Figure(format!("−{}", number(back)), -(back as f64)),
+            },
             money(edit.cost),
         ];
         if has_actual {
@@ -357,7 +361,7 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
         row.push(money(edit.saved));
         row
     });
-    let caption = bounded("Edits", "that removed most", shown.len(), course.edits.len());
+    let caption = bounded("Edits", "that changed most", shown.len(), course.edits.len());
     table(html, &format!("edits-{at}"), &caption, &columns, rows.collect());
 }
 
@@ -374,10 +378,14 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
         return;
     }
     let told = format!(
-        "{} of all prompt tokens were read from the cache. Breaks: {} by edits, {} by expiry, {} for no known reason.",
+        "{} of all prompt tokens were read from the cache. Breaks: {} by edits, {} by expiry, {}{} for no known reason.",
         percent(sums.hit_share()),
         number(sums.planned),
         number(sums.cold),
+        match sums.elsewhere {
+            0 => String::new(),
+            some => format!("{} by asking another model, ", number(some)),
+        },
         number(sums.unplanned),
     );
     html.line("p", &[], &told);
@@ -400,6 +408,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
             (crate::run::Cause::Planned, None) => "edit".to_owned(),
             (crate::run::Cause::Cold, Some(edit)) => format!("expired; edit ({})", edit.reason),
             (crate::run::Cause::Cold, None) => "expired".to_owned(),
+            (crate::run::Cause::Elsewhere, _) => "another model".to_owned(),
             (crate::run::Cause::Unplanned, _) => "not known".to_owned(),
         };
         vec![

@@ -6,7 +6,7 @@ use crate::policy::{Policy, Settings};
 use crate::prompt::Prompt;
 use crate::run::{Broken, Cause, Dollars, Edited, Run, Step};
 use crate::session::Session;
-use codelet_context::breaks;
+use codelet_context::breaks::{self, Break};
 use codelet_context::conversation::Conversation;
 use codelet_context::inspect::{self, Inspection};
 use codelet_context::message::{Message, Part};
@@ -21,9 +21,38 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Live {
     prompt: Prompt,
-    steps: Vec<Step>,
-    /// The request under way: its reply's place in the history, and when it began.
-    open: Option<(usize, Option<u64>)>,
+    sent: Vec<Sent>,
+    open: Option<Open>,
+    /// How many requests the session's ledger had counted before the first of these.
+    counted: Option<u64>,
+    earlier: Earlier,
+}
+
+/// A request that was billed.
+#[derive(Clone, Debug)]
+struct Sent {
+    step: Step,
+    /// Its answer is no part of the conversation.
+    is_beside: bool,
+}
+
+/// The request under way.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Its reply's place in the history.
+    reply: usize,
+    /// When it began.
+    began: Option<u64>,
+    is_beside: bool,
+}
+
+/// What was billed before a session's conversation began anew.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Earlier {
+    /// Requests.
+    pub requests: u64,
+    /// What they cost, in US dollars.
+    pub dollars: f64,
 }
 
 /// What a live session is called and costs.
@@ -42,9 +71,24 @@ impl Live {
     pub fn new(fixed: Tokens) -> Self {
         Live {
             prompt: Prompt::new(fixed),
-            steps: Vec::new(),
+            sent: Vec::new(),
             open: None,
+            counted: None,
+            earlier: Earlier::default(),
         }
+    }
+
+    /// The same session with nothing said: what was billed before is still told of, as one sum.
+    pub fn begins_anew(&mut self, fixed: Tokens) {
+        let dollars: f64 = self.sent.iter().map(|sent| sent.step.dollars.total()).sum();
+        let earlier = Earlier {
+            requests: self.earlier.requests + self.sent.len() as u64,
+            dollars: self.earlier.dollars + dollars,
+        };
+        *self = Live {
+            earlier,
+            ..Live::new(fixed)
+        };
     }
 
     /// A request goes out with this view. `began` is the time in milliseconds since 1970-01-01 UTC. A request that was
@@ -52,32 +96,65 @@ impl Live {
     pub fn sending(&mut self, conversation: &Conversation, began: Option<u64>) {
         let weigh = |part: &Part| tokens::estimate_part(part);
         self.prompt.update(&conversation.view().messages, 0, weigh);
-        self.open = Some((conversation.history().messages().len(), began));
+        self.goes_out(conversation, began, false);
     }
 
-    /// That request was billed.
-    pub fn billed(&mut self, usage: Usage) {
-        let Some((reply, began)) = self.open.take() else { return };
-        let occupancy = self.prompt.occupancy();
-        self.steps.push(Step {
-            reply,
+    /// A request goes out whose answer will be no part of the conversation: one for a summary, or one that keeps the cache
+    /// from expiring. It holds nearly what the last one did.
+    pub fn sending_beside(&mut self, conversation: &Conversation, began: Option<u64>) {
+        self.goes_out(conversation, began, true);
+    }
+
+    fn goes_out(&mut self, conversation: &Conversation, began: Option<u64>, is_beside: bool) {
+        self.counted.get_or_insert(conversation.requests());
+        self.open = Some(Open {
+            reply: conversation.history().messages().len(),
             began,
-            occupancy: occupancy.scaled_to(usage.prompt()),
-            usage,
-            dollars: Dollars::default(),
-            broken: None,
-            edit: None,
-            refetch: 0.0,
-            referred: 0,
-            shown: 0,
+            is_beside,
         });
+    }
+
+    /// That request was billed, with so many tokens written for an hour, at the prices of this card; none where nobody knows
+    /// them.
+    pub fn billed(&mut self, usage: Usage, hour: Tokens, card: Option<&PriceCard>) {
+        let Some(open) = self.open.take() else { return };
+        let occupancy = self.prompt.occupancy();
+        self.sent.push(Sent {
+            step: Step {
+                reply: open.reply,
+                began: open.began,
+                occupancy: occupancy.scaled_to(usage.prompt()),
+                usage,
+                dollars: card.map_or_else(Dollars::default, |card| Dollars::with(card, usage, hour)),
+                broken: None,
+                edit: None,
+                refetch: 0.0,
+                referred: 0,
+                shown: 0,
+            },
+            is_beside: open.is_beside,
+        });
+    }
+
+    fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
+        self.sent.iter().map(|sent| &sent.step)
+    }
+
+    /// The request behind a break, counted from 0; none where it was made in an earlier conversation, or is yet to be made. The
+    /// ledger counts the requests whose prompts were counted.
+    fn place(&self, it: &Break) -> Option<usize> {
+        let number = it.request.checked_sub(self.counted? + 1)?;
+        let mut counted = self.steps().enumerate().filter(|(_, step)| step.usage.prompt() > 0);
+        let (at, _) = counted.nth(usize::try_from(number).ok()?)?;
+        Some(at)
     }
 
     /// What was said so far, to be played under policies as a recording of it would be. Nothing where no request was
     /// answered yet, or where the price of the model is not known: there would be no dollars to compare.
     pub fn session(&self, conversation: &Conversation, told: &Told<'_>) -> Option<(Session, Settings)> {
         let card = told.card?;
-        let notes = self.steps.iter().map(|step| Recorded {
+        let answered = self.sent.iter().filter(|sent| !sent.is_beside);
+        let notes = answered.map(|Sent { step, .. }| Recorded {
             reply: step.reply,
             began: step.began,
             model: None,
@@ -92,12 +169,21 @@ impl Live {
         let edited = conversation
             .breaks()
             .iter()
-            .filter(|it| matches!(it.cause, breaks::Cause::Edit(_) | breaks::Cause::Undone));
-        let edited = edited.filter_map(|it| Some(self.steps.get(place(it)?)?.reply));
+            .filter(|it| it.is_edit())
+            .filter_map(|it| Some(self.sent[self.place(it)?].step.reply));
         let edited: Vec<usize> = edited.collect();
         let said = conversation.history().messages();
         let session = Session::under_way(told.title, said, notes.collect(), &edited);
         (!session.requests.is_empty()).then(|| (session, settings(conversation, card)))
+    }
+
+    /// Tokens for each estimated token, by the last request of the conversation.
+    fn ratio(&self) -> f64 {
+        let last = self.sent.iter().rev().find(|sent| !sent.is_beside);
+        match (last, self.prompt.tokens()) {
+            (Some(last), estimate) if estimate > 0 => last.step.usage.prompt() as f64 / estimate as f64,
+            _ => 1.0,
+        }
     }
 
     /// The report as things stand. `runs` are those of [`Live::session`] under policies that it is compared with.
@@ -107,18 +193,15 @@ impl Live {
         let settings = settings(conversation, card);
         let mut run = Run {
             policy: Policy::Preset(economics.preset),
-            steps: self.steps.clone(),
+            steps: self.steps().cloned().collect(),
             refused: None,
         };
-        if told.card.is_some() {
-            for step in &mut run.steps {
-                step.dollars = Dollars::of(card, step.usage);
-            }
-        }
-        let edits = edits(&mut run, conversation.breaks());
+        let ledger = conversation.breaks().iter();
+        let ledger = ledger.filter_map(|it| Some((self.place(it)?, it)));
+        let edits = edits(&mut run, ledger);
         let history = conversation.history().messages();
         let contents = inspect::inspect(history, &[], LARGEST_FILED);
-        let began = || self.steps.iter().filter_map(|step| step.began);
+        let began = || self.steps().filter_map(|step| step.began);
         Report {
             title: told.title.to_owned(),
             agent: "codelet".to_owned(),
@@ -138,8 +221,10 @@ impl Live {
             settings,
             first: 0,
             handles: handles(conversation, history, &contents),
-            ratio: ratio(&self.steps, &self.prompt),
-            ages: ages(history.len(), &self.steps.iter().map(|step| step.reply).collect::<Vec<_>>()),
+            ratio: self.ratio(),
+            ages: ages(history.len(), &self.steps().map(|step| step.reply).collect::<Vec<_>>()),
+            beside: self.sent.iter().filter(|sent| sent.is_beside).count() as u64,
+            earlier: self.earlier,
             contents,
             check: None,
             unknown: Vec::new(),
@@ -163,52 +248,38 @@ fn settings(conversation: &Conversation, card: &PriceCard) -> Settings {
     }
 }
 
-/// Before which request a break was, counted from 0.
-fn place(it: &breaks::Break) -> Option<usize> {
-    usize::try_from(it.request).ok()?.checked_sub(1)
-}
-
-/// Tokens for each estimated token, by the last request.
-fn ratio(steps: &[Step], prompt: &Prompt) -> f64 {
-    match (steps.last(), prompt.tokens()) {
-        (Some(last), estimate) if estimate > 0 => last.usage.prompt() as f64 / estimate as f64,
-        _ => 1.0,
-    }
-}
-
 /// Puts the breaks of the ledger where they belong, and returns the edits among them.
-fn edits(run: &mut Run, ledger: &[breaks::Break]) -> Vec<Edit> {
+fn edits<'a>(run: &mut Run, ledger: impl Iterator<Item = (usize, &'a Break)>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let requests = run.steps.len();
-    for it in ledger {
-        let Some((at, step)) = place(it).and_then(|at| Some((at, run.steps.get_mut(at)?))) else {
-            continue;
-        };
-        let (cause, reason) = match it.cause {
-            breaks::Cause::Edit(reason) => (Cause::Planned, Some(reason.name())),
-            breaks::Cause::Undone | breaks::Cause::Cleared | breaks::Cause::Model => {
-                (Cause::Planned, Some(it.cause.name()))
-            }
-            breaks::Cause::Expired => (Cause::Cold, None),
-            breaks::Cause::Unplanned => (Cause::Unplanned, None),
+    for (at, it) in ledger {
+        let step = &mut run.steps[at];
+        let cause = match it.cause {
+            _ if it.is_cold => Cause::Cold,
+            breaks::Cause::Edit(_) | breaks::Cause::Undone | breaks::Cause::Cleared => Cause::Planned,
+            breaks::Cause::Model => Cause::Elsewhere,
+            breaks::Cause::Expired => Cause::Cold,
+            breaks::Cause::Unplanned => Cause::Unplanned,
         };
         if it.rewritten > 0 {
-            step.broken = Some(Broken {
-                cause,
-                lost: it.rewritten,
-            });
+            let lost = it.rewritten;
+            step.broken = Some(Broken { cause, lost });
         }
-        let Some(reason) = reason else { continue };
+        if !it.is_edit() {
+            continue;
+        }
         let after = step.usage.prompt();
-        let before = after + it.removed;
+        let before = (after + it.removed).saturating_sub(it.restored);
+        let reason = it.cause.name();
         step.edit = Some(Edited { reason, before, after });
+        let (cost, actual) = it.of_edit();
         edits.push(Edit {
             step: at,
             reason,
             before,
             after,
-            cost: it.predicted,
-            actual: it.actual,
+            cost,
+            actual,
             saved: it.saving * (requests - at) as f64,
         });
     }

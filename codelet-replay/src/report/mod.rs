@@ -18,7 +18,7 @@ mod summary;
 mod table;
 mod words;
 
-pub use live::{Live, Told};
+pub use live::{Earlier, Live, Told};
 pub use played::played;
 
 use crate::check::Check;
@@ -72,6 +72,10 @@ pub struct Report {
     pub has_bills: bool,
     /// Several sessions together, with their number.
     pub together: Option<(usize, Vec<Total>)>,
+    /// Requests that left nothing in the conversation: for summaries, and idle ones.
+    pub beside: u64,
+    /// What was billed before the conversation began anew, of which nothing else is shown.
+    pub earlier: Earlier,
     /// What a reader should know about where the figures come from.
     pub notes: Vec<String>,
 }
@@ -121,6 +125,11 @@ impl Edit {
     /// Tokens that it removed.
     pub fn removed(&self) -> Tokens {
         self.before.saturating_sub(self.after)
+    }
+
+    /// Tokens that it put back.
+    pub fn restored(&self) -> Tokens {
+        self.after.saturating_sub(self.before)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The report of a recording that was played through policies.
 
 use super::words::{count, number};
-use super::{Course, Edit, Report};
+use super::{Course, Earlier, Edit, Report};
 use crate::check::check;
 use crate::policy::{Policy, Settings};
 use crate::run::Run;
@@ -41,6 +41,8 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
         handles: HashMap::new(),
         check: check(session, settings),
         unknown: unknown(session, settings),
+        beside: 0,
+        earlier: Earlier::default(),
         has_bills: session.requests.iter().any(|request| request.billed.is_some()),
         together: None,
         notes: notes(session, settings),

@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::words::{count, dollars, number, percent, span};
-use super::{Course, Report, csv};
+use super::{Course, Earlier, Report, csv};
 use crate::policy::Policy;
 use crate::run::Sums;
 use codelet_context::economics::Preset;
@@ -74,11 +74,21 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
     if report.is_priced {
         words += &format!(", for {}", dollars(sums.dollars.total()));
     }
-    words += &match sums.edits {
+    words += &match course.edits.len() {
         0 => ". Nothing that was sent has been edited.".to_owned(),
         1 => ". What was sent has been edited once.".to_owned(),
-        edits => format!(". What was sent has been edited {} times.", number(edits)),
+        edits => format!(". What was sent has been edited {} times.", number(edits as u64)),
     };
+    words += &match report.beside {
+        0 => String::new(),
+        1 => " One of the requests left nothing in the conversation: it kept the cache alive, or asked for a summary."
+            .to_owned(),
+        some => format!(
+            " {} of the requests left nothing in the conversation: they kept the cache alive, or asked for summaries.",
+            number(some)
+        ),
+    };
+    words += &earlier(report);
     let Some(never) = never.filter(|never| never.run.refused.is_none()) else {
         return words;
     };
@@ -94,6 +104,25 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
         words += &format!(", and {cost} under this session's own policy, {}", own.name);
     }
     words + "."
+}
+
+/// What else was billed in the session.
+fn earlier(report: &Report) -> String {
+    let Earlier {
+        requests,
+        dollars: cost,
+    } = report.earlier;
+    if requests == 0 {
+        return String::new();
+    }
+    let for_all = match report.is_priced {
+        true => format!(", for {},", dollars(cost)),
+        false => String::new(),
+    };
+    format!(
+        " {}{for_all} came before the conversation began anew; they are on the session's bill and not on this page.",
+        count(requests, "more request", "more requests")
+    )
 }
 
 fn simulated(course: &Course, sums: &Sums, never: Option<&Course>) -> String {
@@ -181,7 +210,11 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
         (
             "From the cache",
             percent(sums.hit_share()),
-            count(sums.planned + sums.cold + sums.unplanned, "break", "breaks"),
+            count(
+                sums.planned + sums.cold + sums.elsewhere + sums.unplanned,
+                "break",
+                "breaks",
+            ),
         ),
     ];
     if report.is_priced {

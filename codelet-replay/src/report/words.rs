@@ -13,6 +13,14 @@ pub fn count(value: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(value), if value == 1 { one } else { many })
 }
 
+/// What an edit did: `41,900 tokens removed`, or `41,900 tokens put back`.
+pub fn changed(before: Tokens, after: Tokens) -> String {
+    match after.checked_sub(before).filter(|&more| more > 0) {
+        Some(more) => format!("{} tokens put back", number(more)),
+        None => format!("{} tokens removed", number(before.saturating_sub(after))),
+    }
+}
+
 /// `182300` as `182k`, where a chart has no room.
 pub fn short(tokens: Tokens) -> String {
     match tokens {

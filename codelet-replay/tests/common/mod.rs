@@ -80,7 +80,7 @@ pub fn live(steps: usize) -> (Live, Conversation) {
             output: 30,
         };
         before = prompt;
-        live.billed(usage);
+        live.billed(usage, 0, Some(&price::usual()));
         let path = format!("src/part_{step}.rs");
         let call = ToolCall::new(format!("c{step}"), "Read", Map::new()).doing(Action::on(ActionKind::Read, [&*path]));
         let reply = Message::new(Role::Assistant, vec![Part::ToolCall(call)]);
@@ -115,6 +115,19 @@ pub fn live_report(live: &Live, conversation: &Conversation, policies: &[Policy]
     let (session, settings) = live.session(conversation, &told).unwrap();
     let runs = policies.iter().map(|&policy| play(&session, policy, &settings));
     live.report(conversation, &told, runs.collect())
+}
+
+/// A figure as pages write it.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut told = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
 }
 
 /// An element of a page as it begins.

@@ -58,7 +58,7 @@ pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Loo
         ));
     }
     share(bill, look, &mut out);
-    list_breaks(breaks, price.is_some(), look, &mut out);
+    list_breaks(bill, breaks, price.is_some(), look, &mut out);
     out
 }
 
@@ -126,44 +126,82 @@ fn share(bill: &Bill, look: &Look, out: &mut Vec<Line<'static>>) {
     ]));
 }
 
-fn list_breaks(breaks: &[Break], has_price: bool, look: &Look, out: &mut Vec<Line<'static>>) {
-    let note = match breaks.len() {
-        0 => "none: every request extended the one before it".to_owned(),
+/// The breaks, numbered as the heading counts them: what broke nothing, or has not been sent yet, has no number.
+fn list_breaks(bill: &Bill, breaks: &[Break], has_price: bool, look: &Look, out: &mut Vec<Line<'static>>) {
+    let counts = |it: &Break| it.rewritten > 0 && it.request <= bill.requests;
+    let all = breaks.iter().filter(|it| counts(it)).count();
+    let note = match all {
+        0 if breaks.is_empty() => "none: every request extended the one before it".to_owned(),
+        0 => "none so far".to_owned(),
         some => format!("{}, each with its reason", count(some as u64, "time")),
     };
     heading("Breaks of the cache", &note, look, out);
-    let older = breaks.len().saturating_sub(BREAKS);
-    if older > 0 {
+    let (older, newest) = breaks.split_at(breaks.len().saturating_sub(BREAKS));
+    let mut number_of = older.iter().filter(|it| counts(it)).count();
+    if number_of > 0 {
         out.push(Line::from(Span::styled(
-            format!("  {} before", number(older as u64)),
+            format!("  {} before", number(number_of as u64)),
             look.style(Role::Dim),
         )));
     }
-    for (index, one) in breaks.iter().enumerate().skip(older) {
-        let mut pieces = vec![match one.cause {
-            Cause::Edit(reason) => format!("edited: {}", reason.name()),
-            Cause::Undone => "undone: what was removed is sent again".to_owned(),
-            Cause::Cleared => "cleared: nothing of it is sent again".to_owned(),
-            Cause::Model => "another model, with a cache of its own".to_owned(),
-            Cause::Expired => "the cache had expired".to_owned(),
-            Cause::Unplanned => "nobody knows why".to_owned(),
-        }];
-        // Without a price, what was expected is a guess at the prices of another model.
-        match one.actual.filter(|_| has_price) {
-            Some(actual) => pieces.push(format!("{}, {} expected", dollars(actual), dollars(one.predicted))),
-            // What is not sent again costs nothing, and no report will tell.
-            None if one.cause == Cause::Cleared => {}
-            None if has_price => pieces.push(format!("{} expected", dollars(one.predicted))),
-            None => {}
-        }
-        pieces.push(format!("before request {}", number(one.request)));
-        if one.removed > 0 {
-            pieces.push(format!("{} tokens removed", short(one.removed)));
-        }
-        let first = Span::raw(format!("  {:>2}  ", index + 1));
+    for one in newest {
+        let sign = match counts(one) {
+            true => {
+                number_of += 1;
+                number_of.to_string()
+            }
+            false => look.pick("·", "-").to_owned(),
+        };
+        let first = Span::raw(format!("  {sign:>2}  "));
         let rest = Span::raw(" ".repeat(columns(&first.content)));
         let mut wrap = Wrap::new(look.width, Breaking::Prose, vec![first], vec![rest]);
-        wrap.push(look.style(Role::Text), &pieces.join(look.pick(" · ", " - ")), out);
+        let told = pieces(one, bill.requests, has_price).join(look.pick(" · ", " - "));
+        wrap.push(look.style(Role::Text), &told, out);
         wrap.finish(out);
+    }
+}
+
+/// What is told of a break: why, for how much, when, and what it changed.
+fn pieces(one: &Break, requests: u64, has_price: bool) -> Vec<String> {
+    let edited = match one.cause {
+        Cause::Edit(reason) => format!("edited: {}", reason.name()),
+        Cause::Undone => "undone: what was removed is sent again".to_owned(),
+        Cause::Cleared => "cleared: nothing of it is sent again".to_owned(),
+        Cause::Model => "another model, with a cache of its own".to_owned(),
+        Cause::Expired => "the cache had expired".to_owned(),
+        Cause::Unplanned => "nobody knows why".to_owned(),
+    };
+    let mut pieces = match one.is_cold && one.is_edit() {
+        true => vec!["the cache had expired".to_owned()],
+        false => vec![edited.clone()],
+    };
+    // Without a price, what was expected is a guess at the prices of another model.
+    if has_price {
+        pieces.extend(cost_of(one));
+    }
+    pieces.push(match one.request <= requests {
+        true => format!("before request {}", number(one.request)),
+        false => "before the next request".to_owned(),
+    });
+    if one.is_cold && one.is_edit() {
+        pieces.push(format!("{edited}, at no cost"));
+    }
+    if one.removed > 0 {
+        pieces.push(format!("{} tokens removed", short(one.removed)));
+    }
+    if one.restored > 0 {
+        pieces.push(format!("{} tokens put back", short(one.restored)));
+    }
+    pieces
+}
+
+/// What a break has cost, and was expected to.
+fn cost_of(one: &Break) -> Option<String> {
+    match one.actual {
+        // What is not sent again costs nothing, and no report will tell.
+        _ if one.cause == Cause::Cleared => None,
+        _ if one.rewritten == 0 && one.predicted == 0.0 => Some("at no cost".to_owned()),
+        Some(actual) => Some(format!("{}, {} expected", dollars(actual), dollars(one.predicted))),
+        None => Some(format!("{} expected", dollars(one.predicted))),
     }
 }

@@ -241,6 +241,13 @@ fn short_lived(bench: &Bench, most: u32) {
     bench.settings(&format!("patience = 8\nprices = \"cards.txt\"\nkeep_alive = {most}\n"));
 }
 
+/// The dollars that stand first behind these words, where they stand last.
+fn figure_behind(text: &str, words: &str) -> f64 {
+    let behind = text.rsplit_once(words).unwrap().1.split_once('$').unwrap().1;
+    let figure = behind.split(|c: char| !c.is_ascii_digit() && c != '.');
+    figure.into_iter().next().unwrap().parse().unwrap()
+}
+
 #[test]
 fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
     for kind in Kind::ALL {
@@ -263,6 +270,14 @@ fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
         session.wait("Still warm.");
         session.say("/cost");
         session.wait("4 requests");
+        session.say("/export report.html");
+        session.wait("The report is in report.html");
+        let page = bench.read("report.html");
+        assert!(page.contains("4 requests sent 80,000 prompt tokens"), "{page:.9000}");
+        assert!(page.contains("2 of the requests left nothing in the conversation"));
+        let billed = figure_behind(&page, "<dt>Billed</dt>");
+        let cost = figure_behind(&session.text(), "Cost");
+        assert!((billed - cost).abs() < 0.005, "{billed} on the page, {cost} by /cost");
         leave(&mut *session, &server);
         let record = server.record();
         assert_eq!(record.exchanges.len(), 4);
