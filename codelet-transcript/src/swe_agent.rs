@@ -44,7 +44,7 @@ struct Story {
     open_file: Option<String>,
 }
 
-/// The state behind a step.
+/// The state of a step: before it, or behind it.
 struct State {
     action: String,
     /// The file that is open in the editor, as it stands there.
@@ -110,7 +110,7 @@ impl Story {
         self.open_file = if is_shown {
             None
         } else {
-            self.state_behind(action.as_deref(), &mut message)
+            self.state_of(action.as_deref(), &mut message)
         };
         self.calls.clear();
         self.no_action = false;
@@ -165,8 +165,8 @@ impl Story {
         self.gather.result(result);
     }
 
-    /// The file that is open behind a step: as it says itself, or the next recorded one with the same action.
-    fn state_behind(&mut self, action: Option<&str>, step: &mut Fields) -> Option<String> {
+    /// The file that is open in a step: as it says itself, or the next recorded one with the same action.
+    fn state_of(&mut self, action: Option<&str>, step: &mut Fields) -> Option<String> {
         let action = action.unwrap_or_default().trim();
         if let Some(at) = self.states.iter().position(|state| state.action.trim() == action) {
             return self.states.drain(..=at).next_back()?.open_file;

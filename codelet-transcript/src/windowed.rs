@@ -35,17 +35,20 @@ pub(crate) fn name_files(messages: &mut [Message]) {
                     open = state(text.body.as_str()).unwrap_or(open);
                 }
                 Part::ToolResult(result) => {
-                    let (called, stated, shown) = (calls.answered(result), stated(result), shown(result));
+                    let (called, said, shown) = (calls.answered(result), said(result), shown(result));
+                    let noted = noted(result);
                     let call = called.and_then(|(at, place)| match &mut messages[at].parts[place] {
                         Part::ToolCall(call) => Some(call),
                         _ => None,
                     });
                     // What a program prints may look like the head of a window.
                     let shown = shown.filter(|_| call.as_deref().is_some_and(|call| looks_or_edits(call, is_windowed)));
-                    // An edit leaves the file open that it was made in.
-                    open = stated.or(shown.map(Some)).unwrap_or(open);
+                    let is_noted = said.is_none() && noted.is_some();
+                    open = said.or(shown.map(Some)).unwrap_or(open);
                     if let Some(call) = call {
-                        let path = open.as_deref().map(|path| spelled.get(path).map_or(path, |path| path));
+                        // An edit leaves the file open that it was made in.
+                        let file = if is_noted { noted } else { open.clone() };
+                        let path = file.as_deref().map(|path| spelled.get(path).map_or(path, |path| path));
                         complete(call, path, is_windowed);
                         spell(&call.action, open.as_deref(), &mut spelled);
                     }
@@ -60,7 +63,7 @@ pub(crate) fn name_files(messages: &mut [Message]) {
 fn tells_state(message: &Message) -> bool {
     message.parts.iter().any(|part| match part {
         Part::Text(text) => message.role == Role::User && state(text.body.as_str()).is_some(),
-        Part::ToolResult(result) => stated(result).is_some(),
+        Part::ToolResult(result) => said(result).is_some() || result.extra.get(OPEN).is_some(),
         _ => false,
     })
 }
@@ -131,12 +134,15 @@ fn named(words: &str) -> Option<&str> {
     (!path.is_empty()).then_some(path)
 }
 
-/// The file that is open behind an answer, as its source noted or the state below it says; `Some(None)` where none is.
-fn stated(result: &ToolResult) -> Option<Option<String>> {
-    match result.extra.get(OPEN) {
-        Some(noted) => Some(noted.as_str().and_then(file)),
-        None => state(result.texts().last()?.body.as_str()),
-    }
+/// The file that is open behind an answer, where the state below it says so; `Some(None)` where none is.
+fn said(result: &ToolResult) -> Option<Option<String>> {
+    state(result.texts().last()?.body.as_str())
+}
+
+/// The file that was open when the call was made, or behind it: recorders differ in when they note it. What edits and
+/// scrolls leaves the same file open.
+fn noted(result: &ToolResult) -> Option<String> {
+    file(result.extra.get(OPEN)?.as_str()?)
 }
 
 /// The file that an answer shows through a window.

@@ -155,8 +155,23 @@ fn the_state_that_is_recorded_beside_the_history_counts() {
             step("edit 1:1\nx = 2\nend_of_edit\n", state),
         ];
         let file = json!({"history": history, "trajectory": steps, "info": {}});
-        assert_eq!(facts(&file), "edited shelf.py");
+        assert_eq!(facts(&file), "read shelf.py, edited /pantry/shelf.py");
     }
+    // Some note what was open before the step; what the answer says counts for what is open behind it.
+    let history = json!([
+        seen("Count the jars."),
+        said("create lid.py"),
+        seen(&below("[File: lid.py (1 lines total)]", "/pantry/lid.py")),
+        said("edit 1:1\nx = 2\nend_of_edit"),
+        seen("File updated."),
+    ]);
+    let before = |path: &str| json!({"open_file": path});
+    let steps = [
+        step("create lid.py", before("/pantry/shelf.py")),
+        step("edit 1:1\nx = 2\nend_of_edit", before("/pantry/lid.py")),
+    ];
+    let file = json!({"history": history, "trajectory": steps, "info": {}});
+    assert_eq!(facts(&file), "edited lid.py");
 }
 
 #[test]
