@@ -72,43 +72,44 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     };
     page.room -= reserve;
     let mut earlier = Earlier::of(story.messages, story.summarising, story.facts);
+    let facts = &*earlier.unsettled(story.facts);
     add_pins(&mut page, story.pins, bytes);
     earlier.add_pins(&mut page);
-    let first = urgent(story.facts, bytes, width(ITEM));
-    add_todo(&mut page, story.facts, 0..first, width(ITEM));
-    count_todo(&mut page, story.facts);
-    add_errors(&mut page, story.facts, true, 1, 2, width(COMMAND));
+    let first = urgent(facts, bytes, width(ITEM));
+    add_todo(&mut page, facts, 0..first, width(ITEM));
+    count_todo(&mut page, facts);
+    add_errors(&mut page, facts, true, 1, 2, width(COMMAND));
     earlier.add_errors(&mut page, true, 1, 2, width(COMMAND));
-    add_status(&mut page, story.facts, |kind| earlier.fails(kind), width(COMMAND));
+    add_status(&mut page, facts, |kind| earlier.fails(kind), width(COMMAND));
     earlier.add_status(&mut page, true);
-    add_decisions(&mut page, story.facts, 2, width(ITEM));
+    add_decisions(&mut page, facts, 2, width(ITEM));
     add_goal(&mut page, story, &earlier, width(PROMPT));
-    add_todo(&mut page, story.facts, 3..12, width(ITEM));
+    add_todo(&mut page, facts, 3..12, width(ITEM));
     earlier.add_status(&mut page, false);
     // What is broken now is told in full before what was broken earlier is told of at all.
     let lines = (bytes / 100).clamp(2, 12);
-    add_errors(&mut page, story.facts, true, 1, lines, width(COMMAND));
+    add_errors(&mut page, facts, true, 1, lines, width(COMMAND));
     let lines = (bytes / 400).clamp(2, 6);
-    add_errors(&mut page, story.facts, true, 3, lines, width(COMMAND));
+    add_errors(&mut page, facts, true, 3, lines, width(COMMAND));
     earlier.add_errors(&mut page, true, 3, lines, width(COMMAND));
-    add_decisions(&mut page, story.facts, 6, width(ITEM));
+    add_decisions(&mut page, facts, 6, width(ITEM));
     earlier.add_decisions(&mut page);
     // Of commands that are no checks only the newest is told of before the outcomes: many are given up.
-    add_errors(&mut page, story.facts, false, 1, 1, width(COMMAND));
+    add_errors(&mut page, facts, false, 1, 1, width(COMMAND));
     earlier.add_errors(&mut page, false, 1, 1, width(COMMAND));
     // Of long lists only the beginning goes before the outcomes; the rest still goes before their longer form.
     page.room += reserve;
     let longer = add_outcomes(&mut page, story, &mut earlier);
-    add_decisions(&mut page, story.facts, usize::MAX, width(2 * ITEM));
+    add_decisions(&mut page, facts, usize::MAX, width(2 * ITEM));
     for (checks, most, lines) in [(true, usize::MAX, usize::MAX), (false, 3, 2)] {
-        add_errors(&mut page, story.facts, checks, most, lines, width(COMMAND));
+        add_errors(&mut page, facts, checks, most, lines, width(COMMAND));
         earlier.add_errors(&mut page, checks, most, lines, width(COMMAND));
     }
-    add_past(&mut page, story.facts, width(COMMAND));
+    add_past(&mut page, facts, width(COMMAND));
     earlier.add_past(&mut page);
-    add_todo(&mut page, story.facts, 12..usize::MAX, width(ITEM));
-    count_todo(&mut page, story.facts);
-    lengthen_refusals(&mut page, story.facts);
+    add_todo(&mut page, facts, 12..usize::MAX, width(ITEM));
+    count_todo(&mut page, facts);
+    lengthen_refusals(&mut page, facts);
     lengthen_outcomes(&mut page, longer);
     lengthen_pins(&mut page, story.pins);
     page.write()

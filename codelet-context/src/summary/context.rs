@@ -175,7 +175,7 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKin
             Verdict::Failed => "FAILED",
             Verdict::Passed if is_beside() => labels::PASSED_BESIDE,
             Verdict::Unknown if is_beside() => labels::UNCLEAR_BESIDE,
-            Verdict::Passed => "passed",
+            Verdict::Passed => labels::PASSED,
             Verdict::Unknown => labels::UNCLEAR,
         };
         match told

@@ -17,6 +17,7 @@ use crate::message::{Message, Origin, Part};
 use crate::outcome::Facts;
 use crate::testrun::{Check, CheckKind, Line, echoed};
 use crate::verdict::Verdict;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A line of a summary and those that belong under it.
@@ -34,6 +35,10 @@ pub(super) struct Earlier<'a> {
     pub(super) since: usize,
     pins: Vec<&'a str>,
     status: Vec<String>,
+    /// The checks that the newest summary says have passed.
+    passed: Vec<CheckKind>,
+    /// The checks that it says how they stand, and that have not run since.
+    settled: Vec<CheckKind>,
     checks: Vec<Failed<'a>>,
     commands: Vec<Failed<'a>>,
     /// What failed long ago.
@@ -170,6 +175,14 @@ impl<'a> Earlier<'a> {
         {
             note(&mut self.decisions);
         } else if !names(line).is_empty() {
+            if line
+                .split_once(": ")
+                .is_some_and(|(_, said)| said.starts_with(labels::PASSED))
+            {
+                let is_named =
+                    |kind: &CheckKind| names(line).iter().any(|name| name.eq_ignore_ascii_case(name_of(*kind)));
+                self.passed.extend(KINDS.into_iter().filter(is_named));
+            }
             self.status.push(line.to_owned());
         }
         None
@@ -178,6 +191,7 @@ impl<'a> Earlier<'a> {
     /// Takes out what newer messages and facts say anew.
     fn forget(&mut self, newer: &[Arc<Message>], facts: &Facts) {
         let (mut is_stale, mut exchanges, mut before) = (false, Exchanges::default(), Before::default());
+        let mut rerun: Vec<CheckKind> = Vec::new();
         for message in newer {
             exchanges.next(message, |call, result| {
                 is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
@@ -185,6 +199,7 @@ impl<'a> Earlier<'a> {
                     return;
                 };
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
+                    rerun.push(check.kind);
                     match verdict {
                         Verdict::Passed => {
                             let shown = || echoed(check, result);
@@ -222,16 +237,42 @@ impl<'a> Earlier<'a> {
             self.commands.retain(is_other);
             self.past.retain(is_other);
         }
-        let known = labels::CHECKS
-            .into_iter()
-            .zip([&facts.tests, &facts.build, &facts.lint]);
-        let known: Vec<&str> = known.filter_map(|(name, fact)| fact.as_ref().map(|_| name)).collect();
+        // What has come of a run that the summary knew of, it has seen whole: of some, only parts stand here still.
+        self.settled = self.told_clearly().filter(|kind| !rerun.contains(kind)).collect();
+        let known = KINDS.into_iter().zip([&facts.tests, &facts.build, &facts.lint]);
+        let known = known.filter(|(kind, fact)| fact.is_some() && !self.settled.contains(kind));
+        let known: Vec<&str> = known.map(|(kind, _)| name_of(kind)).collect();
         let is_known = |name: &str| known.iter().any(|known| known.eq_ignore_ascii_case(name));
         let status = std::mem::take(&mut self.status);
         self.status = status
             .into_iter()
             .filter_map(|line| newest_status(&line, is_known, is_stale))
             .collect();
+    }
+
+    /// The checks that the newest summary says how they stand.
+    fn told_clearly(&self) -> impl Iterator<Item = CheckKind> {
+        let is_told = |kind: &CheckKind| {
+            let of_kind = |line: &String| names(line).iter().any(|name| name.eq_ignore_ascii_case(name_of(*kind)));
+            self.status.iter().any(|line| of_kind(line) && !is_unclear(line))
+        };
+        KINDS.into_iter().filter(is_told)
+    }
+
+    /// The facts without the checks that the newest summary knows best.
+    pub(super) fn unsettled<'f>(&self, facts: &'f Facts) -> Cow<'f, Facts> {
+        if self.settled.is_empty() {
+            return Cow::Borrowed(facts);
+        }
+        let mut facts = facts.clone();
+        for kind in &self.settled {
+            match kind {
+                CheckKind::Test => facts.tests = None,
+                CheckKind::Build => facts.build = None,
+                CheckKind::Lint => facts.lint = None,
+            }
+        }
+        Cow::Owned(facts)
     }
 
     /// Notes that what failed ran again since, and nothing says what came of it.
@@ -275,11 +316,13 @@ impl<'a> Earlier<'a> {
 
     /// Whether a check of this kind failed that nothing newer is known of.
     pub(super) fn fails(&self, kind: CheckKind) -> bool {
-        self.checks.iter().any(|failed| {
-            let said = &failed.said;
-            let is_open = failed.lines[0].starts_with(labels::FAILING);
-            is_open && said.last_check().is_some_and(|at| said.checks[at].kind == kind)
-        })
+        // Whoever told of both knew that what failed was no such check, or has passed since.
+        !self.passed.contains(&kind)
+            && self.checks.iter().any(|failed| {
+                let said = &failed.said;
+                let is_open = failed.lines[0].starts_with(labels::FAILING);
+                is_open && said.last_check().is_some_and(|at| said.checks[at].kind == kind)
+            })
     }
 
     /// How the checks stood: those that came to something, or else the others, which say little.
@@ -329,6 +372,19 @@ impl<'a> Earlier<'a> {
                 page.add((Topic::Decision, BEHIND + number, 0), (*line).to_owned());
             }
         }
+    }
+}
+
+/// The kinds of checks, in the order of their names.
+const KINDS: [CheckKind; 3] = [CheckKind::Test, CheckKind::Build, CheckKind::Lint];
+
+/// How a kind of checks is called in a summary.
+fn name_of(kind: CheckKind) -> &'static str {
+    let [tests, build, lint] = labels::CHECKS;
+    match kind {
+        CheckKind::Test => tests,
+        CheckKind::Build => build,
+        CheckKind::Lint => lint,
     }
 }
 
