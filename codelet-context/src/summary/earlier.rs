@@ -329,7 +329,8 @@ impl<'a> Earlier<'a> {
     pub(super) fn add_status(&self, page: &mut Page, is_clear: bool) {
         let lines = self.status.iter().enumerate();
         for (number, line) in lines.filter(|(_, line)| is_unclear(line) != is_clear) {
-            page.add((Topic::Status, BEHIND + number, 0), line.clone());
+            let (place, said) = ((Topic::Status, BEHIND + number, 0), &line[..end_of_verdict(line)]);
+            let _ = page.add(place, line.clone()) || page.add(place, said.to_owned());
         }
     }
 
@@ -412,6 +413,11 @@ fn is_unclear(line: &str) -> bool {
         .is_some_and(|(_, said)| said.starts_with(labels::UNCLEAR))
 }
 
+/// Where a line on checks goes on with the command.
+fn end_of_verdict(line: &str) -> usize {
+    line.find(" (`").unwrap_or(line.len())
+}
+
 /// The checks that a line such as `Tests, build: passed` is about.
 fn names(line: &str) -> Vec<String> {
     let names = line.split_once(": ").map_or("", |(names, _)| names).split(", ");
@@ -427,7 +433,7 @@ fn newest_status(line: &str, is_known: impl Fn(&str) -> bool, is_stale: bool) ->
     let mut names = left.join(", ");
     names.get_mut(..1)?.make_ascii_uppercase();
     let (_, said) = line.split_once(": ")?;
-    let at = said.find(" (`").unwrap_or(said.len());
+    let at = end_of_verdict(said);
     let stale = if is_stale && !said[..at].ends_with(labels::STALE) {
         labels::STALE
     } else {
