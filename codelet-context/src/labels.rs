@@ -15,6 +15,7 @@ pub(crate) const REFUSED: &str = "Refused: ";
 /// The kinds of checks; some of them may share a line, as in `Tests, build: passed`.
 pub(crate) const CHECKS: [&str; 3] = ["Tests", "Build", "Lint"];
 /// How checks stand.
+pub(crate) const PASSED: &str = "passed";
 pub(crate) const UNCLEAR: &str = "ran, result unclear";
 /// … where a check of the same kind fails that this one has not run.
 pub(crate) const PASSED_BESIDE: &str = "FAILED, another run passed since";

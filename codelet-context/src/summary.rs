@@ -70,45 +70,50 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     } else {
         0
     };
-    page.room -= reserve;
     let mut earlier = Earlier::of(story.messages, story.summarising, story.facts);
+    let facts = &*earlier.unsettled(story.facts);
+    // However little room there is, what the user wants and how the last checks stand go first, and then what is broken.
     add_pins(&mut page, story.pins, bytes);
     earlier.add_pins(&mut page);
-    let first = urgent(story.facts, bytes, width(ITEM));
-    add_todo(&mut page, story.facts, 0..first, width(ITEM));
-    count_todo(&mut page, story.facts);
-    add_errors(&mut page, story.facts, true, 1, 2, width(COMMAND));
-    earlier.add_errors(&mut page, true, 1, 2, width(COMMAND));
-    add_status(&mut page, story.facts, |kind| earlier.fails(kind), width(COMMAND));
-    earlier.add_status(&mut page, true);
-    add_decisions(&mut page, story.facts, 2, width(ITEM));
     add_goal(&mut page, story, &earlier, width(PROMPT));
-    add_todo(&mut page, story.facts, 3..12, width(ITEM));
+    add_status(&mut page, facts, |kind| earlier.fails(kind), width(COMMAND));
+    earlier.add_status(&mut page, true);
+    add_errors(&mut page, facts, true, 1, 0, width(COMMAND));
+    earlier.add_errors(&mut page, true, 1, 0, width(COMMAND));
+    let reserve = reserve.min(page.room);
+    page.room -= reserve;
+    let first = urgent(facts, bytes, width(ITEM));
+    add_todo(&mut page, facts, 0..first, width(ITEM));
+    count_todo(&mut page, facts);
+    add_errors(&mut page, facts, true, 1, 2, width(COMMAND));
+    earlier.add_errors(&mut page, true, 1, 2, width(COMMAND));
+    add_decisions(&mut page, facts, 2, width(ITEM));
+    add_todo(&mut page, facts, 3..12, width(ITEM));
     earlier.add_status(&mut page, false);
     // What is broken now is told in full before what was broken earlier is told of at all.
     let lines = (bytes / 100).clamp(2, 12);
-    add_errors(&mut page, story.facts, true, 1, lines, width(COMMAND));
+    add_errors(&mut page, facts, true, 1, lines, width(COMMAND));
     let lines = (bytes / 400).clamp(2, 6);
-    add_errors(&mut page, story.facts, true, 3, lines, width(COMMAND));
+    add_errors(&mut page, facts, true, 3, lines, width(COMMAND));
     earlier.add_errors(&mut page, true, 3, lines, width(COMMAND));
-    add_decisions(&mut page, story.facts, 6, width(ITEM));
+    add_decisions(&mut page, facts, 6, width(ITEM));
     earlier.add_decisions(&mut page);
     // Of commands that are no checks only the newest is told of before the outcomes: many are given up.
-    add_errors(&mut page, story.facts, false, 1, 1, width(COMMAND));
+    add_errors(&mut page, facts, false, 1, 1, width(COMMAND));
     earlier.add_errors(&mut page, false, 1, 1, width(COMMAND));
     // Of long lists only the beginning goes before the outcomes; the rest still goes before their longer form.
     page.room += reserve;
     let longer = add_outcomes(&mut page, story, &mut earlier);
-    add_decisions(&mut page, story.facts, usize::MAX, width(2 * ITEM));
+    add_decisions(&mut page, facts, usize::MAX, width(2 * ITEM));
     for (checks, most, lines) in [(true, usize::MAX, usize::MAX), (false, 3, 2)] {
-        add_errors(&mut page, story.facts, checks, most, lines, width(COMMAND));
+        add_errors(&mut page, facts, checks, most, lines, width(COMMAND));
         earlier.add_errors(&mut page, checks, most, lines, width(COMMAND));
     }
-    add_past(&mut page, story.facts, width(COMMAND));
+    add_past(&mut page, facts, width(COMMAND));
     earlier.add_past(&mut page);
-    add_todo(&mut page, story.facts, 12..usize::MAX, width(ITEM));
-    count_todo(&mut page, story.facts);
-    lengthen_refusals(&mut page, story.facts);
+    add_todo(&mut page, facts, 12..usize::MAX, width(ITEM));
+    count_todo(&mut page, facts);
+    lengthen_refusals(&mut page, facts);
     lengthen_outcomes(&mut page, longer);
     lengthen_pins(&mut page, story.pins);
     page.write()
@@ -396,6 +401,27 @@ mod tests {
         }
         assert!(!text.contains("## Key outcomes"), "{text}");
         assert_eq!(told(WORK, usize::MAX, &[], 0, 20), "");
+    }
+
+    #[test]
+    fn what_the_user_wants_and_the_last_checks_give_way_last() {
+        let turns: String = (0..9)
+            .map(|n| format!("user: tidy part {n}\nedit f{n}.rs\nIt is tidy.\n"))
+            .collect();
+        let work = format!("user: Keep the comments\n{turns}run cargo test => ok\nrun ./deploy.sh => bad no such host");
+        for bytes in [90, 160, 400, 1_200] {
+            let text = told(&work, usize::MAX, &[], anchor::LONG_TURN, bytes);
+            for beginning in [
+                "Goal: \"Keep the comments\"",
+                "Latest prompt: \"tidy part 8\"",
+                "Tests: passed",
+            ] {
+                assert!(
+                    text.lines().any(|line| line.starts_with(beginning)),
+                    "{bytes}: {beginning} in\n{text}"
+                );
+            }
+        }
     }
 
     #[test]

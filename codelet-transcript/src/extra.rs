@@ -15,6 +15,9 @@ const MARK: &str = "codelet.";
 /// thinking only to the vendor that made it, and drop what is of unknown make.
 pub(crate) const VENDOR: &str = "codelet.vendor";
 
+/// On an answer: the file that was open in the editor before or behind it, as its source notes beside it.
+pub(crate) const OPEN: &str = "codelet.open";
+
 /// On a message: the one before it has the same role, and they stood apart.
 pub(crate) const APART: &str = "codelet.apart";
 

@@ -79,6 +79,7 @@ mod told;
 mod tools;
 mod trajectory;
 mod unread;
+mod windowed;
 
 pub use detect::detect;
 pub use document::{Document, Warning};
@@ -119,6 +120,7 @@ fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
 
 fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let mut recording = read_form(bytes, format)?;
+    windowed::name_files(&mut recording.document.messages);
     dialect::learn(&mut recording.document.messages);
     success::tell(&mut recording.document.messages, format);
     Ok(recording)

@@ -1,11 +1,12 @@
 //! Trajectories of SWE-agent: a history of thoughts, actions and observations, with tool calls or without.
 
+use crate::extra::{OPEN, marked};
 use crate::gather::{self, Gather};
 use crate::lines;
 use crate::take::{self, Fields};
 use crate::trajectory;
 use crate::{Document, Format, ReadError};
-use codelet_context::message::{Origin, Part, Role};
+use codelet_context::message::{Action, Origin, Part, Role};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -13,6 +14,9 @@ use std::collections::VecDeque;
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with history")?;
     let mut story = Story::default();
+    if file.contains_key("history") {
+        story.states = take::objects(&mut file, "trajectory").map(State::of).collect();
+    }
     if !file.contains_key("history") && file.contains_key("trajectory") {
         // Some published trajectories hold the steps alone.
         for (index, step) in trajectory::messages(&mut file, "trajectory")?.enumerate() {
@@ -34,6 +38,39 @@ struct Story {
     open: usize,
     /// The last reply asked for nothing that could be run.
     no_action: bool,
+    /// What the steps say that are recorded beside the history, those that are still to come; and what the one says that is
+    /// under way.
+    states: VecDeque<State>,
+    open_file: Option<String>,
+}
+
+/// The state of a step: before it, or behind it.
+struct State {
+    action: String,
+    /// The file that is open in the editor, as it stands there.
+    open_file: Option<String>,
+}
+
+impl State {
+    fn of(mut step: Fields) -> State {
+        State {
+            action: take::string(&mut step, "action").unwrap_or_default(),
+            open_file: open_file(&mut step),
+        }
+    }
+}
+
+/// The open file of a step's state, which is an object or, in older recordings, one as text.
+fn open_file(step: &mut Fields) -> Option<String> {
+    let mut state = match take::value(step, "state") {
+        Value::Object(state) => state,
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(state)) => state,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    take::string(&mut state, "open_file")
 }
 
 impl Story {
@@ -69,6 +106,12 @@ impl Story {
         let mut parts = trajectory::thoughts(&mut message);
         let calls = trajectory::calls(&mut message);
         let action = take::string(&mut message, "action").filter(|action| !action.trim().is_empty());
+        let is_shown = origin == Origin::Injected;
+        self.open_file = if is_shown {
+            None
+        } else {
+            self.state_of(action.as_deref(), &mut message)
+        };
         self.calls.clear();
         self.no_action = false;
         match action {
@@ -78,7 +121,7 @@ impl Story {
                     Part::ToolCall(call) => Some(call.id.to_string()),
                     _ => None,
                 }));
-                parts.extend(calls);
+                parts.extend(calls.into_iter().map(|part| if is_shown { undone(part) } else { part }));
             }
             Some(action) => {
                 // The content is the thought and the action in a fence; the action becomes the call.
@@ -89,7 +132,8 @@ impl Story {
                 parts.extend(gather::text(origin, String::from(thought.trim_end())));
                 let id = format!("step_{index}");
                 let parameters = Fields::from_iter([(String::from("command"), Value::from(action.trim_end()))]);
-                parts.push(gather::call(id.as_str(), "bash", parameters));
+                let call = gather::call(id.as_str(), "bash", parameters);
+                parts.push(if is_shown { undone(call) } else { call });
                 self.calls.push_back(id);
             }
             None => {
@@ -114,7 +158,20 @@ impl Story {
         self.open = self.open.saturating_sub(1);
         let id = named.or(next).unwrap_or_default();
         let output = trajectory::content(take::value(&mut message, "content"), Origin::Own);
-        self.gather.result(gather::result(id, None, output));
+        let mut result = gather::result(id, None, output);
+        if let Some(file) = self.open_file.clone() {
+            result.extra = marked(result.extra, OPEN, file);
+        }
+        self.gather.result(result);
+    }
+
+    /// The file that is open in a step: as it says itself, or the next recorded one with the same action.
+    fn state_of(&mut self, action: Option<&str>, step: &mut Fields) -> Option<String> {
+        let action = action.unwrap_or_default().trim();
+        if let Some(at) = self.states.iter().position(|state| state.action.trim() == action) {
+            return self.states.drain(..=at).next_back()?.open_file;
+        }
+        open_file(step)
     }
 
     fn step(&mut self, index: usize, mut step: Fields) {
@@ -132,6 +189,14 @@ impl Story {
         if self.open > 0 {
             self.answer(Fields::from_iter([(String::from("content"), observation)]));
         }
+    }
+}
+
+/// A call of a demonstration, which has done nothing here.
+fn undone(part: Part) -> Part {
+    match part {
+        Part::ToolCall(call) => Part::ToolCall(call.doing(Action::default())),
+        other => other,
     }
 }
 

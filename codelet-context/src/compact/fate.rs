@@ -20,9 +20,9 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32]) -> Vec<Fate> {
     messages
         .map(|(at, message)| {
             let quoted = match lines[at] {
-                0 => Cow::Borrowed("in the summary only"),
-                1 => Cow::Borrowed("1 line quoted"),
-                count => Cow::Owned(format!("{} lines quoted", cut::grouped(count))),
+                0 => None,
+                1 => Some("1 line quoted".to_owned()),
+                count => Some(format!("{} lines quoted", cut::grouped(count))),
             };
             match shown.next_if(|draft| draft.source == at) {
                 Some(draft)
@@ -36,7 +36,8 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32]) -> Vec<Fate> {
                     Fate::new(FateKind::Kept, why)
                 }
                 Some(draft) => {
-                    let why = if lines[at] > 0 { quoted } else { Cow::Borrowed("cut") };
+                    // Its beginning and end stand, and of what was cut out lines are quoted: it is not gone.
+                    let why = quoted.map_or(Cow::Borrowed("cut"), |lines| Cow::Owned(format!("cut, {lines}")));
                     // What was cut is not equal to what it was, and what was left out is not there.
                     let stands = |part: &usize| draft.message.parts.contains(&message.parts[*part]);
                     Fate {
@@ -44,8 +45,10 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32]) -> Vec<Fate> {
                         ..Fate::new(FateKind::Shortened, why)
                     }
                 }
-                None if lines[at] > 0 => Fate::new(FateKind::Excerpted, quoted),
-                None => Fate::new(FateKind::Summarised, quoted),
+                None => match quoted {
+                    Some(lines) => Fate::new(FateKind::Excerpted, lines),
+                    None => Fate::new(FateKind::Summarised, "in the summary only"),
+                },
             }
         })
         .collect()

@@ -13,6 +13,9 @@ use crate::{cut, digest, labels, posing};
 /// The share of a budget, and the most bytes, for the facts that the summary begins with.
 pub(super) const FACTS_SHARE: f64 = 0.05;
 const FACTS_BYTES: usize = 8_000;
+/// In a small budget that share is too little for what the user wants and how the checks stand: so many bytes, but no more
+/// than half of the summary.
+const FACTS_LEAST: usize = 480;
 /// What the turns came to may take this share of the room for the summary, whatever its facts take.
 const OUTCOMES_SHARE: f64 = 0.1;
 /// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
@@ -75,7 +78,8 @@ impl<'a> Work<'a> {
         let most = match budget {
             Some(budget) => {
                 let most = tokens::bytes_in(room::share(budget, FACTS_SHARE));
-                most.min(FACTS_BYTES).saturating_add(listed).min(bytes)
+                let most = most.min(FACTS_BYTES).max(FACTS_LEAST.min(bytes / 2));
+                most.saturating_add(listed).min(bytes)
             }
             None => FACTS_BYTES + listed,
         };

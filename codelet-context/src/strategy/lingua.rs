@@ -267,11 +267,12 @@ impl<'a> Folder<'a> {
 
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
+        let [before, behind] = status::COUNTED;
         let note = match run.class {
             Some(class) if run.count >= RUN => match class.by_number {
                 // The last state of a progress is the one that counts.
-                true => format!("{} (× {} alike lines)", self.last_line(&run), run.count),
-                false => format!("{} (× {} alike lines)", class.label, run.count),
+                true => format!("{}{before}{}{behind}", self.last_line(&run), run.count),
+                false => format!("{}{before}{}{behind}", class.label, run.count),
             },
             None if run.count >= SAME_RUN && status::may_repeat(run.line) => {
                 format!("{} (× {} identical lines)", run.line, run.count)

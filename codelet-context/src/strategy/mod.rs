@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use order::Order;
+pub(crate) use status::counts_passed_tests;
 
 pub mod dedup;
 pub mod lingua;

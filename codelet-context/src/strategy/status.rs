@@ -183,6 +183,10 @@ const KINDS: &[Kind] = &[
     }),
 ];
 
+/// What runs of passed tests are called whose lines do not begin alike.
+const PYTEST_PASSED: &str = "… PASSED";
+const CTEST_PASSED: &str = "Test … Passed";
+
 /// First words of lines that count something up.
 const COUNTING: &[&str] = &[
     "Processing",
@@ -262,8 +266,8 @@ pub(super) fn class(line: &str) -> Option<Class> {
         });
     }
     let (family, label) = match () {
-        () if is_pytest_pass(text) => (30, "… PASSED"),
-        () if is_ctest_pass(text) => (6, "Test … Passed"),
+        () if is_pytest_pass(text) => (PYTEST, PYTEST_PASSED),
+        () if is_ctest_pass(text) => (6, CTEST_PASSED),
         () if is_docker_layer(text) => (31, "layer: …"),
         () if is_wget_dots(text) => (32, "…K .......... …"),
         () if is_counting(text) => {
@@ -281,6 +285,27 @@ pub(super) fn class(line: &str) -> Option<Class> {
         label,
         begun: false,
         by_number: false,
+    })
+}
+
+/// What stands behind the label of lines that are counted instead of shown, around their number.
+pub(super) const COUNTED: [&str; 2] = [" (× ", " alike lines)"];
+
+/// Families of lines that tell of tests that have passed.
+const OF_TESTS: &[u8] = &[1, 3, 4, 5, 6, 7, 8, 9, PYTEST];
+const PYTEST: u8 = 30;
+
+/// Whether a line stands for tests that have passed and were counted instead of shown.
+pub(crate) fn counts_passed_tests(line: &str) -> bool {
+    let [before, behind] = COUNTED;
+    let counted = line
+        .trim()
+        .strip_suffix(behind)
+        .and_then(|line| line.rsplit_once(before));
+    counted.is_some_and(|(label, number)| {
+        let is_of_tests = |kind: &Kind| kind.label == label && OF_TESTS.contains(&kind.family);
+        let is_label = [PYTEST_PASSED, CTEST_PASSED].contains(&label) || KINDS.iter().any(is_of_tests);
+        is_label && !label.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 

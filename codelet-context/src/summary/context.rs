@@ -18,6 +18,8 @@ use std::ops::Range;
 
 /// Bytes of a call that the user has said something about, and of a plan that was approved.
 const CALL: usize = 60;
+/// Bytes of the goal where there is next to no room.
+const LEAST_GOAL: usize = 24;
 /// What stands around an item of the list, at most.
 pub(super) const TODO_FRAME: usize = labels::UNDER_WAY.len() + 1;
 
@@ -175,7 +177,7 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKin
             Verdict::Failed => "FAILED",
             Verdict::Passed if is_beside() => labels::PASSED_BESIDE,
             Verdict::Unknown if is_beside() => labels::UNCLEAR_BESIDE,
-            Verdict::Passed => "passed",
+            Verdict::Passed => labels::PASSED,
             Verdict::Unknown => labels::UNCLEAR,
         };
         match told
@@ -200,10 +202,9 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKin
         } else {
             format!(" ({})", shown_command(&check.command, width))
         };
-        page.add(
-            (Topic::Status, number, 0),
-            format!("{names}: {verdict}{stale}{command}"),
-        );
+        let (place, said) = ((Topic::Status, number, 0), format!("{names}: {verdict}{stale}"));
+        // How it stands says more than what was run.
+        let _ = page.add(place, format!("{said}{command}")) || page.add(place, said);
     }
 }
 
@@ -387,10 +388,11 @@ pub(super) fn add_goal(page: &mut Page, story: &Story<'_>, earlier: &Earlier<'_>
         None => all().rfind(is_goal).or_else(|| all().next_back()),
     });
     let lines = [(labels::GOAL, goal), (labels::LATEST, latest)];
-    let lines = lines.map(|(label, words)| words.map(|words| (label, quoted(&words, width))));
-    let is_one = matches!(&lines, [Some((_, goal)), Some((_, latest))] if goal == latest);
+    let lines = lines.map(|(label, words)| words.map(|words| (label, words)));
+    let is_one = matches!(&lines, [Some((_, goal)), Some((_, latest))] if quoted(goal, width) == quoted(latest, width));
     for (at, (label, words)) in lines.into_iter().flatten().enumerate().take(if is_one { 1 } else { 2 }) {
-        page.add((Topic::Goal, at, 0), format!("{label}{words}"));
+        let mut add = |width| page.add((Topic::Goal, at, 0), format!("{label}{}", quoted(&words, width)));
+        let _ = add(width) || add(LEAST_GOAL);
     }
 }
 

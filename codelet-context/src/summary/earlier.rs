@@ -17,6 +17,7 @@ use crate::message::{Message, Origin, Part};
 use crate::outcome::Facts;
 use crate::testrun::{Check, CheckKind, Line, echoed};
 use crate::verdict::Verdict;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A line of a summary and those that belong under it.
@@ -34,6 +35,10 @@ pub(super) struct Earlier<'a> {
     pub(super) since: usize,
     pins: Vec<&'a str>,
     status: Vec<String>,
+    /// The checks that the newest summary says have passed.
+    passed: Vec<CheckKind>,
+    /// The checks that it says how they stand, and that have not run since.
+    settled: Vec<CheckKind>,
     checks: Vec<Failed<'a>>,
     commands: Vec<Failed<'a>>,
     /// What failed long ago.
@@ -170,6 +175,14 @@ impl<'a> Earlier<'a> {
         {
             note(&mut self.decisions);
         } else if !names(line).is_empty() {
+            if line
+                .split_once(": ")
+                .is_some_and(|(_, said)| said.starts_with(labels::PASSED))
+            {
+                let is_named =
+                    |kind: &CheckKind| names(line).iter().any(|name| name.eq_ignore_ascii_case(name_of(*kind)));
+                self.passed.extend(KINDS.into_iter().filter(is_named));
+            }
             self.status.push(line.to_owned());
         }
         None
@@ -179,6 +192,7 @@ impl<'a> Earlier<'a> {
     fn forget(&mut self, newer: &[Arc<Message>], facts: &Facts) {
         let (mut is_stale, mut is_away, mut exchanges, mut before) =
             (false, false, Exchanges::default(), Before::default());
+        let mut rerun: Vec<CheckKind> = Vec::new();
         for message in newer {
             exchanges.next(message, |call, result| {
                 is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
@@ -188,6 +202,7 @@ impl<'a> Earlier<'a> {
                 is_stale |= !ran.outdated.is_empty();
                 is_away = ran.is_away;
                 for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
+                    rerun.push(check.kind);
                     match verdict {
                         Verdict::Passed => {
                             let shown = || echoed(check, result);
@@ -225,16 +240,42 @@ impl<'a> Earlier<'a> {
             self.commands.retain(is_other);
             self.past.retain(is_other);
         }
-        let known = labels::CHECKS
-            .into_iter()
-            .zip([&facts.tests, &facts.build, &facts.lint]);
-        let known: Vec<&str> = known.filter_map(|(name, fact)| fact.as_ref().map(|_| name)).collect();
+        // What has come of a run that the summary knew of, it has seen whole: of some, only parts stand here still.
+        self.settled = self.told_clearly().filter(|kind| !rerun.contains(kind)).collect();
+        let known = KINDS.into_iter().zip([&facts.tests, &facts.build, &facts.lint]);
+        let known = known.filter(|(kind, fact)| fact.is_some() && !self.settled.contains(kind));
+        let known: Vec<&str> = known.map(|(kind, _)| name_of(kind)).collect();
         let is_known = |name: &str| known.iter().any(|known| known.eq_ignore_ascii_case(name));
         let status = std::mem::take(&mut self.status);
         self.status = status
             .into_iter()
             .filter_map(|line| newest_status(&line, is_known, is_stale || is_away))
             .collect();
+    }
+
+    /// The checks that the newest summary says how they stand.
+    fn told_clearly(&self) -> impl Iterator<Item = CheckKind> {
+        let is_told = |kind: &CheckKind| {
+            let of_kind = |line: &String| names(line).iter().any(|name| name.eq_ignore_ascii_case(name_of(*kind)));
+            self.status.iter().any(|line| of_kind(line) && !is_unclear(line))
+        };
+        KINDS.into_iter().filter(is_told)
+    }
+
+    /// The facts without the checks that the newest summary knows best.
+    pub(super) fn unsettled<'f>(&self, facts: &'f Facts) -> Cow<'f, Facts> {
+        if self.settled.is_empty() {
+            return Cow::Borrowed(facts);
+        }
+        let mut facts = facts.clone();
+        for kind in &self.settled {
+            match kind {
+                CheckKind::Test => facts.tests = None,
+                CheckKind::Build => facts.build = None,
+                CheckKind::Lint => facts.lint = None,
+            }
+        }
+        Cow::Owned(facts)
     }
 
     /// Notes that what failed ran again since, and nothing says what came of it.
@@ -278,18 +319,21 @@ impl<'a> Earlier<'a> {
 
     /// Whether a check of this kind failed that nothing newer is known of.
     pub(super) fn fails(&self, kind: CheckKind) -> bool {
-        self.checks.iter().any(|failed| {
-            let said = &failed.said;
-            let is_open = failed.lines[0].starts_with(labels::FAILING);
-            is_open && said.last_check().is_some_and(|at| said.checks[at].kind == kind)
-        })
+        // Whoever told of both knew that what failed was no such check, or has passed since.
+        !self.passed.contains(&kind)
+            && self.checks.iter().any(|failed| {
+                let said = &failed.said;
+                let is_open = failed.lines[0].starts_with(labels::FAILING);
+                is_open && said.last_check().is_some_and(|at| said.checks[at].kind == kind)
+            })
     }
 
     /// How the checks stood: those that came to something, or else the others, which say little.
     pub(super) fn add_status(&self, page: &mut Page, is_clear: bool) {
         let lines = self.status.iter().enumerate();
         for (number, line) in lines.filter(|(_, line)| is_unclear(line) != is_clear) {
-            page.add((Topic::Status, BEHIND + number, 0), line.clone());
+            let (place, said) = ((Topic::Status, BEHIND + number, 0), &line[..end_of_verdict(line)]);
+            let _ = page.add(place, line.clone()) || page.add(place, said.to_owned());
         }
     }
 
@@ -335,6 +379,19 @@ impl<'a> Earlier<'a> {
     }
 }
 
+/// The kinds of checks, in the order of their names.
+const KINDS: [CheckKind; 3] = [CheckKind::Test, CheckKind::Build, CheckKind::Lint];
+
+/// How a kind of checks is called in a summary.
+fn name_of(kind: CheckKind) -> &'static str {
+    let [tests, build, lint] = labels::CHECKS;
+    match kind {
+        CheckKind::Test => tests,
+        CheckKind::Build => build,
+        CheckKind::Lint => lint,
+    }
+}
+
 /// The words that a line quotes behind its label.
 fn words_of<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     let words = line.strip_prefix(label)?.strip_prefix('"')?.strip_suffix('"')?;
@@ -359,6 +416,11 @@ fn is_unclear(line: &str) -> bool {
         .is_some_and(|(_, said)| said.starts_with(labels::UNCLEAR))
 }
 
+/// Where a line on checks goes on with the command.
+fn end_of_verdict(line: &str) -> usize {
+    line.find(" (`").unwrap_or(line.len())
+}
+
 /// The checks that a line such as `Tests, build: passed` is about.
 fn names(line: &str) -> Vec<String> {
     let names = line.split_once(": ").map_or("", |(names, _)| names).split(", ");
@@ -374,7 +436,7 @@ fn newest_status(line: &str, is_known: impl Fn(&str) -> bool, is_stale: bool) ->
     let mut names = left.join(", ");
     names.get_mut(..1)?.make_ascii_uppercase();
     let (_, said) = line.split_once(": ")?;
-    let at = said.find(" (`").unwrap_or(said.len());
+    let at = end_of_verdict(said);
     let stale = if is_stale && !said[..at].ends_with(labels::STALE) {
         labels::STALE
     } else {

@@ -8,6 +8,7 @@ use crate::said::{
     PASSED, Run, Word, begins_with_count, count, ends_with_count, is_of_failed_test, may_say_none_ran, passed, ran,
     says_none_ran, split,
 };
+use crate::strategy::counts_passed_tests;
 use std::borrow::Cow;
 
 /// Whether a run of tests says that it ran none, in a sentence or by its counts, and shows none that ran. Of several packages
@@ -22,7 +23,11 @@ pub(super) fn ran_nothing(result: &ToolResult) -> bool {
         let line = (is_sentence || is_count).then(|| within_frame(line)).flatten();
         line.is_some_and(|line| (is_sentence || begins_with_count(line)) && said_by(line) == Some(Run::None))
     };
-    let is_of_one = |line: &str| passed(line).is_some() || is_of_failed_test(line) || said_by(line) == Some(Run::Some);
+    let is_of_one = |line: &str| {
+        // Of an output that was shortened, a number may stand for the lines that tell of them.
+        let tells = passed(line).is_some() || is_of_failed_test(line) || counts_passed_tests(line);
+        tells || said_by(line) == Some(Run::Some)
+    };
     lines().any(says_none) && !lines().filter_map(within_frame).any(is_of_one)
 }
 
@@ -141,6 +146,10 @@ mod tests {
                 "No test matches the given testcase filter `x` in /w/a.dll\nPassed!  - Failed:     0, Passed:     3, Skipped:     0, Total:     3",
             ),
             ("pytest -q -k x", "3 passed, 12 deselected in 0.12s"),
+            (
+                "go test ./...",
+                "?   \ta.b/c\t[no test files]\nok … (× 7 alike lines)\n?   \ta.b/d\t[no test files]",
+            ),
             ("mix test --only x", "12 tests, 0 failures, 10 excluded"),
             ("npm test", "> a@1.0.0 test\n> node t.js"),
             ("./gradlew test", "BUILD SUCCESSFUL in 4s"),

@@ -57,13 +57,23 @@ fn what_ran_again_and_came_to_nothing_known_is_told_as_from_before() {
 
 /// The summary with what comes after it: `run COMMAND => STATUS OUTPUT` where STATUS is `ok`, `bad` or `none`, `edit FILE`, `todo ITEM`.
 fn again(summary: &str, after: &[&str], bytes: usize) -> String {
+    again_with_rest(&[], summary, after, bytes)
+}
+
+/// The same with what stands before the summary: what was kept of the steps that it tells of.
+fn again_with_rest(rest: &[&str], summary: &str, after: &[&str], bytes: usize) -> String {
+    let mut messages = vec![Message::user("mend the spool")];
+    add_steps(&mut messages, rest);
     let text = Text::new(summary, Origin::Summary);
-    let mut messages = vec![
-        Message::user("mend the spool"),
-        Message::new(Role::User, vec![Part::Text(text)]),
-    ];
-    for (number, line) in after.iter().enumerate() {
-        let id = number.to_string();
+    messages.push(Message::new(Role::User, vec![Part::Text(text)]));
+    add_steps(&mut messages, after);
+    messages.push(Message::user("go on"));
+    telling(messages, bytes)
+}
+
+fn add_steps(messages: &mut Vec<Message>, steps: &[&str]) {
+    for line in steps {
+        let id = messages.len().to_string();
         let (kind, rest) = line.split_once(' ').unwrap();
         let (rest, answer) = rest.split_once(" => ").unwrap_or((rest, "ok done"));
         let (status, output) = answer.split_once(' ').unwrap_or((answer, ""));
@@ -83,8 +93,6 @@ fn again(summary: &str, after: &[&str], bytes: usize) -> String {
             output,
         )]));
     }
-    messages.push(Message::user("go on"));
-    telling(messages, bytes)
 }
 
 /// The summary of all of these.
@@ -178,7 +186,7 @@ fn a_line_says_that_a_turn_goes_on_only_while_it_does() {
 
 #[test]
 fn in_little_room_what_was_open_goes_before_what_was_said() {
-    let told = again(SUMMARY, &["run cargo test -p box => bad one FAILED"], 260);
+    let told = again(SUMMARY, &["run cargo test -p box => bad one FAILED"], 280);
     for line in [
         "To do, under way: version byte",
         "To do: changelog",
@@ -347,4 +355,41 @@ fn a_pass_that_may_well_cover_what_failed_is_told_as_one() {
         has(&told, "Tests: passed (`make test`)") && has(&told, "Failing: `npx vitest run`"),
         "{told}"
     );
+}
+
+#[test]
+fn what_is_left_of_a_run_does_not_overrule_the_summary_that_has_seen_it_whole() {
+    let summary = "Summary of the earlier part of this session.\n## Context\nGoal: \"mend\"\n\
+                   Tests: passed, files changed since (`go test ./...`)\nBuild: ran, result unclear (`make`)";
+    let told = "Tests: passed, files changed since (`go test ./...`)";
+    // Of the run a part may be left that says nothing, and what was changed since may have no line left.
+    for left in ["none ?   \ta.b/c\t[no test files]", "ok", "bad 1 failed"] {
+        let rest = [format!("run go test ./... => {left}")];
+        let again = again_with_rest(&[&rest[0]], summary, &[], 10_000);
+        assert!(has(&again, told), "{left}: {again}");
+        let again = again_with_rest(&[&rest[0]], summary, &["edit a.go"], 10_000);
+        assert!(has(&again, told), "{left}: {again}");
+    }
+    // What ran since is known better, and so is what the summary did not know.
+    let again = again_with_rest(
+        &["run make => ok"],
+        summary,
+        &["run go test ./... => bad 1 failed"],
+        10_000,
+    );
+    assert!(
+        has(&again, "Tests: FAILED") && has(&again, "Build: passed (`make`)"),
+        "{again}"
+    );
+}
+
+#[test]
+fn what_passed_beside_a_failure_of_another_kind_is_told_as_before() {
+    let summary = "Summary of the earlier part of this session.\n## Context\nGoal: \"mend\"\n\
+                   Lint: passed (`npm run check`)\nFailing: `npm run format && npx biome check a.ts`";
+    let rest = ["run npm run check => ok Checked 7 files. No fixes applied."];
+    for rest in [&rest[..], &[]] {
+        let again = again_with_rest(rest, summary, &[], 10_000);
+        assert!(has(&again, "Lint: passed (`npm run check`)"), "{again}");
+    }
 }
