@@ -183,6 +183,7 @@ async fn once(
         Asked::Answered(reply) => {
             let text = words(&reply.message);
             let answer = match &reply.stop {
+                Stop::Finished if reply.message.calls().next().is_some() => Answer::Called,
                 Stop::Finished => Answer::Complete(text),
                 Stop::OutputLimit | Stop::Paused => {
                     session.has_thought |= estimate_bytes(text.len()) < summary.max_output / 2;

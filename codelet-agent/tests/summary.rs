@@ -117,7 +117,7 @@ async fn a_request_for_a_summary_is_seen_by_who_keeps_figures_of_what_is_billed(
 
 #[tokio::test(start_paused = true)]
 async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
-    let ways: [fn() -> Result<Reply, ModelError>; 5] = [
+    let ways: [fn() -> Result<Reply, ModelError>; 6] = [
         || busy(None),
         || {
             Err(ModelError::TooLong {
@@ -128,6 +128,12 @@ async fn however_the_summary_fails_the_session_goes_on_and_says_so() {
         },
         || stopped("", Stop::Finished),
         || stopped("half a", Stop::OutputLimit),
+        // What is said beside a call is no summary.
+        || {
+            let mut reply = calls("Look", &["print 1"])?;
+            reply.message.parts.insert(0, Part::text("Let me look at that."));
+            Ok(reply)
+        },
         cut,
     ];
     for (number, way) in ways.into_iter().enumerate() {

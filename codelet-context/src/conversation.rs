@@ -1,5 +1,6 @@
 //! A session's conversation: everything said, what would be sent of it, and when and how that becomes smaller.
 
+mod asked;
 mod due;
 mod earlier;
 mod edits;

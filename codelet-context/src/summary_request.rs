@@ -64,6 +64,8 @@ impl SummaryRequest {
 pub enum Answer {
     /// The model has answered and come to an end.
     Complete(String),
+    /// The model has called tools: what it said beside that tells of the calls, and sums nothing up.
+    Called,
     /// The answer ran into the limit.
     Cut(String),
     /// The provider refused the request as too long.
@@ -79,6 +81,8 @@ pub enum Answer {
 pub enum Failure {
     /// It holds no words.
     Empty,
+    /// It is a call of a tool.
+    Called,
     /// It was cut, so its end is missing, which tells of the current state.
     Cut,
     /// It is longer than a summary may be.
@@ -105,6 +109,7 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Empty => f.write_str("the model's summary was empty"),
+            Failure::Called => f.write_str("the model called a tool in place of a summary"),
             Failure::Cut => f.write_str("the model's summary was cut at the output limit"),
             Failure::Overlong { bytes } => write!(f, "the model's summary was too long: {bytes} bytes"),
             Failure::TooLong => f.write_str("the request for a summary did not fit into the window"),
@@ -124,6 +129,7 @@ pub fn accept(answer: Answer) -> Result<String, Failure> {
             summary if summary.len() > MAX_BYTES => Err(Failure::Overlong { bytes: summary.len() }),
             summary => Ok(summary.to_owned()),
         },
+        Answer::Called => Err(Failure::Called),
         Answer::Cut(_) => Err(Failure::Cut),
         Answer::TooLong => Err(Failure::TooLong),
         Answer::Failed(cause) => Err(Failure::Failed(cause)),
@@ -196,6 +202,7 @@ mod tests {
         );
         let table = [
             (Answer::Complete(" \n\t".into()), Failure::Empty),
+            (Answer::Called, Failure::Called),
             (Answer::Cut("1. Main goal: x".into()), Failure::Cut),
             (
                 Answer::Complete("x".repeat(MAX_BYTES + 1)),

@@ -4,9 +4,11 @@
 mod common;
 
 use codelet_context::body::Body;
+use codelet_context::compact::FateKind;
 use codelet_context::conversation::{Conversation, Due, Refusal, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Message, Nature, Origin, Part, ReminderKind, Role, Text, ToolResult};
+use codelet_context::notice::NOTHING;
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::reminder;
@@ -238,6 +240,44 @@ fn a_view_after_undo_is_the_view_before_and_what_came_since() {
     assert_eq!(shown(&conversation), conversation.history().messages());
     assert!(!conversation.undo_compact(), "there is nothing left to take back");
     assert!(conversation.edits().iter().all(|edit| edit.is_undone));
+}
+
+#[test]
+fn who_asks_far_below_the_aim_has_a_clearly_smaller_conversation_once() {
+    let mut conversation = conversation(40, 4_000, 1_000_000);
+    let before = conversation.occupancy();
+    let first = conversation.fates();
+    let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
+    assert!(notice.changed && notice.after < before / 2, "{notice}");
+    assert!(first.iter().any(|fate| fate.kind != FateKind::Kept));
+
+    // Asked again, with next to nothing said since, there is no edit that would only cost the cache.
+    conversation.append(Message::assistant("It is faster now."));
+    let stands = shown(&conversation);
+    let again = conversation.compact(Due::whole(Reason::Asked)).unwrap();
+    assert!(!again.changed && again.to_string().starts_with(NOTHING), "{again}");
+    assert_eq!((shown(&conversation), conversation.edits().len()), (stands, 1));
+
+    // What is said after that is compacted as what came before it was.
+    for message in (100..140).flat_map(|number| step(number, 4_000)) {
+        conversation.append(message);
+    }
+    let before = conversation.occupancy();
+    let later = conversation.compact(Due::whole(Reason::Asked)).unwrap();
+    assert!(later.changed && later.after < before / 4 * 3, "{later}");
+    assert!(later.after >= notice.after / 2, "{later}");
+}
+
+#[test]
+fn a_conversation_of_a_few_words_has_nothing_to_compact() {
+    let messages = ["One.", "Two.", "Three."]
+        .into_iter()
+        .flat_map(|words| [Message::user(words), Message::assistant("Done.")]);
+    let mut conversation = Conversation::of(messages.collect::<Vec<_>>(), CompactionConfig::new(200_000), 0);
+    let stands = shown(&conversation);
+    let notice = conversation.compact(Due::whole(Reason::Asked)).unwrap();
+    assert!(!notice.changed, "{notice}");
+    assert_eq!((shown(&conversation), conversation.edits().len()), (stands, 0));
 }
 
 #[test]

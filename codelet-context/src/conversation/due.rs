@@ -214,7 +214,7 @@ impl Conversation {
     }
 
     /// What came after the last reply, and that reply, if it is still to be answered: estimates of the calls and outputs.
-    fn unseen(&self) -> Tokens {
+    pub(super) fn unseen(&self) -> Tokens {
         let messages = self.history.messages();
         let Some(reply) = messages.iter().rposition(|message| message.role == Role::Assistant) else {
             return 0;

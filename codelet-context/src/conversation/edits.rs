@@ -72,6 +72,28 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// What was built, and what the conversation gains by it.
+pub(super) struct Built {
+    pub(super) done: Compaction,
+    pub(super) gain: Gain,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gain {
+    /// It becomes smaller, if it can.
+    Room,
+    /// Other lines are quoted in the same room.
+    Focus,
+    /// Too little for what an edit costs.
+    None,
+}
+
+impl Gain {
+    pub(super) fn with(self, done: Compaction) -> Built {
+        Built { done, gain: self }
+    }
+}
+
 /// What was shown before a compaction.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
@@ -91,7 +113,8 @@ enum Before {
 impl Conversation {
     /// Makes the edit that is due; [`EditKind`](super::EditKind) says what each kind does. What it tells is the template's
     /// summary. Where the user asks and the conversation is smaller already than the settings aim at, what is older than
-    /// the newest anchor is summarised. What was due in another conversation, or before more was said, is done as far as it
+    /// the newest anchor is summarised; where that is hardly anything, the conversation itself is made clearly smaller, and
+    /// where that cannot be either, or was done just before, it stands, and the notice says so. What was due in another conversation, or before more was said, is done as far as it
     /// applies to this one as it stands.
     ///
     /// # Errors
@@ -144,6 +167,13 @@ impl Conversation {
         let done = self.rebuild_at_most(reason, target, written, Some(tier));
         self.economy.compacted_to(self.occupancy.next_request());
         done
+    }
+
+    /// The tokens of the window after the last edit that built the whole view, if it was not taken back.
+    pub(super) fn last_built(&self) -> Option<Tokens> {
+        let mut whole = self.snapshots.iter().rev();
+        let whole = whole.find(|snapshot| matches!(snapshot.before, Before::Whole { .. }))?;
+        Some(self.edits[whole.edit].after)
     }
 
     fn build(&self, target: Target, written: Option<&str>, spared: &[usize]) -> Compaction {
@@ -212,7 +242,7 @@ impl Conversation {
             return Err(self.give_up(before, before));
         }
         let text = written.as_ref().and_then(|written| written.as_deref().ok());
-        let (mut done, refocuses) = self.build_for(reason, target, text);
+        let Built { mut done, gain } = self.build_for(reason, target, text);
         if self.is_refused && self.must_shrink {
             // To send again what was refused is of no use.
             let mut budget = self.shown.tokens;
@@ -229,13 +259,15 @@ impl Conversation {
         }
         self.valid = done.valid.take();
         let mut notice = Notice::of(&done);
-        if self.view.messages.iter().all(|message| message.role == Role::System) {
-            // Nothing was said yet, so nothing can go, and nothing could be sent.
+        // Where nothing was said yet, nothing can go, and nothing could be sent.
+        let is_empty = self.view.messages.iter().all(|message| message.role == Role::System);
+        if is_empty || gain == Gain::None {
             return Ok(unchanged(notice, before));
         }
         let view = self.fit_to_send(done.view)?;
         let size = Size::of(&view.messages);
-        let is_refocused = refocuses && size.tokens <= self.shown.tokens && view.messages != self.view.messages;
+        let is_refocused =
+            gain == Gain::Focus && size.tokens <= self.shown.tokens && view.messages != self.view.messages;
         notice.changed = size.tokens < self.shown.tokens || is_refocused;
         let after = if notice.changed {
             // A count of less than the estimate says is no reason to tell of growth.
@@ -278,21 +310,21 @@ impl Conversation {
         Ok(notice)
     }
 
-    /// Builds what `reason` asks for; also whether the target became that of other lines in the same room.
-    fn build_for(&self, reason: Reason, target: Target, written: Option<&str>) -> (Compaction, bool) {
+    /// Builds what `reason` asks for.
+    fn build_for(&self, reason: Reason, target: Target, written: Option<&str>) -> Built {
+        if reason == Reason::Asked && target == Target::Select {
+            return self.build_below_aim(written, true);
+        }
         // No price is worth what the model has not read yet, nor what the user has said.
         let spared = match reason {
             Reason::Price | Reason::Cold => self.untouchable(),
             Reason::Full | Reason::Asked | Reason::Refused => Vec::new(),
         };
         let done = self.build(target, written, &spared);
-        // Of what is small already, other lines can be quoted in the same room.
-        let refocuses = reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens;
-        if refocuses {
-            let room = Target::Budget(self.shown.tokens);
-            return (self.build(room, written, &spared), true);
+        if reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens {
+            return self.build_in_same_room(written, true);
         }
-        (done, false)
+        Gain::Room.with(done)
     }
 
     /// A view that was built, with what every view of this conversation has; refused where a vendor would not take it.

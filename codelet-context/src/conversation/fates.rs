@@ -1,7 +1,7 @@
 //! What a compaction would make of each message, before anybody asks for one.
 
 use super::Conversation;
-use crate::compact::{Fate, FateKind};
+use crate::compact::{Fate, FateKind, Target};
 use crate::policy::Reason;
 use crate::reminder;
 use std::collections::BTreeMap;
@@ -9,7 +9,11 @@ use std::collections::BTreeMap;
 impl Conversation {
     /// What would become of each message of the history if the user asked for a compaction now.
     pub fn fates(&self) -> Vec<Fate> {
-        let mut fates = self.build_with(self.target(Reason::Asked), None, &[], false).fates;
+        let done = match self.target(Reason::Asked) {
+            Target::Select => self.build_below_aim(None, false).done,
+            target => self.build_with(target, None, &[], false),
+        };
+        let mut fates = done.fates;
         self.settle(&mut fates);
         fates
     }
