@@ -25,7 +25,9 @@ async fn instructions_and_a_repository_that_are_gone_are_told_to_be_gone_once() 
     let write = |name: &str, text: &str| world.files.lock().unwrap().insert(name.into(), text.to_owned());
     write("/repo/CLAUDE.md", "Always answer in French.");
     *world.git.lock().unwrap() = Some("branch: main".to_owned());
-    let model = Scripted::by(profile(200_000), |_| says("Oui."));
+    // Enough that there is something to compact, although it was never due.
+    let answer: String = (0..400).map(|n| format!("Oui, ligne {n} est bonne.\n")).collect();
+    let model = Scripted::by(profile(200_000), move |_| says(&answer));
     let mut stage = Stage::within(world.clone(), model, Settings::default());
     stage.prompt("One.").await;
     assert!(reminded(&stage, 0, ReminderKind::Instructions).contains("French"));
