@@ -3,6 +3,7 @@
 
 use crate::secret::Secret;
 use crate::sort::{Refusal, sort};
+use crate::wait::Received;
 use codelet_agent::model::ModelError;
 use futures_util::stream;
 use rig_core::http_client::HeaderMap;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -182,7 +183,10 @@ impl Line {
 
     async fn refused(&self, response: Response) -> ModelError {
         let status = response.status().as_u16();
-        let headers = response.headers().clone();
+        let received = Received {
+            headers: response.headers().clone(),
+            at: SystemTime::now(),
+        };
         let reading = read(response, LONGEST_REFUSAL);
         let body = timeout(self.limits.connect, reading)
             .await
@@ -198,7 +202,7 @@ impl Line {
         }
         let refusal = Refusal {
             status: Some(status),
-            headers: &headers,
+            headers: &received,
             body: &body,
         };
         sort(&refusal, self.key.as_ref())

@@ -1,9 +1,9 @@
 //! When a busy vendor wants to be asked again, in all the ways in which vendors say so.
 //!
-//! Nothing here looks at a clock: a moment is turned into a wait by the `date` of the same reply.
+//! Nothing here looks at a clock: a moment is turned into a wait by the `date` of the same reply, or by when it arrived.
 
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// No longer wait is counted (136 years): it is told as it was asked for, and nobody waits so long.
 const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
@@ -12,11 +12,29 @@ const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 pub(crate) trait Headers {
     /// The value of a header.
     fn header(&self, name: &str) -> Option<&str>;
+
+    /// When the reply arrived by this machine's clock, in seconds since 1970; none within a stream.
+    fn arrived(&self) -> Option<i64> {
+        None
+    }
 }
 
-impl Headers for rig_core::http_client::HeaderMap {
+/// The headers of a reply, with the moment at which they came.
+pub(crate) struct Received {
+    /// As they came.
+    pub headers: rig_core::http_client::HeaderMap,
+    /// By this machine's clock.
+    pub at: SystemTime,
+}
+
+impl Headers for Received {
     fn header(&self, name: &str) -> Option<&str> {
-        self.get(name)?.to_str().ok()
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    fn arrived(&self) -> Option<i64> {
+        let since = self.at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_secs()).ok()
     }
 }
 
@@ -52,9 +70,10 @@ fn after(headers: &dyn Headers) -> Option<Duration> {
     }
 }
 
-/// From the reply's own `date` to a moment in seconds since 1970.
+/// From the reply's own `date`, or else from when it arrived, to a moment in seconds since 1970. The vendor's clock comes first, since the moment is told by it.
 fn until(moment: f64, headers: &dyn Headers) -> Option<Duration> {
-    let now = http_date(headers.header("date")?.trim())?;
+    let told = headers.header("date").and_then(|text| http_date(text.trim()));
+    let now = told.or_else(|| headers.arrived())?;
     seconds((moment - now as f64).max(0.0))
 }
 
@@ -251,11 +270,30 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_without_the_replys_own_date_is_no_wait() {
-        assert_eq!(
-            wait(&[("retry-after", "Sun, 22 Nov 2026 02:33:12 GMT")], json!({}), ""),
-            None
-        );
+    fn a_moment_without_the_replys_own_date_is_counted_from_its_arrival() {
+        let until = "Sun, 22 Nov 2026 02:33:12 GMT";
+        let received = |dates: &[&'static str]| Received {
+            headers: dates
+                .iter()
+                .map(|date| {
+                    (
+                        rig_reqwest::reqwest::header::DATE,
+                        rig_reqwest::reqwest::header::HeaderValue::from_static(date),
+                    )
+                })
+                .chain([(
+                    rig_reqwest::reqwest::header::RETRY_AFTER,
+                    rig_reqwest::reqwest::header::HeaderValue::from_static(until),
+                )])
+                .collect(),
+            at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_314_762),
+        };
+        let wait = |dates| asked(&received(dates), &json!({}), "");
+        assert_eq!(wait(&[]), Some(Duration::from_secs(30)));
+        assert_eq!(wait(&["yesterday"]), Some(Duration::from_secs(30)));
+        assert_eq!(wait(&["Sun, 22 Nov 2026 02:33:02 GMT"]), Some(Duration::from_secs(10)));
+        // Within a stream there are no headers, and no moment of arrival.
+        assert_eq!(asked(&vec![("retry-after", until)], &json!({}), ""), None);
     }
 
     #[test]
