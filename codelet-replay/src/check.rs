@@ -2,10 +2,11 @@
 //!
 //! Of each billed request the model is given its time, the size of its prompt, how long its writes were to be kept, and
 //! whether the recording agent had compacted. It predicts what was read from the cache and what was written; the billed
-//! reads are only compared with. Two things happened that no recording tells: other sessions of the same user had left
-//! the head (tools and system prompt) in the cache or not, and a vendor or a harness lost the prefix between two requests
-//! although nothing had expired. Hence two predictions: one that assumes that neither happens, and one that is told when
-//! it did, though not how much was then read.
+//! reads are only compared with, but for the first of all, which tells what the cache held before the recording began.
+//! Two things happened later that no recording tells: other sessions of the same user had left the head (tools and system
+//! prompt) in the cache though this one's entries had expired, and a vendor or a harness lost the prefix between two
+//! requests although nothing had expired. Hence two predictions: one that assumes that neither happens, and one that is
+//! told when it did, though not how much was then read.
 
 use crate::cache::{Cache, Rules};
 use crate::policy::Settings;
@@ -28,7 +29,7 @@ pub struct Check {
     pub unpriced: usize,
     /// What the prompts cost by their bills.
     pub billed: f64,
-    /// What the model says, knowing nothing of what no recording tells.
+    /// What the model says, knowing what the cache held at the beginning, and nothing of what no recording tells.
     pub blind: f64,
     /// What the model says, told of the events below.
     pub told: f64,
@@ -189,8 +190,15 @@ impl Events {
 /// What the prompts cost by the model, in dollars.
 fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64 {
     let smallest = asked.iter().map(|asked| asked.billed.usage.prompt()).min().unwrap_or(0);
-    // Without a sign of how large the head is, half of the smallest prompt: what is left after a compaction is that.
-    let head = events.map_or(smallest / 2, |events| events.head).min(smallest);
+    // What earlier sessions had left when the recording began: where the model starts from, not what it predicts.
+    let found = asked.first().map_or(0, |first| first.billed.usage.cache_read);
+    let head = match events {
+        Some(events) => events.head,
+        None if found > 0 => found,
+        // Without a sign of how large the head is, half of the smallest prompt: what is left after a compaction is that.
+        None => smallest / 2,
+    }
+    .min(smallest);
     let rules = |model: usize| Rules {
         // The vendor caches less at a time than any agent's head weighs.
         minimum: cards[model].minimum.min(head),
@@ -205,7 +213,7 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
     for (number, now) in asked.iter().enumerate() {
         let model = now.model;
         let cache = &mut caches[model].0;
-        let warm = events.is_some_and(|events| events.warm[number]);
+        let warm = events.map_or(number == 0 && found > 0, |events| events.warm[number]);
         if warm {
             // Another session has used the head a moment ago.
             cache.send(&Prompt::new(head), &[1], 1, now.began);

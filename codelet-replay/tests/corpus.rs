@@ -90,9 +90,9 @@ fn the_cache_model_predicts_what_was_billed_once_it_is_told_of_losses() {
     eprintln!("{found:?}");
     assert!(found.sessions >= 5, "{found:?}");
     assert!(found.told.0 <= 0.03 && found.told.1 <= 0.1, "{found:?}");
-    // Told of few events; whoever is told of each request predicts anything. The recording alone tells less, and how much
-    // less must not grow.
+    // Told of few events; whoever is told of each request predicts anything. The recording alone tells less: half of the
+    // sessions are as near, and how far the others are must not grow.
     let told = found.warm_heads + found.lost;
     assert!(told * 33 <= found.requests, "{found:?}");
-    assert!(found.blind.0 <= 0.12 && found.blind.1 <= 0.25, "{found:?}");
+    assert!(found.blind.0 <= 0.03 && found.blind.1 <= 0.25, "{found:?}");
 }

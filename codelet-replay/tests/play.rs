@@ -289,6 +289,19 @@ fn the_check_is_not_told_how_much_was_read_and_says_what_no_recording_tells() {
 }
 
 #[test]
+fn the_check_starts_from_what_the_first_request_found_in_the_cache() {
+    let bills = [
+        (0, 8_000, 12_000),
+        (9, 20_000, 500),
+        (400, 0, 21_000),
+        (410, 21_000, 10),
+    ];
+    let check = check(&Session::new("s", billed(&bills)), &settings()).unwrap();
+    assert_eq!((check.warm_heads, check.lost), (1, 0));
+    assert!(check.blind_error().abs() < 1e-9, "{check:?}");
+}
+
+#[test]
 fn a_session_without_bills_is_not_checked() {
     let session = Session::new("s", reading(&[(400, "a.rs")]));
     assert_eq!(check(&session, &settings()), None);
