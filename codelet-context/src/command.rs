@@ -251,6 +251,11 @@ impl Command {
         &self.simple.words[self.before_wrapper..]
     }
 
+    /// For each of these words, whether the shell has to work it out.
+    pub fn open(&self) -> &[bool] {
+        self.simple.open.get(self.front..).unwrap_or_default()
+    }
+
     /// The number of words that it is wrapped in.
     pub fn front(&self) -> usize {
         self.front

@@ -7,12 +7,16 @@ use crate::outcome::FileState;
 use crate::path::Folder;
 use crate::shell::Simple;
 use crate::wrapped::is_in;
+use in_place::InPlace;
+pub(crate) use in_place::{awk_writes, perl_writes, sed_writes, yq_writes};
 pub use patch::patched;
 pub(crate) use patch::{Applies, is_patch, patched_by};
 
 mod git;
+mod in_place;
 mod patch;
 pub(crate) mod scripted;
+pub(crate) mod sweep;
 
 /// Files taken from one line or patch at most.
 const MOST: usize = 200;
@@ -204,24 +208,6 @@ impl Given<'_> {
         let mut state = FileState::Edited;
         match name {
             "tee" | "sponge" | "tee-object" if self.makes_text => paths.extend(self.operands(1)),
-            "sed" if sed_writes(&self.words[1..]) => {
-                let brings_script =
-                    |word: &str| matches!(word.split('=').next(), Some("-e" | "-f" | "--expression" | "--file"));
-                paths.extend(self.edited(brings_script));
-            }
-            "perl" | "ruby" if perl_writes(&self.words[1..]) => {
-                let brings_script = |word: &str| perl_letters(word).last().is_some_and(|c| matches!(c, 'e' | 'E'));
-                paths.extend(self.edited(brings_script));
-            }
-            "awk" | "gawk" if awk_writes(&self.words[1..]) => {
-                let is_valued = |word: &str| matches!(word, "-i" | "-v" | "-F" | "--include" | "--assign");
-                paths.extend(
-                    self.operands_behind(is_valued, |word| matches!(word, "-f" | "-e" | "--file" | "--source")),
-                );
-            }
-            "yq" if yq_writes(&self.words[1..]) => {
-                paths.extend(self.operands_behind(|_| false, |_| false).last());
-            }
             "set-content" | "add-content" => paths.extend(first),
             // For `cmd` it is about services.
             "sc" | "ac" => paths.extend(first.filter(|path| path.contains(['.', '/', '\\']))),
@@ -238,8 +224,17 @@ impl Given<'_> {
             "apply_patch" | "applypatch" | "patch" | "git" => self.patch(found),
             _ => {}
         }
+        paths.extend(self.changed_in_place());
         let paths = paths.into_iter().filter(|path| is_file(path)).take(MOST);
         found.extend(paths.map(|path| self.write(path, state)));
+    }
+
+    /// The files by whose names it is told to change them.
+    fn changed_in_place(&self) -> Vec<&str> {
+        let in_place = InPlace::of(self.words, self.command.open()).filter(|given| !given.takes_folders);
+        let files = in_place.map_or_else(Vec::new, |given| given.files);
+        let is_named = |(word, is_open): &(&str, bool)| !is_open && !sweep::has_choice(word);
+        files.into_iter().filter(is_named).map(|(word, _)| word).collect()
     }
 
     /// Something was written for sure, if perhaps nobody knows in which folder: then it is no file that is known.
@@ -260,37 +255,6 @@ impl Given<'_> {
                 .take(MOST)
                 .map(|(path, state)| Effect::Write(applies.at.name(path).into_owned(), state)),
         );
-    }
-
-    /// The operands that are files: all after the script, which is the first operand unless an option brought it.
-    fn edited(&self, brings_script: impl Fn(&str) -> bool) -> Vec<&str> {
-        self.operands_behind(|_| false, brings_script)
-    }
-
-    /// The same where some options are followed by a value.
-    fn operands_behind(&self, is_valued: impl Fn(&str) -> bool, brings_script: impl Fn(&str) -> bool) -> Vec<&str> {
-        let mut files = Vec::new();
-        let mut has_script = false;
-        let mut words = self.command.arguments(1).peekable();
-        while let Some((word, is_open)) = words.next() {
-            if is_valued(word) {
-                words.next();
-            } else if brings_script(word) {
-                // A long option may have its value behind `=`.
-                if !word.contains('=') {
-                    words.next();
-                }
-                has_script = true;
-            } else if word.starts_with('-') {
-                // BSD's sed takes an empty suffix as a word of its own.
-                words.next_if(|(next, _)| next.is_empty());
-            } else if !has_script {
-                has_script = true;
-            } else if !is_open {
-                files.push(word);
-            }
-        }
-        files
     }
 
     /// The paths that a cmdlet is given, by the name of a parameter or by their place: where something goes is the last.
@@ -471,60 +435,6 @@ fn has_flag(words: &[String], letters: &str, long: &str) -> bool {
 /// Whether a word is an option of `cmd`: `/q`.
 fn is_switch(word: &str) -> bool {
     word.len() <= 2 && word.starts_with('/')
-}
-
-/// Whether `awk` is told to change files in place.
-pub(crate) fn awk_writes(arguments: &[String]) -> bool {
-    let is_told = |pair: &[String]| is_in(&pair[0], "-i --include") && pair[1] == "inplace";
-    let is_joined = |word: &String| is_in(word, "-iinplace --include=inplace");
-    arguments.windows(2).any(is_told) || arguments.iter().any(is_joined)
-}
-
-/// Whether `yq` is.
-pub(crate) fn yq_writes(arguments: &[String]) -> bool {
-    let is_it = |word: &String| is_in(word, "-i --inplace --in-place") || word.starts_with("-i") && !word.contains('n');
-    arguments.iter().any(is_it)
-}
-
-/// Whether Perl, or Ruby, is given a script that changes files in place.
-pub(crate) fn perl_writes(arguments: &[String]) -> bool {
-    let (mut is_in_place, mut has_script) = (false, false);
-    let mut words = arguments.iter();
-    while let Some(word) = words.next().filter(|word| word.starts_with('-') && *word != "--") {
-        is_in_place |= perl_letters(word).any(|c| c == 'i');
-        if perl_letters(word).any(|c| matches!(c, 'e' | 'E')) {
-            has_script = true;
-            words.next();
-        } else if word == "-I" {
-            words.next();
-        }
-    }
-    is_in_place && has_script
-}
-
-/// The letters of a cluster of options of Perl or Ruby, up to the first that takes what follows it.
-fn perl_letters(word: &str) -> impl Iterator<Item = char> {
-    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-    // `-i.bak`, `-Mstrict`; the numbers behind `-0` and `-l` are no letters.
-    let mut is_over = false;
-    letters.unwrap_or_default().chars().take_while(move |&c| {
-        let is_behind = is_over;
-        is_over = matches!(c, 'i' | 'M' | 'm' | 'I' | 'e' | 'E' | 'F' | 'x' | 'D' | 'C' | 'V' | 'r');
-        !is_behind
-    })
-}
-
-/// Whether `sed` is told to change files instead of printing them.
-pub(crate) fn sed_writes(arguments: &[String]) -> bool {
-    arguments.iter().any(|word| match word.strip_prefix('-') {
-        Some(long) if long.starts_with('-') => long.starts_with("-in-place"),
-        // What follows some letters is their value.
-        Some(letters) => letters
-            .chars()
-            .take_while(|c| !matches!(c, 'e' | 'f' | 'l' | '.'))
-            .any(|c| c == 'i'),
-        None => false,
-    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use crate::hash::{self, ByHash};
 use crate::path::{Path, is_in_folder, is_within_end};
+use crate::pattern::{is_pattern, means};
 use std::collections::HashMap;
 
 /// A path is compared by so many components at its end.
@@ -163,6 +164,60 @@ impl Files {
         }
     }
 
+    /// The files that a pattern means, each with the path by which it was found. A pattern from somewhere means files that
+    /// were named from the root if they stand so in the folder that all are in, or else in the only one in which any do.
+    pub fn matching(&self, pattern: &str) -> Vec<(u64, String)> {
+        let pattern = Path::of(pattern);
+        let parts: Vec<&str> = pattern.names().collect();
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        let (mut found, mut ends, mut fronts) = (Vec::new(), Vec::new(), Vec::new());
+        for named in &self.named {
+            let path = &named.path;
+            let is_current = path.is_absolute() || self.relative.get(&named.hash) == Some(&named.file);
+            if named.file == 0 || !is_current {
+                continue;
+            }
+            let names: Vec<&str> = path.names().collect();
+            let it = || (named.file, path.spelled());
+            if pattern.is_absolute() == path.is_absolute() && means(&parts, &names)
+                || !pattern.is_absolute() && self.inside(path).is_some_and(|names| means(&parts, &names))
+            {
+                found.push(it());
+            } else if let Some(front) = front(&parts, pattern.is_absolute(), &names, path.is_absolute())
+                && (path.is_absolute() || self.may_begin(&front))
+            {
+                ends.push(it());
+                fronts.push(front);
+            }
+        }
+        if found.is_empty() && fronts.windows(2).all(|two| two[0] == two[1]) {
+            found = ends;
+        }
+        found.sort();
+        found.dedup_by_key(|(file, _)| *file);
+        found.sort_by(|(_, one), (_, other)| one.cmp(other));
+        found
+    }
+
+    /// Whether files that were named from somewhere may stand in a folder that these names lead to: those from the root do.
+    fn may_begin(&self, front: &[&str]) -> bool {
+        let root: Vec<&str> = self.root().split('/').filter(|name| !name.is_empty()).collect();
+        !root.is_empty() && root.iter().zip(front).all(|(one, other)| one == other)
+    }
+
+    /// The names of a path from the root as seen from the folder that all are in.
+    fn inside<'a>(&self, path: &'a Path) -> Option<Vec<&'a str>> {
+        let inside = path.as_str().strip_prefix(self.root()).filter(|_| path.is_absolute())?;
+        Some(inside.split('/').filter(|name| !name.is_empty()).collect())
+    }
+
+    /// The path by which a file was found.
+    pub fn spelled(&self, found: &Found) -> String {
+        self.named[found.named as usize].path.spelled()
+    }
+
     /// The files that were named in this folder, as both were named.
     pub fn in_folder(&self, folder: &str) -> impl Iterator<Item = u64> {
         let folder = Path::of(folder);
@@ -310,6 +365,24 @@ impl Files {
     }
 }
 
+/// What stands before the names that a pattern and a path have in common, of which one is from the root and the other one
+/// from somewhere.
+fn front<'a>(parts: &[&'a str], is_whole: bool, names: &[&'a str], is_absolute: bool) -> Option<Vec<&'a str>> {
+    let is_telling = |parts: &[&str]| parts.len() >= TELLING && !is_pattern(parts[0]);
+    match (is_whole, is_absolute) {
+        (false, true) if is_telling(parts) => {
+            let at = (0..names.len()).find(|&at| names[at] == parts[0] && means(parts, &names[at..]))?;
+            Some(names[..at].to_vec())
+        }
+        (true, false) => {
+            let is_there = |at: &usize| names.first() == Some(&parts[*at]) && is_telling(&parts[*at..]);
+            let at = (0..parts.len()).find(|at| is_there(at) && means(&parts[*at..], names))?;
+            Some(parts[..at].to_vec())
+        }
+        _ => None,
+    }
+}
+
 /// A path as it is compared.
 struct Normal {
     is_absolute: bool,
@@ -374,6 +447,32 @@ mod tests {
             }
         });
         named.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_pattern_means_the_files_that_are_known() {
+        for (paths, pattern, expected) in [
+            ("src/a.rs src/b/c.rs d.rs", "src/*.rs", "src/a.rs"),
+            ("src/a.rs src/b/c.rs d.rs", "**/*.rs", "d.rs src/a.rs src/b/c.rs"),
+            ("/w/src/a.rs /w/d.rs", "src/**", "/w/src/a.rs"),
+            ("/w/src/a.rs /w/src/b.rs", "src/*.rs", "/w/src/a.rs /w/src/b.rs"),
+            ("/w/src/a.rs /w/src/b.rs", "*.rs", "/w/src/a.rs /w/src/b.rs"),
+            ("/w/src/a.rs src/b.rs", "/w/src/*.rs", "/w/src/a.rs"),
+            ("/w/src/a.rs /w/d.rs lib/b.rs", "/w/lib/*.rs", "lib/b.rs"),
+            // Of two folders nobody knows which one is meant.
+            ("/w/x/src/a.rs /w/y/src/a.rs", "src/*.rs", ""),
+            // Another place of the same name.
+            ("src/a.rs", "/srv/src/*.rs", ""),
+            ("/w/src/a.rs lib/b.rs", "/srv/lib/*.rs", ""),
+            ("src/a.rs", ".", ""),
+        ] {
+            let mut files = Files::default();
+            for path in paths.split(' ') {
+                files.file(path);
+            }
+            let found: Vec<String> = files.matching(pattern).into_iter().map(|(_, path)| path).collect();
+            assert_eq!(found.join(" "), expected, "{paths}: {pattern}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
 use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, Text, ToolCall, ToolResult};
 use crate::names::{self, Name};
+use crate::pattern::is_pattern;
 use crate::posing;
 use crate::replaced;
 use crate::severe;
@@ -345,8 +346,17 @@ impl Index {
         }
         let line = action.command.as_ref();
         for target in line.map_or_else(Vec::new, |line| self.authored.written(line, result)) {
-            let file = self.files.meant(&target.path);
-            self.changed.extend(file.map(|file| (file, self.blocks.len() as u32)));
+            let files = match is_pattern(&target.path) {
+                true => self
+                    .files
+                    .matching(&target.path)
+                    .into_iter()
+                    .map(|(file, _)| file)
+                    .collect(),
+                false => Vec::from_iter(self.files.meant(&target.path)),
+            };
+            let now = self.blocks.len() as u32;
+            self.changed.extend(files.into_iter().map(|file| (file, now)));
         }
     }
 
@@ -357,6 +367,8 @@ impl Index {
             let now = self.blocks.len() as u32;
             let known = rewritten.paths.iter().filter_map(|path| self.files.meant(path));
             self.changed.extend(known.map(|file| (file, now)));
+            let doubted = rewritten.doubted().flat_map(|pattern| self.files.matching(pattern));
+            self.changed.extend(doubted.map(|(file, _)| (file, now)));
         }
     }
 

@@ -217,7 +217,12 @@ impl Ran {
         let has_failed = result.success == Some(false);
         let success = result.success.filter(|_| !runs_on);
         let mut rewritten: Vec<(usize, Rewritten)> = Vec::new();
+        let is_back = later.is_none() && aside.is_fetched();
         for (before, rewrite) in said.rewrites.iter().filter(|_| !runs_on) {
+            // All is as it was before it was put aside.
+            if is_back && rewrite.is_unstash() {
+                continue;
+            }
             // The only check of the line is what has failed, and it mends what it can.
             let is_left = rewrite.fails_with_what_is_left()
                 && said.checks.len() == 1
@@ -230,7 +235,8 @@ impl Ran {
         } else {
             aside.moved()
         };
-        let ends = rewritten.iter().map(|(before, _)| *before).chain(moved).max();
+        let sure = rewritten.iter().filter(|(_, rewritten)| rewritten.is_sure());
+        let ends = sure.map(|(before, _)| *before).chain(moved).max();
         let is_newer = |kind: CheckKind, end: usize| {
             let mut behind = said.checks.iter().enumerate().skip(end);
             !behind.any(|(at, check)| check.kind == kind && !is_dropped(at))

@@ -162,6 +162,7 @@ pub mod outcome;
 mod pack;
 mod passes;
 mod path;
+mod pattern;
 mod pending;
 pub mod pin;
 pub mod policy;

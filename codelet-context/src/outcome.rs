@@ -4,13 +4,15 @@ use crate::answer::is_done;
 use crate::command::CommandLine;
 use crate::commits::has_made;
 use crate::effects::Effect;
+use crate::effects::sweep::is_scratch;
 use crate::exchange::Exchanges;
 use crate::failing::{Passing, shorten};
 use crate::files::Files;
 use crate::ledger::{Before, Ran};
 use crate::message::{Action, ActionKind, Message, Origin, Part, ToolCall, ToolResult};
+use crate::pattern::is_pattern;
 use crate::refusal;
-use crate::testrun::{Check, CheckKind, echoed};
+use crate::testrun::{Check, CheckKind, Rewritten, echoed};
 use crate::todo::TodoList;
 use errors::Errors;
 use kept::Kept;
@@ -232,7 +234,8 @@ impl Gatherer {
         }
         if let Some(line) = &action.command {
             // Whoever looks at a file knows that there is one.
-            if let Some(path) = line.look().filter(|path| !path.is_empty()) {
+            let has_shown = result.success != Some(false);
+            if let Some(path) = line.look().filter(|path| has_shown && !path.is_empty()) {
                 self.files.file(path);
             }
             // What was committed before something else failed is committed.
@@ -346,7 +349,12 @@ impl Gatherer {
     /// and none that it changes.
     fn change_by_scripts(&mut self, ran: &Ran) {
         for target in &ran.written {
-            if target.is_read || self.files.meant(&target.path).is_some() {
+            if is_pattern(&target.path) {
+                self.change_matching(&target.path, target.state);
+                if target.is_read && !is_scratch(&target.path) {
+                    self.outdate_checks();
+                }
+            } else if target.is_read || self.files.meant(&target.path).is_some() {
                 self.touch(&target.path, target.state);
             }
         }
@@ -356,6 +364,9 @@ impl Gatherer {
     fn change_unnamed(&mut self, ran: &Ran) {
         for path in ran.rewritten.iter().filter(|own| own.is_own).flat_map(|own| &own.paths) {
             self.touch(path, FileState::Edited);
+        }
+        for (pattern, state) in ran.rewritten.iter().flat_map(Rewritten::told) {
+            self.change_matching(pattern, state);
         }
     }
 

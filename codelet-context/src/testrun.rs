@@ -336,7 +336,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
         if !command.is_elsewhere
             && command.script.is_none()
             && line.rewrites.len() < MOST
-            && let Some(rewrite) = Rewrite::of(command)
+            && let Some(rewrite) = Rewrite::of(commands, index)
         {
             line.rewrites.push((line.checks.len(), rewrite));
         }

@@ -3,6 +3,8 @@
 
 use super::is_file;
 use crate::outcome::FileState;
+use crate::pattern::is_pattern;
+use crate::wrapped::is_in;
 
 /// A script is looked at so far, in bytes; one that mends a file is short.
 const LOOKED_AT: usize = 32 * 1024;
@@ -17,7 +19,7 @@ const GIVEN: usize = 4 * 1024;
 /// A file that a script writes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Target {
-    /// As the script names it.
+    /// As the script names it, or a pattern of the files that it finds.
     pub path: String,
     /// It reads it as well: it is there, and the script edits it.
     pub is_read: bool,
@@ -181,13 +183,23 @@ impl<'a> Reader<'a> {
         if let Some(path) = literal(expression) {
             return Vec::from_iter(Some(path).filter(|path| is_path(path)).map(str::to_owned));
         }
+        if let Some(pattern) = found_in(expression) {
+            return vec![pattern];
+        }
         if let Some((called, rest)) = expression.split_once('(')
             && PATHS.contains(&called)
+            && let [of] = arguments(rest)[..]
         {
-            return match arguments(rest)[..] {
-                [of] if depth < DEEPEST => self.resolve(of, depth + 1),
-                _ => Vec::new(),
+            return match depth < DEEPEST {
+                true => self.resolve(of, depth + 1),
+                false => Vec::new(),
             };
+        }
+        if let Some(inner) = within(expression).filter(|_| depth < DEEPEST && self.steps < STEPS) {
+            self.steps += 1;
+            let mut found = arguments(inner).into_iter().rev().map(|of| self.resolve(of, depth + 1));
+            let is_found = |paths: &Vec<String>| paths.iter().any(|path| is_pattern(path));
+            return found.find(is_found).unwrap_or_default();
         }
         let is_one = !expression.is_empty() && expression.chars().all(|c| is_name(c) || matches!(c, '$' | '@'));
         if !is_one || depth >= DEEPEST || self.steps >= STEPS {
@@ -234,6 +246,11 @@ impl<'a> Reader<'a> {
                 element[1..].split_once(quote).map(|(path, _)| path)
             };
             let elements = arguments(&self.text[place + 1..]);
+            if let [one] = elements[..]
+                && let Some((_, list)) = one.split_once(" for ").and_then(|(_, rest)| rest.split_once(" in "))
+            {
+                return self.resolve(list.split(" if ").next().unwrap_or(list), depth + 1);
+            }
             let paths = elements.iter().filter_map(first).filter(|path| is_path(path));
             return paths.map(str::to_owned).collect();
         }
@@ -257,6 +274,56 @@ impl<'a> Reader<'a> {
         }
         found
     }
+}
+
+/// The pattern of the files that a call finds: `glob.glob("src/*.py")`, `Path("src").rglob("*.py")`, `os.walk("src")`.
+fn found_in(expression: &str) -> Option<String> {
+    let (call, rest) = expression.split_once(['(', '['])?;
+    let bare = call.trim_start_matches("await ");
+    // `Path("src").glob(…)`: what is called stands behind what it is called of.
+    if is_in(bare, "Path pathlib.Path")
+        && let Some((of, rest)) = rest.split_once(").")
+    {
+        let (method, rest) = rest.split_once('(')?;
+        let pattern = literal(arguments(rest).first()?).filter(|_| is_in(method, "glob rglob"))?;
+        let deep = if method == "rglob" { "**/" } else { "" };
+        return match literal(of.trim()) {
+            Some("." | "./") => as_pattern(&format!("{deep}{pattern}")),
+            Some(folder) => as_pattern(&format!("{}/{deep}{pattern}", folder.trim_end_matches('/'))),
+            None if of.is_empty() => as_pattern(&format!("{deep}{pattern}")),
+            None => None,
+        };
+    }
+    let given = literal(arguments(rest).first()?)?;
+    let below = |end: &str| match given.trim_end_matches('/') {
+        "" | "." => as_pattern(end),
+        folder => as_pattern(&format!("{folder}/{end}")),
+    };
+    if is_in(
+        bare,
+        "glob glob.glob glob.iglob iglob glob.sync globSync fg.sync fast_glob.sync Dir.glob Dir",
+    ) {
+        as_pattern(given).filter(|pattern| is_pattern(pattern))
+    } else if bare == "os.walk" {
+        below("**")
+    } else if is_in(bare, "os.listdir os.scandir fs.readdirSync readdirSync") {
+        below("*")
+    } else {
+        None
+    }
+}
+
+/// What is handed to a call that gives the same files in another order, or puts folders before them.
+fn within(expression: &str) -> Option<&str> {
+    const SAME: &str = "sorted list set tuple reversed os.path.join path.join join Path pathlib.Path str";
+    let (call, rest) = expression.split_once('(')?;
+    is_in(call, SAME).then_some(rest)
+}
+
+fn as_pattern(pattern: &str) -> Option<String> {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || "()=;$<>|%".contains(c);
+    let is_meant = !pattern.is_empty() && pattern.len() <= 256 && !pattern.contains(is_odd);
+    is_meant.then(|| pattern.to_owned())
 }
 
 fn is_name(c: char) -> bool {
@@ -354,12 +421,25 @@ fn walked<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let mut names = names.split(|c: char| !is_name(c) && !matches!(c, '$' | '@'));
     let list = list.trim_start();
     let is_list = list.starts_with('[') || list.starts_with('(');
-    let end = if is_list {
-        list.len()
-    } else {
-        list.trim_end_matches([':', '{', ')', ' ']).len()
-    };
+    let end = if is_list { list.len() } else { end_of_list(list) };
     names.any(|one| one == name).then_some(&list[..end])
+}
+
+/// Where the expression ends that a loop goes through: before the sign that begins its body, or closes what it stands in.
+fn end_of_list(list: &str) -> usize {
+    let (mut depth, mut quote) = (0_usize, None);
+    for (at, byte) in list.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), byte) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"' | b'`') => quote = Some(byte),
+            (None, b'(' | b'[') => depth += 1,
+            (None, b')' | b']') if depth > 0 => depth -= 1,
+            (None, b')' | b']' | b':' | b'{' | b';') if depth == 0 => return list[..at].trim_end().len(),
+            _ => {}
+        }
+    }
+    list.trim_end().len()
 }
 
 /// The function that has a parameter of this name in this line, and the parameter's position.
@@ -405,6 +485,28 @@ mod tests {
                 "for f in ['a.py', \"b/c.py\"]:\n    s = open(f).read()\n    open(f, 'w').write(s)",
                 "a.py b/c.py",
             ),
+            (
+                "import glob\nfor p in glob.glob('src/*.py'):\n    s=open(p).read()\n    open(p,'w').write(s)",
+                "src/*.py",
+            ),
+            (
+                "for p in sorted(Path('src').rglob('*.py')):\n  p.write_text(p.read_text().replace('x', 'y'))",
+                "src/**/*.py",
+            ),
+            (
+                "for root, dirs, files in os.walk('src'):\n  for f in files:\n    p = os.path.join(root, f)\n    s = open(p).read()\n    open(p, 'w').write(s)",
+                "src/**",
+            ),
+            (
+                "paths = [p for p in glob.glob('a/*.md') if 'x' in p]\nfor p in paths:\n  open(p, 'a').write('x')",
+                "a/*.md",
+            ),
+            (
+                "for (const f of globSync('src/*.ts')) {\n  fs.writeFileSync(f, fs.readFileSync(f, 'utf8'));\n}",
+                "src/*.ts",
+            ),
+            ("for p in glob.glob('src/*.py'):\n  print(open(p).read())", ""),
+            ("for p in glob.glob(sys.argv[1]):\n  open(p, 'w')", ""),
             (
                 "files = [\n  'a.py',\n  'b.py',\n]\nfor f in files:\n    open(f, 'wb')",
                 "a.py! b.py!",
@@ -461,7 +563,7 @@ mod tests {
         #[test]
         fn no_script_is_too_odd(text in r#"(open\(|é|p|'a\.b'|"|'|, |=|\)|\n|for p in |\[|def f\(p|\.write_text\(|Path\(|\\|writeFile\(){0,40}"#) {
             for target in targets(&text) {
-                prop_assert!(is_path(&target.path));
+                prop_assert!(is_path(&target.path) || is_pattern(&target.path));
             }
         }
     }

@@ -79,6 +79,12 @@ fn what_others_have_changed_stands_no_more_as_it_was_read() {
     assert!(after("git pull", &format!("Updating 1a2b..3c4d\nFast-forward\n{stat}")));
     assert!(after("black .", "reformatted /w/src/del.py"));
     assert!(after("curl -o src/del.py https://x/y", ""));
+    assert!(after("sed -i s/a/b/ src/*.py", ""));
+    assert!(after("grep -rl a . | xargs sed -i s/a/b/", ""));
+    assert!(after("cp -r /bak/src/. src/", ""));
+    assert!(after("git stash pop", "\tmodified:   src/del.py"));
+    assert!(!after("sed -i s/a/b/ lib/*.py", ""));
+    assert!(!after("sed -n 1p src/*.py", ""));
     assert!(!after("git diff --stat", stat));
     assert!(!after(
         "git pull",

@@ -1,6 +1,7 @@
 //! What commands do to the files that are known.
 
 use super::{FileChange, FileState, Gatherer};
+use crate::effects::sweep::is_scratch;
 use crate::effects::{Among, Effect};
 use crate::files::Found;
 use crate::message::ToolResult;
@@ -30,6 +31,7 @@ impl Gatherer {
                 for found in self.living(path) {
                     self.remove(found.file);
                 }
+                self.remove_unread(path);
             }
             Effect::Move { from, to, is_tracked } => {
                 let files = self.living(from);
@@ -107,6 +109,19 @@ impl Gatherer {
         }
     }
 
+    /// Takes what a command has done to all files that a pattern means. Of those that nobody knows nothing is told.
+    pub(super) fn change_matching(&mut self, pattern: &str, state: FileState) {
+        for (known, path) in self.files.matching(pattern) {
+            match self.state(known) {
+                Some(FileState::Deleted) => {}
+                None if is_scratch(&path) => {}
+                None => self.touch(&path, state),
+                Some(_) if state == FileState::Deleted => self.remove(known),
+                Some(_) => self.touch_file(known, state),
+            }
+        }
+    }
+
     fn state(&self, known: u64) -> Option<FileState> {
         self.touched.get(&known).map(|(file, _)| file.state)
     }
@@ -154,6 +169,27 @@ impl Gatherer {
             self.kept.made.insert(known);
         }
         self.touch_file(known, FileState::Deleted);
+    }
+
+    /// Takes away what no tool has read or written: files that were only looked at, or a folder among those that the
+    /// conversation works in.
+    fn remove_unread(&mut self, path: &str) {
+        if is_scratch(path) {
+            return;
+        }
+        let looked_at = self.files.within(path, |known| self.state(known).is_none());
+        for found in &looked_at {
+            self.touch(&self.files.spelled(found), FileState::Deleted);
+        }
+        let Some((around, name)) = path.rsplit_once('/') else {
+            return;
+        };
+        let is_folder = looked_at.is_empty() && !name.contains('.');
+        let is_known =
+            || !around.trim_matches(['/', '.']).is_empty() && !self.files.matching(&format!("{around}/**")).is_empty();
+        if is_folder && is_known() {
+            self.outdate_checks();
+        }
     }
 
     /// Changes the state of a file that is known and leaves when it was touched.

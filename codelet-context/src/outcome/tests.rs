@@ -365,6 +365,230 @@ fn a_check_is_stale_once_git_has_changed_files_or_nobody_knows_that_it_has_not()
     assert!(!is_stale_after(&[there, look, back]));
 }
 
+/// What is known of `src/a.py`, which was looked at, and `src/legacy/b.py`, which was read, after tests have passed and these
+/// lines ran; with a `!` where the tests are told as stale.
+fn left_by(lines: &[(&str, &str, Option<bool>)]) -> String {
+    let talk = Talk::new()
+        .run("cat src/a.py", true, "foo = 1")
+        .on(ActionKind::Read, "src/legacy/b.py", Some(true))
+        .run("pytest -q", true, "9 passed in 0.3s");
+    let talk = lines.iter().fold(talk, |talk, (line, says, success)| {
+        talk.call(Action::command(line), json!({}), *success, says)
+    });
+    let mark = if talk.facts().tests.is_some_and(|tests| tests.is_stale) {
+        "!"
+    } else {
+        ""
+    };
+    let files = files(&talk)
+        .replace(":Edited", "+")
+        .replace(":Deleted", "-")
+        .replace(":Read", "");
+    files + mark
+}
+
+#[test]
+fn files_that_are_changed_without_being_named_are_told_as_far_as_they_are_known() {
+    let rename = "s/foo/bar/g";
+    for (line, expected) in [
+        (format!("sed -i '{rename}' src/*.py"), "src/legacy/b.py src/a.py+!"),
+        (format!("sed -i '{rename}' src/{{a,c}}.py"), "src/legacy/b.py src/a.py+!"),
+        (format!("perl -pi -e '{rename}' src/*.py"), "src/legacy/b.py src/a.py+!"),
+        ("ruby -i -pe 'gsub(/foo/, \"bar\")' src/?.py".into(), "src/legacy/b.py src/a.py+!"),
+        ("gawk -i inplace '{ print }' src/*.py".into(), "src/legacy/b.py src/a.py+!"),
+        ("sd foo bar src/*.py".into(), "src/legacy/b.py src/a.py+!"),
+        ("sd foo bar src/a.py".into(), "src/legacy/b.py src/a.py+!"),
+        (format!("grep -rl foo src | xargs sed -i '{rename}'"), "src/a.py+ src/legacy/b.py+!"),
+        (
+            format!("rg -l foo src/legacy | sort | xargs -r -n 1 sed -i '{rename}'"),
+            "src/legacy/b.py+!",
+        ),
+        (
+            format!("grep -rl foo src --include='*.py' | xargs -I{{}} sh -c 'sed -i {rename} {{}}'"),
+            "src/a.py+ src/legacy/b.py+!",
+        ),
+        (format!("sed -i '{rename}' $(grep -rl foo src/legacy)"), "src/legacy/b.py+!"),
+        (format!("sed -i '{rename}' `git ls-files 'src/legacy/*.py'`"), "src/legacy/b.py+!"),
+        (
+            format!("find src -name '*.py' -exec sed -i '{rename}' {{}} +"),
+            "src/a.py+ src/legacy/b.py+!",
+        ),
+        (
+            format!("find src/legacy -name '*.py' -print0 | xargs -0 perl -pi -e '{rename}'"),
+            "src/legacy/b.py+!",
+        ),
+        (format!("fd -e py . src -x sed -i '{rename}'"), "src/a.py+ src/legacy/b.py+!"),
+        (
+            format!("for f in src/*.py; do sed -i '{rename}' \"$f\"; done"),
+            "src/legacy/b.py src/a.py+!",
+        ),
+        (
+            format!("for f in src/a.py src/c.py; do sed -i '{rename}' $f; done"),
+            "src/legacy/b.py src/a.py+!",
+        ),
+        (
+            format!("grep -rl foo src/legacy | while read -r f; do sed -i '{rename}' \"$f\"; done"),
+            "src/legacy/b.py+!",
+        ),
+        (
+            format!("FILES=$(grep -rl foo src/legacy); sed -i '{rename}' $FILES"),
+            "src/legacy/b.py+!",
+        ),
+        (
+            "python3 - <<'EOF'\nimport glob\nfor p in glob.glob('src/*.py'):\n    s=open(p).read()\n    open(p,'w').write(s)\nEOF".into(),
+            "src/legacy/b.py src/a.py+!",
+        ),
+        ("cp /bak/a.py src/a.py".into(), "src/legacy/b.py src/a.py+!"),
+        ("cp /bak/*.py src/".into(), "src/legacy/b.py src/a.py+!"),
+        ("cp -r /bak/src/. src/".into(), "src/a.py+ src/legacy/b.py+!"),
+        ("cp -r /bak/legacy src".into(), "src/legacy/b.py+!"),
+        ("rsync -a /bak/src/ src/".into(), "src/a.py+ src/legacy/b.py+!"),
+        ("rsync -a --delete -e ssh host:/bak/legacy src".into(), "src/legacy/b.py+!"),
+        ("rm -rf src/legacy".into(), "src/legacy/b.py-!"),
+        ("rm -rf src".into(), "src/legacy/b.py- src/a.py-!"),
+        ("rm src/a.py".into(), "src/legacy/b.py src/a.py-!"),
+        ("rm -rf src/leg*".into(), "src/legacy/b.py-!"),
+        ("find src -name 'b*' -delete".into(), "src/legacy/b.py-!"),
+        ("npx jscodeshift -t t.js src/legacy".into(), "src/legacy/b.py+!"),
+        ("ast-grep run -p 'foo' -r 'bar' -U src/legacy".into(), "src/legacy/b.py+!"),
+        ("rpl -R foo bar src/legacy".into(), "src/legacy/b.py+!"),
+        // Which ones, nobody knows.
+        (format!("sed -i '{rename}' \"$FILE\""), "src/legacy/b.py!"),
+        (format!("git diff --name-only | xargs sed -i '{rename}'"), "src/legacy/b.py!"),
+        (format!("grep -rl foo . | xargs sed -i '{rename}'"), "src/legacy/b.py!"),
+        (format!("sed -i '{rename}' lib/*.py"), "src/legacy/b.py!"),
+        ("comby 'foo' 'bar' .py -i".into(), "src/legacy/b.py!"),
+        ("rm -rf src/other".into(), "src/legacy/b.py!"),
+        ("git rm -rq other".into(), "src/legacy/b.py!"),
+    ] {
+        for success in [Some(true), None] {
+            assert_eq!(left_by(&[(&line, "", success)]), expected, "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_only_shows_or_fails_or_lies_beside_the_work_changes_nothing() {
+    for (line, says, success) in [
+        ("sed -n '/foo/p' src/*.py", "foo = 1", Some(true)),
+        ("sed 's/foo/bar/' src/*.py", "bar = 1", Some(true)),
+        (
+            "sed -i s/foo/bar/ src/*.py",
+            "sed: can't read src/*.py: No such file or directory",
+            Some(false),
+        ),
+        (
+            "sed -i s/foo/bar/ src/*.py",
+            "sed: can't read src/*.py: No such file or directory",
+            None,
+        ),
+        (
+            "grep -rl foo src | xargs sed -i s/foo/bar/",
+            "sed: no input files",
+            Some(false),
+        ),
+        ("grep -rl foo src | xargs sed -n 1p", "", Some(true)),
+        ("grep -rl foo src | xargs cat", "foo = 1", Some(true)),
+        ("find src -name '*.py' -exec grep foo {} +", "", Some(true)),
+        ("for f in src/*.py; do echo $f; done", "", Some(true)),
+        ("sed -i s/foo/bar/ /tmp/x/*.py", "", Some(true)),
+        ("sed -i s/foo/bar/ dist/*.js", "", Some(true)),
+        ("find target -name '*.d' -exec sed -i s/a/b/ {} +", "", Some(true)),
+        ("find . -name '*.pyc' -delete", "", Some(true)),
+        (
+            "rm -rf target dist node_modules .pytest_cache /tmp/src/legacy",
+            "",
+            Some(true),
+        ),
+        ("rm -f *.log src/*.orig", "", Some(true)),
+        ("rm -rf scratch", "", Some(true)),
+        ("rsync -an /bak/src/ src/", "", Some(true)),
+        ("rsync -a --dry-run /bak/src/ src/", "", Some(true)),
+        ("rsync -a src/ host:/srv/src/", "", Some(true)),
+        ("rsync -a src/ /tmp/src/", "", Some(true)),
+        ("cp src/a.py /tmp/a.py", "", Some(true)),
+        ("cp -n /bak/a.py src/a.py", "", Some(true)),
+        (
+            "cp /bak/a.py src/a.py",
+            "cp: cannot stat '/bak/a.py': No such file or directory",
+            None,
+        ),
+        ("sd -p foo bar src/*.py", "", Some(true)),
+        ("npx jscodeshift -d -t t.js src", "12 ok", Some(true)),
+        (
+            "npx jscodeshift -t t.js src",
+            "All done.\nResults:\n0 errors\n0 ok",
+            Some(true),
+        ),
+        ("ast-grep run -p foo src", "src/a.py", Some(true)),
+        ("ssh host 'sed -i s/foo/bar/ src/*.py'", "", Some(true)),
+        ("echo sed -i s/foo/bar/ src/*.py", "", Some(true)),
+        ("git stash list", "stash@{0}: WIP on main", Some(true)),
+        ("git stash show -p", "modified: src/a.py", Some(true)),
+        ("git stash pop", "No stash entries found.", Some(false)),
+        ("git checkout -b next", "Switched to a new branch 'next'", Some(true)),
+        ("git switch -c next HEAD", "Switched to a new branch 'next'", Some(true)),
+        (
+            "git checkout -b next origin/main",
+            "fatal: a branch named 'next' already exists",
+            Some(false),
+        ),
+        (
+            "git worktree add -b next ../next origin/main",
+            "Preparing worktree",
+            Some(true),
+        ),
+        ("git branch next origin/main", "", Some(true)),
+        ("git rm --cached src/a.py", "rm 'src/a.py'", Some(true)),
+        ("git mv -n src/a.py src/c.py", "", Some(true)),
+        (
+            "python3 -c \"import glob; print(glob.glob('src/*.py'))\"",
+            "",
+            Some(true),
+        ),
+    ] {
+        assert_eq!(left_by(&[(line, says, success)]), "src/legacy/b.py", "{line}: {says}");
+    }
+    // The check came behind it.
+    for line in ["sed -i s/foo/bar/ lib/*.py && pytest -q", "git stash pop && pytest -q"] {
+        assert_eq!(
+            left_by(&[(line, "9 passed in 0.3s", Some(true))]),
+            "src/legacy/b.py",
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn what_git_fetches_from_elsewhere_makes_checks_stale() {
+    let popped = "On branch main\nChanges not staged for commit:\n\tmodified:   src/a.py\nDropped refs/stash@{0}";
+    for (line, says, expected) in [
+        ("git stash pop", popped, "src/legacy/b.py src/a.py+!"),
+        ("git stash apply -q", "", "src/legacy/b.py!"),
+        (
+            "git checkout -b next origin/main",
+            "Switched to a new branch 'next'",
+            "src/legacy/b.py!",
+        ),
+        ("git checkout -B next v1.2", "", "src/legacy/b.py!"),
+        ("git switch -c next upstream/main", "", "src/legacy/b.py!"),
+        ("git checkout --track origin/next", "", "src/legacy/b.py!"),
+    ] {
+        for success in [Some(true), None] {
+            assert_eq!(left_by(&[(line, says, success)]), expected, "{line}");
+        }
+    }
+    let (stash, pop) = (
+        ("git stash", "Saved working directory", Some(true)),
+        ("git stash pop", popped, Some(true)),
+    );
+    assert_eq!(left_by(&[stash, pop]), "src/legacy/b.py", "all is as it was");
+    assert_eq!(
+        left_by(&[stash, ("sed -i s/x/y/ lib/c.py", "", Some(true)), pop]),
+        "src/legacy/b.py lib/c.py+ src/a.py+!"
+    );
+}
+
 #[test]
 fn a_check_is_stale_once_a_formatter_or_a_patch_has_written_or_nobody_knows_that_it_has_not() {
     for (line, says, success) in [

@@ -200,13 +200,15 @@ pub(crate) struct Aside {
     beside: Vec<String>,
     /// The work went on from another state than the one before by the call that was taken last, behind so many of its checks.
     moved: Option<usize>,
+    /// What was stashed is there again by the call that was taken last.
+    is_fetched: bool,
 }
 
 impl Aside {
     /// Takes a call with its answer, and gives the checks of its line that ran while the work was put aside, or elsewhere, by
     /// their number.
     pub fn take(&mut self, call: &ToolCall, result: &ToolResult, line: Option<&Line>) -> Vec<usize> {
-        self.moved = None;
+        (self.moved, self.is_fetched) = (None, false);
         let changes = || call.action.kind == ActionKind::Change && is_done(call.action.kind, result);
         let Some(line) = line else {
             if changes() {
@@ -248,6 +250,11 @@ impl Aside {
     /// How many checks of the line that was taken last ran before the work went on from another state, if it has.
     pub fn moved(&self) -> Option<usize> {
         self.moved
+    }
+
+    /// Whether the line that was taken last has fetched what was stashed, and nothing was changed meanwhile.
+    pub fn is_fetched(&self) -> bool {
+        self.is_fetched
     }
 
     /// Takes a step, and gives whether the work goes on from another state than before.
@@ -293,6 +300,7 @@ impl Aside {
                 let is_kept =
                     way == Way::Stash && says(&["The stash entry is kept", "error: could not restore untracked"]);
                 if !is_kept && self.way.is_some_and(|own| way.ends(own)) {
+                    self.is_fetched |= way == Way::Stash;
                     self.way = None;
                 }
             }

@@ -1,11 +1,13 @@
-//! Commands that change files which their line does not name: merges, patches, formatters, archives. What they print tells
-//! whether they have, and sometimes which.
+//! Commands that change files which their line does not name: merges, patches, formatters, archives, programs that are given
+//! a pattern or a list. What they print tells whether they have, and sometimes which.
 
 use super::formats;
 use super::recognise::recognise;
 use crate::command::Command;
 use crate::command::git::Git;
+use crate::effects::sweep::Sweep;
 use crate::message::ToolResult;
+use crate::outcome::FileState;
 use crate::path::{Folder, below_temporary};
 use crate::said::{Word, split};
 use crate::wrapped::is_in;
@@ -18,6 +20,10 @@ pub(crate) struct Rewrite {
     at: Folder,
     /// It is run if the line succeeds.
     is_sure: bool,
+    /// It has succeeded if the line succeeds.
+    is_proven: bool,
+    /// The files that it is given in another way than by their names.
+    sweep: Option<Sweep>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +38,14 @@ enum By {
     Mender,
     /// What unpacks an archive.
     Archive,
+    /// Git, which fetches what was put aside.
+    Unstash,
+    /// Git, which begins a branch elsewhere than here.
+    Start,
+    /// Git, which moves or takes away files that it keeps.
+    Tracked,
+    /// What changes files that it finds by a pattern, in a folder, or in a list.
+    Sweep,
 }
 
 /// What a command has changed by its answer.
@@ -41,22 +55,52 @@ pub(crate) struct Rewritten {
     pub paths: Vec<String>,
     /// The change was made by the session, and not fetched from others.
     pub is_own: bool,
+    /// It has changed files that are among these.
+    pub sweep: Option<Sweep>,
+}
+
+impl Rewritten {
+    /// Whether files of the work are other ones now, whatever is known of them.
+    pub fn is_sure(&self) -> bool {
+        self.sweep.as_ref().is_none_or(|sweep| sweep.is_sure)
+    }
+
+    /// Patterns of the files that are told as changed, with how they are left.
+    pub fn told(&self) -> impl Iterator<Item = (&str, FileState)> {
+        let sweep = self.sweep.iter().filter(|sweep| sweep.is_told);
+        sweep.flat_map(|sweep| sweep.among.iter().map(|pattern| (&**pattern, sweep.state)))
+    }
+
+    /// Patterns of the files that may be other ones now.
+    pub fn doubted(&self) -> impl Iterator<Item = &str> {
+        self.sweep.iter().flat_map(|sweep| &sweep.among).map(String::as_str)
+    }
 }
 
 /// Files that one command is heard to have changed.
 const MOST: usize = 200;
 
 impl Rewrite {
-    /// Reads a command.
-    pub fn of(command: &Command) -> Option<Rewrite> {
-        let (by, at) = Git::of(command)
-            .map(|git| (merges(&git), git.at.clone()))
-            .or_else(|| Some((other(command), command.folder.clone())))?;
+    /// Reads the command of this number among those of a script.
+    pub fn of(commands: &[Command], index: usize) -> Option<Rewrite> {
+        let command = &commands[index];
+        let (by, at) = match Git::of(command) {
+            Some(git) => (merges(&git), git.at.clone()),
+            None => (other(command), command.folder.clone()),
+        };
+        let sweep = if by.is_none() { Sweep::of(commands, index) } else { None };
         Some(Rewrite {
-            by: by?,
+            by: by.or_else(|| sweep.as_ref().map(|_| By::Sweep))?,
             at,
             is_sure: command.is_sure,
+            is_proven: command.is_proven,
+            sweep,
         })
+    }
+
+    /// Whether it only fetches what was put aside.
+    pub fn is_unstash(&self) -> bool {
+        self.by == By::Unstash
     }
 
     /// Whether it is known to have been run where the line has failed, and a failure of it says only that something is left.
@@ -69,7 +113,9 @@ impl Rewrite {
         let lines = || result.texts().flat_map(|text| text.body.as_str().lines());
         let mut told = Told::default();
         match self.by {
-            By::Merge => lines().for_each(|line| told.merge(line)),
+            By::Merge | By::Start | By::Tracked => lines().for_each(|line| told.merge(line)),
+            By::Unstash => lines().for_each(|line| told.unstash(line)),
+            By::Sweep => lines().for_each(|line| told.sweep(line)),
             By::Patch => lines().for_each(|line| told.patch(line)),
             By::Formatter | By::Mender => lines().for_each(|line| told.formatter(line)),
             By::Archive => lines().for_each(|line| told.archive(line)),
@@ -78,13 +124,20 @@ impl Rewrite {
         let has_succeeded = success != Some(false) && !told.complains;
         let is_done = match (told.is_over, told.has_changed) {
             (true, _) => false,
+            // As with files that are written by their names, what stands behind a condition is taken for done. Of what it is
+            // given by others who complain, it may have changed what there is.
+            _ if self.by == By::Sweep => {
+                let is_given = self.is_proven && success == Some(true);
+                (has_succeeded || is_given) && !told.has_left
+            }
             (_, true) => true,
             _ => self.is_sure && has_succeeded && !told.has_left,
         };
         let paths = told.paths.iter().map(|path| self.at.name(path).into_owned());
         is_done.then(|| Rewritten {
             paths: paths.collect(),
-            is_own: !matches!(self.by, By::Merge | By::Archive),
+            is_own: !matches!(self.by, By::Merge | By::Archive | By::Start | By::Tracked),
+            sweep: self.sweep.clone(),
         })
     }
 }
@@ -103,6 +156,16 @@ fn merges(git: &Git) -> Option<By> {
             .map(|(word, _)| *word)
     };
     let is_earlier = |word: &str| word == "HEAD" || word == "@";
+    match git.verb {
+        "stash" => {
+            let fetches = first().is_some_and(|verb| is_in(verb, "pop apply branch"));
+            return fetches.then_some(By::Unstash);
+        }
+        "checkout" | "switch" => return starts(git).then_some(By::Start),
+        "rm" | "mv" if git.has_flag("n", "--dry-run") => return None,
+        "rm" | "mv" => return Some(By::Tracked),
+        _ => {}
+    }
     let is_rewriting = match git.verb {
         "pull" | "merge" | "cherry-pick" | "revert" | "am" | "apply" => true,
         // Who only writes the own commits anew leaves the files as they are.
@@ -115,6 +178,19 @@ fn merges(git: &Git) -> Option<By> {
         _ => false,
     };
     is_rewriting.then_some(By::Merge)
+}
+
+/// Whether a new branch is begun from a named place that is not where the work is. One that is made of another's name alone
+/// begins where that is.
+fn starts(git: &Git) -> bool {
+    const NEW: &str = "-b -B -c -C --create --force-create";
+    let operands = git.operands("--conflict").0;
+    let words: Vec<&str> = operands.iter().map(|(word, _)| *word).collect();
+    let is_elsewhere = |word: &&&str| !matches!(**word, "HEAD" | "@" | "-") && !is_in(word, "HEAD~0 HEAD^0 @{0}");
+    match git.has(NEW) {
+        true => words.get(1).filter(is_elsewhere).is_some(),
+        false => git.has("-t --track") && words.first().filter(is_elsewhere).is_some(),
+    }
 }
 
 fn other(command: &Command) -> Option<By> {
@@ -254,6 +330,31 @@ impl<'a> Told<'a> {
         if let Some(path) = counted_in(line) {
             self.name(path);
         }
+    }
+
+    fn unstash(&mut self, line: &'a str) {
+        const STATES: [&str; 4] = ["modified:", "new file:", "deleted:", "both modified:"];
+        self.merge(line);
+        let said = line.trim_start();
+        let path = STATES.iter().find_map(|state| said.strip_prefix(state));
+        if let Some(path) = path.filter(|_| line.starts_with([' ', '\t'])) {
+            self.name(path);
+        }
+        self.has_left |= said.starts_with("No stash entries found");
+    }
+
+    fn sweep(&mut self, line: &'a str) {
+        const COMPLAINING: &str = "sed: gsed: perl: ruby: awk: gawk: yq: xargs: find: fd: cp: mv: rm: rsync: sd: rpl: zsh: bash: sh: ls: grep: error: Error: fatal:";
+        const LEFT: [&str; 4] = [
+            "0 ok",
+            "No files to transform",
+            "No files selected",
+            "Applied 0 changes",
+        ];
+        let word = line.split(' ').next().unwrap_or_default();
+        let program = word.rsplit('/').next().unwrap_or_default();
+        self.complains |= is_in(program, COMPLAINING) || line.starts_with("Can't open ");
+        self.has_left |= LEFT.iter().any(|sign| line.trim_end() == *sign);
     }
 
     fn patch(&mut self, line: &'a str) {
