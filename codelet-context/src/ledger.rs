@@ -196,7 +196,7 @@ impl Ran {
         for (at, check) in line.checks.iter().enumerate() {
             // Of checks that are judged alike, one is judged: reading the output is what costs.
             let way = |check: &Check| {
-                let status = (check.decides, check.is_asked, check.is_optional);
+                let status = (check.decides, check.is_asked, check.is_optional, check.is_picked);
                 (check.kind, status, check.is_left, check.is_seen)
             };
             let is_alike = |other: &Check| way(other) == way(check);

@@ -8,6 +8,7 @@ use aside::beside;
 pub(crate) use aside::{Aside, Stash};
 pub(crate) use echo::{echoed, shows_begin, stands_for};
 use formats::{lists, writes};
+use picked::is_picked;
 use recognise::recognise;
 pub(crate) use rewrites::{Rewrite, Rewritten};
 pub use scope::Scope;
@@ -20,6 +21,7 @@ mod aside;
 mod asking;
 mod echo;
 mod formats;
+mod picked;
 mod recognise;
 mod rewrites;
 mod scope;
@@ -64,6 +66,8 @@ pub struct Check {
     pub is_asked: bool,
     /// Of its output only lines are shown that have something other in them than failures: that there are none says nothing.
     pub is_sifted: bool,
+    /// Of its output lines are picked that tell of success, and of failures perhaps none.
+    pub is_picked: bool,
     /// It is told to end with the first failure.
     pub stops: bool,
     /// How its status is printed.
@@ -289,6 +293,8 @@ struct Around {
     ends: bool,
     /// Nothing else in the line prints.
     is_alone: bool,
+    /// Lines are picked of what it prints.
+    is_picked: bool,
     /// How it is run.
     settings: Settings,
 }
@@ -300,6 +306,7 @@ impl Default for Around {
             is_left: false,
             ends: true,
             is_alone: true,
+            is_picked: false,
             settings: Settings::default(),
         }
     }
@@ -355,6 +362,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
                 is_left,
                 ends: outer.ends && index + 1 == commands.len(),
                 is_alone: outer.is_alone && is_alone(commands, index),
+                is_picked: outer.is_picked || is_picked(commands, index),
                 settings,
             };
             collect(&script.commands, &inner, list, line);
@@ -395,6 +403,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             };
             line.links.push(link);
             line.checks.push(Check {
+                is_picked: outer.is_picked || is_picked(commands, index),
                 stops: words.iter().any(|word| is_stop(word)),
                 shows: shown_behind(commands, index),
                 kind,
