@@ -1,6 +1,7 @@
 //! The lines with which runs of tests close. They are known by being nothing but counts, whoever's they are, or by a sentence
 //! that only runners say; and by standing at the end, because what a test prints stands before them.
 
+use super::logged::{Row, counts_failures as counts_some_failed};
 use super::quiet::is_error;
 use super::signs::{BREAKING_OFF, CUT, FAILING, OPEN};
 use super::{counts_failures, texts};
@@ -30,9 +31,11 @@ pub(super) fn closes(result: &ToolResult) -> Option<Close> {
         let (mut counts, mut strange, mut words) = (Counts::default(), 0, Vec::new());
         // Something is wrong, in words that others have, too.
         let (mut is_wrong, mut is_error_said) = (false, false);
+        let mut row = Row::default();
         for line in lines {
             split(line, &mut words);
             let is_counting = is_counting(&words);
+            row.fails(&words);
             if is_signed(line) {
                 // A runner may put its sign before its counts; the name of a test may tell of anything.
                 let mut all = counts;
@@ -41,7 +44,7 @@ pub(super) fn closes(result: &ToolResult) -> Option<Close> {
                 }
             } else if says_so(line) {
                 counts.is_said = true;
-            } else if counts.are_well() && !is_counting {
+            } else if counts.are_well() && (!is_counting || row.is_lone_failure()) {
                 // What stands before the counts was printed by what was run.
                 break;
             } else if FAILING.is_in(line) && breaks_off(line) {
@@ -83,11 +86,13 @@ pub(super) fn closes_well(result: &ToolResult) -> bool {
 pub(crate) fn closes_with_failures(result: &ToolResult) -> bool {
     let asked = |lines: &mut dyn Iterator<Item = &str>| {
         let (mut numbers, mut has_failed, mut strange, mut words) = (0, false, 0, Vec::new());
+        let mut row = Row::default();
         for line in lines {
             split(line, &mut words);
+            let is_row = row.fails(&words);
             if is_counting(&words) && !is_signed(line) {
-                let failed = |at: usize| count(&words, at).is_some_and(|count| count > 0) && words[at].is_in(FAILED);
-                has_failed |= (0..words.len()).any(failed);
+                // A single field of another form than the counts was printed by what was run.
+                has_failed |= is_row || !row.is_lone_failure() && counts_some_failed(&words);
                 numbers += numbers_in(&words);
             } else if numbers > 0 {
                 break;
