@@ -6,6 +6,7 @@ use crate::shell::Next;
 use crate::wrapped::{base, is_in};
 use aside::beside;
 pub(crate) use aside::{Aside, Stash};
+pub use behind::Behind;
 pub(crate) use echo::{echoed, shows_begin, stands_for};
 use formats::{lists, writes};
 use picked::is_picked;
@@ -19,6 +20,7 @@ pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod aside;
 mod asking;
+mod behind;
 mod echo;
 mod formats;
 mod picked;
@@ -68,6 +70,8 @@ pub struct Check {
     pub is_sifted: bool,
     /// Of its output lines are picked that tell of success, and of failures perhaps none.
     pub is_picked: bool,
+    /// What runs behind it, whose status that of a line that failed may be.
+    pub behind: Behind,
     /// It is told to end with the first failure.
     pub stops: bool,
     /// How its status is printed.
@@ -317,6 +321,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
     let (mut before, mut is_behind_or) = (Next::Then, false);
     let mut around = outer.settings.clone();
     let (deciding, left, seen) = (deciding(commands), left(commands), seen(commands));
+    let mut found_in = Vec::new();
     for (index, command) in commands.iter().enumerate() {
         let then = command.simple.then;
         if matches!(before, Next::Then | Next::Background | Next::End | Next::Or) {
@@ -324,7 +329,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
         }
         is_behind_or = before == Next::Or || is_behind_or && matches!(before, Next::And | Next::Pipe);
         if line.checks.len() >= MOST {
-            return;
+            break;
         }
         before = then;
         if command.goes() {
@@ -365,7 +370,9 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
                 is_picked: outer.is_picked || is_picked(commands, index),
                 settings,
             };
+            let first = line.checks.len();
             collect(&script.commands, &inner, list, line);
+            found_in.push((index, first..line.checks.len()));
             *list += 1;
             continue;
         }
@@ -401,9 +408,11 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
                 true => Lists::Among,
                 false => Lists::No,
             };
+            found_in.push((index, line.checks.len()..line.checks.len() + 1));
             line.links.push(link);
             line.checks.push(Check {
                 is_picked: outer.is_picked || is_picked(commands, index),
+                behind: Behind::Nothing,
                 stops: words.iter().any(|word| is_stop(word)),
                 shows: shown_behind(commands, index),
                 kind,
@@ -422,6 +431,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             around.tell_shell(command.words());
         }
     }
+    behind::tell(commands, &found_in, &mut line.checks);
 }
 
 /// Whether what a line prints is what this one of its commands prints, or as much of it as shows that it prints anything.

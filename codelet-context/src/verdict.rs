@@ -1,5 +1,6 @@
 //! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
 
+mod apart;
 mod blame;
 mod closing;
 mod faults;
@@ -219,6 +220,11 @@ pub(crate) fn closes_as_tests_do(result: &ToolResult) -> bool {
 
 /// Whether a failed check never came to run what it was to check, because that could not be built.
 pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
+    texts(result).flat_map(ends).any(is_unbuilt)
+}
+
+/// Whether a text says that something could not be built.
+fn is_unbuilt(text: &str) -> bool {
     // Not those of the table: what is run may print most of these, but hardly what only compilers say, as they say it.
     const SIGNS: &[&str] = &[
         "could not compile",
@@ -232,8 +238,7 @@ pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
         "undefined reference",
         "fatal error:",
     ];
-    let mut ends = texts(result).flat_map(ends);
-    ends.any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
+    SIGNS.iter().any(|sign| text.contains(sign))
 }
 
 /// What an answer holds that was printed.

@@ -193,7 +193,7 @@ pub(super) fn says_so(line: &str) -> bool {
 }
 
 /// What runners say behind their counts.
-fn is_trailer(line: &str) -> bool {
+pub(super) fn is_trailer(line: &str) -> bool {
     const BEGIN: &[&str] = &[
         "?",
         "Time",
@@ -227,7 +227,7 @@ fn numbers_in(words: &[Word]) -> usize {
 
 /// What the closing lines have counted.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+pub(super) struct Counts {
     /// Something passed, by its count.
     passed: bool,
     /// Something was run, by its count.
@@ -237,16 +237,16 @@ struct Counts {
     /// Numbers that were told. A runner tells of more than one; any program may say that it has passed one thing.
     numbers: usize,
     /// A runner says it in a sentence.
-    is_said: bool,
+    pub is_said: bool,
 }
 
 impl Counts {
-    fn are_well(&self) -> bool {
+    pub fn are_well(&self) -> bool {
         self.is_said || (self.passed || self.run && self.none_failed) && self.numbers > 1
     }
 
     /// Takes a line of counts; `false` where one has failed.
-    fn take(&mut self, words: &[Word]) -> bool {
+    pub fn take(&mut self, words: &[Word]) -> bool {
         let (mut none_passed, mut is_well, mut none_failed) = (false, false, false);
         for (at, word) in words.iter().enumerate() {
             // `8 did not run`

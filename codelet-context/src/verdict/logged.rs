@@ -69,6 +69,13 @@ fn is_shout(word: &Word) -> bool {
     word.text == "FAIL" || word.text == "FAILED"
 }
 
+/// Whether a line is one of a runner that counts some that failed.
+pub(super) fn is_own_count(line: &str) -> bool {
+    let mut words = Vec::new();
+    split(line, &mut words);
+    !is_signed(line) && is_counting(&words) && says(line, &words) == Told::Own
+}
+
 /// Whether words count some that failed.
 pub(super) fn counts_failures(words: &[Word]) -> bool {
     let failed = |at: usize| words[at].is_in(FAILED) && count(words, at).is_some_and(|count| count > 0);
