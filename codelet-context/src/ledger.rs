@@ -11,7 +11,7 @@ use crate::exchange::Exchanges;
 use crate::message::{ActionKind, Message, ToolCall, ToolResult};
 use crate::outcome::{Facts, Gatherer};
 use crate::running::{Later, Running};
-use crate::testrun::{Aside, Check, CheckKind, Line, Rewritten, Scripts, Stash};
+use crate::testrun::{Aside, Behind, Check, CheckKind, Line, Rewritten, Scripts, Stash};
 use crate::tokens::Tokens;
 use crate::turn::Turn;
 use crate::verdict::{self, Verdict};
@@ -196,7 +196,7 @@ impl Ran {
         for (at, check) in line.checks.iter().enumerate() {
             // Of checks that are judged alike, one is judged: reading the output is what costs.
             let way = |check: &Check| {
-                let status = (check.decides, check.is_asked, check.is_optional);
+                let status = (check.decides, check.is_asked, check.is_optional, check.is_picked);
                 (check.kind, status, check.is_left, check.is_seen)
             };
             let is_alike = |other: &Check| way(other) == way(check);
@@ -277,6 +277,17 @@ impl Ran {
         let is_other = self.has_failed && self.verdicts[last] != Verdict::Failed;
         let at = failed.filter(|_| is_other).unwrap_or(last);
         Some((&self.line.checks[at], self.verdicts[at]))
+    }
+
+    /// Whether the line has failed at a command that is none of its checks.
+    pub fn fails_elsewhere(&self) -> bool {
+        self.has_failed && !self.verdicts.contains(&Verdict::Failed) && self.goes_on_behind_checks()
+    }
+
+    /// Whether another command of the line may fail behind one of its checks.
+    pub fn goes_on_behind_checks(&self) -> bool {
+        let is_behind = |check: &Check| matches!(check.behind, Behind::Others | Behind::Apart);
+        self.line.checks.iter().any(is_behind)
     }
 
     /// The command that an earlier call has started, with its answer, where this one tells what came of it.

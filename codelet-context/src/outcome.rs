@@ -287,6 +287,10 @@ impl Gatherer {
         }
         match (ran.last_check(), &ran.unrun) {
             (Some((check, Verdict::Failed)), _) => self.errors.fail(line, check, result),
+            (Some(_), None) if ran.fails_elsewhere() => self.other_command(line, Some(false), result, ran),
+            (Some(_), None) if ran.goes_on_behind_checks() && ran.success(result) == Some(true) => {
+                self.other_command(line, Some(true), result, ran);
+            }
             (Some(_), None) => {}
             _ if ran.is_aside => {}
             (_, Some(check)) => self.errors.fail_to_run(line, check, result),

@@ -6,8 +6,10 @@ use crate::shell::Next;
 use crate::wrapped::{base, is_in};
 use aside::beside;
 pub(crate) use aside::{Aside, Stash};
+pub use behind::Behind;
 pub(crate) use echo::{echoed, shows_begin, stands_for};
 use formats::{lists, writes};
+use picked::is_picked;
 use recognise::recognise;
 pub(crate) use rewrites::{Rewrite, Rewritten};
 pub use scope::Scope;
@@ -18,8 +20,10 @@ pub(crate) use written::{Scripts, WHOLE, scripts};
 
 mod aside;
 mod asking;
+mod behind;
 mod echo;
 mod formats;
+mod picked;
 mod recognise;
 mod rewrites;
 mod scope;
@@ -64,6 +68,10 @@ pub struct Check {
     pub is_asked: bool,
     /// Of its output only lines are shown that have something other in them than failures: that there are none says nothing.
     pub is_sifted: bool,
+    /// Of its output lines are picked that tell of success, and of failures perhaps none.
+    pub is_picked: bool,
+    /// What runs behind it, whose status that of a line that failed may be.
+    pub behind: Behind,
     /// It is told to end with the first failure.
     pub stops: bool,
     /// How its status is printed.
@@ -289,6 +297,8 @@ struct Around {
     ends: bool,
     /// Nothing else in the line prints.
     is_alone: bool,
+    /// Lines are picked of what it prints.
+    is_picked: bool,
     /// How it is run.
     settings: Settings,
 }
@@ -300,6 +310,7 @@ impl Default for Around {
             is_left: false,
             ends: true,
             is_alone: true,
+            is_picked: false,
             settings: Settings::default(),
         }
     }
@@ -310,6 +321,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
     let (mut before, mut is_behind_or) = (Next::Then, false);
     let mut around = outer.settings.clone();
     let (deciding, left, seen) = (deciding(commands), left(commands), seen(commands));
+    let mut found_in = Vec::new();
     for (index, command) in commands.iter().enumerate() {
         let then = command.simple.then;
         if matches!(before, Next::Then | Next::Background | Next::End | Next::Or) {
@@ -317,7 +329,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
         }
         is_behind_or = before == Next::Or || is_behind_or && matches!(before, Next::And | Next::Pipe);
         if line.checks.len() >= MOST {
-            return;
+            break;
         }
         before = then;
         if command.goes() {
@@ -355,9 +367,12 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
                 is_left,
                 ends: outer.ends && index + 1 == commands.len(),
                 is_alone: outer.is_alone && is_alone(commands, index),
+                is_picked: outer.is_picked || is_picked(commands, index),
                 settings,
             };
+            let first = line.checks.len();
             collect(&script.commands, &inner, list, line);
+            found_in.push((index, first..line.checks.len()));
             *list += 1;
             continue;
         }
@@ -393,8 +408,11 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
                 true => Lists::Among,
                 false => Lists::No,
             };
+            found_in.push((index, line.checks.len()..line.checks.len() + 1));
             line.links.push(link);
             line.checks.push(Check {
+                is_picked: outer.is_picked || is_picked(commands, index),
+                behind: Behind::Nothing,
                 stops: words.iter().any(|word| is_stop(word)),
                 shows: shown_behind(commands, index),
                 kind,
@@ -413,6 +431,7 @@ fn collect(commands: &[Command], outer: &Around, list: &mut usize, line: &mut Li
             around.tell_shell(command.words());
         }
     }
+    behind::tell(commands, &found_in, &mut line.checks);
 }
 
 /// Whether what a line prints is what this one of its commands prints, or as much of it as shows that it prints anything.

@@ -1,15 +1,18 @@
 //! Whether a check succeeded: by the tool's own word, and by the words of its output only where that word is missing.
 
+mod apart;
 mod blame;
 mod closing;
 mod faults;
 mod fixed;
 mod idle;
+mod logged;
 mod quiet;
 mod signs;
 mod unrun;
 
 use crate::command::CommandLine;
+use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
 use crate::said::{Passed, Word, begins, count, failed_count, is_counting, is_signed, passed, split};
 use crate::testrun::{Check, CheckKind, Lists};
@@ -21,10 +24,12 @@ use closing::{Close, closes, closes_well, has_made, is_cut, says_so};
 use faults::shows_finding;
 use fixed::{left, says_what_is_left};
 use idle::ran_nothing;
+use logged::{Told, told};
 pub(crate) use quiet::is_error;
 pub(crate) use quiet::is_silent;
 use quiet::{gives_up, is_listed, is_open, may_be_ill, says_it_is_well, shows_error, shows_fault};
 pub(crate) use signs::{CAUSES, CLOSINGS, ENDS};
+use std::borrow::Cow;
 pub(crate) use unrun::unrun;
 
 /// How much of an output is looked at, in bytes from its beginning and to its end: summaries of tests stand at the end,
@@ -49,6 +54,9 @@ pub enum Verdict {
 /// and one that ran nothing says nothing of the work, whatever its status. Where the line ends with another command
 /// (`… | tail`), status 0 says nothing, and the output must tell of success and not of failure: as runs of tests close, or with
 /// words of success that stand beside a number or for themselves. Where no status is recorded, it must mention `test`, too.
+///
+/// What the tests themselves have logged of failures takes nothing from a run that closes well, and what was picked from an output
+/// because it tells of success says nothing. That a line has failed is told of each check in it; [`settle`] says of which.
 ///
 /// Of a build or a lint, which are silent when all is well, it is enough that nothing at all was printed; whatever was must
 /// show nothing wrong, and say in some words that all is well where its end may not be seen. Of what is left to run in the
@@ -110,7 +118,16 @@ fn of_tests(check: &Check, result: &ToolResult) -> Verdict {
     let signs = Signs::of_result(result, true);
     let close = closes(result);
     let has_error = || close.is_none() && shows_error(result) && (check.is_seen || is_build_failure(result));
-    if signs.failed() || close == Some(Close::Broken) || result.success.is_some() && has_error() {
+    let has_failed = match signs.failed() && close == Some(Close::Well) {
+        // Of what was run much may be logged; the run itself has closed well.
+        true => match whose(result) {
+            Told::Own => true,
+            Told::Logged if signs.failure => false,
+            _ => return Verdict::Unknown,
+        },
+        false => signs.failed(),
+    };
+    if has_failed || close == Some(Close::Broken) || result.success.is_some() && has_error() {
         return Verdict::Failed;
     }
     let says_success = match (close, result.success) {
@@ -119,10 +136,24 @@ fn of_tests(check: &Check, result: &ToolResult) -> Verdict {
         (None, Some(_)) => signs.success || signs.all_well || signs.wholes && (check.is_seen || check.is_asked),
         (None, None) => (signs.success || signs.wholes) && signs.mentions_test,
     };
-    match says_success && !ran_nothing(result) {
+    match says_success && !check.is_picked && !ran_nothing(result) {
         true => Verdict::Passed,
         false => Verdict::Unknown,
     }
+}
+
+/// Whose failures an output of tests tells of that have closed well.
+fn whose(result: &ToolResult) -> Told {
+    // What stands at the very end was not printed by a test.
+    let mut last = Signs::default();
+    let line = lines(result).filter(|line| !line.trim().is_empty()).last();
+    last.read(line.unwrap_or_default());
+    if last.ended_badly {
+        return Told::Own;
+    }
+    let printed: Vec<Cow<'_, str>> = texts(result).map(printed).collect();
+    let lines = printed.iter().flat_map(|text| ends(text)).flat_map(str::lines);
+    told(lines.filter_map(within_frame))
 }
 
 /// What came of a build or a lint whose status is not known.
@@ -189,6 +220,11 @@ pub(crate) fn closes_as_tests_do(result: &ToolResult) -> bool {
 
 /// Whether a failed check never came to run what it was to check, because that could not be built.
 pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
+    texts(result).flat_map(ends).any(is_unbuilt)
+}
+
+/// Whether a text says that something could not be built.
+fn is_unbuilt(text: &str) -> bool {
     // Not those of the table: what is run may print most of these, but hardly what only compilers say, as they say it.
     const SIGNS: &[&str] = &[
         "could not compile",
@@ -202,8 +238,7 @@ pub(crate) fn is_build_failure(result: &ToolResult) -> bool {
         "undefined reference",
         "fatal error:",
     ];
-    let mut ends = texts(result).flat_map(ends);
-    ends.any(|text| SIGNS.iter().any(|sign| text.contains(sign)))
+    SIGNS.iter().any(|sign| text.contains(sign))
 }
 
 /// What an answer holds that was printed.

@@ -64,6 +64,7 @@ pub(super) fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> 
             // A command that failed may have written all the same, but nothing says so.
             let has_changed = !action.changed().is_empty() && result.success != Some(false) || !by_scripts.is_empty();
             let event = match ran.last_check() {
+                Some((_, Verdict::Unknown)) if ran.fails_elsewhere() => other(Some(false), ran.line.is_question),
                 Some((check, verdict)) => judge(check, verdict, result),
                 None if ran.is_aside => None,
                 None => other(ran.success(result), ran.line.is_question),

@@ -115,6 +115,22 @@ fn a_failure_that_was_over_before_the_change_is_none() {
 }
 
 #[test]
+fn tests_that_passed_before_another_command_of_their_line_failed_have_passed() {
+    for run in ["cargo test && git push", "cargo test; git push"] {
+        let passed = format!("run {run} => bad test result: ok. 3 passed; 0 failed");
+        check(
+            &format!("user: go\nedit a.rs\n{passed}"),
+            &["0 task completion: Changes made in a.rs and tests now pass"],
+        );
+        check(
+            &format!("user: go\nrun cargo test => bad 1 failed\nedit a.rs\n{passed}"),
+            &["0 error resolution: Failing tests fixed in a.rs and tests now pass"],
+        );
+        check(&format!("user: go\nedit a.rs\nrun {run} => bad"), &[]);
+    }
+}
+
+#[test]
 fn nothing_is_finished_without_a_change_or_without_a_success_after_it() {
     for turn in [
         "run cargo test => ok",

@@ -18,11 +18,11 @@ const VALUED_LETTERS: &str = "A B C m g t T d D";
 
 /// What `grep` and those like it are asked for.
 #[derive(Default)]
-struct Asked<'a> {
-    patterns: Vec<&'a str>,
-    leaves_out: bool,
+pub(super) struct Asked<'a> {
+    pub patterns: Vec<&'a str>,
+    pub leaves_out: bool,
     /// It shows no line, only whole ones, or what it looks for stands elsewhere.
-    is_other: bool,
+    pub is_other: bool,
 }
 
 /// Whether a command that looks for lines lets those pass that tell of failures: they are what it looks for, or it leaves out
@@ -50,7 +50,8 @@ pub(super) fn keeps_names(words: &[String]) -> bool {
 }
 
 impl<'a> Asked<'a> {
-    fn of(words: &'a [String]) -> Asked<'a> {
+    /// What the words behind the name of such a program ask for.
+    pub fn of(words: &'a [String]) -> Asked<'a> {
         let mut asked = Asked::default();
         let mut first = None;
         let mut words = words.iter().map(String::as_str);
@@ -111,14 +112,14 @@ impl<'a> Asked<'a> {
 }
 
 /// What a pattern looks for: each piece between its bars.
-fn alternatives(pattern: &str) -> impl Iterator<Item = String> {
+pub(super) fn alternatives(pattern: &str) -> impl Iterator<Item = String> {
     let pattern = pattern.replace("\\|", "|").replace('\n', "|");
     let all: Vec<String> = pattern.split('|').map(str::to_owned).collect();
     all.into_iter()
 }
 
 /// A piece of a pattern without what has no letters: where in a line it stands, and what stands around it.
-fn plain(piece: &str) -> String {
+pub(super) fn plain(piece: &str) -> String {
     let mut piece = piece.to_lowercase();
     for sign in [
         "\\b",
@@ -138,7 +139,7 @@ fn plain(piece: &str) -> String {
 }
 
 /// Whether lines that have this in them tell of no failure. A path or a rule is none of that, whatever its name.
-fn is_noise(piece: &str) -> bool {
+pub(super) fn is_noise(piece: &str) -> bool {
     let lower = piece.to_lowercase();
     let bare = plain(piece);
     if bare.is_empty() {

@@ -1,11 +1,12 @@
 //! Of checks that `&&` joins, which one has failed: the first that fails ends the line, so those before the last that is known
 //! to have begun have passed.
 
+use super::apart::ended;
 use super::closing::closes;
 use super::{Verdict, is_build_failure, lines};
 use crate::message::ToolResult;
 use crate::said::{ERRORS, FINDINGS, PROBLEMS, counts_some, failed_count, is_of_failed_test, split};
-use crate::testrun::{Check, CheckKind, Line, shows_begin};
+use crate::testrun::{Behind, Check, CheckKind, Line, shows_begin};
 
 /// What an output shows of a check of a line that failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,6 +22,9 @@ enum Shown {
 /// Mends the verdicts on the checks of a line, where each was judged for itself and several are told as failed for what one has
 /// printed. Gives the numbers of those that have not begun.
 pub(crate) fn settle(line: &Line, verdicts: &mut [Verdict], result: &ToolResult) -> Vec<usize> {
+    if result.success == Some(false) {
+        tell_apart(line, verdicts, result);
+    }
     let mut unbegun = Vec::new();
     let failed: Vec<usize> = (0..verdicts.len())
         .filter(|at| verdicts[*at] == Verdict::Failed)
@@ -39,6 +43,43 @@ pub(crate) fn settle(line: &Line, verdicts: &mut [Verdict], result: &ToolResult)
         rest = &rest[length..];
     }
     unbegun
+}
+
+/// Mends the verdicts on checks that are told as failed for the status of their line, which may be that of another command.
+fn tell_apart(line: &Line, verdicts: &mut [Verdict], result: &ToolResult) {
+    for (at, check) in line.checks.iter().enumerate().rev() {
+        if verdicts[at] != Verdict::Failed || check.behind == Behind::Nothing || check.is_left || states(check, result)
+        {
+            continue;
+        }
+        let is_only = line.checks.iter().filter(|other| other.kind == check.kind).count() == 1;
+        verdicts[at] = match ended(check, may_build_behind(line, at), result) {
+            // Of several runs, nobody knows which has closed.
+            Verdict::Passed if !is_only && check.behind == Behind::Checks => Verdict::Failed,
+            Verdict::Passed if !is_only => Verdict::Unknown,
+            verdict => verdict,
+        };
+        if verdicts[at] == Verdict::Passed {
+            for before in (0..at).filter(|before| line.leads_to(*before, at)) {
+                verdicts[before] = Verdict::Passed;
+            }
+        }
+    }
+}
+
+/// Whether the output states what came of a check as the line has asked for it.
+fn states(check: &Check, result: &ToolResult) -> bool {
+    let printed = check.printed.as_ref();
+    printed.is_some_and(|printed| printed.status(lines(result)).is_some())
+}
+
+/// Whether what could not be built behind the counts of a run of tests may be another command's. Of those that build part after
+/// part, the next part may be it.
+fn may_build_behind(line: &Line, at: usize) -> bool {
+    const BUILDS_FIRST: &str = "cargo";
+    let program = line.checks[at].program();
+    let mut behind = line.checks[at + 1..].iter();
+    program == BUILDS_FIRST || behind.any(|other| other.kind != CheckKind::Test && other.program() != program)
 }
 
 fn settle_list<'a>(line: &Line, list: &'a [usize], verdicts: &mut [Verdict], result: &ToolResult) -> &'a [usize] {
@@ -209,7 +250,7 @@ mod tests {
             );
         }
         // Behind `;` and `||` one check says nothing of another.
-        assert_eq!(verdicts("npx tsc; npx jest", JEST), [Failed, Failed]);
+        assert_eq!(verdicts("npx tsc; npx jest", JEST), [Unknown, Failed]);
         assert_eq!(verdicts("npx tsc || npx jest", JEST), [Failed, Failed]);
     }
 

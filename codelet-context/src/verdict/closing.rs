@@ -1,6 +1,7 @@
 //! The lines with which runs of tests close. They are known by being nothing but counts, whoever's they are, or by a sentence
 //! that only runners say; and by standing at the end, because what a test prints stands before them.
 
+use super::logged::{Row, counts_failures as counts_some_failed};
 use super::quiet::is_error;
 use super::signs::{BREAKING_OFF, CUT, FAILING, OPEN};
 use super::{counts_failures, texts};
@@ -30,9 +31,11 @@ pub(super) fn closes(result: &ToolResult) -> Option<Close> {
         let (mut counts, mut strange, mut words) = (Counts::default(), 0, Vec::new());
         // Something is wrong, in words that others have, too.
         let (mut is_wrong, mut is_error_said) = (false, false);
+        let mut row = Row::default();
         for line in lines {
             split(line, &mut words);
             let is_counting = is_counting(&words);
+            row.fails(&words);
             if is_signed(line) {
                 // A runner may put its sign before its counts; the name of a test may tell of anything.
                 let mut all = counts;
@@ -41,7 +44,7 @@ pub(super) fn closes(result: &ToolResult) -> Option<Close> {
                 }
             } else if says_so(line) {
                 counts.is_said = true;
-            } else if counts.are_well() && !is_counting {
+            } else if counts.are_well() && (!is_counting || row.is_lone_failure()) {
                 // What stands before the counts was printed by what was run.
                 break;
             } else if FAILING.is_in(line) && breaks_off(line) {
@@ -83,11 +86,13 @@ pub(super) fn closes_well(result: &ToolResult) -> bool {
 pub(crate) fn closes_with_failures(result: &ToolResult) -> bool {
     let asked = |lines: &mut dyn Iterator<Item = &str>| {
         let (mut numbers, mut has_failed, mut strange, mut words) = (0, false, 0, Vec::new());
+        let mut row = Row::default();
         for line in lines {
             split(line, &mut words);
+            let is_row = row.fails(&words);
             if is_counting(&words) && !is_signed(line) {
-                let failed = |at: usize| count(&words, at).is_some_and(|count| count > 0) && words[at].is_in(FAILED);
-                has_failed |= (0..words.len()).any(failed);
+                // A single field of another form than the counts was printed by what was run.
+                has_failed |= is_row || !row.is_lone_failure() && counts_some_failed(&words);
                 numbers += numbers_in(&words);
             } else if numbers > 0 {
                 break;
@@ -188,7 +193,7 @@ pub(super) fn says_so(line: &str) -> bool {
 }
 
 /// What runners say behind their counts.
-fn is_trailer(line: &str) -> bool {
+pub(super) fn is_trailer(line: &str) -> bool {
     const BEGIN: &[&str] = &[
         "?",
         "Time",
@@ -222,7 +227,7 @@ fn numbers_in(words: &[Word]) -> usize {
 
 /// What the closing lines have counted.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+pub(super) struct Counts {
     /// Something passed, by its count.
     passed: bool,
     /// Something was run, by its count.
@@ -232,16 +237,16 @@ struct Counts {
     /// Numbers that were told. A runner tells of more than one; any program may say that it has passed one thing.
     numbers: usize,
     /// A runner says it in a sentence.
-    is_said: bool,
+    pub is_said: bool,
 }
 
 impl Counts {
-    fn are_well(&self) -> bool {
+    pub fn are_well(&self) -> bool {
         self.is_said || (self.passed || self.run && self.none_failed) && self.numbers > 1
     }
 
     /// Takes a line of counts; `false` where one has failed.
-    fn take(&mut self, words: &[Word]) -> bool {
+    pub fn take(&mut self, words: &[Word]) -> bool {
         let (mut none_passed, mut is_well, mut none_failed) = (false, false, false);
         for (at, word) in words.iter().enumerate() {
             // `8 did not run`

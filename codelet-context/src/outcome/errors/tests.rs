@@ -621,3 +621,37 @@ fn tests_that_passed_since_are_told_no_more_however_their_run_was_begun() {
         assert_eq!(open(&talk), ["make test"], "{both}");
     }
 }
+
+#[test]
+fn a_command_behind_tests_that_passed_is_what_has_failed() {
+    use crate::verdict::Verdict::{Failed, Passed, Unknown};
+    const PASSED: &str = "test result: ok. 3 passed; 0 failed; 0 ignored";
+    let rejected = format!("{PASSED}\n ! [rejected] main -> main\nerror: failed to push some refs");
+    let line = "cargo test && git push";
+    let talk = || Talk::new().run(line, false, &rejected);
+    let facts = talk().facts();
+    assert_eq!(facts.tests.map(|tests| tests.verdict), Some(Passed));
+    assert_eq!(open(&talk()), [line]);
+    assert_eq!(facts.errors[0].lines, ["error: failed to push some refs"]);
+    assert!(!facts.errors[0].is_check());
+    // Whoever does it later has done it.
+    for done in ["git push", line, "git pull --rebase && cargo test && git push"] {
+        assert_eq!(open(&talk().run(done, true, PASSED)), NONE, "{done}");
+    }
+    assert_eq!(open(&talk().run("cargo test", true, PASSED)), [line]);
+
+    // A question that was answered with no has not failed, and what has failed in the tests is theirs.
+    let tests = |line: &str, output: &str| {
+        let talk = Talk::new().run(line, false, output);
+        (talk.facts().tests.map(|tests| tests.verdict), open(&talk).len())
+    };
+    assert_eq!(
+        tests("pytest -q; grep -rn TODO src", "9 passed in 0.2s"),
+        (Some(Passed), 0)
+    );
+    assert_eq!(tests("pytest -q; grep -rn TODO src", ""), (Some(Unknown), 0));
+    assert_eq!(
+        tests(line, "test result: FAILED. 2 passed; 1 failed"),
+        (Some(Failed), 1)
+    );
+}
