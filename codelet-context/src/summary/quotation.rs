@@ -1,17 +1,13 @@
 //! Quotations on one line, which can be taken for nothing else.
 
 use crate::codes;
+use crate::command::parted;
 use crate::harness;
 use crate::unseen::Unseen;
 
 /// A command between backticks, without the folder that it is run in; a long one without its middle.
 pub(super) fn shown_command(command: &str, most: usize) -> String {
-    let mut line = command.trim();
-    while let Some((folder, rest)) = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "))
-        && !folder.contains(['\n', ';', '|'])
-    {
-        line = rest.trim_start();
-    }
+    let (_, line) = parted(command);
     let whole = harmless(line, line.len());
     if whole.len() <= most {
         return format!("`{whole}`");
