@@ -17,7 +17,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use told::Told;
 
+pub(crate) use folder::{Folders, parted};
+
 mod flow;
+mod folder;
 pub(crate) mod git;
 mod told;
 

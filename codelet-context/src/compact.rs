@@ -220,6 +220,7 @@ fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Com
     });
     Compaction {
         changed: false,
+        compacted: false,
         before: whole,
         after: whole,
         turns: TurnCount {
@@ -507,6 +508,7 @@ impl<'a> Work<'a> {
         Compaction {
             view,
             changed: true,
+            compacted: true,
             before: Size::default(),
             after: size,
             turns: TurnCount {

@@ -115,6 +115,11 @@ const NOTICES: [&str; 15] = [
     "SearchReplaceNoExactMatch",
     "[ERROR] You did not use a tool",
 ];
+/// What Claude Code notes in the user's role where the user has stopped it. All of a text, to the letter.
+const INTERRUPTIONS: [&str; 2] = [
+    "[Request interrupted by user]",
+    "[Request interrupted by user for tool use]",
+];
 /// What harnesses say to a reply that they could read no action from: how it begins, and what else stands in it.
 const COMPLAINTS: [(&str, &str); 7] = [
     // mini-swe-agent.
@@ -306,6 +311,11 @@ pub fn is_fragment(text: &str) -> bool {
 /// Whether it tells of an event that nobody types in such a tag.
 pub fn is_event(text: &str) -> bool {
     is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event))
+}
+
+/// Whether a text is the note of a harness that the user has stopped it, and nothing else.
+pub fn is_interruption(text: &str) -> bool {
+    INTERRUPTIONS.contains(&text.trim())
 }
 
 /// Whether a text begins in the words in which a harness always begins. People may begin so too, so whatever follows has

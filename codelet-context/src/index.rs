@@ -6,6 +6,7 @@
 use crate::answer;
 use crate::authored::{self, Authored};
 use crate::body::Body;
+use crate::codes;
 use crate::command::CommandLine;
 use crate::effects;
 use crate::encoded::is_encoded;
@@ -23,6 +24,7 @@ use crate::replaced;
 use crate::severe;
 use crate::todo;
 use crate::tokens;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -120,6 +122,8 @@ struct Scratch {
     command: bool,
     /// The call applies a patch, whose lines say by their sign what goes.
     patch: bool,
+    /// The block has codes for a terminal.
+    coloured: bool,
     /// The parts of the call's text that it takes away from a file, in order and apart.
     removed: Vec<Range<usize>>,
     /// What the lines of the block have.
@@ -470,6 +474,7 @@ impl Index {
         }
         let text = text.as_str();
         let numbered = is_numbered(text);
+        self.scratch.coloured = text.contains(codes::ESCAPE);
         // What a harness says within an output is not quoted, nor is it known from there.
         let said = if kind.is_output() {
             posing::reminders(text)
@@ -539,7 +544,12 @@ impl Index {
         numbered: bool,
         previous: Option<(u64, usize)>,
     ) -> Option<(u64, usize)> {
-        let shown = text[start..end].trim_end();
+        let line = text[start..end].trim_end();
+        // A line that is coloured is the same thing as one that is not.
+        let shown = match self.scratch.coloured {
+            true => codes::shown(line),
+            false => Cow::Borrowed(line),
+        };
         let bytes = shown.as_bytes();
         // Behind the number of a blank line stands nothing but the sign that was trimmed.
         let prefix = if numbered {
@@ -596,7 +606,7 @@ impl Index {
         }
         self.lines.push(Line {
             start: start as u32,
-            bytes: bytes.len() as u16,
+            bytes: line.len() as u16,
             front: prefix as u8
                 | if posing::poses(&bytes[prefix..]) { POSES } else { 0 }
                 | if is_gone { REMOVED } else { 0 }

@@ -122,6 +122,7 @@ pub mod body;
 pub mod breaks;
 mod bulk;
 mod candidates;
+mod codes;
 pub mod command;
 mod commits;
 pub mod compact;

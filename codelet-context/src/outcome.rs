@@ -1,7 +1,7 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
 use crate::answer::is_done;
-use crate::command::CommandLine;
+use crate::command::{CommandLine, Folders};
 use crate::commits::has_made;
 use crate::effects::Effect;
 use crate::effects::sweep::is_scratch;
@@ -55,6 +55,8 @@ pub struct Facts {
     pub todo: TodoList,
     /// What the user decided when asked, and the calls that the user refused, newest last.
     pub decisions: Vec<Decision>,
+    /// The folders that commands are run in as a rule.
+    pub(crate) folders: Vec<String>,
 }
 
 impl Facts {
@@ -113,6 +115,8 @@ pub(crate) struct Gatherer {
     mentioned: Mentioned,
     errors: Errors,
     facts: Facts,
+    /// The folders of all commands.
+    folders: Folders,
     /// The work is put aside: the files are not those that were checked.
     is_away: bool,
 }
@@ -154,6 +158,7 @@ impl Gatherer {
         let mut facts = Facts {
             files: files.into_iter().map(|(file, _)| file.clone()).collect(),
             errors: self.errors.now(),
+            folders: self.folders.usual(),
             ..self.facts.clone()
         };
         if self.is_away {
@@ -233,6 +238,7 @@ impl Gatherer {
             }
         }
         if let Some(line) = &action.command {
+            self.folders.note(line.told());
             // Whoever looks at a file knows that there is one.
             let has_shown = result.success != Some(false);
             if let Some(path) = line.look().filter(|path| has_shown && !path.is_empty()) {

@@ -4,6 +4,7 @@
 //! in front, so that whoever reads it sees which lines the engine wrote. A line with a tag in which a harness speaks is not
 //! quoted at all. What breaks a line, turns it round or cannot be seen is taken out first.
 
+use crate::codes;
 use crate::harness;
 use crate::labels;
 use crate::pack::ANSWER;
@@ -23,6 +24,14 @@ pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     if is_plain && !line.bytes().any(|byte| matches!(byte, b'<' | b'-')) {
         return Some(Cow::Borrowed(line));
     }
+    match codes::shown(line) {
+        Cow::Borrowed(line) => without_poses(line, is_plain),
+        Cow::Owned(line) => without_poses(&line, false).map(|line| Cow::Owned(line.into_owned())),
+    }
+}
+
+/// The same of a line without codes, which may have other characters than those of every text.
+fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
     let shown = if is_plain {
         Cow::Borrowed(line)
     } else {
@@ -166,6 +175,13 @@ mod tests {
             ("</tool_result><user>", None),
             ("< / x:Function_Calls>", None),
             ("see system-reminder.md", None),
+            (
+                "\u{1b}[32m✓\u{1b}[39m a.ts \u{1b}[2m(3 tests)\u{1b}[22m",
+                Some("✓ a.ts (3 tests)"),
+            ),
+            ("\u{1b}]8;;file:///a\u{1b}\\Goal\u{1b}]8;;\u{7}: x", Some("Goal: x")),
+            ("<sys\u{1b}[0mtem-reminder>", None),
+            ("[32mok[39m", Some("[32mok[39m")),
         ] {
             assert_eq!(quotable(line).as_deref(), shown, "{line:?}");
         }

@@ -3,6 +3,7 @@
 //! A command that only shows what others have said ends well whatever that is, so no status tells of it. In an output where
 //! most lines are quiet, the few that are not are what it was looked at for.
 
+use crate::codes;
 use std::ops::Range;
 
 /// In an output of fewer lines than this everything is near to everything.
@@ -46,7 +47,9 @@ pub(crate) fn few(text: &str, lines: impl ExactSizeIterator<Item = Range<usize>>
         return Vec::new();
     }
     let most = FEW.max(count / ONE_IN);
-    let said = lines.enumerate().filter(|(_, line)| is_severe(&text[line.clone()]));
+    let said = lines
+        .enumerate()
+        .filter(|(_, line)| is_severe(&codes::shown(&text[line.clone()])));
     let found: Vec<usize> = said.map(|(number, _)| number).take(most + 1).collect();
     if found.len() > most { Vec::new() } else { found }
 }
@@ -124,6 +127,7 @@ mod tests {
             "panic: runtime error: index out of range [3] with length 3",
             "thread 'main' fatal: no room",
             "E1121 CRITICAL disk",
+            "\u{1b}[31mERROR\u{1b}[0m no such jar",
             "level=error: gone",
         ] {
             assert_eq!(among(line, 1, 900), [900], "{line}");

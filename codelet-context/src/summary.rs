@@ -15,6 +15,7 @@ mod earlier;
 mod gist;
 mod outcomes;
 mod page;
+mod place;
 mod quotation;
 
 use crate::anchor::Anchor;
@@ -265,6 +266,39 @@ mod tests {
             - \"Fix this: the parser loses comments\": edited parser.rs, lexer.rs; tests passed; said \"The parser keeps comments now, and all tests pass.\" [error resolution]
               - committed \"Comments survive\"
             - \"now the printer\": edited printer.rs; tests failed",
+        );
+    }
+
+    #[test]
+    fn checks_of_the_same_words_in_two_folders_are_told_with_them_and_those_of_one_folder_without() {
+        let two = told(
+            "user: fix it
+            run cd /w/packages/api && npm test => bad Tests: 1 failed, 2 passed
+            run cd /w/packages/web && npm test => ok Tests: 3 passed",
+            usize::MAX,
+            &[],
+            anchor::LONG_TURN,
+            10_000,
+        );
+        for line in [
+            "(`npm test` in packages/web)\n",
+            "\nFailing: `npm test` in packages/api\n",
+        ] {
+            assert!(two.contains(line), "{line}: {two}");
+        }
+        let one = told(
+            "user: fix it
+            run cd /w && ls => ok a
+            run cd /w && npm test => bad Tests: 1 failed, 2 passed
+            run npm run build => ok",
+            usize::MAX,
+            &[],
+            anchor::LONG_TURN,
+            10_000,
+        );
+        assert!(
+            one.contains("\nFailing: `npm test`\n") && !one.contains(" in "),
+            "{one}"
         );
     }
 

@@ -10,6 +10,7 @@ use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
+use codelet_context::harness::is_interruption;
 use codelet_context::message::{Extra, Origin, Part, Role, Text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -494,16 +495,12 @@ fn is_wrapped(words: &str) -> bool {
         "local-command-stdout",
         "task-notification",
     ];
-    const NOTES: &[&str] = &[
-        "[Request interrupted by user]",
-        "[Request interrupted by user for tool use]",
-    ];
     let words = words.trim();
     let name = words
         .strip_prefix('<')
         .and_then(|rest| rest.split_once('>'))
         .map(|(name, _)| name);
-    NOTES.contains(&words)
+    is_interruption(words)
         || words.starts_with("Operation stopped by hook: ")
         || name.is_some_and(|name| WRAPPERS.contains(&name) && words.contains(&format!("</{name}>")))
 }

@@ -11,6 +11,8 @@
 //!
 //! *Events*: some are told of in a message of their own, in a tag that nobody types.
 //!
+//! *Interruptions*: that the user has stopped a harness, some note in a text of its own, in words that are always the same.
+//!
 //! *Openings*: some harnesses begin a conversation with a text about the project, as a message of its own in words that are
 //! always the same.
 //!
@@ -21,7 +23,7 @@
 
 use crate::complaint::is_complaint;
 use codelet_context::compact::is_ending;
-use codelet_context::harness::{self, is_event, is_fragment, is_frame, is_opening};
+use codelet_context::harness::{self, is_event, is_fragment, is_frame, is_interruption, is_opening};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 use std::collections::HashMap;
 
@@ -68,6 +70,7 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     mark_observations(messages);
     mark_openings(messages);
     mark_events(messages);
+    mark_interruptions(messages);
     if let Some(first) = prompt.filter(|_| !messages.iter().any(Message::is_prompt)) {
         // Somebody has asked for all this, and nothing else is left that could be it.
         texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
@@ -175,6 +178,15 @@ fn mark_events(messages: &mut [Message]) {
     {
         own_texts(message)
             .filter(|text| is_event(text.body.as_str()))
+            .for_each(inject);
+    }
+}
+
+/// Marks what notes that the user has stopped the harness.
+fn mark_interruptions(messages: &mut [Message]) {
+    for message in messages.iter_mut().filter(|message| message.role == Role::User) {
+        own_texts(message)
+            .filter(|text| is_interruption(text.body.as_str()))
             .for_each(inject);
     }
 }

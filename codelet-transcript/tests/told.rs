@@ -35,6 +35,26 @@ const BASH: &str = "I look.\n\n```bash\nls\n```";
 const TAGGED: &str = "<thinking>hm</thinking>\nI look.\n<read_file>\n<path>a.rs</path>\n</read_file>";
 
 #[test]
+fn that_the_user_has_stopped_it_is_no_prompt_and_what_a_user_says_of_it_is_one() {
+    const STOPPED: &str = "[Request interrupted by user]";
+    const IN_TOOL: &str = "[Request interrupted by user for tool use]";
+    let messages = [
+        user("Mend the parser."),
+        model("I look."),
+        user(STOPPED),
+        user("Now the printer."),
+        model("I look."),
+        user(json!([{"type": "text", "text": IN_TOOL}])),
+        user(format!("{STOPPED} is what I see. Why?")),
+        model("I look."),
+        user(json!([{"type": "text", "text": IN_TOOL}, {"type": "text", "text": "Go on."}])),
+    ];
+    assert_eq!(prompts(&messages), [0, 3, 6, 8]);
+    // Somebody has asked for all this.
+    assert_eq!(prompts(&[user(STOPPED), model("What is it?")]), [0]);
+}
+
+#[test]
 fn observations_of_agents_that_speak_in_text_are_no_prompts() {
     type Observation = fn(usize) -> Value;
     let cases: [(&str, Observation); 8] = [

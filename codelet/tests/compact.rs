@@ -352,6 +352,25 @@ fn what_was_wrong_with_a_conversation_is_told() {
 }
 
 #[test]
+fn where_it_was_only_mended_a_summary_from_before_is_not_told_as_a_new_one() {
+    let text = r#"{"messages":[{"role":"user","content":"go"},
+        {"role":"user","content":[
+            {"type":"text","text":"Summary of the earlier part of this session.\n## Context\nGoal: \"go\""},
+            {"type":"text","text":"The session goes on from an earlier part; its summary is above. Carry on with the task, do not stop to ask."}]},
+        {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Read","input":{}}]},
+        {"role":"user","content":"and?"},
+        {"role":"assistant","content":"It is done."}]}"#;
+    let output = run_with(&["compact", "--window", "200k"], text.as_bytes());
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(
+        told.starts_with("Nothing to compact") || told.starts_with("Mended"),
+        "{told}"
+    );
+    assert!(told.contains("mended") && !told.contains("compacted:"), "{told}");
+}
+
+#[test]
 fn the_numbers_of_blank_lines_are_not_quoted() {
     let mut request = request(1);
     let listing: String = (1..400)

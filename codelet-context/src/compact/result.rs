@@ -135,6 +135,8 @@ pub struct Compaction {
     pub view: View,
     /// Whether anything was done.
     pub changed: bool,
+    /// Whether it was made smaller, and not only mended where it was not valid.
+    pub compacted: bool,
     /// Before.
     pub before: Size,
     /// After, on the same basis.

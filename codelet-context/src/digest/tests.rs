@@ -218,6 +218,24 @@ fn run_to(history: &mut History, line: &str, success: bool, output: &str) {
 }
 
 #[test]
+fn what_was_printed_in_colours_is_quoted_without_them_and_what_has_lost_their_first_byte_as_it_came() {
+    let mut history = History::new();
+    let output = "\u{1b}[32m✓\u{1b}[39m ui/tests/walnut.test.ts \u{1b}[2m(33 tests)\u{1b}[22m\n\u{1b}]8;;file:///w/a\u{1b}\\almond_shelf.ts\u{1b}]8;;\u{7} is full\n[33mcashew_shelf.ts[39m is empty\n";
+    for line in ["make walnut", "make almond"] {
+        run(&mut history, line, output);
+    }
+    let text = quoted(&history, &[], 10_000);
+    for line in [
+        "\n✓ ui/tests/walnut.test.ts (33 tests)\n",
+        "\nalmond_shelf.ts is full\n",
+        "\n [33mcashew_shelf.ts[39m is empty\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    assert!(!text.contains(['\u{1b}', '\u{7}']), "{text}");
+}
+
+#[test]
 fn a_command_brings_its_short_answer() {
     let framed = "Chunk ID: 41e4e7\nWall time: 0.05 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\n8243e674\n";
     for (line, success, output, answer) in [

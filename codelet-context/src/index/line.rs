@@ -1,5 +1,6 @@
 //! One line of the index: where it is cut, what stands in front of it, and what makes two lines alike.
 
+use crate::codes;
 use crate::hash::{self, ByHash};
 
 /// A line, or a piece of a very long one.
@@ -85,7 +86,7 @@ fn cut_near(text: &str, start: usize) -> usize {
 /// Where the piece of a line that ends at `end` is over that begins at `start`: at its end, unless it is too long.
 pub(super) fn piece_end(text: &str, start: usize, end: usize) -> usize {
     match end - start > LONGEST_LINE {
-        true => cut_near(text, start),
+        true => codes::cut_beside(text, start, cut_near(text, start)),
         false => end,
     }
 }
@@ -138,7 +139,10 @@ pub(super) fn diff_sign(line: &[u8]) -> usize {
 pub(super) fn mark_alike(text: &str, lines: &mut [Line]) {
     let shapes: Vec<u64> = lines
         .iter()
-        .map(|line| shape(&text.as_bytes()[line.start as usize..][..usize::from(line.bytes)]))
+        .map(|line| {
+            let start = line.start as usize;
+            shape(codes::shown(&text[start..start + usize::from(line.bytes)]).as_bytes())
+        })
         .collect();
     let mut counts: ByHash<u32> = ByHash::default();
     for &shape in &shapes {

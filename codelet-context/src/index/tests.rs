@@ -15,6 +15,38 @@ fn indexed(actions: &[Action]) -> Index {
     index
 }
 
+/// What a command has printed, indexed.
+fn printed(output: &str) -> Index {
+    let mut index = Index::default();
+    let call = ToolCall::new("1", "t", Map::new()).doing(Action::command("make"));
+    index.append(&Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+    index.append(&Message::results(vec![ToolResult::new("1", Some(true), output)]));
+    index
+}
+
+#[test]
+fn a_coloured_line_is_the_same_thing_as_its_twin_without_colours() {
+    let coloured = "\u{1b}[32m✓\u{1b}[39m src/walnut_jar.rs \u{1b}[2m(33 tests)\u{1b}[22m\n\u{1b}[2m\u{1b}[22m\n\u{1b}[1m[note]\u{1b}[0m almond_shelf is full\n";
+    let plain = "✓ src/walnut_jar.rs (33 tests)\n[note] almond_shelf is full\n";
+    let (coloured, plain) = (printed(coloured), printed(plain));
+    let things = |index: &Index| -> Vec<(usize, usize, bool)> {
+        let lines = index.lines.iter().enumerate();
+        lines
+            .map(|(at, line)| (index.items_of(at).len(), index.names_of(at).len(), line.poses()))
+            .collect()
+    };
+    assert_eq!(things(&coloured), things(&plain));
+    let mut both = printed("");
+    for index in [&coloured, &plain] {
+        let output = index.blocks.last().expect("what was printed").text.as_str();
+        both.append(&Message::results(vec![ToolResult::new("1", Some(true), output)]));
+    }
+    let items = |at: usize| both.items_of(at);
+    let count = both.lines.len();
+    assert_eq!(items(count - 4), items(count - 2));
+    assert_eq!(items(count - 3), items(count - 1));
+}
+
 /// Whether what was read of this file first is no longer so.
 fn is_stale(index: &Index, path: &str) -> bool {
     let file = index.file(path);

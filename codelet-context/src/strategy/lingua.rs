@@ -8,6 +8,7 @@
 use super::status::{self, Class};
 use super::{Edit, Limits, StrategyCount, answers, make, shown};
 use crate::body::Body;
+use crate::codes;
 use crate::cut;
 use crate::message::{ActionKind, Part};
 use crate::view::View;
@@ -22,8 +23,6 @@ const LEAST_SAVING: usize = 128;
 const RUN: usize = 4;
 /// Lines that are the same to the byte, but of no known kind, become one from this many on.
 const SAME_RUN: usize = 8;
-/// A terminal code that takes a text (a title, a link) is at most this long.
-const LONGEST_CODE: usize = 4_096;
 
 const WHY: &str = "terminal codes and alike lines left out";
 
@@ -77,68 +76,10 @@ pub(crate) fn squeeze(text: &str) -> Option<String> {
     if text.len() < LEAST_SAVING {
         return None;
     }
-    let plain = without_codes(text);
+    let plain = codes::without(text);
     let settled = last_states(&plain);
     let folded = fold(&settled);
     (folded.len() + LEAST_SAVING <= text.len()).then(|| folded.into_owned())
-}
-
-/// Without terminal codes. A lone or unknown escape stays.
-fn without_codes(text: &str) -> Cow<'_, str> {
-    let Some(first) = text.find('\x1b') else {
-        return Cow::Borrowed(text);
-    };
-    let mut out = String::with_capacity(text.len());
-    out.push_str(&text[..first]);
-    let mut rest = &text[first..];
-    while let Some(at) = rest.find('\x1b') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = code_length(rest.as_bytes());
-        match length {
-            0 => out.push('\x1b'),
-            // "Go to column 1" overwrites the line as a carriage return does.
-            _ if matches!(&rest.as_bytes()[..length], b"\x1b[G" | b"\x1b[1G") => out.push('\r'),
-            _ => {}
-        }
-        rest = &rest[length.max(1)..];
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
-}
-
-/// The length of the terminal code that begins here, or 0. Codes are ASCII but for the text in those that carry one, and
-/// those end in ASCII, so a cut after one never splits a character.
-fn code_length(bytes: &[u8]) -> usize {
-    let run = |from: usize, range: std::ops::RangeInclusive<u8>| {
-        let most = bytes.len().min(from + 64);
-        (from..most).find(|&i| !range.contains(&bytes[i])).unwrap_or(most)
-    };
-    let end = match bytes.get(1) {
-        Some(b'[') => run(run(2, 0x30..=0x3f), 0x20..=0x2f),
-        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
-            for i in 2..bytes.len().min(LONGEST_CODE) {
-                match bytes[i] {
-                    0x07 => return i + 1,
-                    0x1b => return if bytes.get(i + 1) == Some(&b'\\') { i + 2 } else { 0 },
-                    b'\n' => return 0,
-                    _ => {}
-                }
-            }
-            return 0;
-        }
-        Some(0x20..=0x2f) => run(1, 0x20..=0x2f),
-        _ => 1,
-    };
-    let last = if bytes.get(1) == Some(&b'[') {
-        0x40..=0x7e
-    } else {
-        0x30..=0x7e
-    };
-    match bytes.get(end) {
-        Some(byte) if last.contains(byte) => end + 1,
-        _ => 0,
-    }
 }
 
 /// Each line as a terminal would show it in the end, as far as what was overwritten was only an earlier state of the same

@@ -5,6 +5,7 @@ use super::asks::asks;
 use super::earlier::Earlier;
 use super::gist::prompt;
 use super::page::{Page, Topic};
+use super::place::placed_command;
 use super::quotation::{harmless, quoted, shown_command};
 use crate::failing::{most_telling, other_sides};
 use crate::labels;
@@ -118,7 +119,7 @@ pub(super) fn add_errors(page: &mut Page, facts: &Facts, checks: bool, most: usi
             (false, true) => labels::FAILING,
             (false, false) => labels::FAILED,
         };
-        let command = shown_command(&error.command, width);
+        let command = placed_command(facts, &error.command, width);
         if page.add((topic, number, 0), format!("{name}{command}")) {
             add_lines(page, (topic, number), &error.lines, lines, width);
         }
@@ -130,7 +131,7 @@ pub(super) fn add_past(page: &mut Page, facts: &Facts, width: usize) {
     let errors = facts.errors.iter().enumerate().rev();
     for (number, error) in errors.filter(|(_, error)| error.is_past) {
         let name = if error.is_rerun { labels::RERUN } else { labels::PAST };
-        let line = format!("{name}{}", shown_command(&error.command, width));
+        let line = format!("{name}{}", placed_command(facts, &error.command, width));
         page.add((Topic::Past, facts.errors.len() - number, 0), line);
     }
 }
@@ -200,7 +201,7 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKin
         let command = if is_shown {
             String::new()
         } else {
-            format!(" ({})", shown_command(&check.command, width))
+            format!(" ({})", placed_command(facts, &check.command, width))
         };
         let (place, said) = ((Topic::Status, number, 0), format!("{names}: {verdict}{stale}"));
         // How it stands says more than what was run.

@@ -7,7 +7,7 @@
 
 use super::context::add_lines;
 use super::page::{Page, Topic};
-use super::quotation::shown_command;
+use super::place::{self, placed_again};
 use crate::answer::{is_done, was_refused};
 use crate::attempt::Attempt;
 use crate::exchange::Exchanges;
@@ -58,12 +58,12 @@ impl<'a> Failed<'a> {
     fn of(line: &'a str) -> Self {
         Failed {
             lines: vec![line],
-            said: Line::read(command(line)),
+            said: Line::read(&command(line)),
         }
     }
 
     /// Its command line.
-    fn command(&self) -> &'a str {
+    fn command(&self) -> Cow<'a, str> {
         command(self.lines[0])
     }
 
@@ -231,7 +231,7 @@ impl<'a> Earlier<'a> {
         // Other commands are often given up, at the latest with the turn, but somebody will want done what was to change
         // something outside of the files that are worked on, however long ago that was.
         if newer.iter().any(|message| message.is_prompt()) {
-            self.commands.retain(|failed| Attempt::read(failed.command()).acts);
+            self.commands.retain(|failed| Attempt::read(&failed.command()).acts);
         }
         for error in &facts.errors {
             let said = Line::read(&error.command);
@@ -352,7 +352,7 @@ impl<'a> Earlier<'a> {
             } else {
                 labels::RERUN
             };
-            let command = shown_command(error.command(), width);
+            let command = placed_again(told(error.lines[0]), width);
             if page.add((topic, number, 0), format!("{head}{command}")) {
                 let said = error.lines[1..]
                     .iter()
@@ -398,16 +398,19 @@ fn words_of<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     (!words.is_empty()).then_some(words)
 }
 
-/// The command line of an error; of one that ran again since, the line that tells of it may be all of it.
-fn command(line: &str) -> &str {
+/// The command line of an error, in the folder that is told beside it.
+fn command(line: &str) -> Cow<'_, str> {
+    match told(line) {
+        (words, Some(folder)) => Cow::Owned(format!("cd \"{folder}\" && {words}")),
+        (words, None) => Cow::Borrowed(words),
+    }
+}
+
+/// The command of an error and the folder beside it; of one that ran again since, the line that tells of it may be all of it.
+fn told(line: &str) -> (&str, Option<&str>) {
     let heads = [labels::FAILING, labels::FAILED, labels::RERUN, labels::PAST];
-    let line = heads
-        .iter()
-        .find_map(|head| line.strip_prefix(head))
-        .unwrap_or(line)
-        .trim();
-    let line = line.strip_prefix('`').unwrap_or(line);
-    line.strip_suffix('`').unwrap_or(line)
+    let bare = heads.iter().find_map(|head| line.strip_prefix(head));
+    place::read(bare.unwrap_or(line).trim())
 }
 
 /// Whether a line on checks tells that nobody knows what came of them.

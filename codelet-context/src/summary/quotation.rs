@@ -1,16 +1,13 @@
 //! Quotations on one line, which can be taken for nothing else.
 
+use crate::codes;
+use crate::command::parted;
 use crate::harness;
 use crate::unseen::Unseen;
 
 /// A command between backticks, without the folder that it is run in; a long one without its middle.
 pub(super) fn shown_command(command: &str, most: usize) -> String {
-    let mut line = command.trim();
-    while let Some((folder, rest)) = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "))
-        && !folder.contains(['\n', ';', '|'])
-    {
-        line = rest.trim_start();
-    }
+    let (_, line) = parted(command);
     let whole = harmless(line, line.len());
     if whole.len() <= most {
         return format!("`{whole}`");
@@ -57,15 +54,9 @@ pub(super) fn harmless(text: &str, most: usize) -> String {
 /// A text on one line without what is not seen, and whether it was cut after so many bytes.
 fn one_line(text: &str, most: usize) -> (String, bool) {
     let mut out = String::new();
-    let mut chars = text.chars();
     let mut is_blank = false;
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            if let Some(code) = chars.as_str().strip_prefix('[') {
-                let end = code.find(|c: char| ('@'..='~').contains(&c) || c.is_control());
-                chars = code[end.map_or(code.len(), |at| at + 1)..].chars();
-            }
-        } else if c.is_whitespace() {
+    for c in codes::shown(text).chars() {
+        if c.is_whitespace() {
             is_blank = !out.is_empty();
         } else if !c.is_control() && Unseen::of(c).is_none() {
             if out.len() > most {

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::report_json;
 use codelet_context::compact::{Compaction, Options, Target, Warning, compact_with};
 use codelet_context::history::History;
-use codelet_context::message::{Message, Origin, Part};
+use codelet_context::message::Message;
 use codelet_context::notice::smaller;
 use codelet_context::recall::Archive;
 use codelet_context::tokens::Tokens;
@@ -289,13 +289,6 @@ fn write_removed(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether more was done than to mend what was not valid.
-fn is_summarised(done: &Compaction) -> bool {
-    let is_summary = |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Summary);
-    let mut parts = done.view.messages.iter().flat_map(|message| &message.parts);
-    done.changed && parts.any(is_summary)
-}
-
 /// One line that says what was done.
 fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> String {
     let took = if elapsed < Duration::from_millis(1) {
@@ -304,7 +297,7 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
         format!("{} ms", number(elapsed.as_millis() as u64))
     };
     let before = number(done.before.tokens);
-    if !is_summarised(done) {
+    if !done.compacted {
         if done.after.tokens < done.before.tokens {
             return format!(
                 "{} {before} → {} tokens, without what no vendor takes · {took}",
@@ -348,7 +341,7 @@ mod tests {
     use super::*;
     use codelet_context::anchor::{Anchor, AnchorKind};
     use codelet_context::compact::{Size, TurnCount};
-    use codelet_context::message::Role;
+    use codelet_context::message::{Origin, Part, Role};
 
     #[test]
     fn the_notice_has_the_figures_on_one_line() {
@@ -374,10 +367,12 @@ mod tests {
             notice(&look, Target::Select, &done, took)
                 .starts_with("Mended: 182,300 → 19 tokens, without what no vendor takes")
         );
+        // A summary from before is none of this compaction.
         let summary = Part::text_from(Origin::Summary, "Summary");
-        done.view
-            .messages
-            .push(Arc::new(Message::new(Role::User, vec![summary])));
+        let summary = Message::new(Role::User, vec![summary]);
+        done.view.messages.push(Arc::new(summary));
+        assert!(notice(&look, Target::Select, &done, took).starts_with("Mended: "));
+        done.compacted = true;
         done.after.tokens = 41_900;
         done.turns = TurnCount {
             total: 15,

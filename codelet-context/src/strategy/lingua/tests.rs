@@ -114,7 +114,7 @@ fn a_broken_terminal_code_stays() {
         "\x1bä",
         "\x1b]\x1b[0",
     ] {
-        assert_eq!(without_codes(broken), broken);
+        assert_eq!(codes::without(broken), broken);
     }
 }
 

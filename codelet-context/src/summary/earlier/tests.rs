@@ -55,6 +55,18 @@ fn what_ran_again_and_came_to_nothing_known_is_told_as_from_before() {
     assert!(!published.contains("npm publish"), "{published}");
 }
 
+#[test]
+fn the_folder_told_beside_a_check_is_told_again_and_tells_it_from_others() {
+    let summary = SUMMARY.replace("`cargo test -p wire`", "`npm test` in packages/api");
+    let told = again(&summary, &["run cd /w/packages/web && npm test => ok"], 10_000);
+    assert!(
+        has(&told, "Failing: `npm test` in packages/api") && has(&told, "  | bad crc"),
+        "{told}"
+    );
+    let told = again(&told, &["run cd /w/packages/api && npm test => ok"], 10_000);
+    assert!(!told.contains("packages/api"), "{told}");
+}
+
 /// The summary with what comes after it: `run COMMAND => STATUS OUTPUT` where STATUS is `ok`, `bad` or `none`, `edit FILE`, `todo ITEM`.
 fn again(summary: &str, after: &[&str], bytes: usize) -> String {
     again_with_rest(&[], summary, after, bytes)
