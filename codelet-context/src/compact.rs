@@ -9,6 +9,7 @@
 //! It reads the history and never its own output, so the second compaction of a session is as good as the first.
 
 mod archived;
+mod division;
 mod fate;
 mod mended;
 mod quote;
@@ -17,6 +18,7 @@ mod room;
 mod told;
 
 pub(crate) use archived::Archived;
+pub(crate) use division::{Cut, Rise};
 pub(crate) use quote::look_ahead;
 pub(crate) use room::UNSEEN_SHARE;
 
@@ -29,7 +31,7 @@ use crate::history::History;
 use crate::labels;
 use crate::message::{Message, Nature, Origin, Part, Role};
 use crate::pack::Choice;
-use crate::policy::{CompactionConfig, Pressure};
+use crate::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
 use crate::recall::Archive;
 use crate::reminder;
 use crate::select::{self, Kept};
@@ -39,6 +41,7 @@ use crate::strategy::{
 use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
+use division::{Demand, Division};
 use mended::Mended;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -140,6 +143,8 @@ pub(crate) struct Known<'a> {
     pub valid: Option<&'a History>,
     /// Messages of which nothing is shortened, even where the budget cannot be kept so; ascending.
     pub spared: &'a [usize],
+    /// How much larger than the target the view may become for what stands, and for a prompt that no model has seen.
+    pub rise: Option<Rise>,
     /// Nobody asks what became of each message.
     pub without_fates: bool,
 }
@@ -158,6 +163,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     let mut work = Work::new(&mended.history, options, known.candidates.filter(|_| is_same));
     work.archived = known.archived.filter(|_| is_same).cloned().unwrap_or_default();
     work.without_fates = known.without_fates;
+    work.rise = known.rise.or_else(|| rise_in(options));
     work.spared = mended.places(known.spared);
     work.archive = mended.archive.clone();
     let whole = mended.history.course().size();
@@ -234,6 +240,7 @@ fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Com
         warnings: warnings.into_iter().collect(),
         candidates: None,
         archived: None,
+        cut: None,
         valid: None,
         view,
     }
@@ -244,6 +251,20 @@ fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Com
 fn room_in(window: Tokens, overhead: Tokens) -> Tokens {
     let target = CompactionConfig::new(window).target();
     target.saturating_sub(overhead).max(window / 20)
+}
+
+/// How far a target that a window gives may rise, beside the definitions of tools.
+fn rise_in(options: &Options<'_>) -> Option<Rise> {
+    let Target::Window(window) = options.target else {
+        return None;
+    };
+    let trigger = CompactionConfig::new(window).trigger() as f64;
+    let up_to = |part: f64| ((trigger * part) as Tokens).saturating_sub(options.overhead);
+    Some(Rise {
+        standing: up_to(CLEARLY_BELOW),
+        fresh: up_to(UNSEEN_PROMPT),
+        cut: None,
+    })
 }
 
 fn is_full(window: Tokens, occupancy: Tokens) -> bool {
@@ -276,6 +297,10 @@ struct Work<'a> {
     archived: Archived,
     /// Nobody asks what became of each message.
     without_fates: bool,
+    /// How far the budget may rise.
+    rise: Option<Rise>,
+    /// How what stands was cut, if later compactions are to cut it alike.
+    cut: Option<Cut>,
     strategies: StrategyStats,
     /// Messages of which nothing is shortened, ascending.
     spared: Vec<usize>,
@@ -299,6 +324,8 @@ impl<'a> Work<'a> {
             archive: Archive::default(),
             archived: Archived::default(),
             without_fates: false,
+            rise: None,
+            cut: None,
             strategies: StrategyStats::default(),
             spared: Vec::new(),
         }
@@ -312,22 +339,17 @@ impl<'a> Work<'a> {
             return self.finish(kept, drafts, None);
         };
         let messages = self.history.messages();
-        let steps = self.history.course().steps();
-        let last = select::last_complete(messages, steps);
-        let output_cap = room::share(budget, room::OUTPUT_SHARE);
+        let last = select::last_complete(messages, self.history.course().steps());
         let outputs = messages[last..].iter().flat_map(|message| &message.parts);
         let outputs = outputs.filter(|part| matches!(part, Part::ToolResult(_)));
-        let last_cap = room::last_cap(outputs.map(tokens::estimate_part).collect(), budget, self.is_seen(last));
-        let weight = |message: usize| room::weigh(&messages[message], output_cap);
-        let kept = select::within(
-            room::share(budget, room::KEPT_SHARE),
-            messages,
-            &self.turns,
-            steps,
-            &self.anchors,
-            weight,
-        );
-        let mut drafts = self.select(kept.start, last);
+        let outputs: Vec<Tokens> = outputs.map(tokens::estimate_part).collect();
+        let (mut kept, mut drafts) = self.keep(budget, room::share(budget, room::KEPT_SHARE), last);
+        let division = self.divide(&drafts, budget, (last, &outputs));
+        if let Some(division) = division {
+            (kept, drafts) = self.keep(division.budget, division.steps, last);
+        }
+        let budget = division.map_or(budget, |division| division.budget);
+        let last_cap = room::last_cap(outputs, budget, self.is_seen(last));
         self.apply_strategies(&mut drafts, kept.start);
         let (hits, bytes) = draft::drop_free_thinking(&mut drafts, &mut self.archive);
         self.strategies.add(
@@ -337,17 +359,19 @@ impl<'a> Work<'a> {
                 bytes_saved: bytes as i64,
             },
         );
-        room::shorten(&mut drafts, budget, last_cap, &mut self.archive);
+        room::shorten(&mut drafts, budget, last_cap, division, &mut self.archive);
+        self.cut = division.and_then(|division| division.cut);
         let floor = budget.saturating_sub(room::overhead(&drafts));
-        let facts = room::share(budget, told::FACTS_SHARE);
+        let facts = division.map_or(room::share(budget, told::FACTS_SHARE), |division| division.summary);
         room::make_room(&mut drafts, floor.saturating_sub(facts), &mut self.archive);
-        if room::squeeze(&mut drafts, floor, &mut self.archive) {
+        let is_steady = self.rise.is_some();
+        if room::squeeze(&mut drafts, floor, is_steady, &mut self.archive) {
             return self.finish(kept, drafts, Some(budget));
         }
         // Not even so: nothing but the last step.
         let mut drafts = self.last_step(last);
         let floor = budget.saturating_sub(room::overhead(&drafts));
-        if !room::squeeze(&mut drafts, floor, &mut self.archive) {
+        if !room::squeeze(&mut drafts, floor, is_steady, &mut self.archive) {
             // Each to the end at once: not everything that was cut gently can be cut further, and this is the smallest there is.
             drafts = self.last_step(last);
             for class in Class::ALL {
@@ -365,6 +389,30 @@ impl<'a> Work<'a> {
             drafts,
             Some(budget),
         )
+    }
+
+    /// From where on the messages are kept if those take at most `limit`, and what stays of all.
+    fn keep(&mut self, budget: Tokens, limit: Tokens, last: usize) -> (Kept, Vec<Draft>) {
+        let messages = self.history.messages();
+        let output_cap = room::share(budget, room::OUTPUT_SHARE);
+        let weight = |message: usize| room::weigh(&messages[message], output_cap);
+        let steps = self.history.course().steps();
+        let kept = select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
+        let drafts = self.select(kept.start, last);
+        (kept, drafts)
+    }
+
+    /// How the budget is divided between these, if not as usual. The last complete step begins at `last`, and has outputs of
+    /// these weights.
+    fn divide(&self, drafts: &[Draft], budget: Tokens, (last, outputs): (usize, &[Tokens])) -> Option<Division> {
+        let demand = Demand {
+            drafts,
+            history: self.history,
+            outputs,
+            is_seen: self.is_seen(last),
+            listed: &|| self.listed(),
+        };
+        demand.divide(budget, self.rise)
     }
 
     /// What stands always, and the last complete step, which begins here, without thinking that nobody wants back.
@@ -522,6 +570,7 @@ impl<'a> Work<'a> {
             warnings,
             candidates,
             archived: Some(archived),
+            cut: self.cut,
             valid: None,
         }
     }

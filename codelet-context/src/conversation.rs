@@ -9,7 +9,7 @@ mod fates;
 use crate::body::Body;
 use crate::breaks::Break;
 use crate::candidates::Candidates;
-use crate::compact::{Archived, Size};
+use crate::compact::{Archived, Cut, Size};
 use crate::cut;
 use crate::economics::{Economics, Edges};
 use crate::economy::Economy;
@@ -95,6 +95,8 @@ pub struct Conversation {
     must_shrink: bool,
     /// The user was told that the last compaction left little room.
     was_close: bool,
+    /// How the last compaction has cut what stands, and the trigger that it met.
+    cut: Option<(Tokens, Cut)>,
     pins: Pins,
     snapshots: Vec<edits::Snapshot>,
     edits: Vec<Edit>,
@@ -137,6 +139,7 @@ impl Conversation {
             is_refused: false,
             must_shrink: false,
             was_close: false,
+            cut: None,
             pins: Pins::default(),
             snapshots: Vec::new(),
             edits: Vec::new(),

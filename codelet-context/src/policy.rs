@@ -9,6 +9,9 @@ use crate::usage::{DISCOUNT, Usage};
 
 /// The share of the trigger below which a compaction has clearly helped; above it the next steps would compact again.
 pub(crate) const CLEARLY_BELOW: f64 = 0.8;
+/// The share of the trigger that a conversation may take whose newest prompt no model has seen: the rest is for what an
+/// estimate may be wrong by, and for the first steps. It is far enough below for the compaction to count as progress.
+pub(crate) const UNSEEN_PROMPT: f64 = 0.85;
 /// The share of the trigger that a compaction aims at, so that a conversation at the trigger becomes 60 % smaller.
 pub(crate) const AIM: f64 = 0.4;
 /// The share of a refused request that is tried next where the provider names no limit.

@@ -1,6 +1,6 @@
 //! What a compaction came to: the view, how much smaller it is, what became of each message, and what the user should know.
 
-use super::Archived;
+use super::{Archived, Cut};
 use crate::anchor::Anchor;
 use crate::candidates::Candidates;
 use crate::cut;
@@ -155,6 +155,8 @@ pub struct Compaction {
     pub(crate) candidates: Option<Candidates>,
     /// Which messages of this history the view's archive keeps all of, where that is known.
     pub(crate) archived: Option<Archived>,
+    /// How what stands was cut, if later compactions are to cut it alike.
+    pub(crate) cut: Option<Cut>,
     /// What the history became before it was compacted, if it was not valid.
     pub(crate) valid: Option<History>,
 }

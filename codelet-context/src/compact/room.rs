@@ -1,5 +1,6 @@
 //! How what is kept as messages is made to fit its part of the budget.
 
+use super::division::{Division, Fresh};
 use crate::draft::{self, Class, Draft};
 use crate::labels;
 use crate::message::{Message, Part, Role};
@@ -21,10 +22,10 @@ const CALLS_SHARE: f64 = 0.2;
 /// The same for the assistant's words: of a long answer that much stays, beside what stands before it.
 const ANSWERS_SHARE: f64 = 0.3;
 /// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
-/// they are cut only where they would leave too little room for anything else.
-const STANDING_SHARE: f64 = 0.5;
+/// they are cut to it only where they do not fit beside what else has to stay.
+pub const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget that the user's pictures and files may take before the oldest of them give way to markers.
-const FILES_SHARE: f64 = 0.3;
+pub const FILES_SHARE: f64 = 0.3;
 /// The share of a budget that prompts may take before the huge ones among them are shortened.
 const PROMPTS_SHARE: f64 = 0.2;
 /// A prompt of fewer tokens, or of a smaller part of the budget, is not huge: it is shortened only where not even prompts
@@ -33,6 +34,8 @@ const HUGE_PROMPT: Tokens = 500;
 const HUGE_PART: Tokens = 20;
 /// Cut down to fewer tokens than this, a prompt is hardly more than its marker: then the oldest ones give way to theirs.
 const LEAST_PROMPT: Tokens = 60;
+/// In a session, what stands is cut in so many steps: the places of cuts would else move with every small change beside it.
+pub const CUTS: Tokens = 16;
 
 /// Which messages may be shortened.
 #[derive(Clone, Copy)]
@@ -72,24 +75,66 @@ pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, is_seen: bool) -> Tokens {
     }
 }
 
+/// What each of the prompts with these weights may weigh.
+pub fn prompt_cap(weights: Vec<Tokens>, budget: Tokens) -> Tokens {
+    let least = HUGE_PROMPT.min(budget / HUGE_PART).max(LEAST_PROMPT);
+    draft::fair_cap(weights, share(budget, PROMPTS_SHARE)).max(least)
+}
+
+/// The next smaller of the caps at which texts that stand are cut in a session, the heaviest of which weighs this much.
+pub fn steady(cap: Tokens, heaviest: Tokens) -> Tokens {
+    match heaviest.saturating_mul(cap.saturating_mul(CUTS) / heaviest.max(1)) / CUTS {
+        0 => cap,
+        _ if cap >= heaviest => cap,
+        lower => lower,
+    }
+}
+
 /// Shortens what is too long for its share of the budget; outputs of the last complete step, to at most `last_cap` each.
-pub fn shorten(drafts: &mut [Draft], budget: Tokens, last_cap: Tokens, archive: &mut Archive) {
+/// Where the budget is not divided as usual, `division` says how.
+pub fn shorten(
+    drafts: &mut [Draft],
+    budget: Tokens,
+    last_cap: Tokens,
+    division: Option<Division>,
+    archive: &mut Archive,
+) {
     if whole(drafts).saturating_add(overhead(drafts)) <= share(budget, KEPT_SHARE + PROMPTS_SHARE) {
         return;
     }
     Reach::Earlier.shorten(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
     Reach::Free.shorten(drafts, Class::Results, last_cap, archive);
     // What is pinned is shortened only where nothing else helps.
-    let fairly = |drafts: &mut [Draft], class, part, least: Tokens, archive: &mut Archive| {
+    let fairly = |drafts: &mut [Draft], class, part, archive: &mut Archive| {
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
-        Reach::Free.shorten(drafts, class, cap.max(least), archive);
+        Reach::Free.shorten(drafts, class, cap, archive);
     };
-    fairly(drafts, Class::Calls, CALLS_SHARE, 0, archive);
-    fairly(drafts, Class::Answers, ANSWERS_SHARE, 0, archive);
-    fairly(drafts, Class::Standing, STANDING_SHARE, 0, archive);
-    files_give_way(drafts, share(budget, FILES_SHARE), archive);
-    let least = HUGE_PROMPT.min(budget / HUGE_PART).max(LEAST_PROMPT);
-    fairly(drafts, Class::Prompts, PROMPTS_SHARE, least, archive);
+    fairly(drafts, Class::Calls, CALLS_SHARE, archive);
+    fairly(drafts, Class::Answers, ANSWERS_SHARE, archive);
+    match division {
+        Some(division) => Reach::Free.shorten(drafts, Class::Standing, division.standing, archive),
+        None => fairly(drafts, Class::Standing, STANDING_SHARE, archive),
+    }
+    let fresh = division.and_then(|division| division.fresh);
+    files_give_way(
+        drafts,
+        fresh.map_or(share(budget, FILES_SHARE), |fresh| fresh.files),
+        archive,
+    );
+    shorten_prompts(drafts, budget, fresh, archive);
+}
+
+/// Shortens prompts to their share; the one that no model has seen, to its room.
+fn shorten_prompts(drafts: &mut [Draft], budget: Tokens, fresh: Option<Fresh>, archive: &mut Archive) {
+    let usual = || prompt_cap(draft::weights(drafts.iter(), Class::Prompts), budget);
+    let others = fresh.map_or_else(usual, |fresh| fresh.others);
+    for draft in drafts.iter_mut().filter(|draft| Reach::Free.holds(draft)) {
+        let cap = match fresh.filter(|fresh| fresh.source == draft.source) {
+            Some(fresh) => draft::fair_cap(draft::weights([&*draft], Class::Prompts), fresh.words),
+            None => others,
+        };
+        draft::shorten([draft], Class::Prompts, cap, archive);
+    }
 }
 
 /// Shortens what tools and the assistant said until everything takes at most this room, as far as that goes: the last
@@ -97,14 +142,15 @@ pub fn shorten(drafts: &mut [Draft], budget: Tokens, last_cap: Tokens, archive: 
 pub fn make_room(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
     let earlier = Class::ALL[..3].iter().map(|&class| (Reach::Earlier, class));
     let free = Class::ALL[..3].iter().map(|&class| (Reach::Free, class));
-    shorten_in_turn(drafts, earlier.chain(free), room, archive)
+    shorten_in_turn(drafts, earlier.chain(free), room, false, archive)
 }
 
 /// Shortens further until everything fits: outputs first, what stands always late, prompts last; the last complete step when
-/// what stands before it is as short as it can be, and what is pinned after that. Whether it does.
-pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
+/// what stands before it is as short as it can be, and what is pinned after that. Whether it does. `is_steady`: later
+/// compactions are to cut what stands alike.
+pub fn squeeze(drafts: &mut [Draft], room: Tokens, is_steady: bool, archive: &mut Archive) -> bool {
     let all = Class::ALL[..4].iter().map(|&class| (Reach::All, class));
-    if make_room(drafts, room, archive) || shorten_in_turn(drafts, all, room, archive) {
+    if make_room(drafts, room, archive) || shorten_in_turn(drafts, all, room, is_steady, archive) {
         return true;
     }
     let files = weight_of(drafts.iter(), Class::Files);
@@ -121,6 +167,7 @@ fn shorten_in_turn(
     drafts: &mut [Draft],
     classes: impl Iterator<Item = (Reach, Class)>,
     room: Tokens,
+    is_steady: bool,
     archive: &mut Archive,
 ) -> bool {
     for (reach, class) in classes {
@@ -133,7 +180,12 @@ fn shorten_in_turn(
             let weights = draft::weights(drafts.iter().filter(|draft| reach.holds(draft)), class);
             let excess = (all - room) << tighter;
             let left = weights.iter().sum::<Tokens>().saturating_sub(excess);
-            reach.shorten(drafts, class, draft::fair_cap(weights, left), archive);
+            let heaviest = weights.iter().copied().max().unwrap_or(0);
+            let cap = match draft::fair_cap(weights, left) {
+                cap if is_steady && class == Class::Standing => steady(cap, heaviest),
+                cap => cap,
+            };
+            reach.shorten(drafts, class, cap, archive);
         }
         reach.shorten(drafts, class, 0, archive);
     }

@@ -23,6 +23,8 @@ const DIGEST_SHARE: f64 = 0.1;
 const DIGEST_BYTES: usize = 24_000;
 /// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
 const SENTENCE: usize = 300;
+/// About what stands around a pinned text, in bytes.
+const HEADER: usize = 40;
 
 impl<'a> Work<'a> {
     /// The most bytes that the summary of what stands before `start` may have beside what is kept.
@@ -68,6 +70,14 @@ impl<'a> Work<'a> {
         }
         summary.truncate(summary.trim_end().len());
         (summary, choice)
+    }
+
+    /// What the summary takes at least beside its other facts: the open list, decisions, and the pinned texts, as far as
+    /// they have room of their own in it.
+    pub(super) fn listed(&self) -> Tokens {
+        let list = summary::standing_bytes(&self.history.facts());
+        let notes: usize = self.options.notes.iter().map(|note| note.len() + HEADER).sum();
+        tokens::estimate_bytes((4 * list + notes).max(2 * notes))
     }
 
     /// The facts that the summary begins with.

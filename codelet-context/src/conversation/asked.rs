@@ -1,6 +1,7 @@
 //! A compaction that the user asks for while the conversation is smaller already than the settings aim at.
 
 use super::Conversation;
+use super::due::Aim;
 use super::edits::{Built, Gain};
 use crate::compact::{Compaction, Target};
 use crate::policy::AIM;
@@ -17,7 +18,7 @@ impl Conversation {
     /// edit at the trigger makes it; where that cannot be either, what the user asks about is quoted in the same room, if
     /// anything is, and else the view stands.
     pub(super) fn build_below_aim(&self, written: Option<&str>, without_fates: bool) -> Built {
-        let build = |target| self.build_with(target, written, &[], without_fates);
+        let build = |target| self.build_with(Aim::from(target), written, &[], without_fates);
         let selected = build(Target::Select);
         if self.is_of_use(&selected) {
             return Gain::Room.with(selected);
@@ -35,7 +36,7 @@ impl Conversation {
     /// A view as large as the one that is shown, with other lines.
     pub(super) fn build_in_same_room(&self, written: Option<&str>, without_fates: bool) -> Built {
         let room = Target::Budget(self.shown.tokens);
-        Gain::Focus.with(self.build_with(room, written, &[], without_fates))
+        Gain::Focus.with(self.build_with(room.into(), written, &[], without_fates))
     }
 
     fn is_of_use(&self, done: &Compaction) -> bool {

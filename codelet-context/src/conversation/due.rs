@@ -2,11 +2,11 @@
 
 use super::{Conversation, Signals};
 use crate::body::Body;
-use crate::compact::{Target, UNSEEN_SHARE};
+use crate::compact::{Rise, Target, UNSEEN_SHARE};
 use crate::economy::Way;
 use crate::hash::ByHash;
 use crate::message::{Message, Origin, Part, Role};
-use crate::policy::{AIM, CLEARLY_BELOW, Fixed, Heaviest, Pressure, Reason};
+use crate::policy::{AIM, CLEARLY_BELOW, Fixed, Heaviest, Pressure, Reason, UNSEEN_PROMPT};
 use crate::tokens::{self, Tokens};
 use crate::turn;
 
@@ -57,6 +57,20 @@ impl Due {
 
     pub(super) fn way(self) -> Option<Way> {
         self.way
+    }
+}
+
+/// How small a compaction makes the view, and how far that may rise for what cannot be told in a summary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Aim {
+    pub target: Target,
+    pub rise: Option<Rise>,
+}
+
+impl From<Target> for Aim {
+    /// A size that was asked for outright: it does not rise.
+    fn from(target: Target) -> Self {
+        Aim { target, rise: None }
     }
 }
 
@@ -165,7 +179,15 @@ impl Conversation {
         may.then_some(Due { reason, way })
     }
 
-    pub(super) fn target(&self, reason: Reason) -> Target {
+    /// What a compaction for this reason aims at.
+    pub(super) fn aim(&self, reason: Reason) -> Aim {
+        Aim {
+            target: self.target(reason),
+            rise: self.rise(),
+        }
+    }
+
+    fn target(&self, reason: Reason) -> Target {
         let mut budget = self.budget();
         if reason == Reason::Price {
             let room = self.in_estimate(self.config.trigger());
@@ -176,6 +198,20 @@ impl Conversation {
         } else {
             Target::Budget(budget)
         }
+    }
+
+    /// How far [`budget`](Self::budget) may rise: for the system prompt and the reminders, as long as it is clearly below the
+    /// trigger, and for a prompt that no model has seen, as long as some steps of work fit beside it. Not at all where a
+    /// request was refused again.
+    pub(super) fn rise(&self) -> Option<Rise> {
+        let trigger = self.config.trigger();
+        let up_to = |part: f64| self.in_estimate((trigger as f64 * part) as Tokens);
+        let cut = self.cut.filter(|(limit, _)| *limit == trigger);
+        (self.refusals <= 1).then(|| Rise {
+            standing: up_to(CLEARLY_BELOW),
+            fresh: up_to(UNSEEN_PROMPT),
+            cut: cut.map(|(_, cut)| cut),
+        })
     }
 
     /// What the messages may weigh after a compaction, as an estimate. Each refusal after the first halves it: what was

@@ -42,6 +42,7 @@ impl Conversation {
                 is_refused: self.is_refused,
                 must_shrink: self.must_shrink,
                 was_close: self.was_close,
+                cut: self.cut,
                 pins: self.pins.clone(),
                 snapshots: self.snapshots.clone(),
                 edits: self.edits.clone(),

@@ -1,5 +1,6 @@
 //! The edits of a conversation: what changes the view other than at its end, and how that is taken back.
 
+use super::due::Aim;
 use super::{Conversation, Due};
 use crate::body::Body;
 use crate::candidates::Candidates;
@@ -129,7 +130,7 @@ impl Conversation {
         match due.way() {
             Some(Way::Trim(cut)) => self.trim(reason, cut),
             Some(Way::Below { target, tier }) => self.rebuild_below(reason, (target, tier), written),
-            None => self.rebuild(reason, self.target(reason), written),
+            None => self.rebuild(reason, self.aim(reason), written),
         }
     }
 
@@ -138,7 +139,7 @@ impl Conversation {
     /// # Errors
     /// As for [`compact`](Self::compact).
     pub fn compact_to(&mut self, tokens: Tokens, reason: Reason) -> Result<Notice, Refusal> {
-        self.rebuild(reason, Target::Budget(self.in_estimate(tokens)), None)
+        self.rebuild(reason, Target::Budget(self.in_estimate(tokens)).into(), None)
     }
 
     /// The request for a summary that a model writes. The caller makes it and gives the answer to
@@ -164,7 +165,7 @@ impl Conversation {
         written: Option<Result<String, Failure>>,
     ) -> Result<Notice, Refusal> {
         let target = Target::Budget(self.in_estimate(target));
-        let done = self.rebuild_at_most(reason, target, written, Some(tier));
+        let done = self.rebuild_at_most(reason, target.into(), written, Some(tier));
         self.economy.compacted_to(self.occupancy.next_request());
         done
     }
@@ -176,13 +177,13 @@ impl Conversation {
         Some(self.edits[whole.edit].after)
     }
 
-    fn build(&self, target: Target, written: Option<&str>, spared: &[usize]) -> Compaction {
-        self.build_with(target, written, spared, true)
+    fn build(&self, aim: Aim, written: Option<&str>, spared: &[usize]) -> Compaction {
+        self.build_with(aim, written, spared, true)
     }
 
     pub(super) fn build_with(
         &self,
-        target: Target,
+        aim: Aim,
         written: Option<&str>,
         spared: &[usize],
         without_fates: bool,
@@ -190,7 +191,7 @@ impl Conversation {
         compact::compact_among(
             &self.history,
             &Options {
-                target,
+                target: aim.target,
                 pins: &self.pins.messages(),
                 notes: &self.pins.texts(),
                 written,
@@ -206,6 +207,7 @@ impl Conversation {
                 archived: Some(&self.archived),
                 valid: self.valid.as_ref(),
                 spared,
+                rise: aim.rise,
                 without_fates,
             },
         )
@@ -215,17 +217,17 @@ impl Conversation {
     fn rebuild(
         &mut self,
         reason: Reason,
-        target: Target,
+        aim: Aim,
         written: Option<Result<String, Failure>>,
     ) -> Result<Notice, Refusal> {
-        self.rebuild_at_most(reason, target, written, None)
+        self.rebuild_at_most(reason, aim, written, None)
     }
 
     /// The same; the old view stands too where the new one fills the window with more than `most`.
     fn rebuild_at_most(
         &mut self,
         reason: Reason,
-        target: Target,
+        aim: Aim,
         written: Option<Result<String, Failure>>,
         most: Option<Tokens>,
     ) -> Result<Notice, Refusal> {
@@ -242,7 +244,7 @@ impl Conversation {
             return Err(self.give_up(before, before));
         }
         let text = written.as_ref().and_then(|written| written.as_deref().ok());
-        let Built { mut done, gain } = self.build_for(reason, target, text);
+        let Built { mut done, gain } = self.build_for(reason, aim, text);
         if self.is_refused && self.must_shrink {
             // To send again what was refused is of no use.
             let mut budget = self.shown.tokens;
@@ -251,7 +253,7 @@ impl Conversation {
                     break;
                 }
                 budget /= 2;
-                done = self.build(Target::Budget(budget), text, &[]);
+                done = self.build(Target::Budget(budget).into(), text, &[]);
             }
             if done.after.tokens >= self.shown.tokens {
                 return Err(self.give_up(before, before));
@@ -295,6 +297,9 @@ impl Conversation {
         if notice.changed {
             self.candidates = done.candidates.unwrap_or_default();
             self.archived = done.archived.unwrap_or_default();
+            if aim.rise.is_some() {
+                self.cut = done.cut.map(|cut| (self.config.trigger(), cut));
+            }
             self.swap(
                 view,
                 size,
@@ -311,8 +316,8 @@ impl Conversation {
     }
 
     /// Builds what `reason` asks for.
-    fn build_for(&self, reason: Reason, target: Target, written: Option<&str>) -> Built {
-        if reason == Reason::Asked && target == Target::Select {
+    fn build_for(&self, reason: Reason, aim: Aim, written: Option<&str>) -> Built {
+        if reason == Reason::Asked && aim.target == Target::Select {
             return self.build_below_aim(written, true);
         }
         // No price is worth what the model has not read yet, nor what the user has said.
@@ -320,7 +325,7 @@ impl Conversation {
             Reason::Price | Reason::Cold => self.untouchable(),
             Reason::Full | Reason::Asked | Reason::Refused => Vec::new(),
         };
-        let done = self.build(target, written, &spared);
+        let done = self.build(aim, written, &spared);
         if reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens {
             return self.build_in_same_room(written, true);
         }
@@ -582,6 +587,7 @@ impl Conversation {
         pending::close_all(&mut self.view.messages, &mut self.view.archive);
         self.edits[snapshot.edit].is_undone = true;
         self.candidates = Candidates::default();
+        self.cut = None;
         let size = Size::of(&self.view.messages);
         let (now, undone) = (self.occupancy.next_request(), &self.edits[snapshot.edit]);
         let tokens = if self.occupancy.is_counted() {

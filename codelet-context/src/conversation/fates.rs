@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 impl Conversation {
     /// What would become of each message of the history if the user asked for a compaction now.
     pub fn fates(&self) -> Vec<Fate> {
-        let done = match self.target(Reason::Asked) {
+        let aim = self.aim(Reason::Asked);
+        let done = match aim.target {
             Target::Select => self.build_below_aim(None, false).done,
-            target => self.build_with(target, None, &[], false),
+            _ => self.build_with(aim, None, &[], false),
         };
         let mut fates = done.fates;
         self.settle(&mut fates);

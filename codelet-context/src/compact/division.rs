@@ -1,0 +1,243 @@
+//! How a budget is divided where the usual shares do not do: where what stands takes more than its share of it, and where no
+//! model has seen the newest prompt yet.
+
+use super::room::{self, share};
+use super::told;
+use crate::draft::{self, Class, Draft};
+use crate::history::History;
+use crate::message::Role;
+use crate::tokens::Tokens;
+
+/// The most of a budget that is held for the summary beside what stands.
+const MOST_TOLD: f64 = 0.25;
+
+/// How much larger than usual a session's view may become for what cannot be told in a summary, in estimated tokens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rise {
+    /// At most this, before the system prompt and reminders are cut.
+    pub standing: Tokens,
+    /// At most this, before a prompt is cut that no model has seen.
+    pub fresh: Tokens,
+    /// How the last compaction that met the same limit has cut what stands.
+    pub cut: Option<Cut>,
+}
+
+/// How texts that stand were cut. They are cut alike as long as they are the same, so that the head of a session stays as it
+/// was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cut {
+    /// The weight of the heaviest of them, which tells whether they are the same.
+    heaviest: Tokens,
+    /// What each may weigh.
+    cap: Tokens,
+}
+
+/// The parts of a budget.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Division {
+    /// All of them.
+    pub budget: Tokens,
+    /// The most for the kept steps.
+    pub steps: Tokens,
+    /// The least for the summary.
+    pub summary: Tokens,
+    /// What each text that stands may weigh.
+    pub standing: Tokens,
+    /// How they are cut, if a later compaction is to cut them alike.
+    pub cut: Option<Cut>,
+    /// The prompt that no model has seen.
+    pub fresh: Option<Fresh>,
+}
+
+/// A prompt that no model has seen, and that is longer than the share of prompts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fresh {
+    /// The message of the history.
+    pub source: usize,
+    /// The room for its words.
+    pub words: Tokens,
+    /// What each of the other prompts may weigh.
+    pub others: Tokens,
+    /// The room for all pictures and files of the user.
+    pub files: Tokens,
+}
+
+/// What a division is made for.
+#[derive(Clone, Copy)]
+pub(super) struct Demand<'a> {
+    pub drafts: &'a [Draft],
+    pub history: &'a History,
+    /// Weights of the outputs of the last complete step, and whether the model has seen them.
+    pub outputs: &'a [Tokens],
+    pub is_seen: bool,
+    /// What lists and pins take in the summary.
+    pub listed: &'a dyn Fn() -> Tokens,
+}
+
+/// What has to stay beside the texts that stand and the older steps, each within its share.
+struct Rest {
+    last: Tokens,
+    prompts: Tokens,
+    files: Tokens,
+    summary: Tokens,
+    frame: Tokens,
+}
+
+impl Rest {
+    fn all(&self) -> Tokens {
+        self.last + self.prompts + self.files + self.summary + self.frame
+    }
+}
+
+/// The newest prompt, if no model has seen it and it is longer than its share.
+#[derive(Clone, Copy)]
+struct Newest {
+    source: usize,
+    /// The words within the share of prompts, and how much longer they are.
+    words: Tokens,
+    more_words: Tokens,
+    /// What each prompt may weigh within that share.
+    cap: Tokens,
+    /// The pictures and files of the user within their share, and how much more those of this prompt weigh.
+    files: Tokens,
+    more_files: Tokens,
+}
+
+impl Newest {
+    fn excess(self) -> Tokens {
+        self.more_words + self.more_files
+    }
+
+    /// The room for it where so much is left. Words come first: a file that gives way can be read back as a whole.
+    fn within(self, left: Tokens) -> Fresh {
+        let words = self.more_words.min(left);
+        Fresh {
+            source: self.source,
+            words: self.words + words,
+            others: self.cap,
+            files: self.files + self.more_files.min(left - words),
+        }
+    }
+}
+
+impl Demand<'_> {
+    /// How this budget is divided, if not as usual. Without `rise` it is kept as it is.
+    pub fn divide(&self, budget: Tokens, rise: Option<Rise>) -> Option<Division> {
+        let weights = self.standing();
+        let heaviest = weights.iter().copied().max().unwrap_or(0);
+        let earlier = rise.and_then(|rise| rise.cut).filter(|cut| cut.heaviest == heaviest);
+        let is_heavy = weights.iter().sum::<Tokens>() > share(budget, room::STANDING_SHARE) || earlier.is_some();
+        let newest = rise.and_then(|_| self.newest(budget));
+        if !is_heavy && newest.is_none() {
+            return None;
+        }
+        let most = rise.map_or(budget, |rise| rise.standing.max(budget));
+        let rest = self.rest(if is_heavy { most } else { budget });
+        let (standing, cut) = match (is_heavy, rise) {
+            (false, _) => (Tokens::MAX, None),
+            (true, None) => (cap(&weights, most, rest.all()), None),
+            (true, Some(_)) => steady_cap(&weights, most, rest.all(), earlier),
+        };
+        let stands = weights.iter().map(|weight| standing.min(*weight)).sum::<Tokens>() + rest.all();
+        let excess = newest.map_or(0, Newest::excess);
+        let up_to = rise.filter(|_| excess > 0).map_or(0, |rise| rise.fresh);
+        let budget = budget.max(stands.min(most)).max((stands + excess).min(up_to));
+        let left = budget.saturating_sub(stands);
+        Some(Division {
+            budget,
+            steps: share(budget, room::KEPT_SHARE).min(left.saturating_sub(excess) + rest.last),
+            summary: rest.summary,
+            standing,
+            cut,
+            fresh: newest.map(|newest| newest.within(left)),
+        })
+    }
+
+    /// What the texts that stand weigh, each of them.
+    fn standing(&self) -> Vec<Tokens> {
+        let free = self.drafts.iter().filter(|draft| !draft.pinned && !draft.spared);
+        draft::weights(free, Class::Standing)
+    }
+
+    /// See [`Rest`], of a budget of this size.
+    fn rest(&self, budget: Tokens) -> Rest {
+        let prompts = draft::weights(self.drafts.iter(), Class::Prompts);
+        let prompt_cap = room::prompt_cap(prompts.clone(), budget);
+        let told = share(budget, told::FACTS_SHARE).max((self.listed)());
+        Rest {
+            last: self.last(budget),
+            prompts: prompts.into_iter().map(|weight| weight.min(prompt_cap)).sum(),
+            files: self.files(budget),
+            summary: told.min(share(budget, MOST_TOLD)),
+            frame: room::overhead(self.drafts),
+        }
+    }
+
+    fn files(&self, budget: Tokens) -> Tokens {
+        let files: Tokens = draft::weights(self.drafts.iter(), Class::Files).into_iter().sum();
+        files.min(share(budget, room::FILES_SHARE))
+    }
+
+    /// What the last complete step and what is pinned take.
+    fn last(&self, budget: Tokens) -> Tokens {
+        let cap = room::last_cap(self.outputs.to_vec(), budget, self.is_seen);
+        let stay = self.drafts.iter().filter(|draft| draft.is_last || draft.pinned);
+        let weigh = |draft: &Draft| {
+            let of = |class| draft::weights([draft], class);
+            let elsewhere = [Class::Standing, Class::Files, Class::Prompts].into_iter().flat_map(of);
+            let is_free = !draft.pinned && !draft.spared;
+            let over = |weight: Tokens| if is_free { weight.saturating_sub(cap) } else { 0 };
+            let cut = of(Class::Results).into_iter().map(over);
+            draft.estimate().saturating_sub(elsewhere.chain(cut).sum())
+        };
+        stay.map(weigh).sum()
+    }
+
+    /// See [`Newest`].
+    fn newest(&self, budget: Tokens) -> Option<Newest> {
+        let messages = self.history.messages();
+        let source = messages.iter().rposition(|message| message.is_prompt())?;
+        if messages[source..].iter().any(|message| message.role == Role::Assistant) {
+            return None;
+        }
+        let draft = self
+            .drafts
+            .iter()
+            .find(|draft| draft.source == source && !draft.spared)?;
+        let cap = room::prompt_cap(draft::weights(self.drafts.iter(), Class::Prompts), budget);
+        let words = draft::weights([draft], Class::Prompts);
+        let within: Tokens = words.iter().map(|weight| cap.min(*weight)).sum();
+        let own_files: Tokens = draft::weights([draft], Class::Files).into_iter().sum();
+        let files = self.files(budget);
+        let newest = Newest {
+            source,
+            words: within,
+            more_words: words.iter().sum::<Tokens>() - within,
+            cap,
+            files,
+            more_files: own_files.saturating_sub(files),
+        };
+        (newest.excess() > 0).then_some(newest)
+    }
+}
+
+/// What each text of these weights that stand may weigh in this budget, beside the rest.
+fn cap(weights: &[Tokens], budget: Tokens, rest: Tokens) -> Tokens {
+    let left = budget.saturating_sub(rest);
+    draft::fair_cap(weights.to_vec(), left.max(share(budget, room::STANDING_SHARE)))
+}
+
+/// The same for a session whose view may weigh `most`, and how they are cut. If they must be, then to a share that does not
+/// depend on what stands beside them, and as they were cut before.
+fn steady_cap(weights: &[Tokens], most: Tokens, rest: Tokens, earlier: Option<Cut>) -> (Tokens, Option<Cut>) {
+    if earlier.is_none() && cap(weights, most, rest) == Tokens::MAX {
+        return (Tokens::MAX, None);
+    }
+    let heaviest = weights.iter().copied().max().unwrap_or(0);
+    let fair = draft::fair_cap(weights.to_vec(), share(most, room::STANDING_SHARE));
+    // What stands beside them changes a little with every prompt: as long as the earlier cut is about right, it stays.
+    let is_about_right = |earlier: &Cut| earlier.cap <= fair.saturating_add(heaviest / room::CUTS);
+    let steady = room::steady(fair, heaviest);
+    let cap = earlier.filter(is_about_right).map_or(steady, |earlier| earlier.cap);
+    (cap, Some(Cut { heaviest, cap }))
+}
