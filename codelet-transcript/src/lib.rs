@@ -145,7 +145,7 @@ fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     };
     let mut document = document?;
     if format == Format::Corpus {
-        told::mark_complaints(&mut document.messages);
+        told::mark_sentences(&mut document.messages);
     }
     if format.is_written() && told::mark(&mut document.messages) {
         document.warnings.push(Warning::Compacted);

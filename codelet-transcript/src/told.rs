@@ -82,6 +82,15 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     is_compacted
 }
 
+/// Marks what is known by whole sentences of a harness, in recordings that keep no note of whose words a text is.
+pub(crate) fn mark_sentences(messages: &mut [Message]) {
+    if !says_what_is_what(messages) {
+        mark_complaints(messages);
+    }
+    // Agents that say so do it in the user's name, in files that know of other texts whose they are.
+    mark_interruptions(messages);
+}
+
 /// Whether the file itself says of any text what it is.
 fn says_what_is_what(messages: &[Message]) -> bool {
     !messages.iter().all(|message| message.parts.iter().all(is_unmarked))
@@ -178,15 +187,6 @@ fn mark_events(messages: &mut [Message]) {
     {
         own_texts(message)
             .filter(|text| is_event(text.body.as_str()))
-            .for_each(inject);
-    }
-}
-
-/// Marks what notes that the user has stopped the harness.
-fn mark_interruptions(messages: &mut [Message]) {
-    for message in messages.iter_mut().filter(|message| message.role == Role::User) {
-        own_texts(message)
-            .filter(|text| is_interruption(text.body.as_str()))
             .for_each(inject);
     }
 }
@@ -296,11 +296,8 @@ fn mark_observations(messages: &mut [Message]) {
     }
 }
 
-/// Marks what harnesses say to replies that they cannot read, also in recordings that keep no note of it.
-pub(crate) fn mark_complaints(messages: &mut [Message]) {
-    if says_what_is_what(messages) {
-        return;
-    }
+/// Marks what harnesses say to replies that they cannot read.
+fn mark_complaints(messages: &mut [Message]) {
     for at in 1..messages.len() {
         let (before, rest) = messages.split_at_mut(at);
         let message = &mut rest[0];
@@ -309,6 +306,15 @@ pub(crate) fn mark_complaints(messages: &mut [Message]) {
                 .filter(|text| is_complaint(before.last(), text.body.as_str()))
                 .for_each(inject);
         }
+    }
+}
+
+/// Marks what notes that the user has stopped the harness.
+fn mark_interruptions(messages: &mut [Message]) {
+    for message in messages.iter_mut().filter(|message| message.role == Role::User) {
+        own_texts(message)
+            .filter(|text| is_interruption(text.body.as_str()))
+            .for_each(inject);
     }
 }
 

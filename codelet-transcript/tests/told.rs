@@ -50,6 +50,11 @@ fn that_the_user_has_stopped_it_is_no_prompt_and_what_a_user_says_of_it_is_one()
         user(json!([{"type": "text", "text": IN_TOOL}, {"type": "text", "text": "Go on."}])),
     ];
     assert_eq!(prompts(&messages), [0, 3, 6, 8]);
+    // The neutral form is another form of the same.
+    let neutral = json!({"source": "x", "agent": "claude-code", "messages": messages}).to_string();
+    let neutral = read(neutral.as_bytes(), Some(Format::Corpus)).expect("the neutral form");
+    let prompts_of = neutral.messages.iter().filter(|message| message.is_prompt());
+    assert_eq!(prompts_of.count(), 4);
     // Somebody has asked for all this.
     assert_eq!(prompts(&[user(STOPPED), model("What is it?")]), [0]);
 }
