@@ -7,7 +7,7 @@
 use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 /// The variable by which a command's descendants are known; its value is different for each call. Give it, with any value,
@@ -23,16 +23,7 @@ static LIVE: Mutex<Vec<Weak<Family>>> = Mutex::new(Vec::new());
 /// Ends what all commands have started, at once and without asking. For a process that is about to end, whoever still
 /// waits for a command: nothing can be started afterwards, and a thread that tries to waits for ever.
 pub fn end_all() {
-    /// Looks at whether a command that is being started has begun. Longer hangs in the kernel, and would hold this up too.
-    const LOOKS: usize = 40;
-    let live = (0..LOOKS).find_map(|_| match LIVE.try_lock() {
-        Ok(live) => Some(live),
-        Err(TryLockError::Poisoned(live)) => Some(live.into_inner()),
-        Err(TryLockError::WouldBlock) => {
-            std::thread::sleep(LOOK);
-            None
-        }
-    });
+    let live = live(40, LOOK);
     let Some(live) = live else { return };
     for family in live.iter().filter_map(Weak::upgrade) {
         family.kill(&mut || {});
@@ -41,10 +32,23 @@ pub fn end_all() {
     std::mem::forget(live);
 }
 
-/// The leaders of all commands that somebody holds, and when they started; `None` while one is being started.
+/// The families, once no command is being started. What takes longer to start than so many looks hangs in the kernel, and
+/// would hold up who asks too.
+fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<Family>>>> {
+    (0..looks).find_map(|_| match LIVE.try_lock() {
+        Ok(live) => Some(live),
+        Err(TryLockError::Poisoned(live)) => Some(live.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(pause);
+            None
+        }
+    })
+}
+
+/// The leaders of all commands that somebody holds, and when they started; `None` while one takes long to start.
 #[cfg(target_os = "linux")]
 fn leaders() -> Option<Vec<(i32, u64)>> {
-    let live = LIVE.try_lock().ok()?;
+    let live = live(20, Duration::from_millis(1))?;
     let held = live.iter().filter_map(Weak::upgrade);
     Some(
         held.map(|family| (family.leader.as_raw_nonzero().get(), family.since))
