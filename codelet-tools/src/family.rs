@@ -7,7 +7,7 @@
 use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 /// The variable by which a command's descendants are known; its value is different for each call. Give it, with any value,
@@ -23,22 +23,37 @@ static LIVE: Mutex<Vec<Weak<Family>>> = Mutex::new(Vec::new());
 /// Ends what all commands have started, at once and without asking. For a process that is about to end, whoever still
 /// waits for a command: nothing can be started afterwards, and a thread that tries to waits for ever.
 pub fn end_all() {
-    /// Looks at whether a command that is being started has begun. Longer hangs in the kernel, and would hold this up too.
-    const LOOKS: usize = 40;
-    let live = (0..LOOKS).find_map(|_| match LIVE.try_lock() {
-        Ok(live) => Some(live),
-        Err(TryLockError::Poisoned(live)) => Some(live.into_inner()),
-        Err(TryLockError::WouldBlock) => {
-            std::thread::sleep(LOOK);
-            None
-        }
-    });
+    let live = live(40, LOOK);
     let Some(live) = live else { return };
     for family in live.iter().filter_map(Weak::upgrade) {
         family.kill(&mut || {});
     }
     // Never given back, or a thread that still runs could start the next command.
     std::mem::forget(live);
+}
+
+/// The families, once no command is being started. What takes longer to start than so many looks hangs in the kernel, and
+/// would hold up who asks too.
+fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<Family>>>> {
+    (0..looks).find_map(|_| match LIVE.try_lock() {
+        Ok(live) => Some(live),
+        Err(TryLockError::Poisoned(live)) => Some(live.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(pause);
+            None
+        }
+    })
+}
+
+/// The leaders of all commands that somebody holds, and when they started; `None` while one takes long to start.
+#[cfg(target_os = "linux")]
+fn leaders() -> Option<Vec<(i32, u64)>> {
+    let live = live(20, Duration::from_millis(1))?;
+    let held = live.iter().filter_map(Weak::upgrade);
+    Some(
+        held.map(|family| (family.leader.as_raw_nonzero().get(), family.since))
+            .collect(),
+    )
 }
 
 /// A command and its descendants.
@@ -78,6 +93,15 @@ impl Family {
         live.retain(|family| family.strong_count() > 0);
         live.push(Arc::downgrade(&family));
         Ok((family, sandboxing))
+    }
+
+    /// All who are still there once the leader has ended and was waited for; those who have ended too are forgotten.
+    pub(crate) fn left(&self) -> Vec<Member> {
+        if self.is_gone() {
+            return Vec::new();
+        }
+        self.bury();
+        self.members()
     }
 
     /// Sends a signal to all who are there. Says how many it found besides the leader's group.
@@ -127,6 +151,11 @@ impl Family {
         Family { leader }
     }
 
+    /// The look at its group costs nothing.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     /// Orphans are not this process's children here.
     pub(crate) fn bury(&self) {}
 
@@ -164,6 +193,7 @@ pub(crate) use linux::Adoption;
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{Family, MARK, Member};
+    use rustix::io::Errno;
     use rustix::process::{self, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
     use std::collections::{HashMap, HashSet};
     use std::fs::File;
@@ -187,6 +217,33 @@ mod linux {
                 mark: format!("{MARK}={mark}").into_bytes(),
                 since: process.map_or(0, |process| process.started),
             }
+        }
+
+        /// Whether nobody is left for certain, which is cheaper to see than who is: that takes a look at every process of
+        /// the machine. Whoever loses its parent while this process adopts becomes its child, so everybody left is one that
+        /// came since, or descends from one.
+        pub(super) fn is_gone(&self) -> bool {
+            if !matches!(process::child_subreaper(), Ok(Some(_))) {
+                return false;
+            }
+            let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            if process::waitid(WaitId::All, look).is_err_and(|error| error == Errno::CHILD) {
+                return true;
+            }
+            // In this order: a command that is listed has been entered, or is being started.
+            let (Some(children), Some(leaders)) = (children(), super::leaders()) else {
+                return false;
+            };
+            children.into_iter().all(|pid| {
+                let is_others = |process: &Process| {
+                    let leader = leaders.iter().find(|(leader, _)| *leader == process.pid);
+                    let is_leader = leader.is_some_and(|(_, since)| *since == process.started);
+                    process.started < self.since || (is_leader && pid != self.leader.as_raw_nonzero().get())
+                };
+                // Somebody else's server, an earlier command's job, a command that runs beside this one. Who is gone meanwhile
+                // may have left somebody.
+                read_process(pid).as_ref().is_some_and(is_others)
+            })
         }
 
         /// Forgets those of the session that are gone: whoever was adopted is this process's to bury.
@@ -300,6 +357,26 @@ mod linux {
         started: u64,
     }
 
+    /// The children of this process, adopted ones too; `None` where that is not certain.
+    fn children() -> Option<Vec<i32>> {
+        // A thread that ends hands its children to another, which may have been looked at already.
+        let once = children_listed()?;
+        children_listed().filter(|again| *again == once)
+    }
+
+    /// The children as listed, thread by thread; `None` where the kernel lists none.
+    fn children_listed() -> Option<Vec<i32>> {
+        let mut children = Vec::new();
+        for thread in std::fs::read_dir("/proc/self/task").ok()? {
+            let listed = std::fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
+            for pid in listed.split_whitespace() {
+                children.push(pid.parse().ok()?);
+            }
+        }
+        children.sort_unstable();
+        Some(children)
+    }
+
     fn processes() -> Vec<Process> {
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Vec::new();
@@ -368,5 +445,48 @@ mod linux {
                 let _ = process::set_child_subreaper(None);
             }
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::process::{Ended, Program, run};
+    use std::process::Command;
+    use std::time::Instant;
+
+    fn ended(command: &str) -> Ended {
+        let program = Program {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), command.into()],
+            directory: "/".into(),
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            sandbox: None,
+            timeout: Duration::from_secs(20),
+        };
+        run(program, None, &mut |_| {}).unwrap()
+    }
+
+    #[test]
+    fn that_nobody_is_left_is_certain_beside_older_children_and_not_beside_a_job() {
+        let _adoption = Adoption::begin();
+        let mut older = Command::new("sleep").arg("1000").spawn().unwrap();
+        // The clock of processes is coarse, and other tests have children too.
+        let began = Instant::now();
+        while !ended("true").family.is_gone() {
+            assert!(began.elapsed() < Duration::from_secs(60), "it is never certain");
+        }
+        for job in [
+            "sleep 1000 > /dev/null 2>&1 &",
+            "(env -i setsid sleep 1000 > /dev/null 2>&1 &)",
+        ] {
+            let ended = ended(job);
+            assert!(!ended.family.is_gone(), "{job}");
+            ended.family.end(Duration::ZERO, || {});
+        }
+        older.kill().unwrap();
+        older.wait().unwrap();
     }
 }

@@ -11,11 +11,11 @@ use crate::files::{self, Stamp};
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes of one answer of git that are looked at.
@@ -188,6 +188,9 @@ impl Obeyed {
     }
 }
 
+/// What git answers, and whether that is all; nothing where it fails or takes too long.
+pub(crate) type Answer = (String, bool);
+
 /// Git, ready to be asked about one repository.
 pub(crate) struct Git {
     program: PathBuf,
@@ -196,7 +199,7 @@ pub(crate) struct Git {
     deadline: Instant,
     /// Closed at the other end when nobody wants the answers any more.
     stop: Option<PipeReader>,
-    is_stopped: Cell<bool>,
+    is_stopped: AtomicBool,
     /// The repository folder that git sees.
     scratch: Scratch,
 }
@@ -224,16 +227,29 @@ impl Git {
             environment: around(repository, environment, &folders, scratch.path()),
             deadline: Instant::now() + time,
             stop,
-            is_stopped: Cell::new(false),
+            is_stopped: AtomicBool::new(false),
             scratch,
         };
         git.take_over(repository).ok()?;
         Some(git)
     }
 
-    /// What git answers, and whether that is all; nothing where it fails or takes too long.
-    pub(crate) fn ask(&self, arguments: &[&OsStr]) -> Option<(String, bool)> {
-        if self.is_stopped.get() {
+    /// Asks two things at once, as each waits for the disk and for a program to start.
+    pub(crate) fn ask_both(&self, one: &[&OsStr], other: &[&OsStr]) -> [Option<Answer>; 2] {
+        std::thread::scope(|scope| {
+            let beside = std::thread::Builder::new().name("git".to_owned());
+            let first = beside.spawn_scoped(scope, || self.ask(one));
+            let second = self.ask(other);
+            let first = match first {
+                Ok(first) => first.join().unwrap_or_default(),
+                Err(_) => self.ask(one),
+            };
+            [first, second]
+        })
+    }
+
+    fn ask(&self, arguments: &[&OsStr]) -> Option<Answer> {
+        if self.is_stopped.load(Ordering::Relaxed) {
             return None;
         }
         // A look changes nothing, not even git's own notes.
@@ -254,9 +270,28 @@ impl Git {
             answer.extend_from_slice(&bytes[..bytes.len().min(room)]);
         });
         let end = ended.map(|ended| ended.end);
-        self.is_stopped.set(matches!(end, Ok(End::Interrupted)));
+        if matches!(end, Ok(End::Interrupted)) {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
         let is_done = matches!(end, Ok(End::Exited(0)));
         is_done.then(|| (String::from_utf8_lossy(&answer).into_owned(), is_whole))
+    }
+
+    /// Whether the user has a file of settings where git looks for one.
+    fn has_own_settings(&self) -> bool {
+        let path = |name: &str| {
+            let mut set = self.environment.iter().filter(|(_, value)| !value.is_empty());
+            let (_, value) = set.find(|(key, _)| key == name)?;
+            Some(self.directory.join(value))
+        };
+        if let Some(file) = path(GLOBAL) {
+            return file.exists();
+        }
+        let home = path("HOME");
+        let beside = path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+        let usual = home.map(|home| home.join(".gitconfig"));
+        let newer = beside.map(|folder| folder.join("git/config"));
+        [usual, newer].iter().flatten().any(|file| file.exists())
     }
 
     /// Takes over those settings of the user and of the repository that are data. From here on no other ones are read.
@@ -273,13 +308,20 @@ impl Git {
             "--get-regexp",
             OWN,
         ]);
-        let mut values = values(&self.ask(&of_user).unwrap_or_default().0);
         let file = repository.common.join("config");
-        if file.is_file() {
-            let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);
-            of_repository.extend([file.as_os_str(), OsStr::new("--get-regexp"), OsStr::new(TAKEN)]);
-            values.extend(self::values(&self.ask(&of_repository).unwrap_or_default().0));
-        }
+        let mut of_repository: Vec<&OsStr> = words(&["config", "--no-includes", "-z", "--file"]);
+        of_repository.extend([file.as_os_str(), OsStr::new("--get-regexp"), OsStr::new(TAKEN)]);
+        let answers = match (self.has_own_settings(), file.is_file()) {
+            (true, true) => self.ask_both(&of_user, &of_repository),
+            (true, false) => [self.ask(&of_user), None],
+            (false, true) => [None, self.ask(&of_repository)],
+            (false, false) => [None, None],
+        };
+        let mut values: Vec<(String, String)> = answers
+            .iter()
+            .flatten()
+            .flat_map(|(answer, _)| values(answer))
+            .collect();
         // A branch's settings are those of the one that is checked out; there may be thousands of others.
         let branch = repository.branch();
         let of_branch = branch.map(|branch| ["remote", "merge"].map(|what| format!("branch.{branch}.{what}")));
@@ -579,6 +621,39 @@ mod tests {
         let of_unknown = taken("ref: refs/heads/.invalid\n");
         assert_eq!(of_unknown.len(), VALUES);
         assert_eq!(of_unknown[0], "core.precomposeunicode");
+    }
+
+    #[test]
+    fn the_users_own_settings_are_taken_over_wherever_git_looks_for_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join(".git")).unwrap();
+        std::fs::write(base.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        let taken = |further: &[(&str, &str)]| -> Vec<OsString> {
+            let path = |value: &str| base.join(value).into_os_string();
+            let mut environment = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+            environment.push(("HOME".into(), path("home")));
+            environment.extend(further.iter().map(|(name, value)| ((*name).into(), path(value))));
+            let repository = Repository::of(&base).unwrap();
+            let time = Duration::from_secs(30);
+            let git = Git::new(&repository, &base, &environment, &std::env::temp_dir(), time, None).unwrap();
+            let values = git.environment.iter().filter(|(name, _)| name == "GIT_CONFIG_VALUE_0");
+            values.map(|(_, value)| value.clone()).collect()
+        };
+        let cases: [(&str, &[(&str, &str)]); 4] = [
+            ("home/.gitconfig", &[]),
+            ("home/.config/git/config", &[]),
+            ("other/git/config", &[("XDG_CONFIG_HOME", "other")]),
+            ("named", &[(GLOBAL, "named")]),
+        ];
+        for (file, environment) in cases {
+            assert_eq!(taken(environment), [] as [OsString; 0], "{file}");
+            let file = base.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, "[core]\n\tautocrlf = input\n").unwrap();
+            assert_eq!(taken(environment), ["input"], "{}", file.display());
+            std::fs::remove_file(file).unwrap();
+        }
     }
 
     #[test]

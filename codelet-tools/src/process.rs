@@ -94,8 +94,7 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
     let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
         .ok()
         .flatten();
-    family.bury();
-    let left = family.members();
+    let left = family.left();
     let end = end.unwrap_or_else(|| {
         let status = status.as_ref();
         let killed = status.and_then(|status| status.terminating_signal()).map(End::Killed);

@@ -147,19 +147,19 @@ impl World {
         let directory = self.places().directory;
         let repository = Repository::of(&directory)?;
         let git = Git::new(&repository, &directory, &self.env, &self.temporary, TIME, stop);
-        let ask = |arguments: &[&str]| {
-            let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
-            git.as_ref()?.ask(&arguments)
-        };
+        let count = format!("-{COMMITS}");
         // A submodule would be looked at by another git, which obeys the submodule's settings.
-        let status = ask(&[
+        let status = [
             "status",
             "--porcelain=v1",
             "--branch",
             "--untracked-files=normal",
             "--ignore-submodules=all",
             "-z",
-        ]);
+        ]
+        .map(OsStr::new);
+        let log = ["log", "--no-show-signature", "--format=%h %s", &count].map(OsStr::new);
+        let [status, log] = git.map(|git| git.ask_both(&status, &log)).unwrap_or_default();
         let mut out = match status {
             Some((answer, is_whole)) => state(&answer, is_whole),
             // The repository may be too large to look through in time, or git is missing; its branch is known at once.
@@ -168,8 +168,7 @@ impl World {
                 one_line(&repository.branch()?)
             ),
         };
-        let count = format!("-{COMMITS}");
-        if let Some((log, _)) = ask(&["log", "--no-show-signature", "--format=%h %s", &count])
+        if let Some((log, _)) = log
             && !log.trim().is_empty()
         {
             out.push_str("last commits:\n");

@@ -12,6 +12,7 @@ use common::clock::share;
 use common::pty::signal;
 use common::{stderr, stdout};
 use serde_json::{Value, json};
+use std::io::Read as _;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -354,6 +355,83 @@ fn of_several_calls_at_once_each_is_ended_and_those_behind_are_not_begun() {
         assert_eq!(result["steps"], 1, "{result}");
     }
     report("several calls", took);
+}
+
+/// Whether a pipe takes more at once.
+fn takes_more(pipe: &std::io::PipeWriter) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut polled = [PollFd::new(pipe, PollFlags::OUT)];
+    poll(&mut polled, Some(&Timespec::default())).unwrap() > 0
+}
+
+#[test]
+fn a_reader_who_stands_still_is_not_waited_for() {
+    let loud = "echo $$ >> pids; while :; do echo a line that says nothing; done";
+    let long = "a line that says nothing\n".repeat(20_000);
+    let replies = [
+        Reply::text(&long),
+        Reply::call("Bash", json!({"command": loud})),
+        // It fits into the pipe once, and not again behind it in the result.
+        Reply::text("a line that says nothing\n".repeat(1_800)),
+    ];
+    for reply in replies {
+        let mut took = Vec::new();
+        for _ in 0..TRIES {
+            let bench = Bench::new();
+            let server = Server::start(Wire::Anthropic, Behaviour::replies([reply.clone()]));
+            let args = ["-p", "Run.", "--permission", "all", "--output", "stream-json"];
+            let mut command = bench.asking(&server, Wire::Anthropic, &args);
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            command.stdout(writer.try_clone().unwrap()).stderr(Stdio::piped());
+            let child = command.spawn().unwrap();
+            drop(command);
+            let began = Instant::now();
+            while takes_more(&writer) {
+                assert!(began.elapsed() < Duration::from_secs(20), "too little is printed");
+                std::thread::yield_now();
+            }
+            took.push(interrupt(child).1);
+            bench.none_is_left(loud);
+            drop(writer);
+            let mut read = String::new();
+            reader.read_to_string(&mut read).unwrap();
+            let (whole, _) = read.rsplit_once('\n').unwrap();
+            assert!(whole.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+        }
+        report("a reader who stands still", took);
+    }
+}
+
+#[test]
+fn a_reader_who_reads_gets_every_line_of_an_interrupted_run() {
+    let long = "a line that says nothing\n".repeat(20_000);
+    let reply = Reply::new().says(&long).calls("Bash", json!({"command": DEAF}));
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([reply]));
+    let args = ["-p", "Run.", "--permission", "all", "--output", "stream-json"];
+    let child = bench.start(&server, Wire::Anthropic, &args);
+    let pid = child.id();
+    let output = std::thread::scope(|scope| {
+        let read = scope.spawn(|| child.wait_with_output().unwrap());
+        let began = Instant::now();
+        while bench.pids().is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(20), "the command has not begun");
+            std::thread::yield_now();
+        }
+        signal(pid, "-INT");
+        read.join().unwrap()
+    });
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let lines: Vec<Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let texts = lines.iter().filter(|line| line["type"] == "text");
+    let text: String = texts.filter_map(|line| line["text"].as_str()).collect();
+    assert_eq!(text, long);
+    let last = lines.last().unwrap();
+    assert_eq!((&last["type"], &last["exit"]), (&json!("result"), &json!(130)));
+    bench.none_is_left(DEAF);
 }
 
 /// Makes the pipe before anything is started in the bench's folder.

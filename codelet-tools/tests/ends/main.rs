@@ -5,11 +5,18 @@
 #[path = "../tools/trial.rs"]
 mod trial;
 
-use std::time::Duration;
-use trial::{free, interrupted, is_alive};
+use serde_json::json;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use trial::{LIMIT, free, interrupted, is_alive};
+
+/// Held by each test: the orphans of one are not to come to another.
+static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn an_interrupt_ends_everybody_at_once() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for (command, count) in [
         ("sleep 1000 & echo $!; echo begun; wait", 1),
         // Grandchildren.
@@ -52,4 +59,39 @@ fn an_interrupt_ends_everybody_at_once() {
         // The bound is a tenth of a second; a busy machine gets a little more.
         assert!(took < Duration::from_millis(250), "{command}: {took:?}");
     }
+}
+
+#[test]
+fn who_goes_on_behind_a_command_is_told_beside_children_of_others_and_ends_with_the_session() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // As a server of tools is.
+    let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+    let trial = free();
+    let mut left = Vec::new();
+    for start in [
+        "sleep 1000 > /dev/null 2>&1 & echo $! > pid",
+        "setsid sh -c 'echo $$ > pid; exec sleep 1000' > /dev/null 2>&1 &",
+        // Without the mark, the session or a parent.
+        "(env -i setsid /bin/sh -c 'echo $$ > pid; exec /bin/sleep 1000' > /dev/null 2>&1 &)",
+        "(env -i setsid /bin/sh -c '(setsid /bin/sh -c \"echo \\$\\$ > pid; exec /bin/sleep 1000\" &)' > /dev/null 2>&1 &)",
+    ] {
+        let command = format!("rm -f pid; {start}\nuntil [ -s pid ]; do sleep 0.01; done; cat pid");
+        let text = trial.done("Bash", json!({"command": command}));
+        let pid = text.lines().next().unwrap().to_owned();
+        let told = format!("[1 job still running in the background: {pid} ");
+        assert!(text.contains(&told), "{start}: {text}");
+        left.push(pid);
+        let text = trial.done("Bash", json!({"command": "true"}));
+        assert!(!text.contains("still running"), "{start}: {text}");
+    }
+    assert!(left.iter().all(|pid| is_alive(pid)));
+    drop(trial);
+    let began = Instant::now();
+    while left.iter().any(|pid| is_alive(pid)) {
+        assert!(began.elapsed() < LIMIT, "{left:?}");
+        std::thread::yield_now();
+    }
+    assert!(other.try_wait().unwrap().is_none());
+    other.kill().unwrap();
+    other.wait().unwrap();
 }

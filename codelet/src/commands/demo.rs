@@ -119,7 +119,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     }
     let runtime = once::runtime()?;
     let interrupt = once::heed_signals()?;
-    let mut front = once::front(args.output, &interrupt);
+    let mut front = once::front(args.output, &interrupt)?;
     front.follow();
     let done = once::carry(session, Prompt::from(PROMPT), &runtime, &interrupt, front, &chat, began);
     runtime.shutdown_background();

@@ -2,7 +2,7 @@
 
 use crate::args::{Chat, OutputForm};
 use crate::exit::{Exit, Failure};
-use crate::front::{Done, Front, Json, Plain, Stream};
+use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::paint::{Ink, Look};
 use crate::pictures::Pictures;
 use crate::place::Place;
@@ -34,7 +34,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let (text, mut pictures, of_input) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
-    let mut front = front(chat.output, &interrupt);
+    let mut front = front(chat.output, &interrupt)?;
     let model = runtime.block_on(async {
         let mut told = loading::Told::default();
         let mut waits = |loading| match chat.output {
@@ -92,8 +92,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
 /// What waits for everything: one thread, as nothing here computes for long.
 pub fn runtime() -> Result<Runtime, Failure> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let built =
-        built.map_err(|error| Failure::Told(format!("nothing can be run here: {}", crate::exit::words(&error))))?;
+    let built = built.map_err(|error| not_run(&error))?;
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -133,6 +132,8 @@ pub fn carry(
         }
     }
     match printed {
+        // Whoever interrupts does not wait for a reader who stands still.
+        Err(error) if StoodStill::is(&error) => Ok(Exit::Interrupted),
         // The status tells a script that it has the answer.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::at(
             "standard output",
@@ -193,7 +194,7 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || runtime.block_on(std::future::pending::<()>()))
-        .map_err(|error| Failure::Told(format!("nothing can be run here: {}", crate::exit::words(&error))))?;
+        .map_err(|error| not_run(&error))?;
     Ok(interrupt)
 }
 
@@ -288,16 +289,26 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String
 }
 
 /// What shows the run, and interrupts it where nobody follows any more.
-pub fn front(form: OutputForm, interrupt: &Interrupt) -> Box<dyn Front> {
+///
+/// # Errors
+/// When nothing can be run beside.
+pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> {
     let out = std::io::stdout();
-    match form {
+    Ok(match form {
         OutputForm::Text => {
             let is_terminal = out.is_terminal();
             Box::new(Plain::new(out, is_terminal, std::io::stderr(), Look::stderr()))
         }
         OutputForm::Json => Box::new(Json::new(out)),
-        OutputForm::StreamJson => Box::new(Stream::new(out, interrupt.clone())),
-    }
+        OutputForm::StreamJson => {
+            let out = Outlet::new(out, interrupt.clone()).map_err(|error| not_run(&error))?;
+            Box::new(Stream::new(out, interrupt.clone()))
+        }
+    })
+}
+
+fn not_run(error: &std::io::Error) -> Failure {
+    Failure::Told(format!("nothing can be run here: {}", crate::exit::words(error)))
 }
 
 /// What the user should know of the settings and the model.

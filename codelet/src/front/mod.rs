@@ -1,10 +1,12 @@
 //! What a run shows of itself: one front end each for people, for programs that want the end, and for those that follow.
 
 mod json;
+mod outlet;
 mod plain;
 mod stream;
 
 pub use json::Json;
+pub use outlet::{Outlet, StoodStill};
 pub use plain::Plain;
 pub use stream::Stream;
 

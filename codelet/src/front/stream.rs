@@ -1,7 +1,7 @@
 //! One event a line, as JSON, for programs that follow a run. `docs/stream-json.md` lists the lines.
 
 use super::json::{billed_json, notice_json};
-use super::{Done, Front, Json};
+use super::{Done, Front, Json, StoodStill};
 use crate::exit::words;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::interrupt::Interrupt;
@@ -33,7 +33,8 @@ impl<W: Write + Send> Stream<W> {
     fn print(&mut self, line: &Value) {
         if self.trouble.is_none() {
             // A reader that follows wants each line when it happens.
-            self.trouble = writeln!(self.out, "{line}").and_then(|()| self.out.flush()).err();
+            let written = self.out.write_all(format!("{line}\n").as_bytes());
+            self.trouble = written.and_then(|()| self.out.flush()).err();
         }
     }
 }
@@ -52,6 +53,9 @@ impl<W: Write + Send> Listen for Stream<W> {
 impl<W: Write + Send> Front for Stream<W> {
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
         if let Some(error) = self.trouble.take() {
+            if StoodStill::is(&error) {
+                return Err(error);
+            }
             let why = match error.kind() {
                 ErrorKind::BrokenPipe => "nobody reads it any more".to_owned(),
                 _ => words(&error),

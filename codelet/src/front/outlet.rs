@@ -1,0 +1,158 @@
+//! A way out that an interruption frees: a thread of its own writes, so that a reader who stands still holds nobody up once
+//! the user interrupts. Until then everything waits for the reader, so nothing piles up.
+
+use codelet_agent::interrupt::Interrupt;
+use std::io::{Error, ErrorKind, Result, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Bytes that are written at once. An empty page of a pipe takes so many, so a reader who reads at all is seen to.
+const PIECE: usize = 4_096;
+/// A reader who has taken nothing for so long stands still. With what else an interruption takes it is less than a tenth
+/// of a second.
+const STILL: Duration = Duration::from_millis(40);
+/// Time between two looks at whether the user has interrupted.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The user has interrupted while nobody read, so what was to be printed is lost.
+#[derive(Debug)]
+pub struct StoodStill;
+
+impl std::fmt::Display for StoodStill {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("nobody read on when the run was interrupted")
+    }
+}
+
+impl std::error::Error for StoodStill {}
+
+impl StoodStill {
+    /// Whether that is what went wrong.
+    pub fn is(error: &Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<StoodStill>())
+    }
+}
+
+/// Writes to what it was made of, by a thread that goes on by itself where it is stuck.
+pub struct Outlet {
+    pieces: SyncSender<Vec<u8>>,
+    written: Receiver<Result<()>>,
+    interrupt: Interrupt,
+    /// The thread is left to a reader who stood still: nothing can be written any more.
+    is_left: bool,
+}
+
+impl Outlet {
+    /// For `out`.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn new(mut out: impl Write + Send + 'static, interrupt: Interrupt) -> Result<Self> {
+        let (pieces, next) = sync_channel::<Vec<u8>>(1);
+        let (told, written) = sync_channel(1);
+        let write = move || {
+            for piece in next {
+                let done = out.write_all(&piece).and_then(|()| out.flush());
+                if told.send(done).is_err() {
+                    break;
+                }
+            }
+        };
+        std::thread::Builder::new().name("output".to_owned()).spawn(write)?;
+        Ok(Outlet {
+            pieces,
+            written,
+            interrupt,
+            is_left: false,
+        })
+    }
+
+    /// Waits until the piece is written, or nobody reads and the user does not wait for that.
+    fn wait(&mut self) -> Result<()> {
+        let since = Instant::now();
+        loop {
+            match self.written.recv_timeout(LOOK) {
+                Ok(done) => return done,
+                Err(RecvTimeoutError::Timeout) if self.interrupt.is_thrown() && since.elapsed() >= STILL => {
+                    self.is_left = true;
+                    return Err(Error::other(StoodStill));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(ErrorKind::BrokenPipe.into()),
+            }
+        }
+    }
+}
+
+impl Write for Outlet {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        if self.is_left {
+            return Err(Error::other(StoodStill));
+        }
+        let piece = &bytes[..bytes.len().min(PIECE)];
+        self.pieces
+            .send(piece.to_vec())
+            .map_err(|_| Error::from(ErrorKind::BrokenPipe))?;
+        self.wait()?;
+        Ok(piece.len())
+    }
+
+    /// What was taken is written.
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::io::{Read, pipe};
+
+    /// More than a pipe holds.
+    fn lines() -> Vec<u8> {
+        b"a line of an answer\n".repeat(50_000)
+    }
+
+    #[test]
+    fn who_reads_gets_every_byte() {
+        let (mut reader, writer) = pipe().unwrap();
+        let write = std::thread::spawn(move || {
+            let mut outlet = Outlet::new(writer, Interrupt::new()).unwrap();
+            outlet.write_all(&lines()).unwrap();
+        });
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        write.join().unwrap();
+        assert!(read == lines());
+    }
+
+    #[test]
+    fn who_stands_still_is_waited_for_until_the_user_interrupts() {
+        let (mut reader, writer) = pipe().unwrap();
+        let interrupt = Interrupt::new();
+        let mut outlet = Outlet::new(writer, interrupt.clone()).unwrap();
+        let (told, written) = sync_channel(1);
+        std::thread::spawn(move || {
+            let first = outlet.write_all(&lines());
+            told.send((first, outlet.write_all(b"more"))).unwrap();
+        });
+        assert!(written.recv_timeout(2 * STILL).is_err());
+        interrupt.throw();
+        let (first, second) = written.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(StoodStill::is(&first.unwrap_err()) && StoodStill::is(&second.unwrap_err()));
+        let mut read = vec![0; 1_000];
+        reader.read_exact(&mut read).unwrap();
+        assert!(lines().starts_with(&read));
+    }
+
+    #[test]
+    fn an_end_that_nobody_holds_is_told_as_such() {
+        let (reader, writer) = pipe().unwrap();
+        drop(reader);
+        let mut outlet = Outlet::new(writer, Interrupt::new()).unwrap();
+        let error = outlet.write_all(b"a line\n").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    }
+}
