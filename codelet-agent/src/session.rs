@@ -372,6 +372,14 @@ impl Session {
         output
     }
 
+    /// Tells the model what the user has pinned, with the next request: a summary tells it only from the next compaction on.
+    pub fn tell_pinned(&mut self, pinned: &str) {
+        // It stands where reminders do, and must not look like one.
+        let text = reminder::escape(&format!("The user has pinned this; it is to stay in sight:\n{pinned}"));
+        let part = Part::Text(Text::new(text, Origin::Injected));
+        self.conversation.append(Message::new(Role::User, vec![part]));
+    }
+
     /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
     /// no byte, and an interruption leaves all of it as it was.
     async fn remind(&mut self, prompt: Tokens, interrupt: &Interrupt, listener: &mut dyn Listen) {

@@ -449,7 +449,7 @@ impl<F: Front> Chat<F> {
                 None => match (self.reach.read_file)(file, PINNED_FILE) {
                     Ok(text) => (
                         Pin::Text(pins::text_of(file, &text)),
-                        format!("Pinned: {file}, as it is now; it stands in every summary"),
+                        format!("Pinned: {file}, as it is now; it is told with your next prompt, and stays"),
                     ),
                     Err(why) => return self.say(Role::Error, &why),
                 },
@@ -457,10 +457,17 @@ impl<F: Front> Chat<F> {
         } else {
             (
                 Pin::Text(what.to_owned()),
-                "Pinned: the sentence stands at the head of every summary".to_owned(),
+                "Pinned: the sentence is told with your next prompt, and stays whatever is compacted".to_owned(),
             )
         };
+        let text = match &pin {
+            Pin::Text(text) => Some(text.clone()),
+            Pin::Message(_) => None,
+        };
         if self.session.conversation_mut().pin(pin) {
+            if let Some(text) = text {
+                self.session.tell_pinned(&text);
+            }
             older.iter().for_each(|pin| {
                 self.session.conversation_mut().unpin(pin);
             });

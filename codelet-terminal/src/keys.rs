@@ -219,31 +219,52 @@ impl Keys {
     }
 }
 
-/// Nobody types so many characters at once, with line ends among them.
+/// Nobody types so many characters at once.
 const BURST: usize = 100;
 
 /// Whether keys that came at once are a paste from a terminal that puts no brackets around it: each line of it would be
-/// sent as soon as it ends.
+/// sent as soon as it ends, and each character would be drawn by itself.
 pub fn is_burst(typed: &[Typed]) -> bool {
     typed.chunk_by(|a, b| is_text(a) && is_text(b)).any(is_pasted)
 }
 
-/// Such pastes as what they are, and all else as it came.
+/// Such pastes as what they are, and all else as it came. An Enter that ends the only line of one sends it, as a program
+/// that types for somebody means it.
 pub fn with_pastes(typed: Vec<Typed>) -> Vec<Typed> {
     let mut out = Vec::new();
     for run in typed.chunk_by(|a, b| is_text(a) && is_text(b)) {
-        if is_pasted(run) {
-            out.push(Typed::Paste(run.iter().filter_map(written).collect()));
-        } else {
+        if !is_pasted(run) {
             out.extend_from_slice(run);
+            continue;
+        }
+        let text = pasted(run);
+        match (text.strip_suffix('\n'), run.last()) {
+            (Some(line), Some(last)) if !line.contains('\n') => {
+                out.push(Typed::Paste(line.to_owned()));
+                out.push(last.clone());
+            }
+            _ => out.push(Typed::Paste(text)),
         }
     }
     out
 }
 
 fn is_pasted(run: &[Typed]) -> bool {
-    let is_end = |typed: &Typed| written(typed) == Some('\n');
-    run.len() >= BURST && run[..run.len() - 1].iter().any(is_end)
+    run.len() >= BURST
+}
+
+/// What a run of keys writes; both halves of a Windows line end are one.
+fn pasted(run: &[Typed]) -> String {
+    let mut text = String::new();
+    let mut was_return = false;
+    for typed in run {
+        let is_feed = *typed == Typed::Key(Key::ctrl('j'));
+        if !(is_feed && was_return) {
+            text.extend(written(typed));
+        }
+        was_return = *typed == Typed::Key(Key::plain(Code::Enter));
+    }
+    text
 }
 
 fn is_text(typed: &Typed) -> bool {
@@ -253,6 +274,9 @@ fn is_text(typed: &Typed) -> bool {
 /// What a key alone writes.
 fn written(typed: &Typed) -> Option<char> {
     let Typed::Key(key) = typed else { return None };
+    if *key == Key::ctrl('j') {
+        return Some('\n');
+    }
     match (key.code, key.ctrl || key.alt || key.shift) {
         (Code::Char(c), false) => Some(c),
         (Code::Enter, false) => Some('\n'),

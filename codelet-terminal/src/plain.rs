@@ -171,20 +171,37 @@ impl Plain {
         self.queue.push_back(said);
     }
 
-    /// Shows the question that waits.
+    /// Shows the question that waits, and answers those that nobody can.
     fn put_question(&mut self) {
-        while self.questions.front().is_some_and(|(question, _)| question.is_moot()) {
-            if let Some((moot, _)) = self.questions.pop_front() {
-                moot.answer(Word::Once);
+        loop {
+            while self.questions.front().is_some_and(|(question, _)| question.is_moot()) {
+                if let Some((moot, _)) = self.questions.pop_front() {
+                    moot.answer(Word::Once);
+                }
+                self.is_asked = false;
             }
-            self.is_asked = false;
+            if self.questions.is_empty() {
+                return;
+            }
+            if !std::mem::replace(&mut self.is_asked, true) {
+                self.show_question();
+            }
+            let why = if self.is_over {
+                "nobody is there to be asked"
+            } else if self.waiting >= ROOM {
+                // The next line was written before anybody could know of the question.
+                "nobody can be asked while more than a megabyte of lines waits"
+            } else {
+                return;
+            };
+            self.answer(Word::No(Some(why.to_owned())));
         }
+    }
+
+    fn show_question(&mut self) {
         let Some((question, directory)) = self.questions.front() else {
             return;
         };
-        if std::mem::replace(&mut self.is_asked, true) {
-            return;
-        }
         let mut lines = questions::body(&self.look, question, directory);
         let always = match question.grants.is_empty() {
             true => String::new(),
@@ -193,13 +210,6 @@ impl Plain {
         let answers = format!("Permit it? y: once.{always} n: no. n REASON: no, and the model is told why.");
         lines.extend(answers::say(&self.look, Role::Text, &answers));
         self.show(lines);
-        if self.is_over {
-            self.answer(Word::No(Some("nobody is there to be asked".to_owned())));
-        } else if self.waiting >= ROOM {
-            // The next line was written before anybody could know of the question.
-            let why = "nobody can be asked while more than a megabyte of lines waits".to_owned();
-            self.answer(Word::No(Some(why)));
-        }
     }
 
     fn answer(&mut self, word: Word) {

@@ -254,6 +254,36 @@ fn only_what_was_not_shown_whole_can_be_unfolded() {
 }
 
 #[test]
+fn a_change_that_is_shown_in_part_can_be_unfolded_whole() {
+    let change = |lines: usize| {
+        let added: String = (1..=lines).map(|line| format!("+line {line}\n")).collect();
+        format!("--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,{lines} @@\n{added}")
+    };
+    for (lines, is_folded) in [(40, false), (41, true), (200, true)] {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&started("a", "new.txt"), at(1));
+        let finished = Event::ToolFinished {
+            id: Arc::from("a"),
+            tool: Arc::from("Write"),
+            success: true,
+            bytes: 17,
+            elapsed: Duration::from_millis(4),
+            printed: Body::new("Created new.txt.\n"),
+            remarks: 0,
+            diff: change(lines).into(),
+            stopped: None,
+        };
+        renderer.on(&finished, at(2));
+        let mut unfolding = renderer.unfold(0).unwrap();
+        let mut shown = String::new();
+        while let Some(lines) = unfolding.next_lines(renderer.look()) {
+            shown.push_str(&text(&lines));
+        }
+        assert_eq!(shown.contains(&format!("+line {lines}")), is_folded, "{lines}: {shown}");
+    }
+}
+
+#[test]
 fn thinking_is_folded_into_one_line_and_can_be_seen() {
     let mut renderer = Renderer::new(look());
     renderer.on(&Event::Thinking("first thought\n".repeat(50)), at(1));

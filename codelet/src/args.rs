@@ -65,7 +65,7 @@ pub struct Chat {
     pub output: OutputForm,
 
     /// What the tools may do: read (look only), edit (change files of the workspace), all [default: edit]
-    #[arg(long, value_name = "WHAT", value_parser = crate::settings::permission)]
+    #[arg(long, value_name = "WHAT", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
     pub permission: Option<Permission>,
 
     /// A command that may be run under `edit`, such as 'cargo *', or a server's tool, such as 'mcp:files__*'; may be given
@@ -86,12 +86,12 @@ pub struct Chat {
     pub window: Option<u64>,
 
     /// Who writes the summary at a compaction: template (at once, no model) or model [default: template]
-    #[arg(long, value_name = "WHO", value_parser = crate::settings::summary)]
+    #[arg(long, value_name = "WHO", value_parser = named(["template", "model"], crate::settings::summary), hide_possible_values = true)]
     pub summary: Option<SummaryBy>,
 
     /// How readily old outputs are set aside to save money: faithful, balanced, thrifty, or off (only when the window is
     /// full) [default: faithful]
-    #[arg(long, value_name = "HOW", value_parser = crate::settings::economics)]
+    #[arg(long, value_name = "HOW", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::economics), hide_possible_values = true)]
     pub economics: Option<Preset>,
 
     /// Read and write lines, without a terminal's tricks: for pipes, logs and screen readers
@@ -459,6 +459,14 @@ pub struct Restore {
 /// The form of an input: named, or to be found out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source(pub Option<Format>);
+
+/// A value that goes by these names, which shells complete.
+fn named<T: Clone + Send + Sync + 'static, const N: usize>(
+    names: [&'static str; N],
+    read: fn(&str) -> Result<T, String>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(move |name| read(&name))
+}
 
 fn source() -> impl TypedValueParser<Value = Source> {
     let read = Format::ALL

@@ -173,11 +173,35 @@ fn many_lines_at_once_are_a_paste_also_without_brackets() {
     assert!(is_burst(&typed));
     let pasted = Typed::Paste(format!("{}tail", "a line of some words\n".repeat(6)));
     assert_eq!(with_pastes(typed), [pasted, Typed::Key(Key::plain(Code::Up))]);
-    // What somebody types ahead is a line with its Enter, or a few short ones.
-    for typed in ["yes\rgo on\r".to_owned(), format!("{}\r", "word ".repeat(40))] {
-        let typed = Keys::default().take(typed.as_bytes());
-        assert!(!is_burst(&typed));
-        assert_eq!(with_pastes(typed.clone()), typed);
+    // What somebody types ahead is a few short lines.
+    let typed = Keys::default().take(b"yes\rgo on\r");
+    assert!(!is_burst(&typed));
+    assert_eq!(with_pastes(typed.clone()), typed);
+}
+
+#[test]
+fn a_paste_without_brackets_is_one_whatever_ends_its_lines() {
+    for (end, pasted) in [("\r", "\n"), ("\n", "\n"), ("\r\n", "\n")] {
+        let typed = Keys::default().take(format!("a line of some words{end}").repeat(6).as_bytes());
+        assert!(is_burst(&typed), "{end:?}");
+        let text = format!("a line of some words{pasted}").repeat(6);
+        assert_eq!(with_pastes(typed), [Typed::Paste(text)], "{end:?}");
+    }
+    // Blank lines stay.
+    let typed = Keys::default().take(format!("{}\r\n\r\n{}", "x".repeat(60), "y".repeat(60)).as_bytes());
+    let text = format!("{}\n\n{}", "x".repeat(60), "y".repeat(60));
+    assert_eq!(with_pastes(typed), [Typed::Paste(text)]);
+}
+
+#[test]
+fn one_long_line_at_once_is_a_paste_and_the_enter_behind_it_sends_it() {
+    let line = "word ".repeat(40);
+    for (end, last) in [("", None), ("\r", Some(Key::plain(Code::Enter)))] {
+        let typed = Keys::default().take(format!("{line}{end}").as_bytes());
+        assert!(is_burst(&typed));
+        let paste = std::iter::once(Typed::Paste(line.clone()));
+        let expected: Vec<Typed> = paste.chain(last.map(Typed::Key)).collect();
+        assert_eq!(with_pastes(typed), expected);
     }
 }
 

@@ -268,6 +268,12 @@ impl<'a> Answered<'a> {
         let text = self.printed.as_str();
         text.split_at(text.floor_char_boundary(text.len().saturating_sub(self.remarks)))
     }
+
+    /// The change that was made, if only the beginning of it is shown.
+    pub fn folded_change(&self) -> Option<&'a str> {
+        let is_shown = self.success && self.stopped.is_none();
+        (is_shown && Diff::parse(self.diff).rows() > CHANGED).then_some(self.diff)
+    }
 }
 
 /// What was printed with what is said of it, but for what stands on the call's own line: that it succeeded, and its time.

@@ -182,6 +182,28 @@ impl Endless {
 }
 
 #[test]
+fn an_input_that_ends_while_questions_wait_answers_each_with_no() {
+    let bench = Bench::new();
+    let server = server([
+        Reply::call("Bash", json!({"command": "touch made"})).calls("Bash", json!({"command": "touch made_too"})),
+        Reply::text("It was not permitted."),
+    ]);
+    let mut session = Piped::start(&bench, &server, &["--plain"]);
+    session.say("Make them.");
+    session.wait("Permit it?");
+    session.close();
+    assert_eq!(session.end(), 0, "{}", session.text());
+    let record = server.record();
+    let results = record.exchanges[1].request.results();
+    assert_eq!(results.len(), 2);
+    assert!(
+        results.iter().all(|(_, text)| text.contains("nobody is there")),
+        "{results:?}"
+    );
+    assert!(!bench.work.join("made").exists() && !bench.work.join("made_too").exists());
+}
+
+#[test]
 fn what_was_written_before_a_question_does_not_answer_it_however_much_it_is() {
     let (bench, gate) = (Bench::new(), Gate::after(1));
     let server = server([

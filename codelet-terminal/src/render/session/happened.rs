@@ -5,6 +5,7 @@ use super::super::tool::{Answered, Running};
 use super::{Doing, Renderer, Topic, count_words, countdown};
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::model::Billed;
+use codelet_context::body::Body;
 use codelet_context::notice::Notice;
 use codelet_context::tokens::Tokens;
 use ratatui::text::Line;
@@ -179,7 +180,9 @@ impl Renderer {
         let mut out = self.topic(Topic::Tools);
         let (lines, is_whole) = running.answered(answer, &self.look);
         out.extend(lines);
-        if !is_whole && !answer.printed.is_blank() {
+        if let Some(change) = answer.folded_change() {
+            self.fold(&running.label(), Body::new(change), Role::Text);
+        } else if !is_whole && !answer.printed.is_blank() {
             self.fold(&running.label(), answer.printed.clone(), Role::Text);
         }
         out
