@@ -29,7 +29,7 @@ impl ReminderKind {
 
     /// Whether it stands at the head of the conversation. The others change often and stand before the newest prompt, so
     /// that a change costs nothing of the cache.
-    pub(crate) fn is_at_head(self) -> bool {
+    pub fn is_at_head(self) -> bool {
         matches!(self, ReminderKind::Instructions | ReminderKind::Environment)
     }
 }

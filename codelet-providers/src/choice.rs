@@ -162,6 +162,7 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         settings: Arc::new(settings),
         line,
         habits: Arc::default(),
+        kept: Arc::default(),
     }))
 }
 

@@ -32,6 +32,7 @@ mod halves;
 mod marks;
 mod network;
 mod provider;
+mod scrubber;
 mod secret;
 mod sort;
 mod usage;

@@ -70,8 +70,10 @@ fn last_before(messages: &[Message], end: usize, carries: fn(&Part) -> bool) -> 
     })
 }
 
-/// The last reminder that stands before everything that the user says.
+/// The last of the stable reminders that stand before everything else. Those of other kinds differ from prompt to prompt and
+/// go elsewhere at the next edit: what is kept behind one of them is never read again.
 fn head(messages: &[Message], carries: fn(&Part) -> bool) -> Option<(usize, usize)> {
+    let is_stable = |part: &Part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Reminder(kind) if kind.is_at_head()));
     let mut last = None;
     for (at, message) in messages
         .iter()
@@ -82,11 +84,11 @@ fn head(messages: &[Message], carries: fn(&Part) -> bool) -> Option<(usize, usiz
             return last;
         }
         for (index, part) in message.parts.iter().enumerate() {
-            match part {
-                Part::Text(text) if matches!(text.origin, Origin::Reminder(_)) => {
-                    last = carries(part).then_some((at, index)).or(last);
-                }
-                _ => return last,
+            if !is_stable(part) {
+                return last;
+            }
+            if carries(part) {
+                last = Some((at, index));
             }
         }
     }

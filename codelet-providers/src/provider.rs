@@ -3,12 +3,13 @@
 use crate::answer;
 use crate::body::Settings;
 use crate::ends::{Ends, Habits};
-use crate::frames::{Frames, Trouble, anthropic, chat, gemini, responses};
+use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
 use crate::halves::Halves;
 use crate::network::{Came, Line, Stream};
+use crate::scrubber::{Kept, Scrubber};
 use crate::sort::{NoHeaders, Refusal, sort};
 use crate::vendor::Wire;
-use codelet_agent::model::{Delta, Model, ModelError, Profile, Request, Silence, Stop};
+use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
 use codelet_context::tokens::Tokens;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
@@ -23,6 +24,8 @@ pub(crate) struct Provider {
     pub line: Line,
     /// How its answers have ended so far.
     pub habits: Arc<Habits>,
+    /// What goes back to it otherwise than it is kept.
+    pub kept: Arc<Kept>,
 }
 
 impl Model for Provider {
@@ -55,6 +58,8 @@ impl Model for Provider {
             frames: new(self.settings.wire),
             ready: VecDeque::new(),
             halves: Halves::default(),
+            scrubber: Scrubber::new(self.line.key.as_ref()),
+            kept: self.kept.clone(),
             ends: Ends::new(self.habits.clone(), self.line.limits.idle),
             had_begun: false,
             is_over: false,
@@ -86,6 +91,8 @@ struct Exchange {
     frames: Box<dyn Frames>,
     ready: VecDeque<Result<Delta, ModelError>>,
     halves: Halves,
+    scrubber: Scrubber,
+    kept: Arc<Kept>,
     /// When no more is waited for.
     ends: Ends,
     /// Something of the answer has come.
@@ -115,7 +122,7 @@ impl Exchange {
     /// Sends the request, or takes one more frame of the reply.
     async fn step(&mut self) -> Result<(), ModelError> {
         let Some(stream) = &mut self.stream else {
-            let body = self.settings.body(&self.request);
+            let body = self.settings.body(&self.kept.restored(&self.request));
             self.stream = Some(self.line.post(body).await?);
             return Ok(());
         };
@@ -138,6 +145,7 @@ impl Exchange {
         let (missing, content) = (self.frames.missing(), self.frames.content());
         self.ends.settle(missing, content, Instant::now());
         self.had_begun |= deltas.iter().any(|delta| !matches!(delta, Delta::Billed(_)));
+        self.scrubber.take(&mut deltas);
         if deltas.is_empty() {
             deltas.push(Delta::Alive);
         }
@@ -176,14 +184,27 @@ impl Exchange {
             whole.stop = Some(Stop::OutputLimit);
         }
         self.halves.join_whole(&mut whole);
-        let reply = answer::reply(
-            whole,
-            &self.settings.maker(),
-            &self.request.messages,
-            self.frames.billed(),
-        )?;
+        let reply = self.reply(whole)?;
+        self.ready.extend(self.scrubber.rest().map(Ok));
         self.ready.push_back(Ok(Delta::Done(reply)));
         self.is_over = true;
         Ok(())
+    }
+    /// The reply as it is kept: without the key.
+    fn reply(&self, whole: Whole) -> Result<Reply, ModelError> {
+        let read = |whole: Whole| {
+            answer::reply(
+                whole,
+                &self.settings.maker(),
+                &self.request.messages,
+                self.frames.billed(),
+            )
+        };
+        let Some(hidden) = self.scrubber.whole(&whole) else {
+            return read(whole);
+        };
+        let reply = read(hidden)?;
+        self.kept.note(&reply.message, &read(whole)?.message);
+        Ok(reply)
     }
 }

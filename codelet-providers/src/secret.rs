@@ -1,5 +1,6 @@
-//! A key that nobody sees: not in logs, not in errors, not in what a vendor says about it.
+//! A key that nobody sees: not in logs, not in errors, not in what a vendor says about it, not in what a model answers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A key. It has no way to be shown; it only goes into the header of a request.
@@ -11,6 +12,16 @@ const SHORTEST: usize = 5;
 
 /// So much of a long key's beginning is enough to recognise it, as vendors quote it back with stars in the middle.
 const BEGINNING: usize = 12;
+
+/// What stands in place of a key.
+pub(crate) const MASK: &str = "[key]";
+
+/// The same in names, of which vendors take only letters, digits and a few signs back.
+const MASK_IN_NAMES: &str = "key";
+
+/// Answers are searched for keys of this length and more that have letters and digits. What people put where a server of
+/// their own wants none (`ollama`, `lm-studio`) is a word like any other, and would vanish from what the model writes.
+const SHORTEST_IN_ANSWERS: usize = 8;
 
 impl Secret {
     /// Takes a key; white space around it is dropped, since it comes with the line of a file.
@@ -33,7 +44,7 @@ impl Secret {
         if key.len() < SHORTEST {
             return text.to_owned();
         }
-        let text = text.replace(key, "[key]");
+        let text = text.replace(key, MASK);
         let Some(beginning) = key.get(..BEGINNING).filter(|_| key.len() >= 2 * BEGINNING) else {
             return text;
         };
@@ -41,13 +52,47 @@ impl Secret {
         let mut rest = text.as_str();
         while let Some(at) = rest.find(beginning) {
             out.push_str(&rest[..at]);
-            out.push_str("[key]");
+            out.push_str(MASK);
             let quoted = &rest[at..];
             let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ')' | '<' | '\\');
             rest = &quoted[quoted.find(ends).unwrap_or(quoted.len())..];
         }
         out.push_str(rest);
         out
+    }
+}
+
+/// The key as it is looked for in answers: whole. Vendors' keys begin alike, and an answer may say how.
+impl Secret {
+    /// Whether it is looked for at all.
+    pub(crate) fn is_hidden(&self) -> bool {
+        let key = self.expose();
+        let has = |of: fn(&char) -> bool| key.chars().any(|c| of(&c));
+        key.len() >= SHORTEST_IN_ANSWERS && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
+    }
+
+    /// A text without the key.
+    pub(crate) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.hide_behind(MASK, text)
+    }
+
+    /// The name of a tool or of a call without the key.
+    pub(crate) fn hide_in_name<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        self.hide_behind(MASK_IN_NAMES, name)
+    }
+
+    fn hide_behind<'a>(&self, mask: &str, text: &'a str) -> Cow<'a, str> {
+        if self.is_hidden() && text.contains(self.expose()) {
+            return Cow::Owned(text.replace(self.expose(), mask));
+        }
+        Cow::Borrowed(text)
+    }
+
+    /// How many bytes at the end of a text may be the beginning of the key.
+    pub(crate) fn begun(&self, text: &str) -> usize {
+        let key = self.expose();
+        let mut begins = key.char_indices().map(|(at, _)| at).rev();
+        begins.find(|at| text.ends_with(&key[..*at])).unwrap_or(0)
     }
 }
 
@@ -75,6 +120,17 @@ mod tests {
         );
         assert_eq!(format!("{key:?}"), "[key]");
         assert_eq!(Secret::new("x").scrub("an exact text"), "an exact text");
+    }
+
+    #[test]
+    fn answers_are_searched_for_keys_and_not_for_words() {
+        for word in ["ollama", "lm-studio", "sk-no-key-required", "k3y", "0123456789", ""] {
+            let text = format!("It is {word}.");
+            assert_eq!(Secret::new(word).hide(&text), text);
+        }
+        let key = Secret::new("sk-proj-0123456789abcdefghijklmnop");
+        assert_eq!(key.hide("sk-proj-0123456789abcdefghijklmnop."), "[key].");
+        assert_eq!(key.hide("they begin with sk-proj-0123"), "they begin with sk-proj-0123");
     }
 
     proptest! {

@@ -185,12 +185,13 @@ fn joined(name: &str) -> String {
     words(name).concat()
 }
 
-/// The values.
+/// The values. There is no way to show them.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub struct Secrets(Vec<String>);
 
 impl Secrets {
-    pub(crate) fn new(values: &[String]) -> Self {
+    /// Those of these values that are long enough to be looked for.
+    pub fn new(values: &[String]) -> Self {
         let mut values: Vec<String> = values.iter().filter(|value| value.len() >= SHORTEST).cloned().collect();
         // A secret that contains another goes as a whole.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
@@ -203,13 +204,20 @@ impl Secrets {
     }
 
     /// A text without them.
-    pub(crate) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for value in &self.0 {
             if text.contains(value.as_str()) {
                 text = Cow::Owned(text.replace(value.as_str(), MASK));
             }
         }
+        text
+    }
+
+    /// The beginning of a longer text without them, nor the first part of one at its end.
+    pub(crate) fn hide_in_beginning(&self, text: &str) -> String {
+        let mut text = self.hide(text).into_owned();
+        text.truncate(text.len() - self.begun(&text));
         text
     }
 
@@ -277,6 +285,13 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_that_ends_within_a_secret_shows_no_part_of_it() {
+        let secrets = Secrets::new(&["sk-123456789".to_owned()]);
+        assert_eq!(secrets.hide_in_beginning("a sk-123456789 b sk-1234"), "a [secret] b ");
+        assert_eq!(secrets.hide_in_beginning("a sk-123456789"), "a [secret]");
+    }
 
     #[test]
     fn a_child_gets_no_secret_by_name_or_by_value() {

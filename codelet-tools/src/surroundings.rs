@@ -1,7 +1,8 @@
 //! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
 
 use crate::files;
-use crate::git::{Git, Repository};
+use crate::git::{Answer, Git, Repository};
+use crate::secrets::Secrets;
 use crate::text;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
@@ -39,6 +40,8 @@ pub struct World {
     pub env: Vec<(OsString, OsString)>,
     /// Where temporary files go.
     pub temporary: PathBuf,
+    /// Values that the model is not told, wherever they stand: in instructions, in names of files, in a commit's subject.
+    pub secrets: Secrets,
     /// Today, as `2026-11-22`. It is asked each time, since sessions outlast days.
     pub today: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -86,7 +89,9 @@ impl Surroundings for World {
             return None;
         }
         let size = metadata.len().max(bytes.len() as u64);
-        let mut text = text::decode(&bytes).text.into_owned();
+        let text = text::decode(&bytes).text;
+        let is_whole = size == bytes.len() as u64;
+        let mut text = self.without_secrets(&text, is_whole);
         if text.len() > limit {
             text.truncate(text.floor_char_boundary(limit));
         }
@@ -105,7 +110,7 @@ impl Surroundings for World {
 
     fn environment(&self) -> String {
         let is_git = root(&self.places().directory).is_some();
-        format!(
+        let facts = format!(
             "directory: {}\nplatform: {}\narchitecture: {}\nshell: {}\ndate: {}\ngit repository: {}\n",
             self.places().directory.display(),
             std::env::consts::OS,
@@ -113,7 +118,8 @@ impl Surroundings for World {
             self.shell,
             (self.today)(),
             if is_git { "yes" } else { "no" },
-        )
+        );
+        self.without_secrets(&facts, true)
     }
 
     fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>> {
@@ -142,12 +148,23 @@ impl Surroundings for World {
 }
 
 impl World {
+    /// A text without the values that nobody is to see; one that is not whole may end within one.
+    fn without_secrets(&self, text: &str, is_whole: bool) -> String {
+        if is_whole {
+            self.secrets.hide(text).into_owned()
+        } else {
+            self.secrets.hide_in_beginning(text)
+        }
+    }
+
     /// Branch, changed files and last commits; `None` outside a repository. It ends when the other end of `stop` is closed.
     fn repository(&self, stop: Option<PipeReader>) -> Option<String> {
         let directory = self.places().directory;
         let repository = Repository::of(&directory)?;
         let git = Git::new(&repository, &directory, &self.env, &self.temporary, TIME, stop);
         let count = format!("-{COMMITS}");
+        // Before lines are shortened, which may cut a value in two.
+        let hidden = |(answer, is_whole): Answer| (self.without_secrets(&answer, is_whole), is_whole);
         // A submodule would be looked at by another git, which obeys the submodule's settings.
         let status = [
             "status",
@@ -159,13 +176,14 @@ impl World {
         ]
         .map(OsStr::new);
         let log = ["log", "--no-show-signature", "--format=%h %s", &count].map(OsStr::new);
-        let [status, log] = git.map(|git| git.ask_both(&status, &log)).unwrap_or_default();
+        let answers = git.map(|git| git.ask_both(&status, &log)).unwrap_or_default();
+        let [status, log] = answers.map(|answer| answer.map(hidden));
         let mut out = match status {
             Some((answer, is_whole)) => state(&answer, is_whole),
             // The repository may be too large to look through in time, or git is missing; its branch is known at once.
             None => format!(
                 "branch: {}\nchanged files: not known, git gave no answer\n",
-                one_line(&repository.branch()?)
+                one_line(&self.without_secrets(&repository.branch()?, true))
             ),
         };
         if let Some((log, _)) = log
@@ -248,6 +266,7 @@ mod tests {
             shell: "bash".to_owned(),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             temporary: std::env::temp_dir(),
+            secrets: Secrets::default(),
             today: Arc::new(|| "2026-11-22".to_owned()),
         }
     }
@@ -572,6 +591,35 @@ mod tests {
         assert_eq!(world.text(&path, 100), None);
         assert_eq!(world.text(folder.path(), 100), None);
         assert_eq!(world.text(Path::new("/dev/zero"), 100), None);
+    }
+
+    #[test]
+    fn no_secret_stands_in_what_the_model_is_told_of_the_world() {
+        const SECRET: &str = "tok-9f8e7d6c5b4a39281706aa";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("CLAUDE.md");
+        std::fs::write(&path, format!("Deploy with {SECRET}.\n")).unwrap();
+        git(folder.path(), &["init", "-q"]);
+        git(folder.path(), &["add", "."]);
+        // So long that it would be cut within the value.
+        let subject = format!("{}{SECRET}", "x".repeat(LINE - 10));
+        git(folder.path(), &["commit", "-qm", &subject]);
+        git(folder.path(), &["checkout", "-qb", &format!("with/{SECRET}")]);
+        std::fs::write(folder.path().join(SECRET), "x").unwrap();
+        let mut world = world(folder.path());
+        world.secrets = Secrets::new(&[SECRET.to_owned()]);
+        assert_eq!(world.text(&path, 1_000).unwrap().0, "Deploy with [secret].\n");
+        assert_eq!(world.text(&path, 20).unwrap().0, "Deploy with ");
+        let status = world.repository(None).unwrap();
+        assert!(
+            status.contains("branch: with/[secret]\n") && status.contains("?? [secret]\n"),
+            "{status}"
+        );
+        assert!(!status.contains("tok-9f"), "{status}");
+        world.env = vec![("PATH".into(), "/nowhere".into())];
+        assert!(world.repository(None).unwrap().starts_with("branch: with/[secret]\n"));
+        world.directory = folder.path().join(SECRET);
+        assert!(!world.environment().contains(SECRET));
     }
 
     #[test]

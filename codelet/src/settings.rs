@@ -281,18 +281,12 @@ impl Settings {
         refuse(&mut written.patience, is_longer, "patience", &mut refused);
         let is_wider = |wanted: &Permission| *wanted > self.permission.value;
         refuse(&mut written.permission, is_wider, "permission", &mut refused);
-        if let (Some(wanted), Some(own)) = (written.max_steps, self.max_steps.value) {
-            written.max_steps = Some(wanted.min(own));
-        }
-        if let (Some(wanted), Some(own)) = (written.max_cost, self.max_cost.value) {
-            written.max_cost = Some(wanted.min(own));
-        }
-        match (written.window, self.window.value) {
-            (Some(wanted), Some(own)) => written.window = Some(wanted.min(own)),
-            // The model's own window is not known yet.
-            (Some(_), None) => self.window_is_bound = true,
-            (None, _) => {}
-        }
+        // Where the user's own bound is as narrow, it holds, and it is the user's.
+        written.max_steps = narrower(written.max_steps, self.max_steps.value);
+        written.max_cost = narrower(written.max_cost, self.max_cost.value);
+        // The model's own window is not known yet.
+        self.window_is_bound |= written.window.is_some() && self.window.value.is_none();
+        written.window = narrower(written.window, self.window.value);
         if !refused.is_empty() {
             let (path, names) = (path.display(), refused.join(", "));
             self.notices.push(format!(
@@ -301,6 +295,11 @@ impl Settings {
         }
         written
     }
+}
+
+/// A bound that is wanted, where it lies below the one that there is.
+fn narrower<T: PartialOrd>(wanted: Option<T>, own: Option<T>) -> Option<T> {
+    wanted.filter(|wanted| own.is_none_or(|own| *wanted < own))
 }
 
 /// Leaves out what a project may not say.
@@ -494,6 +493,22 @@ mod tests {
             ("a/c", Some(7000))
         );
         assert!(!settings.window_is_bound);
+    }
+
+    #[test]
+    fn a_bound_comes_from_the_file_whose_value_holds() {
+        let own = "max_steps = 5\nmax_cost = 1.0\nwindow = 100000";
+        for (user, project, is_of_project) in [
+            (own, "max_steps = 50\nmax_cost = 100\nwindow = 200000", false),
+            (own, own, false),
+            (own, "max_steps = 4\nmax_cost = 0.5\nwindow = 90000", true),
+            ("", own, true),
+        ] {
+            let settings = of(user, project).unwrap();
+            let from = [&settings.max_steps.from, &settings.max_cost.from, &settings.window.from];
+            let of_project = |from: &From| matches!(from, From::File(path) if path.parent().is_some_and(|folder| folder.ends_with(".codelet")));
+            assert_eq!(from.map(of_project), [is_of_project; 3], "{user} {project}: {from:?}");
+        }
     }
 
     #[test]

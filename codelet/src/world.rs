@@ -265,6 +265,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         shell: "bash".to_owned(),
         env: codelet_tools::environment(&options),
         temporary: options.temporary.clone(),
+        secrets: codelet_tools::secrets::Secrets::new(&options.secrets),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     };
     let (tools, reach) = codelet_tools::all_with_reach(&options);

@@ -460,6 +460,56 @@ fn no_child_process_sees_a_key() {
 }
 
 #[test]
+fn a_key_that_a_server_sends_back_is_neither_shown_nor_run_nor_written() {
+    for form in ["text", "json", "stream-json"] {
+        let bench = Bench::new();
+        let told = || {
+            Reply::new()
+                .thinks(format!("{KEY}?"))
+                .says(format!("The key is {KEY}."))
+        };
+        let replies = [
+            told().calls("Bash", json!({"command": format!("echo {KEY} | wc -c")})),
+            told(),
+        ];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies).binding_thinking());
+        let args = [
+            "-p",
+            "Look.",
+            "--permission",
+            "all",
+            "--transcript",
+            "t.json",
+            "--output",
+            form,
+        ];
+        // What is printed is searched for the key there.
+        let output = bench.ask(&server, Wire::Anthropic, &args);
+        ended(&output, 0);
+        assert!(stdout(&output).contains("The key is [key]."), "{}", stdout(&output));
+        assert!(!bench.read("t.json").contains(KEY));
+        let record = server.record();
+        assert_eq!(record.faults(), "");
+        let counted = record.exchanges[1].request.results()[0].1.to_owned();
+        assert!(counted.contains('6'), "{counted}");
+    }
+}
+
+#[test]
+fn a_secret_of_the_environment_is_in_no_reminder() {
+    const SECRET: &str = "tok-9f8e7d6c5b4a39281706aa";
+    let bench = Bench::new();
+    bench.file("CLAUDE.md", &format!("Deploy with {SECRET}.\n"));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Yes.")]));
+    let args = ["-p", "Look.", "--transcript", "t.json"];
+    let mut command = bench.asking(&server, Wire::Anthropic, &args);
+    ended(&command.env("GH_TOKEN", SECRET).output().unwrap(), 0);
+    let request = &server.record().exchanges[0].request;
+    assert!(request.holds("Deploy with [secret].") && !request.holds(SECRET));
+    assert!(!bench.read("t.json").contains(SECRET));
+}
+
+#[test]
 fn the_demo_needs_nobody_and_compacts_on_its_way() {
     let bench = Bench::new();
     let output = bench.command(&["demo", "--output", "json"]).output().unwrap();

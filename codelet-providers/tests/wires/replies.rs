@@ -1,6 +1,6 @@
 //! What a reply becomes, and that it goes back as it came.
 
-use crate::kit::{ask, beginning, block_on, model, request};
+use crate::kit::{KEY, ask, beginning, block_on, model, request};
 use codelet_agent::model::{Request, Stop};
 use codelet_context::message::{Message, ToolResult};
 use codelet_testkit::server::{self, Behaviour, Dialect, Part, Reply, Server, Speaker, Wire};
@@ -188,5 +188,50 @@ fn frames_in_pieces_of_one_byte_are_the_same_reply() {
             );
             assert!(second.end.is_ok(), "{wire:?}");
         });
+    }
+}
+
+#[test]
+fn a_key_in_an_answer_is_neither_shown_nor_kept_on_any_wire() {
+    for wire in Wire::ALL {
+        let answer = Reply::new()
+            .thinks(format!("The key is {KEY}."))
+            .says(format!("It is {KEY}, I think."))
+            .calls("Read", json!({"path": format!("{KEY}.rs"), KEY: [{"a": KEY}]}))
+            .calls(KEY, json!({}));
+        let server = Server::start(
+            wire,
+            Behaviour::replies([answer, Reply::text("Done.")]).binding_thinking(),
+        );
+        let outcome = block_on(async {
+            let model = model(&server, wire).await;
+            let mut history = request(beginning());
+            let outcome = ask(&*model, history.clone()).await;
+            let reply = outcome.end.clone().unwrap();
+            let results = reply
+                .message
+                .calls()
+                .map(|call| ToolResult::new(call.id.clone(), Some(true), "fine"));
+            let results = Message::results(results.collect());
+            history.messages.extend([reply.message, results].map(Arc::new));
+            ask(&*model, history).await.end.unwrap();
+            outcome
+        });
+        assert_eq!(outcome.text, "It is [key], I think.", "{wire:?}");
+        assert_eq!(outcome.calls, ["Read", "key"], "{wire:?}");
+        let message = outcome.end.unwrap().message;
+        let parameters = &message.calls().next().unwrap().parameters;
+        let expected = json!({"path": "[key].rs", "[key]": [{"a": "[key]"}]});
+        assert_eq!(json!(parameters.as_map()), expected, "{wire:?}");
+        assert!(
+            !outcome.thinking.contains(KEY) && !format!("{message:?}").contains(KEY),
+            "{wire:?}"
+        );
+        let record = server.record();
+        // Thinking that the vendor has signed is as it came, or it would be a fault.
+        assert_eq!(record.faults(), "", "{wire:?}");
+        let sent = record.exchanges[1].request.json().to_string();
+        let is_signed = matches!(wire, Wire::Anthropic | Wire::Responses);
+        assert_eq!(sent.matches(KEY).count(), usize::from(is_signed), "{wire:?}: {sent}");
     }
 }

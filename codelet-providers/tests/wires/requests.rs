@@ -2,7 +2,7 @@
 
 use crate::kit::{ask, beginning, block_on, choice, model, request};
 use codelet_agent::model::Request;
-use codelet_context::message::{Message, ToolResult};
+use codelet_context::message::{Message, Origin, Part, ReminderKind, Role, ToolResult};
 use codelet_providers::{Choice, Thinking, connect};
 use codelet_testkit::server::{Behaviour, Growth, Reply, Server, Wire};
 use serde_json::{Value, json};
@@ -96,10 +96,7 @@ fn marks_stand_after_the_system_prompt_the_reminders_the_edge_and_the_end() {
         let mut messages = beginning();
         for number in 0..4 {
             let call = codelet_context::message::ToolCall::new(format!("t{number}"), "Read", Default::default());
-            messages.push(Message::new(
-                codelet_context::message::Role::Assistant,
-                vec![codelet_context::message::Part::ToolCall(call)],
-            ));
+            messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
             messages.push(Message::results(vec![ToolResult::new(
                 format!("t{number}"),
                 Some(true),
@@ -127,6 +124,54 @@ fn marks_stand_after_the_system_prompt_the_reminders_the_edge_and_the_end() {
     assert_eq!(of(None, None, vec![Message::user("hello")]), ["tools", "0.0"]);
     // Where the next edit is expected, the system prompt gives its mark away: it is read with the reminders.
     assert_eq!(of(Some(9), Some(7), history()), ["0.1", "4.0", "6.0", "8.0"]);
+}
+
+/// A session's first request: reminders of all four kinds in one message, and a prompt.
+fn first_of_a_session(state: &str) -> Request {
+    let reminder = |kind, text: &str| Part::text_from(Origin::Reminder(kind), text);
+    let all = vec![
+        reminder(ReminderKind::Instructions, &"A rule of this project.\n".repeat(1_000)),
+        reminder(ReminderKind::Environment, "directory: /work"),
+        reminder(ReminderKind::GitStatus, state),
+        reminder(ReminderKind::TokenStatus, state),
+    ];
+    request(vec![
+        Message::system("You are a careful engineer."),
+        Message::new(Role::User, all),
+        Message::user(format!("Look at what {state} says.")),
+    ])
+}
+
+#[test]
+fn the_mark_of_the_reminders_stands_before_those_that_change() {
+    let body = sent(
+        |server| choice(server, Wire::Anthropic),
+        first_of_a_session("one"),
+        Wire::Anthropic,
+    );
+    assert_eq!(marks(&body), ["system", "0.1", "0.4"]);
+    let mut changing = first_of_a_session("one");
+    Arc::make_mut(&mut changing.messages[1]).parts.drain(..2);
+    let body = sent(|server| choice(server, Wire::Anthropic), changing, Wire::Anthropic);
+    assert_eq!(marks(&body), ["system", "0.2"]);
+}
+
+#[test]
+fn a_second_session_in_the_same_project_reads_the_stable_reminders_from_the_cache() {
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies([Reply::text("ok"), Reply::text("ok")]),
+    );
+    block_on(async {
+        for state in ["a", "something longer"] {
+            let model = model(&server, Wire::Anthropic).await;
+            ask(&*model, first_of_a_session(state)).await.end.unwrap();
+        }
+    });
+    let record = server.record();
+    assert_eq!(record.faults(), "");
+    let usage = record.exchanges[1].usage;
+    assert!(usage.hit_share() > 0.9, "{usage:?}");
 }
 
 #[test]

@@ -134,13 +134,19 @@ pub fn carry(
     match printed {
         // Whoever interrupts does not wait for a reader who stands still.
         Err(error) if StoodStill::is(&error) => Ok(Exit::Interrupted),
-        // The status tells a script that it has the answer.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::at(
-            "standard output",
-            "nobody reads it any more: the answer was not printed whole",
-        )),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => unread(exit, chat.output),
         Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
         Ok(()) => Ok(exit),
+    }
+}
+
+/// How a run ends of which somebody has read enough: quietly, unless it had failed by then.
+fn unread(exit: Exit, form: OutputForm) -> Result<Exit, Failure> {
+    match exit {
+        Exit::Done => Err(Failure::PipeClosed),
+        // Nobody was there to follow it, which is what has interrupted it.
+        Exit::Interrupted if form == OutputForm::StreamJson => Err(Failure::PipeClosed),
+        exit => Ok(exit),
     }
 }
 

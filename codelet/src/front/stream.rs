@@ -53,13 +53,10 @@ impl<W: Write + Send> Listen for Stream<W> {
 impl<W: Write + Send> Front for Stream<W> {
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
         if let Some(error) = self.trouble.take() {
-            if StoodStill::is(&error) {
+            if StoodStill::is(&error) || error.kind() == ErrorKind::BrokenPipe {
                 return Err(error);
             }
-            let why = match error.kind() {
-                ErrorKind::BrokenPipe => "nobody reads it any more".to_owned(),
-                _ => words(&error),
-            };
+            let why = words(&error);
             return Err(std::io::Error::other(format!(
                 "{why}; the run was interrupted before its end"
             )));
