@@ -121,7 +121,8 @@ impl Newest {
 }
 
 impl Demand<'_> {
-    /// How this budget is divided, if not as usual. Without `rise` it is kept as it is.
+    /// How this budget is divided, if not as usual. Without `rise` it is kept as it is, and only what fits into it whole is
+    /// given more than its share.
     pub fn divide(&self, budget: Tokens, rise: Option<Rise>) -> Option<Division> {
         let weights = self.standing();
         let heaviest = weights.iter().copied().max().unwrap_or(0);
@@ -133,10 +134,13 @@ impl Demand<'_> {
         }
         let most = rise.map_or(budget, |rise| rise.standing.max(budget));
         let rest = self.rest(if is_heavy { most } else { budget });
-        let (standing, cut) = match (is_heavy, rise) {
-            (false, _) => (Tokens::MAX, None),
-            (true, None) => (cap(&weights, most, rest.all()), None),
-            (true, Some(_)) => steady_cap(&weights, most, rest.all(), earlier),
+        let fits = weights.iter().sum::<Tokens>() + rest.all() <= most;
+        if rise.is_none() && !fits {
+            return None;
+        }
+        let (standing, cut) = match !is_heavy || (fits && earlier.is_none()) {
+            true => (Tokens::MAX, None),
+            false => steady_cap(&weights, most, earlier),
         };
         let stands = weights.iter().map(|weight| standing.min(*weight)).sum::<Tokens>() + rest.all();
         let excess = newest.map_or(0, Newest::excess);
@@ -221,21 +225,13 @@ impl Demand<'_> {
     }
 }
 
-/// What each text of these weights that stand may weigh in this budget, beside the rest.
-fn cap(weights: &[Tokens], budget: Tokens, rest: Tokens) -> Tokens {
-    let left = budget.saturating_sub(rest);
-    draft::fair_cap(weights.to_vec(), left.max(share(budget, room::STANDING_SHARE)))
-}
-
-/// The same for a session whose view may weigh `most`, and how they are cut. If they must be, then to a share that does not
-/// depend on what stands beside them, and as they were cut before.
-fn steady_cap(weights: &[Tokens], most: Tokens, rest: Tokens, earlier: Option<Cut>) -> (Tokens, Option<Cut>) {
-    if earlier.is_none() && cap(weights, most, rest) == Tokens::MAX {
-        return (Tokens::MAX, None);
-    }
+/// What each text of these weights that stand may weigh in a session whose view may weigh `most`, where not all of them fit,
+/// and how they are cut: to a share that does not depend on what stands beside them, and as they were cut before.
+fn steady_cap(weights: &[Tokens], most: Tokens, earlier: Option<Cut>) -> (Tokens, Option<Cut>) {
     let heaviest = weights.iter().copied().max().unwrap_or(0);
     let fair = draft::fair_cap(weights.to_vec(), share(most, room::STANDING_SHARE));
-    // What stands beside them changes a little with every prompt: as long as the earlier cut is about right, it stays.
+    // That share is fair among texts of which small ones change with every prompt: as long as the earlier cut is about
+    // right, it stays.
     let is_about_right = |earlier: &Cut| earlier.cap <= fair.saturating_add(heaviest / room::CUTS);
     let steady = room::steady(fair, heaviest);
     let cap = earlier.filter(is_about_right).map_or(steady, |earlier| earlier.cap);
