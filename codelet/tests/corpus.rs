@@ -160,9 +160,15 @@ impl Source {
         }
         // What one harness says to a reply in which it finds no action, or several, is no user's, though no field says so.
         const COMPLAINT: &str = "Please always provide EXACTLY ONE action";
-        source
-            .prompts
-            .retain(|text| !text.trim().is_empty() && !text.starts_with(COMPLAINT));
+        // Nor is the note of another that the user has stopped it.
+        const STOPPED: [&str; 2] = [
+            "[Request interrupted by user]",
+            "[Request interrupted by user for tool use]",
+        ];
+        source.prompts.retain(|text| {
+            let text = text.trim();
+            !text.is_empty() && !text.starts_with(COMPLAINT) && !STOPPED.contains(&text)
+        });
         source
     }
 
