@@ -68,15 +68,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::message::ToolResult;
-    use crate::testrun;
-    use crate::verdict::Verdict::{self, Failed, Passed, Unknown};
+    use crate::verdict::Verdict::{Failed, Passed, Unknown};
+    use crate::verdict::tests::verdict;
     use proptest::prelude::*;
-
-    fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
-        let check = testrun::checks(line).pop().unwrap();
-        super::super::of(&check, &ToolResult::new("1", success, output))
-    }
 
     #[test]
     fn what_is_left_of_what_was_found_decides() {

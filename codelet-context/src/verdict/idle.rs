@@ -55,15 +55,9 @@ fn counts_passed(words: &[Word]) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use crate::message::ToolResult;
-    use crate::testrun;
-    use crate::verdict::Verdict::{self, Failed, Passed, Unknown};
+    use crate::verdict::Verdict::{Failed, Passed, Unknown};
+    use crate::verdict::tests::verdict;
     use proptest::prelude::*;
-
-    fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
-        let check = testrun::checks(line).pop().unwrap();
-        super::super::of(&check, &ToolResult::new("1", success, output))
-    }
 
     #[test]
     fn a_run_that_ran_nothing_says_nothing() {

@@ -5,7 +5,7 @@ use crate::testrun;
 use Verdict::{Failed, Passed, Unknown};
 use proptest::prelude::*;
 
-fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
+pub(super) fn verdict(line: &str, success: Option<bool>, output: &str) -> Verdict {
     let check = testrun::checks(line).pop().unwrap();
     of(&check, &ToolResult::new("1", success, output))
 }

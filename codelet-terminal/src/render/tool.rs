@@ -150,10 +150,11 @@ impl Running {
         out
     }
 
-    /// How it looks when it has answered, and whether that is all of it.
-    pub fn answered(&self, answer: Answered<'_>, look: &Look) -> (Vec<Line<'static>>, bool) {
+    /// How it looks when it has answered, and what of it can be unfolded, if that is not all.
+    pub fn answered(&self, answer: Answered<'_>, look: &Look) -> (Vec<Line<'static>>, Option<Body>) {
+        let folded = |is_whole: bool| (!is_whole && !answer.printed.is_blank()).then(|| answer.printed.clone());
         if answer.stopped == Some(Stopped::NotRun) {
-            return (vec![self.stopped(Stopped::NotRun, None, look)], true);
+            return (vec![self.stopped(Stopped::NotRun, None, look)], None);
         }
         let (printed, said) = answer.apart();
         let text = told(printed, said, answer.success);
@@ -193,7 +194,7 @@ impl Running {
         }
         out.push(self.line(mark, tail, look));
         if has_come {
-            return (out, self.shown.abs_diff(printed.len() as u64) <= 1);
+            return (out, folded(self.shown.abs_diff(printed.len() as u64) <= 1));
         }
         let mut shown: Vec<(&str, Role)> = Vec::new();
         if &*self.id == OWN_ID {
@@ -208,12 +209,15 @@ impl Running {
                     .into_iter()
                     .map(|line| shifted(line, look)),
             );
+            if diff.rows() > CHANGED {
+                return (out, Some(Body::new(answer.diff)));
+            }
         } else if self.has_printed {
             shown = last(text);
         }
         out.extend(shown.iter().map(|(line, role)| indented(line, look.style(*role), look)));
         let is_whole = answer.bytes <= answer.printed.len() as u64 && is_all(&shown, text, look);
-        (out, is_whole)
+        (out, folded(is_whole))
     }
 
     /// How it looks when it was interrupted, after so long if it had begun.
@@ -267,12 +271,6 @@ impl<'a> Answered<'a> {
     fn apart(&self) -> (&'a str, &'a str) {
         let text = self.printed.as_str();
         text.split_at(text.floor_char_boundary(text.len().saturating_sub(self.remarks)))
-    }
-
-    /// The change that was made, if only the beginning of it is shown.
-    pub fn folded_change(&self) -> Option<&'a str> {
-        let is_shown = self.success && self.stopped.is_none();
-        (is_shown && Diff::parse(self.diff).rows() > CHANGED).then_some(self.diff)
     }
 }
 

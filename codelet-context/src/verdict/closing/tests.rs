@@ -1,14 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
-use crate::message::ToolResult;
-use crate::testrun;
 use crate::verdict::Verdict::{self, Failed, Passed, Unknown};
 use crate::verdict::counts_failures;
 use proptest::prelude::*;
 
 fn verdict(line: &str, output: &str) -> Verdict {
-    let check = testrun::checks(line).pop().unwrap();
-    super::super::of(&check, &ToolResult::new("1", None, output))
+    crate::verdict::tests::verdict(line, None, output)
 }
 
 /// A run that went well, and how the same tells of a failure.

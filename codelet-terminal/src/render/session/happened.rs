@@ -5,7 +5,6 @@ use super::super::tool::{Answered, Running};
 use super::{Doing, Renderer, Topic, count_words, countdown};
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::model::Billed;
-use codelet_context::body::Body;
 use codelet_context::notice::Notice;
 use codelet_context::tokens::Tokens;
 use ratatui::text::Line;
@@ -178,12 +177,10 @@ impl Renderer {
             self.set_doing(Doing::Asking, now);
         }
         let mut out = self.topic(Topic::Tools);
-        let (lines, is_whole) = running.answered(answer, &self.look);
+        let (lines, folded) = running.answered(answer, &self.look);
         out.extend(lines);
-        if let Some(change) = answer.folded_change() {
-            self.fold(&running.label(), Body::new(change), Role::Text);
-        } else if !is_whole && !answer.printed.is_blank() {
-            self.fold(&running.label(), answer.printed.clone(), Role::Text);
+        if let Some(folded) = folded {
+            self.fold(&running.label(), folded, Role::Text);
         }
         out
     }
