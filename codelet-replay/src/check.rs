@@ -3,6 +3,8 @@
 //! Of each billed request the model is given its time, the size of its prompt, how long its writes were to be kept, and
 //! whether the recording agent had compacted. It predicts what was read from the cache and what was written; the billed
 //! reads are only compared with, but for the first of all, which tells what the cache held before the recording began.
+//! It is told as well whether the model was to think, where the recording tells: the messages of requests with thinking and
+//! of those without are entries apart, and only the head (tools and system prompt) is found by both.
 //! Two things happened later that no recording tells: other sessions of the same user had left the head (tools and system
 //! prompt) in the cache though this one's entries had expired, and a vendor or a harness lost the prefix between two
 //! requests although nothing had expired. Hence two predictions: one that assumes that neither happens, and one that is
@@ -13,11 +15,12 @@ use crate::policy::Settings;
 use crate::prompt::Prompt;
 use crate::run::Dollars;
 use crate::session::Session;
-use codelet_context::message::{Message, Part};
+use codelet_context::message::{Message, Part, Role};
 use codelet_context::price::{self, Lifetime, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use codelet_transcript::Billed;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Predicted and billed input cost of one session, in dollars.
@@ -60,6 +63,10 @@ struct Asked {
     model: usize,
     /// The prompt is another one from the head on than the one that this model was sent last.
     is_anew: bool,
+    /// The model was asked not to think.
+    without_thinking: bool,
+    /// How many places of the prompt are newer than the request before.
+    places: usize,
 }
 
 /// A model that was asked, and its price, if that is known.
@@ -81,6 +88,7 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
     let times = session.times()?;
     let mut models: Vec<Model<'_>> = Vec::new();
     let mut asked: Vec<Asked> = Vec::new();
+    let mut known = 0;
     for (request, began) in session.requests.iter().zip(times) {
         if request.after_compaction {
             models.iter_mut().for_each(|model| model.is_anew = true);
@@ -100,7 +108,13 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
             billed,
             model,
             is_anew: std::mem::take(&mut models[model].is_anew),
+            without_thinking: request.without_thinking,
+            places: session.messages[known..request.reply.start]
+                .iter()
+                .map(|message| message.parts.len())
+                .sum(),
         });
+        known = request.reply.start;
     }
     let hours = asked.iter().filter(|asked| asked.billed.hour > 0).count();
     // The lifetime is a setting of the agent, so the session has one.
@@ -171,13 +185,15 @@ impl Events {
             let left = before.map_or(0, |before| {
                 before.billed.usage.prompt().saturating_sub(before.billed.usage.fresh)
             });
+            // What requests of the other kind left is not its own, and no loss.
+            let is_other = before.is_some_and(|before| before.without_thinking != now.without_thinking);
             if is_cold {
                 events.warm[index] = read > 0;
-            } else if !now.is_anew {
+            } else if !now.is_anew && !is_other {
                 events.lost[index] =
                     read + NOISE < left.min(now.billed.usage.prompt()) && read as f64 <= left as f64 * CUT;
             }
-            if (is_cold || now.is_anew || events.lost[index]) && read > 0 {
+            if (is_cold || now.is_anew || is_other || events.lost[index]) && read > 0 {
                 heads.push(read);
             }
         }
@@ -207,8 +223,9 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
     // Each model's cache, and how many places are still those of the last request that it had: the head always is.
     let mut caches: Vec<(Cache, usize)> = (0..cards.len()).map(|model| (Cache::new(rules(model)), 1)).collect();
     let mut prompt = Prompt::new(head);
+    let mut steps: Vec<Step> = Vec::new();
     let mut messages: Vec<Arc<Message>> = Vec::new();
-    let mut sizes: Vec<Tokens> = Vec::new();
+    let mut without_thinking = false;
     let mut sum = 0.0;
     for (number, now) in asked.iter().enumerate() {
         let model = now.model;
@@ -223,20 +240,31 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
         let is_lost = events.is_some_and(|events| events.lost[number]);
         let whole = now.billed.usage.prompt();
         let room = whole.saturating_sub(head);
-        let mut kept = if now.is_anew || is_lost { 0 } else { sizes.len() };
+        let mut kept = if now.is_anew || is_lost { 0 } else { steps.len() };
         // A prompt that became shorter lost something near its end: old thinking, an attachment.
-        let mut total: Tokens = sizes[..kept].iter().sum();
+        let mut total: Tokens = steps[..kept].iter().map(|step| step.tokens).sum();
         while kept > 0 && total > room {
             kept -= 1;
-            total -= sizes[kept];
+            total -= steps[kept].tokens;
         }
-        sizes.truncate(kept);
-        messages.truncate(kept);
-        sizes.push(room - total);
-        messages.push(Arc::new(Message::user(format!("{number}"))));
-        let known = kept.min(prompt.messages().len());
-        let grown = room - total;
-        let change = prompt.update(&messages, known, |_: &Part| grown);
+        steps.truncate(kept);
+        steps.push(Step {
+            number,
+            tokens: room - total,
+            places: now.places,
+        });
+        // What requests of the other kind were sent is not the same to the cache.
+        let mut same_messages = kept.min(prompt.messages().len());
+        if std::mem::replace(&mut without_thinking, now.without_thinking) != now.without_thinking {
+            same_messages = 0;
+        }
+        messages.truncate(same_messages);
+        messages.extend(steps[same_messages..].iter().map(|step| step.message(without_thinking)));
+        let next = Cell::new(same_messages);
+        let change = prompt.update(&messages, same_messages, |part| match part {
+            Part::Text(text) if text.body.is_empty() => 0,
+            _ => steps[next.replace(next.get() + 1)].tokens,
+        });
         let places = prompt.places_before(change.kept);
         caches.iter_mut().for_each(|(_, same)| *same = places.min(*same));
         let (cache, same) = &mut caches[model];
@@ -245,4 +273,22 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
         sum += cost(&cards[model], bill.usage, None);
     }
     sum
+}
+
+/// What a prompt grew by since the request before.
+struct Step {
+    /// The request's, which tells it from all others.
+    number: usize,
+    tokens: Tokens,
+    places: usize,
+}
+
+impl Step {
+    /// As many places as it had, of which the first stands for all that it weighs; the others are empty.
+    fn message(&self, without_thinking: bool) -> Arc<Message> {
+        let name = format!("{} {without_thinking}", self.number);
+        let rest = std::iter::repeat_n(Part::text(""), self.places.saturating_sub(1));
+        let parts = std::iter::once(Part::text(name)).chain(rest);
+        Arc::new(Message::new(Role::User, parts.collect()))
+    }
 }

@@ -35,6 +35,8 @@ pub struct Request {
     pub model: Option<Arc<str>>,
     /// The recording agent compacted the conversation before this request.
     pub after_compaction: bool,
+    /// The recording tells that the model was asked not to think.
+    pub without_thinking: bool,
 }
 
 /// A recorded conversation, ready to be played.
@@ -111,18 +113,19 @@ impl Session {
                         if note.billed.is_some() || last.model.is_none() {
                             last.model = note.model.or(last.model.take());
                         }
+                        // A bill from behind a compaction is of a prompt that was compacted.
+                        last.after_compaction |= note.billed.is_some() && std::mem::take(&mut after_compaction);
                         last.billed = note.billed.or(last.billed);
                     }
                 }
                 None => {
-                    let (began, billed, model) =
-                        note.map_or((None, None, None), |note| (note.began, note.billed, note.model));
                     requests.push(Request {
                         reply: place..place + 1,
-                        began,
-                        billed,
+                        began: note.as_ref().and_then(|note| note.began),
+                        billed: note.as_ref().and_then(|note| note.billed),
                         reply_tokens: None,
-                        model,
+                        without_thinking: note.as_ref().is_some_and(|note| note.without_thinking),
+                        model: note.and_then(|note| note.model),
                         after_compaction: std::mem::take(&mut after_compaction),
                     });
                 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::economics::Preset;
-use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
+use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall, ToolResult};
 use codelet_context::price::{self, PriceCard};
 use codelet_context::usage::Usage;
 use codelet_replay::check::check;
@@ -56,6 +56,7 @@ fn timed(mut recording: Recording, seconds: &[u64]) -> Recording {
             began: Some(second * 1_000),
             model: None,
             billed: None,
+            without_thinking: false,
         })
         .collect();
     recording
@@ -229,6 +230,7 @@ fn an_agents_own_summary_is_left_out_and_the_bills_tell_what_text_weighs() {
                     usage: Usage::from_exclusive(0, prompt, 0, 5),
                     hour: 0,
                 }),
+                without_thinking: false,
             });
         }
     }
@@ -253,6 +255,7 @@ fn billed(bills: &[(u64, u64, u64)]) -> Recording {
                 usage: Usage::from_exclusive(0, write, read, 1),
                 hour: 0,
             }),
+            without_thinking: false,
         })
         .collect();
     recording
@@ -299,6 +302,71 @@ fn the_check_starts_from_what_the_first_request_found_in_the_cache() {
     let check = check(&Session::new("s", billed(&bills)), &settings()).unwrap();
     assert_eq!((check.warm_heads, check.lost), (1, 0));
     assert!(check.blind_error().abs() < 1e-9, "{check:?}");
+}
+
+#[test]
+fn the_bill_of_a_reply_behind_a_compaction_is_of_the_compacted_prompt() {
+    // The second reply follows the first at once, but for the agent's own summary, which is left out.
+    let mut recording = billed(&[(0, 0, 60_000), (9, 8_000, 12_000), (20, 20_000, 500)]);
+    let summary = Message::new(Role::User, vec![Part::text_from(Origin::Summary, "It read a.rs.")]);
+    recording.document.messages[2] = summary;
+    let session = Session::new("s", recording);
+    let compacted: Vec<bool> = session
+        .requests
+        .iter()
+        .map(|request| request.after_compaction)
+        .collect();
+    let prompts = session
+        .requests
+        .iter()
+        .map(|request| request.billed.map(|billed| billed.usage.prompt()));
+    assert_eq!(prompts.collect::<Vec<_>>(), [Some(20_000), Some(20_500), None]);
+    assert_eq!(compacted, [true, false, false]);
+    let found = check(&session, &settings()).unwrap();
+    assert!(found.blind_error().abs() < 1e-9, "{found:?}");
+}
+
+/// The same bills for requests that were made without thinking, where this says so.
+fn without_thinking(bills: &[(u64, u64, u64)], without: &[bool]) -> Session {
+    let mut recording = billed(bills);
+    for (request, without) in recording.requests.iter_mut().zip(without) {
+        request.without_thinking = *without;
+    }
+    Session::new("s", recording)
+}
+
+#[test]
+fn the_check_keeps_what_is_asked_with_thinking_apart_from_what_is_asked_without() {
+    // A head of 8,000, then messages: with thinking, twice without, and with it again, which finds what the first has left.
+    let bills = [
+        (0, 8_000, 12_000),
+        (9, 8_000, 13_000),
+        (20, 21_000, 500),
+        (30, 20_000, 2_000),
+        (40, 22_000, 10),
+    ];
+    let without = [false, true, true, false, false];
+    let told = check(&without_thinking(&bills, &without), &settings()).unwrap();
+    assert_eq!((told.warm_heads, told.lost), (1, 0));
+    assert!(told.blind_error().abs() < 1e-9, "{told:?}");
+    assert!(told.told_error().abs() < 1e-9, "{told:?}");
+    // Not told of it, the second request is a loss that nothing explains.
+    let not_told = check(&without_thinking(&bills, &[]), &settings()).unwrap();
+    assert_eq!(not_told.lost, 1);
+    assert!(not_told.blind_error() < -0.05, "{not_told:?}");
+}
+
+#[test]
+fn what_was_asked_the_other_way_for_long_is_out_of_reach() {
+    // Each step adds a reply and an answer, and a mark finds an entry up to 19 places before it: after ten steps without
+    // thinking, what was left before them is found no more.
+    let mut bills = vec![(0, 8_000, 12_000), (1, 8_000, 12_100)];
+    bills.extend((2..11).map(|second| (second, 20_000 + 100 * (second - 1), 100)));
+    bills.push((11, 8_000, 13_100));
+    let without: Vec<bool> = (0..bills.len()).map(|number| (1..11).contains(&number)).collect();
+    let found = check(&without_thinking(&bills, &without), &settings()).unwrap();
+    assert_eq!((found.warm_heads, found.lost), (1, 0));
+    assert!(found.blind_error().abs() < 1e-9, "{found:?}");
 }
 
 #[test]

@@ -15,6 +15,9 @@ use codelet_context::message::{Extra, Origin, Part, Role, Text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use thinking::Thinking;
+
+mod thinking;
 
 /// Reads a session file, with what each request was billed.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
@@ -58,6 +61,8 @@ struct Session {
 struct Node {
     parent: Link,
     said: Said,
+    /// Whether the requests behind it were to think, where the entry says so.
+    thinking: Option<bool>,
     /// When the entry was written, in milliseconds since 1970-01-01 UTC.
     time: Option<u64>,
 }
@@ -106,17 +111,27 @@ impl Session {
             }
             _ => Said::Nothing,
         };
+        let thinking = match &said {
+            Said::User(parts) if kind == "user" => thinking::asked_by(&fields, parts),
+            _ => None,
+        };
         let parent = parent(&mut fields, &kind);
         if let Some(id) = take::string(&mut fields, "uuid") {
             // A resumed session may repeat what it resumes.
             if let std::collections::hash_map::Entry::Vacant(place) = self.places.entry(id) {
                 place.insert(self.nodes.len());
-                self.nodes.push(Node { parent, said, time });
+                self.nodes.push(Node {
+                    parent,
+                    said,
+                    thinking,
+                    time,
+                });
             }
         } else if !matches!(said, Said::Nothing) {
             self.nodes.push(Node {
                 parent: Link::Beside,
                 said,
+                thinking,
                 time,
             });
         }
@@ -134,6 +149,7 @@ impl Session {
                     self.nodes.push(Node {
                         parent: Link::Beside,
                         said,
+                        thinking: None,
                         time,
                     });
                 }
@@ -174,8 +190,16 @@ impl Session {
         let mut requests: Vec<Recorded> = Vec::new();
         let mut reply: Option<(String, usize)> = None;
         let mut latest = None;
+        let mut thinking = Thinking::default();
         for (node, on) in self.nodes.into_iter().zip(on) {
             let said_something = on && !matches!(node.said, Said::Nothing);
+            if on {
+                thinking.prompted(node.thinking, requests.len());
+            }
+            let has_thought = match &node.said {
+                Said::Reply { parts, .. } => on && parts.iter().any(|part| matches!(part, Part::Thinking(_))),
+                _ => false,
+            };
             match node.said {
                 _ if !on => {}
                 Said::Nothing => {}
@@ -204,6 +228,7 @@ impl Session {
                                 began: latest.or(node.time),
                                 model,
                                 billed,
+                                without_thinking: thinking.is_off,
                             });
                         }
                     }
@@ -220,6 +245,9 @@ impl Session {
                     gather.message(Role::User, gather::text(origin, prompt).into_iter().collect());
                     reply = None;
                 }
+            }
+            if has_thought {
+                thinking.thought(&mut requests);
             }
             if said_something {
                 latest = node.time.or(latest);

@@ -70,6 +70,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
                         began: latest.or(node.time),
                         model,
                         billed,
+                        without_thinking: false,
                     });
                 }
             }

@@ -27,6 +27,8 @@ pub struct Recorded {
     pub model: Option<Arc<str>>,
     /// What was billed.
     pub billed: Option<Billed>,
+    /// The recording tells that the model was asked not to think.
+    pub without_thinking: bool,
 }
 
 /// What one request was billed.

@@ -165,6 +165,7 @@ impl Live {
                     Lifetime::FiveMinutes => 0,
                 },
             }),
+            without_thinking: false,
         });
         let edited = conversation
             .breaks()
