@@ -5,6 +5,9 @@ mod due;
 mod earlier;
 mod edits;
 mod fates;
+mod light;
+mod undo;
+mod warned;
 
 use crate::body::Body;
 use crate::breaks::Break;
@@ -98,7 +101,7 @@ pub struct Conversation {
     /// How the last compaction has cut what stands, and the trigger that it met.
     cut: Option<(Tokens, Cut)>,
     pins: Pins,
-    snapshots: Vec<edits::Snapshot>,
+    snapshots: Vec<undo::Snapshot>,
     edits: Vec<Edit>,
     /// Which edit removed something: the first, or the first since it came back.
     removed_by: BTreeMap<Handle, usize>,

@@ -1,0 +1,135 @@
+//! The light edit, which puts results aside and leaves all else as it stands.
+
+use super::Conversation;
+use super::edits::{Edit, Refusal};
+use super::undo::Snapshot;
+use crate::body::Body;
+use crate::compact;
+use crate::economy::Cut;
+use crate::message::{Message, Part};
+use crate::notice::Notice;
+use crate::policy::Reason;
+use crate::strategy::{self, Limits, thinking_prune};
+use crate::tokens::{self, Tokens};
+use crate::trim;
+use crate::view::View;
+use std::sync::Arc;
+
+/// From so many estimated tokens of new lines on, a light edit looks at them.
+const LOOK_AHEAD: Tokens = 100_000;
+
+impl Conversation {
+    /// The light edit: markers in place of what is removable from the cut on, with the lines that are most likely to be named
+    /// again, and the thinking of finished turns dropped.
+    /// Calls, prompts and words stay, and so does everything before the cut.
+    pub(super) fn trim(&mut self, reason: Reason, mut cut: Cut) -> Result<Notice, Refusal> {
+        // A view that has become shorter since that was decided has nothing there.
+        cut.from = cut.from.min(self.view.messages.len());
+        let open = self.open_calls();
+        if open > 0 {
+            return Err(Refusal::OpenCalls(open));
+        }
+        let candidates = self.economy.from(cut.from, &self.pins.messages());
+        let excerpts = self.economy.excerpts(&candidates, self.history.index());
+        let old: Vec<Arc<Message>> = self.view.messages[cut.from..].to_vec();
+        let number = self.edits.len();
+        let kept = self.view.archive.len();
+        let mut masked = 0;
+        for candidate in &candidates {
+            let bulk = self.economy.bulk();
+            let (part, tool) = (bulk.part(candidate.item), bulk.tool(candidate.item));
+            let Some(Part::ToolResult(result)) = self.view.messages[candidate.at].parts.get(part) else {
+                continue;
+            };
+            if bulk.call(candidate.item) != Some(&result.call_id) {
+                continue;
+            }
+            let why = if candidate.is_superseded {
+                trim::SUPERSEDED
+            } else {
+                trim::UNUSED
+            };
+            let place = bulk.place(candidate.item);
+            let left = |body: &Body| excerpts.of(place, body);
+            let mask = trim::masked(result, tool, why, left, &mut self.view.archive);
+            let call = result.call_id.clone();
+            self.economy.removed(candidate);
+            if let Some(mask) = mask {
+                self.masks.insert(call, mask.clone());
+                self.view.messages[candidate.at] = trim::replaced(&self.view.messages[candidate.at], part, mask);
+                masked += 1;
+            }
+        }
+        let under_way = self.view.messages.iter().rposition(|message| message.is_prompt());
+        let finished = cut.from..under_way.unwrap_or(0).max(cut.from);
+        thinking_prune::drop_thinking(&mut self.view, finished, &Limits::default(), &mut Default::default());
+        self.note_removed(number, kept);
+        let before = self.occupancy.next_request();
+        let changed: Vec<(usize, Arc<Message>)> = (cut.from..)
+            .zip(old)
+            .filter(|(at, old)| !Arc::ptr_eq(&self.view.messages[*at], old))
+            .collect();
+        if changed.is_empty() {
+            // Nothing could be put aside after all: the prefix stands, and the cut is not tried again.
+            self.economy.give_up_cut();
+            return Ok(Notice::trimmed(0, before, before, false));
+        }
+        for (at, old) in &changed {
+            let new = &self.view.messages[*at];
+            self.shown.tokens =
+                (self.shown.tokens + tokens::estimate_message(new)).saturating_sub(tokens::estimate_message(old));
+            self.shown.bytes =
+                (self.shown.bytes + strategy::bytes(new) as u64).saturating_sub(strategy::bytes(old) as u64);
+        }
+        let removed = self.economy.trimmed(reason, &cut, &self.view.messages);
+        self.occupancy.removed(removed);
+        let after = self.occupancy.next_request();
+        self.tracker.rebuilt(after);
+        self.snapshots.push(Snapshot::of(changed, number));
+        self.edits.push(Edit {
+            reason,
+            at: self.history.messages().len(),
+            before,
+            after,
+            is_undone: false,
+        });
+        self.look_ahead();
+        Ok(Notice::trimmed(masked, before, after, true))
+    }
+
+    /// While light edits keep the window from filling, the conversation grows to many times its size, and the compaction that
+    /// comes at last would look at all of it. So what is new is looked at once in a while.
+    fn look_ahead(&mut self) {
+        let budget = self.budget();
+        // Less than the room holds is all looked at, time and again.
+        let least = LOOK_AHEAD.max(budget.saturating_mul(2));
+        if Tokens::from(self.candidates.new_tokens(self.history.index())) >= least {
+            let room = budget.saturating_mul(4) as usize;
+            self.candidates = compact::look_ahead(&self.history, room, &self.candidates);
+        }
+    }
+
+    /// What was removed once stays removed in a view that was built anew.
+    pub(super) fn mask_again(&self, view: &mut View) {
+        if self.masks.is_empty() {
+            return;
+        }
+        for at in 0..view.messages.len() {
+            for part in 0..view.messages[at].parts.len() {
+                let Part::ToolResult(result) = &view.messages[at].parts[part] else {
+                    continue;
+                };
+                let Some(mask) = self.masks.get(&result.call_id) else {
+                    continue;
+                };
+                // Some agents use an id again.
+                if !trim::is_mask_of(mask, result, &view.archive) {
+                    continue;
+                }
+                if tokens::estimate_result(mask) < tokens::estimate_result(result) {
+                    view.messages[at] = trim::replaced(&view.messages[at], part, mask.clone());
+                }
+            }
+        }
+    }
+}
