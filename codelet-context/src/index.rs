@@ -3,29 +3,22 @@
 //! Everything here is computed when a message is appended, in time proportional to its bytes. A compaction then only
 //! weighs and chooses.
 
-use crate::answer;
 use crate::authored::{self, Authored};
 use crate::body::Body;
 use crate::codes;
-use crate::command::CommandLine;
-use crate::effects;
 use crate::encoded::is_encoded;
 use crate::exchange::Calls;
-use crate::failing;
 use crate::files::Files;
 use crate::hash::{self, ByHash};
 use crate::items::{ItemKind, Items, Sighting};
 use crate::lead;
-use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, Text, ToolCall, ToolResult};
+use crate::message::{Action, ActionKind, Message, Origin, Part, ReminderKind, Role, Text, ToolCall};
 use crate::names::{self, Name};
-use crate::pattern::is_pattern;
 use crate::posing;
 use crate::replaced;
-use crate::severe;
 use crate::todo;
 use crate::tokens;
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,7 +35,9 @@ use self::noted::Noted;
 use self::standing::Standing;
 pub use crate::items::NONE;
 
+mod answered;
 mod arguments;
+mod asked;
 mod block;
 mod found;
 mod line;
@@ -55,8 +50,6 @@ mod undone;
 const LINE_BYTES: std::ops::RangeInclusive<usize> = 16..=LONGEST_LINE;
 /// A command is a thing from this many characters on: `make` is worth knowing.
 const COMMAND_BYTES: usize = 4;
-/// A line that says why a change was not made is told with it if it is at most so long, in bytes.
-const REASON_BYTES: u16 = 160;
 /// Two lines must have this many bytes together to be remembered as neighbours.
 const LINE_PAIR_BYTES: usize = 30;
 /// Names further apart than this do not belong together, in bytes.
@@ -257,190 +250,6 @@ impl Index {
         self.noted.call(block, made, line);
     }
 
-    fn answered(&mut self, role: Role, number: u32, result: &ToolResult) {
-        let Open {
-            block: call,
-            action,
-            is_look,
-            is_everywhere,
-        } = self.open.answered(result).unwrap_or_else(|| Open {
-            block: NONE,
-            ..Open::default()
-        });
-        let is_change = action.kind == ActionKind::Change;
-        let made = if is_change {
-            answer::is_done(action.kind, result)
-        } else {
-            result.success != Some(false)
-        };
-        if made {
-            self.note_changed(&action, result);
-        }
-        if let Some(line) = &action.command {
-            self.note_rewritten(line, result);
-        }
-        if let Some(line) = action.command.as_ref().filter(|_| made) {
-            self.take_away_patched(call, line, result);
-        }
-        if is_change && made {
-            self.take_away(call, is_everywhere);
-        } else if let Some(block) = self.blocks.get_mut(call as usize) {
-            let before = std::mem::replace(&mut block.came, Came::of(&action, result));
-            self.noted.answered(block, before);
-        }
-        let kind = match action.kind {
-            ActionKind::Read => BlockKind::Read,
-            ActionKind::Command if is_look => BlockKind::Read,
-            ActionKind::Command => BlockKind::Command,
-            ActionKind::Search => BlockKind::Search,
-            _ => BlockKind::Other,
-        };
-        let first = self.blocks.len();
-        for output in &result.output {
-            self.part(role, number, output, Some((call, kind)));
-        }
-        if kind == BlockKind::Read && made {
-            self.note_undone(call, &action, first);
-        }
-        // That it was stopped, its header tells.
-        let is_told = self
-            .blocks
-            .get(call as usize)
-            .is_some_and(|block| block.came == Came::Stopped);
-        if is_change && !made && !is_told {
-            self.lead_to_reason(call, first, result);
-        }
-        if action.kind == ActionKind::Command {
-            self.note_answer(call, &action, first, result);
-        }
-        // Of what failed, and of checks, the facts tell.
-        if result.success != Some(false) {
-            let checks = action
-                .command
-                .as_ref()
-                .is_some_and(|line| !line.said().checks.is_empty());
-            self.note_severe(first, checks);
-        }
-        if is_look {
-            self.blocks[first..].iter_mut().for_each(|block| block.look = true);
-        } else if kind == BlockKind::Read {
-            self.has_reader = true;
-        }
-    }
-
-    /// Notes that from here on files are not what was shown of them before.
-    fn note_changed(&mut self, action: &Action, result: &ToolResult) {
-        for path in action.changed() {
-            let file = self.files.file(path);
-            self.changed.insert(file, self.blocks.len() as u32);
-        }
-        let effects = action.command.iter().flat_map(|line| effects::undone(line.effects()));
-        for (path, is_folder) in effects {
-            let found = match is_folder {
-                true => self
-                    .files
-                    .within(path, |_| true)
-                    .iter()
-                    .map(|found| found.file)
-                    .collect(),
-                false => Vec::from_iter(self.files.meant(path)),
-            };
-            let now = self.blocks.len() as u32;
-            self.changed.extend(found.into_iter().map(|file| (file, now)));
-        }
-        let line = action.command.as_ref();
-        for target in line.map_or_else(Vec::new, |line| self.authored.written(line, result)) {
-            let files = match is_pattern(&target.path) {
-                true => self
-                    .files
-                    .matching(&target.path)
-                    .into_iter()
-                    .map(|(file, _)| file)
-                    .collect(),
-                false => Vec::from_iter(self.files.meant(&target.path)),
-            };
-            let now = self.blocks.len() as u32;
-            self.changed.extend(files.into_iter().map(|file| (file, now)));
-        }
-    }
-
-    /// The same of files that a line does not name, and says it has changed.
-    fn note_rewritten(&mut self, line: &CommandLine, result: &ToolResult) {
-        let rewrites = line.said().rewrites.iter();
-        for rewritten in rewrites.filter_map(|(_, rewrite)| rewrite.came_of(result, result.success)) {
-            let now = self.blocks.len() as u32;
-            let known = rewritten.paths.iter().filter_map(|path| self.files.meant(path));
-            self.changed.extend(known.map(|file| (file, now)));
-            let doubted = rewritten.doubted().flat_map(|pattern| self.files.matching(pattern));
-            self.changed.extend(doubted.map(|(file, _)| (file, now)));
-        }
-    }
-
-    /// The call of this block was not carried out. Whoever reads what it would have changed has to know why: a line of its
-    /// answer, whose blocks begin at `first`, comes with any other.
-    fn lead_to_reason(&mut self, call: u32, first: usize, result: &ToolResult) {
-        let lines = |block: &Block| block.lines.clone();
-        let telling = failing::failing(result).0.into_iter().next().unwrap_or_default();
-        let says = |block: &Block, line: u32| {
-            !telling.is_empty() && self.text_of(block, line as usize).contains(telling.trim())
-        };
-        let answer = &self.blocks[first..];
-        let all = answer
-            .iter()
-            .flat_map(|block| lines(block).map(move |line| (block, line)));
-        let mut short = all.filter(|(_, line)| self.lines[*line as usize].bytes <= REASON_BYTES);
-        let reason = short
-            .clone()
-            .find(|&(block, line)| says(block, line))
-            .or_else(|| short.next());
-        if let Some((_, line)) = reason
-            && let Some(block) = self.blocks.get_mut(call as usize)
-        {
-            block.lead = line..line;
-        }
-    }
-
-    /// What came of the command of this block, where that is soon said, comes with it: whoever reads the one without the other
-    /// runs it again. The blocks of its answer begin at `first`.
-    fn note_answer(&mut self, call: u32, action: &Action, first: usize, result: &ToolResult) {
-        let Some(block) = self.blocks.get(call as usize).filter(|block| !block.lead.is_empty()) else {
-            return;
-        };
-        let index: &Index = self;
-        let lines = index.blocks[first..].iter().flat_map(|block| {
-            let lines = block.lines.clone();
-            lines.map(move |line| (line, index.text_of(block, line as usize)))
-        });
-        if let Some(answer) = lead::answer(action, block.came, result, lines) {
-            self.blocks[call as usize].answer = answer;
-        }
-    }
-
-    /// What stands between a line of a block and the one before it, if both are pieces of one long line: at most one byte,
-    /// so that it takes no more than a line break.
-    pub fn between<'a>(&self, block: &'a Block, line: u32) -> Option<&'a str> {
-        let before = line.checked_sub(1).filter(|before| block.lines.contains(before))?;
-        let (before, line) = (&self.lines[before as usize], &self.lines[line as usize]);
-        let end = before.start as usize + usize::from(before.bytes);
-        let between = &block.text.as_str()[end..line.start as usize];
-        match between.chars().next() {
-            // Encoded bytes that have no line of their own are not to vanish within one.
-            _ if between.contains('\n') || !between.trim().is_empty() => None,
-            None => Some(""),
-            Some(c) if c.is_ascii() => Some(&between[..1]),
-            Some(_) => Some(" "),
-        }
-    }
-
-    /// The lines of a block that name the files of a change, where it is of several.
-    pub fn heads_of(&self, block: &Block) -> &[u32] {
-        let before = |line: u32| self.heads.partition_point(|&head| head < line);
-        match self.heads.is_empty() {
-            true => &[],
-            false => &self.heads[before(block.lines.start)..before(block.lines.end)],
-        }
-    }
-
     fn block(&mut self, kind: BlockKind, part: u32, call: Option<u32>, text: Body, path: u64) {
         let first = self.lines.len() as u32;
         self.noted.begin(call);
@@ -507,31 +316,6 @@ impl Index {
             mark_alike(text, &mut self.lines[first as usize..]);
         }
         self.count();
-    }
-
-    /// Notes the lines of the blocks from this one on, which a check printed or not, that say that something went wrong.
-    fn note_severe(&mut self, first: usize, is_check: bool) {
-        for block in &self.blocks[first..] {
-            if !matches!(block.kind, BlockKind::Command | BlockKind::Other | BlockKind::Read) {
-                continue;
-            }
-            let text = block.text.as_str();
-            let lines = &self.lines[block.lines.start as usize..block.lines.end as usize];
-            let places = lines.iter().map(|line| {
-                let start = line.start as usize;
-                start + usize::from(line.prefix())..start + usize::from(line.bytes)
-            });
-            // Source files speak of errors too: of a file, only a log tells of any.
-            if block.kind == BlockKind::Read && !severe::is_log(text, places.clone()) {
-                continue;
-            }
-            let few = severe::few(text, places);
-            if is_check || few.is_empty() {
-                continue;
-            }
-            let lines = few.into_iter().map(|line| block.lines.start + line as u32);
-            self.severe.extend(lines);
-        }
     }
 
     /// Takes in one line; returns its hash and length for the next, if it is more than white space.
@@ -636,108 +420,6 @@ impl Index {
             self.lines[line as usize].after = id;
         }
         scratch.end_block();
-    }
-
-    /// The places (message and part) whose output the message taken in last uses things of, each with how many of them; a
-    /// name counts once, what is more telling twice.
-    pub fn used(&self) -> Vec<((u32, u32), u32)> {
-        let mut places: Vec<(u32, u32)> = self
-            .scratch
-            .used
-            .iter()
-            .filter_map(|&block| self.blocks.get(block as usize))
-            .filter(|block| block.kind.is_output())
-            .map(|block| (block.message, block.part))
-            .collect();
-        places.sort_unstable();
-        let counted = places.chunk_by(|a, b| a == b);
-        counted.map(|alike| (alike[0], alike.len() as u32)).collect()
-    }
-
-    /// Whether what this block shows of a file is no longer so: the file was changed later.
-    pub fn is_stale(&self, block: usize) -> bool {
-        let path = self.blocks[block].path;
-        path != 0 && self.changed.get(&path).is_some_and(|&change| change as usize > block)
-    }
-
-    /// Whether a tool printed this block for work that was done before the one at hand.
-    pub fn is_finished(&self, block: usize) -> bool {
-        (block as u32) < self.noted.work && self.blocks[block].kind.is_output()
-    }
-
-    /// The file that a path means by what calls have named so far; see [`crate::files`].
-    pub fn file(&self, path: &str) -> Option<u64> {
-        self.files.find(path)
-    }
-
-    /// The file that the call at this place of the history (message and part) reads or changes, or 0.
-    pub fn subject(&self, (message, part): (u32, u32)) -> u64 {
-        let blocks = &self.blocks[self.blocks_of(message)];
-        let first = blocks.partition_point(|block| block.part < part);
-        blocks
-            .get(first)
-            .filter(|block| block.part == part)
-            .map_or(0, |block| block.path)
-    }
-
-    /// Whether the user has named the file that this block shows.
-    pub fn is_named_by_user(&self, block: usize) -> bool {
-        let name = self.names_of_paths.get(&self.blocks[block].path);
-        let name = name.and_then(|&name| self.items.find(name));
-        name.is_some_and(|name| self.items[name as usize].is_prompted())
-    }
-
-    /// The numbers of the blocks of a message.
-    pub fn blocks_of(&self, message: u32) -> Range<usize> {
-        let start = self.blocks.partition_point(|block| block.message < message);
-        // A message has few of them.
-        let blocks = self.blocks[start..].iter();
-        start..start + blocks.take_while(|block| block.message == message).count()
-    }
-
-    /// The blocks about a file, oldest first.
-    pub fn blocks_about(&self, path: u64) -> &[u32] {
-        self.about.get(&path).map_or(&[], Vec::as_slice)
-    }
-
-    /// The files of whose names this is true.
-    pub fn files_named(&self, is_name: impl Fn(u32) -> bool) -> HashSet<u64> {
-        let is_named = |name: u64| self.items.find(name).is_some_and(&is_name);
-        let paths = self.names_of_paths.iter();
-        paths
-            .filter(|(_, name)| is_named(**name))
-            .map(|(path, _)| *path)
-            .collect()
-    }
-
-    /// The items of a line.
-    pub fn items_of(&self, line: usize) -> &[u32] {
-        let end = self
-            .lines
-            .get(line + 1)
-            .map_or(self.line_items.len(), |next| next.items as usize);
-        &self.line_items[self.lines[line].items as usize..end]
-    }
-
-    /// The names among the items of a line.
-    pub fn names_of(&self, line: usize) -> &[u32] {
-        let Line { items, names, .. } = self.lines[line];
-        &self.line_items[items as usize..items as usize + usize::from(names)]
-    }
-
-    /// A line as it was.
-    pub fn whole_text_of<'a>(&self, block: &'a Block, line: usize) -> &'a str {
-        let line = &self.lines[line];
-        let start = line.start as usize;
-        &block.text.as_str()[start..start + line.bytes as usize]
-    }
-
-    /// A line as it is shown: without a line number in front.
-    pub fn text_of<'a>(&self, block: &'a Block, line: usize) -> &'a str {
-        let line = &self.lines[line];
-        let start = line.start as usize;
-        let text = block.text.as_str();
-        &text[start + line.prefix() as usize..start + line.bytes as usize]
     }
 }
 
