@@ -24,6 +24,7 @@ use std::sync::Arc;
 mod decisions;
 mod errors;
 mod kept;
+mod left;
 mod mentioned;
 mod removed;
 mod touched;
@@ -262,6 +263,10 @@ impl Gatherer {
                 }
             }
             self.came_of(line, result, ran);
+            // A check that failed was run where its line had gone to.
+            if result.success != Some(false) || !ran.verdicts.is_empty() {
+                self.errors.went(line);
+            }
         }
     }
 

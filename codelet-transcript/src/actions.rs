@@ -37,6 +37,16 @@ const PATH_LISTS: &[&str] = &[
 ];
 /// Names of the parameter that holds a command line.
 const COMMANDS: &[&str] = &["command", "cmd", "commands", "script", "command_line"];
+/// Names of the parameter that holds the folder which a command line is run in.
+pub(crate) const FOLDERS: &[&str] = &[
+    "workdir",
+    "cwd",
+    "working_directory",
+    "working_dir",
+    "work_dir",
+    "dir_path",
+    "directory",
+];
 /// Names of parameters that may hold a patch.
 const PATCHES: &[&str] = &["input", "patch", "patch_text", "diff", "command"];
 /// Names of parameters that only a tool which replaces text has.
@@ -329,5 +339,14 @@ fn run(parameters: &Map<String, Value>) -> Option<Action> {
         return Some(change(parameters));
     }
     let line = command(parameters)?;
-    Some(Action::command(&line))
+    let folder = FOLDERS.iter().find_map(|name| parameter(parameters, name)?.as_str());
+    Some(Action::command(&within(folder, line)))
+}
+
+/// A line as it would be written without a parameter for its folder: what it runs, it runs there.
+pub(crate) fn within(folder: Option<&str>, line: String) -> String {
+    match folder.map(str::trim) {
+        None | Some("" | "." | "./") => line,
+        Some(folder) => format!("cd {} && {line}", quote(folder)),
+    }
 }

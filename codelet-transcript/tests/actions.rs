@@ -441,3 +441,35 @@ fn a_change_says_which_parameters_hold_what_it_takes_away() {
         assert_eq!(found.join(" "), replaced, "{tool} {parameters}");
     }
 }
+
+#[test]
+fn a_command_runs_in_the_folder_that_its_call_names() {
+    for (tool, parameters, line) in [
+        (
+            "exec_command",
+            json!({"cmd": "npm test", "workdir": "/r/web"}),
+            "cd /r/web && npm test",
+        ),
+        (
+            "shell",
+            json!({"command": ["bash", "-lc", "ls"], "workdir": "/r/a b"}),
+            "cd '/r/a b' && ls",
+        ),
+        (
+            "bash",
+            json!({"command": "npm test", "workdir": "web"}),
+            "cd web && npm test",
+        ),
+        (
+            "run_shell_command",
+            json!({"command": "ls", "dir_path": "a"}),
+            "cd a && ls",
+        ),
+        ("execute_command", json!({"command": "ls", "cwd": "."}), "ls"),
+        ("Bash", json!({"command": "ls", "cwd": ""}), "ls"),
+    ] {
+        let action = act(tool, parameters);
+        let found = action.command.as_ref().map(|line| line.as_str());
+        assert_eq!((action.kind, found), (ActionKind::Command, Some(line)), "{tool}");
+    }
+}

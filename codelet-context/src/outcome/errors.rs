@@ -6,6 +6,7 @@
 //! failed long ago, and is likely to be over for what succeeded since, is past: it is told of in few words.
 
 use super::COMMAND;
+use super::left::{Left, is_apart};
 use crate::attempt::Attempt;
 use crate::command::CommandLine;
 use crate::failing::{ENTRIES, Named, Passing, failing, shorten};
@@ -35,6 +36,8 @@ pub struct OpenError {
     about: About,
     /// Of a check that runs another one and nothing else: that one.
     within: Option<Check>,
+    /// Of a check: the folder that it was run in, as far as that was said.
+    place: Option<String>,
     since: Since,
 }
 
@@ -66,6 +69,7 @@ struct Since {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Errors {
     open: Vec<OpenError>,
+    left: Left,
     turn: usize,
     calls: usize,
     /// Something was said or done since the last prompt.
@@ -138,11 +142,20 @@ impl Errors {
         });
     }
 
+    /// A line was carried out, and may have left the shell elsewhere.
+    pub fn went(&mut self, line: &CommandLine) {
+        self.left.went(line.told());
+    }
+
     /// A check succeeded.
     pub fn pass(&mut self, check: &Check) {
+        let place = check.scope.place.as_deref().or(self.left.likely());
         self.open.retain_mut(|error| {
             error.since.is_followed = true;
             let is_unrun = error.is_unrun(check);
+            if error.is_check() && is_apart(place, error.place.as_deref()) {
+                return true;
+            }
             let About::Check(failed, named) = &mut error.about else {
                 return !is_unrun;
             };
@@ -184,9 +197,13 @@ impl Errors {
         }
         let (lines, mut named) = failing(result);
         named.is_uncut = is_uncut(check, result);
-        let is_same = |error: &OpenError| matches!(&error.about, About::Check(failed, _) if failed.is_same(check));
+        let place = check.scope.place.as_deref().or(self.left.meant()).map(str::to_owned);
+        let is_here = |error: &OpenError| !is_apart(place.as_deref(), error.place.as_deref());
+        let is_same = |error: &OpenError| {
+            is_here(error) && matches!(&error.about, About::Check(failed, _) if failed.is_same(check))
+        };
         let is_passed = |error: &OpenError| match &error.about {
-            About::Check(failed, before) => passes_within(check, &named, failed, before),
+            About::Check(failed, before) => is_here(error) && passes_within(check, &named, failed, before),
             About::Unrun(_) | About::Program(..) => false,
         };
         self.open
@@ -194,6 +211,11 @@ impl Errors {
         self.push(line, lines, About::Check(check.clone(), named));
         if let Some(error) = self.open.last_mut() {
             error.within = stands_for(check, result);
+            // Where it stands in another folder than the line tells, the same words may be told of another one.
+            if let Some(folder) = place.as_deref().filter(|_| check.scope.place.is_none()) {
+                error.command = shorten(&format!("cd {folder} && {}", line.told()), COMMAND);
+            }
+            error.place = place;
         }
     }
 
@@ -250,6 +272,7 @@ impl Errors {
             is_past: false,
             about,
             within: None,
+            place: None,
             since: Since {
                 turn: self.turn,
                 call: self.calls,

@@ -4,17 +4,75 @@ use crate::codes;
 use crate::command::parted;
 use crate::harness;
 use crate::unseen::Unseen;
+use std::borrow::Cow;
 
 /// A command between backticks, without the folder that it is run in; a long one without its middle.
 pub(super) fn shown_command(command: &str, most: usize) -> String {
     let (_, line) = parted(command);
-    let whole = harmless(line, line.len());
+    let line = in_one_line(line);
+    let whole = harmless(&line, line.len());
     if whole.len() <= most {
         return format!("`{whole}`");
     }
     let head = &whole[..whole.floor_char_boundary(most * 2 / 3)];
     let tail = &whole[whole.ceil_char_boundary(whole.len() - most / 3)..];
     format!("`{head}…{tail}`")
+}
+
+/// The commands of several lines as they would be written in one, without notes. With a blank between them they would be one
+/// command, which nobody has run. What stands in quotes, and behind the first `<<`, stays as it is.
+fn in_one_line(command: &str) -> Cow<'_, str> {
+    let command = command.trim();
+    if !command.contains('\n') {
+        return Cow::Borrowed(command);
+    }
+    let mut out = String::with_capacity(command.len());
+    let mut quote = None;
+    let mut chars = command.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (Some(open), _) => {
+                quote = quote.filter(|_| c != open);
+                out.push(c);
+                if c == '\\' && open == '"' {
+                    out.extend(chars.next().map(|(_, c)| c));
+                }
+            }
+            (None, '\\') => match chars.next() {
+                Some((_, '\n')) => out.push(' '),
+                next => {
+                    out.push(c);
+                    out.extend(next.map(|(_, c)| c));
+                }
+            },
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                out.push(c);
+            }
+            (None, '<') if command[at..].starts_with("<<") => {
+                out.push_str(&command[at..]);
+                break;
+            }
+            (None, '#') if out.is_empty() || out.ends_with(char::is_whitespace) => {
+                while chars.next_if(|(_, c)| *c != '\n').is_some() {}
+            }
+            (None, '\n') => {
+                out.truncate(out.trim_end().len());
+                out.push_str(if goes_on(&out) { " " } else { "; " });
+            }
+            (None, c) if c.is_whitespace() && (out.is_empty() || out.ends_with(' ')) => {}
+            (None, c) => out.push(c),
+        }
+    }
+    out.truncate(out.trim_end_matches([' ', ';']).len());
+    Cow::Owned(out)
+}
+
+/// Whether what stands behind a line belongs to its command.
+fn goes_on(line: &str) -> bool {
+    let words = ["do", "then", "else"];
+    let last = line.rsplit(char::is_whitespace).next().unwrap_or_default();
+    line.is_empty() || line.ends_with(['|', '&', ';', '{', '(']) || words.contains(&last)
 }
 
 pub(super) fn quoted(text: &str, most: usize) -> String {
@@ -127,7 +185,35 @@ mod tests {
         );
     }
 
+    #[test]
+    fn commands_of_several_lines_stay_apart_in_one() {
+        for (command, shown) in [
+            ("mv a b\nnpm test", "`mv a b; npm test`"),
+            (
+                "# run the tests\nexport CI=1\n\n  npm test  # all\n",
+                "`export CI=1; npm test`",
+            ),
+            ("cargo test \\\n  --lib", "`cargo test --lib`"),
+            ("make &&\n  make test |\n  tail", "`make && make test | tail`"),
+            ("for a in b; do\n  ls $a\ndone", "`for a in b; do ls $a; done`"),
+            ("echo 'a\n# b'\nls", "`echo 'a # b'; ls`"),
+            ("echo \"a\\\"\n\" ; ls\n", "`echo \"a\\\" \" ; ls`"),
+            ("python - <<E\nprint(1)\nE", "`python - <<E print(1) E`"),
+            ("cd /r && ls\npwd", "`ls; pwd`"),
+            ("ls a#b", "`ls a#b`"),
+            ("ls\n#\n", "`ls`"),
+        ] {
+            assert_eq!(shown_command(command, 200), shown, "{command:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn no_command_is_too_odd_to_be_shown(command in r##"(\PC|[\n\\'"#<;|& ]){0,40}"##, most in 0usize..80) {
+            let shown = shown_command(&command, most);
+            prop_assert!(!shown.contains('\n') && shown.len() <= most + "``…".len());
+        }
+
         #[test]
         fn what_is_made_harmless_stays_so(text in r"(\PC|[\n\x1b<]|</?system-reminder>|· recall x){0,30}", most in 0usize..80) {
             let once = harmless(&text, most);
