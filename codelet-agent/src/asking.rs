@@ -17,6 +17,8 @@ pub enum Word {
     Always,
     /// No, and for what reason; the model is told.
     No(Option<String>),
+    /// Nobody could say anything, and why. The model is told that, and not that the user has said so.
+    Unasked(String),
 }
 
 /// What may be permitted for the rest of a session.
@@ -168,6 +170,7 @@ impl Gate for Asking {
             match answered.await {
                 Ok(Word::Once | Word::Always) => Verdict::Yes,
                 Ok(Word::No(reason)) => Verdict::No(refusal::by_user(reason.as_deref())),
+                Ok(Word::Unasked(why)) => Verdict::No(why),
                 Err(_) => Verdict::No("nobody is there to be asked".to_owned()),
             }
         })
@@ -282,6 +285,10 @@ mod tests {
             (
                 Word::No(Some("use make.".to_owned())),
                 "the user said no, and: use make",
+            ),
+            (
+                Word::Unasked("nobody is there to be asked".to_owned()),
+                "nobody is there to be asked",
             ),
         ] {
             let judged = tokio::spawn({

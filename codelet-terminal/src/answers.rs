@@ -271,7 +271,6 @@ pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
 /// What is pinned, and what may be.
 pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let conversation = session.conversation();
-    let messages = conversation.history().messages();
     let mut lines = Vec::new();
     if conversation.pins().is_empty() {
         lines.extend(say(look, Role::Dim, "Nothing is pinned."));
@@ -281,26 +280,13 @@ pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
             .pins()
             .iter()
             .enumerate()
-            .map(|(at, pin)| {
-                let what = match pin {
-                    Pin::Message(index) if let Some(file) = pins::file_of(session, pin) => {
-                        format!("{file}, as it was read in message #{index}")
-                    }
-                    Pin::Text(_) if let Some(file) = pins::file_of(session, pin) => {
-                        format!("{file}, as it was when it was pinned")
-                    }
-                    Pin::Message(index) => format!(
-                        "message #{index}: {}",
-                        messages.get(*index).map_or(String::new(), |message| quote(message))
-                    ),
-                    Pin::Text(text) => shortened(text),
-                };
-                ((at + 1).to_string(), what)
-            })
+            .map(|(at, pin)| ((at + 1).to_string(), pin_name(session, pin)))
             .collect();
         table(look, &rows, &mut lines);
     }
-    let prompts: Vec<(String, String)> = messages
+    let prompts: Vec<(String, String)> = conversation
+        .history()
+        .messages()
         .iter()
         .enumerate()
         .filter(|(_, message)| message.is_prompt())
@@ -423,7 +409,25 @@ pub fn answered(question: &Question, word: &Word) -> String {
             format!("permitted for this session: {}", grants.join("; "))
         }
         Word::No(None) => format!("refused: {what}"),
-        Word::No(Some(reason)) => format!("refused: {what} · {reason}"),
+        Word::No(Some(reason)) | Word::Unasked(reason) => format!("refused: {what} · {reason}"),
+    }
+}
+
+/// What a pin keeps.
+pub fn pin_name(session: &Session, pin: &Pin) -> String {
+    let messages = session.conversation().history().messages();
+    match pin {
+        Pin::Message(index) if let Some(file) = pins::file_of(session, pin) => {
+            format!("{file}, as it was read in message #{index}")
+        }
+        Pin::Text(_) if let Some(file) = pins::file_of(session, pin) => {
+            format!("{file}, as it was when it was pinned")
+        }
+        Pin::Message(index) => format!(
+            "message #{index}: {}",
+            messages.get(*index).map_or(String::new(), |message| quote(message))
+        ),
+        Pin::Text(text) => shortened(text),
     }
 }
 

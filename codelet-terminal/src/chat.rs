@@ -491,21 +491,26 @@ impl<F: Front> Chat<F> {
             _ if what == "all" => pins,
             _ if let Some(file) = mention::only(what) => pins::of_file(&self.session, &file.to_string_lossy()),
             Ok(number) => pins.into_iter().skip(number.wrapping_sub(1)).take(1).collect(),
-            Err(_) => pins
-                .into_iter()
-                .filter(|pin| matches!(pin, Pin::Text(text) if !what.is_empty() && text.contains(what)))
-                .take(1)
-                .collect(),
+            // Of several, nobody knows which is meant.
+            Err(_) => {
+                let says = |pin: &&Pin| matches!(pin, Pin::Text(text) if !what.is_empty() && text.contains(what));
+                let found: Vec<Pin> = pins.iter().filter(says).cloned().collect();
+                Some(found).filter(|found| found.len() == 1).unwrap_or_default()
+            }
         };
         if chosen.is_empty() {
             let look = self.front.look();
             self.say(Role::Warning, "Which one? /unpin NUMBER, @FILE, or all:");
             return self.front.print(answers::pins(&look, &self.session));
         }
+        let told = match chosen.as_slice() {
+            [pin] => answers::pin_name(&self.session, pin),
+            several => count(several.len() as u64, "pin"),
+        };
         for pin in &chosen {
             self.session.conversation_mut().unpin(pin);
         }
-        self.say(Role::Good, &format!("Let go of {}.", count(chosen.len() as u64, "pin")));
+        self.say(Role::Good, &format!("Let go of {told}."));
     }
 
     async fn model(&mut self, name: &str) {

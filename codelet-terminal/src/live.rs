@@ -586,7 +586,7 @@ impl Live {
         // The whole is printed once, however long it is; what is decided upon stays below.
         let mut lines = questions::body(&self.outfit.look, &question, directory);
         let (width, height) = self.screen.size();
-        if width < ROOMY.0 || height < ROOMY.1 {
+        if width < ROOMY.0 || height < ROOMY.1 || questions::is_shortened(&question) {
             lines.extend(questions::extent(&self.outfit.look, &question));
         }
         self.print(lines);

@@ -194,7 +194,7 @@ impl Plain {
             } else {
                 return;
             };
-            self.answer(Word::No(Some(why.to_owned())));
+            self.answer(Word::Unasked(why.to_owned()));
         }
     }
 

@@ -44,6 +44,12 @@ fn shortened(pattern: &str) -> String {
     clip(&clean(pattern, 1).replace('\n', " "), PATTERN)
 }
 
+/// Whether what always would permit is longer than the line that offers it shows.
+pub(crate) fn is_shortened(question: &Question) -> bool {
+    let whole = always(question);
+    shortened(&whole) != whole
+}
+
 /// A reason for a no, before the cursor and behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Refusing<'a> {
@@ -120,8 +126,14 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
     }
     let pattern = (!question.grants.is_empty()).then(|| shortened(&always(question)));
     if let (Some(Choice::Always), Some(pattern)) = (stand.picked, &pattern) {
-        let asked = say(look, Role::Text, &format!("Always in this session for `{pattern}`?"));
+        let ask = |pattern: &str| say(look, Role::Text, &format!("Always in this session for `{pattern}`?"));
         let hint = say(look, Role::Dim, "Enter says yes; Esc goes back");
+        // All of it, where it has room: this is what is agreed to.
+        let whole = ask(&clean(&always(question), 1).replace('\n', " "));
+        let asked = match whole.len() + hint.len() <= room {
+            true => whole,
+            false => ask(pattern),
+        };
         if what.len() + asked.len() + hint.len() <= room {
             return [what, asked, hint].concat();
         }
