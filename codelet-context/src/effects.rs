@@ -7,11 +7,13 @@ use crate::outcome::FileState;
 use crate::path::Folder;
 use crate::shell::Simple;
 use crate::wrapped::is_in;
+pub(crate) use done::done;
 use in_place::InPlace;
 pub(crate) use in_place::{awk_writes, perl_writes, sed_writes, yq_writes};
 pub use patch::patched;
 pub(crate) use patch::{Applies, is_patch, patched_by};
 
+mod done;
 mod git;
 mod in_place;
 mod patch;

@@ -3,8 +3,8 @@
 use crate::answer::is_done;
 use crate::command::{CommandLine, Folders};
 use crate::commits::has_made;
-use crate::effects::Effect;
 use crate::effects::sweep::is_scratch;
+use crate::effects::{self, Effect};
 use crate::exchange::Exchanges;
 use crate::failing::{Passing, shorten};
 use crate::files::Files;
@@ -245,6 +245,7 @@ impl Gatherer {
             if let Some(path) = line.look().filter(|path| has_shown && !path.is_empty()) {
                 self.files.file(path);
             }
+            self.change_before_failure(line, action, result, ran);
             // What was committed before something else failed is committed.
             if result.success == Some(false) && has_made(line.commits(), result) == Some(true) {
                 for effect in line
@@ -266,6 +267,21 @@ impl Gatherer {
             // A check that failed was run where its line had gone to.
             if result.success != Some(false) || !ran.verdicts.is_empty() {
                 self.errors.went(line);
+            }
+        }
+    }
+
+    /// Takes what a line has done to files before it came to what has failed.
+    fn change_before_failure(&mut self, line: &CommandLine, action: &Action, result: &ToolResult, ran: &Ran) {
+        if ran.is_comparison() {
+            return;
+        }
+        for effect in effects::done(line, result) {
+            match &effect {
+                Effect::Write(path, FileState::Edited) if self.is_made_by(path, action) => {
+                    self.touch(path, FileState::Created);
+                }
+                effect => self.apply(effect, result),
             }
         }
     }

@@ -209,7 +209,7 @@ impl Line {
     }
 
     /// The number of checks in some of the commands of a line.
-    fn of_part(commands: &[Command]) -> usize {
+    pub(crate) fn of_part(commands: &[Command]) -> usize {
         let mut line = Line::default();
         collect(commands, &Around::default(), &mut 0, &mut line);
         line.checks.len()

@@ -16,7 +16,7 @@ use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
 use crate::said::{Passed, Word, begins, count, failed_count, is_counting, is_signed, passed, split};
 use crate::testrun::{Check, CheckKind, Lists};
-pub(crate) use blame::settle;
+pub(crate) use blame::{has_begun, settle};
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
 pub(crate) use closing::closes_with_failures;

@@ -3,7 +3,7 @@
 use super::{Block, BlockKind, Came, Index, NONE, Open};
 use crate::answer;
 use crate::command::CommandLine;
-use crate::effects;
+use crate::effects::{self, Effect};
 use crate::failing;
 use crate::lead;
 use crate::message::{Action, ActionKind, Role, ToolResult};
@@ -33,6 +33,8 @@ impl Index {
         };
         if made {
             self.note_changed(&action, result);
+        } else if let Some(line) = &action.command {
+            self.note_effects(&effects::done(line, result));
         }
         if let Some(line) = &action.command {
             self.note_rewritten(line, result);
@@ -92,19 +94,8 @@ impl Index {
             let file = self.files.file(path);
             self.changed.insert(file, self.blocks.len() as u32);
         }
-        let effects = action.command.iter().flat_map(|line| effects::undone(line.effects()));
-        for (path, is_folder) in effects {
-            let found = match is_folder {
-                true => self
-                    .files
-                    .within(path, |_| true)
-                    .iter()
-                    .map(|found| found.file)
-                    .collect(),
-                false => Vec::from_iter(self.files.meant(path)),
-            };
-            let now = self.blocks.len() as u32;
-            self.changed.extend(found.into_iter().map(|file| (file, now)));
+        if let Some(line) = &action.command {
+            self.note_effects(line.effects());
         }
         let line = action.command.as_ref();
         for target in line.map_or_else(Vec::new, |line| self.authored.written(line, result)) {
@@ -119,6 +110,27 @@ impl Index {
             };
             let now = self.blocks.len() as u32;
             self.changed.extend(files.into_iter().map(|file| (file, now)));
+        }
+    }
+
+    /// The same of what a command does to files.
+    fn note_effects(&mut self, effects: &[Effect]) {
+        let now = self.blocks.len() as u32;
+        for path in effects::written(effects) {
+            let file = self.files.file(path);
+            self.changed.insert(file, now);
+        }
+        for (path, is_folder) in effects::undone(effects) {
+            let found = match is_folder {
+                true => self
+                    .files
+                    .within(path, |_| true)
+                    .iter()
+                    .map(|found| found.file)
+                    .collect(),
+                false => Vec::from_iter(self.files.meant(path)),
+            };
+            self.changed.extend(found.into_iter().map(|file| (file, now)));
         }
     }
 

@@ -78,6 +78,25 @@ fn what_was_read_of_files_in_a_folder_that_was_taken_away_stands_no_more() {
 }
 
 #[test]
+fn what_a_line_has_changed_before_it_failed_stands_no_more_as_it_was_read() {
+    let after = |line: &str, says: &str| {
+        let mut index = indexed(&[Action::on(ActionKind::Read, ["/w/src/a.rs"])]);
+        let call = ToolCall::new("x", "t", Map::new()).doing(Action::command(line));
+        index.append(&Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        index.append(&Message::results(vec![ToolResult::new("x", Some(false), says)]));
+        is_stale(&index, "/w/src/a.rs")
+    };
+    let red = "test a ... FAILED\ntest result: FAILED. 2 passed; 1 failed";
+    assert!(after("cd /w && sed -i s/a/b/ src/a.rs && cargo test", red));
+    assert!(after("cd /w; rm -r src; cargo test", red));
+    assert!(!after(
+        "sed -i s/a/b/ src/a.rs && cargo test",
+        "sed: can't read src/a.rs"
+    ));
+    assert!(!after("cargo test && sed -i s/a/b/ src/a.rs", red));
+}
+
+#[test]
 fn a_look_in_another_folder_is_one_at_a_file_there() {
     let index = indexed(&[
         Action::command("cd sub && cat x.rs"),

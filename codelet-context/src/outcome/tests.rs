@@ -365,6 +365,43 @@ fn a_check_is_stale_once_git_has_changed_files_or_nobody_knows_that_it_has_not()
     assert!(!is_stale_after(&[there, look, back]));
 }
 
+#[test]
+fn what_a_line_has_done_before_it_failed_is_told_with_its_failure() {
+    let red = "Exit code 1\nFAIL ui/a.spec.tsx\nTests: 1 failed, 3 passed, 4 total";
+    let talk = |line: &str, says: &str| {
+        let made = Action::on(ActionKind::Change, ["/w/ui/a.ts"]);
+        let talk = Talk::new().call(made, json!({"content": "x"}), Some(true), "ok");
+        talk.run(line, false, says)
+    };
+    for (line, expected) in [
+        (
+            "mv ui/a.ts ui/b.ts && npm test",
+            "/w/ui/a.ts:Deleted /w/ui/b.ts:Created",
+        ),
+        ("mv ui/a.ts ui/b.ts\nnpm test", "/w/ui/a.ts:Deleted /w/ui/b.ts:Created"),
+        ("rm ui/a.ts; npm test", "/w/ui/a.ts:Deleted"),
+        (
+            "sed -i s/x/y/ src/x.py && npm test",
+            "/w/ui/a.ts:Created src/x.py:Edited",
+        ),
+        (
+            "cat > run.py <<'E'\nx\nE\nnpm test",
+            "/w/ui/a.ts:Created run.py:Created",
+        ),
+    ] {
+        let talk = talk(line, red);
+        let facts = talk.facts();
+        let tests = facts.tests.unwrap();
+        assert_eq!((tests.verdict, tests.is_stale), (Verdict::Failed, false), "{line}");
+        assert_eq!((facts.errors.len(), &*files(&talk)), (1, expected), "{line}");
+    }
+    let failed = talk(
+        "mv ui/a.ts ui/b.ts && npm test",
+        "mv: cannot stat 'ui/a.ts': No such file",
+    );
+    assert_eq!(files(&failed), "/w/ui/a.ts:Created");
+}
+
 /// What is known of `src/a.py`, which was looked at, and `src/legacy/b.py`, which was read, after tests have passed and these
 /// lines ran; with a `!` where the tests are told as stale.
 fn left_by(lines: &[(&str, &str, Option<bool>)]) -> String {

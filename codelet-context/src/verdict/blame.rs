@@ -128,6 +128,12 @@ fn shown(checks: &[&Check], at: usize, result: &ToolResult) -> Shown {
     }
 }
 
+/// Whether an output shows that this check of a line has begun, whatever came of it.
+pub(crate) fn has_begun(line: &Line, at: usize, result: &ToolResult) -> bool {
+    let checks: Vec<&Check> = line.checks.iter().collect();
+    shown(&checks, at, result) > Shown::Nothing
+}
+
 /// Whether an output tells of tests where it counts.
 fn says_tests(result: &ToolResult) -> bool {
     const SIGNS: &[&str] = &["test", "Test", "passed", "PASS", "example", "spec"];
