@@ -2,8 +2,9 @@
 //!
 //! A check that failed is open until it succeeds on no less, or until everything that it has named as failed was seen to
 //! succeed. Another command is open as long as somebody may still want it done: in the turn in which it failed; in the next
-//! one, if the turn has ended with it; and for longer only if it was to change something outside, such as a release. What
-//! failed long ago, and is likely to be over for what succeeded since, is past: it is told of in few words.
+//! one, if the turn has ended with it; and for longer only if it was to change something outside, such as a release: that is
+//! open until it is done. A check that failed long ago, and is likely to be over for what succeeded since, is past: it is told
+//! of in few words. Turns in which only words were said make nothing older.
 
 use super::COMMAND;
 use super::left::{Left, is_apart};
@@ -72,8 +73,8 @@ pub(super) struct Errors {
     left: Left,
     turn: usize,
     calls: usize,
-    /// Something was said or done since the last prompt.
-    is_replied: bool,
+    /// A call was answered since the last prompt.
+    has_worked: bool,
     /// The last message was an answer, with which the turn ends.
     is_answered: bool,
 }
@@ -82,10 +83,9 @@ impl Errors {
     /// The calls and results of a message were taken.
     pub fn end_message(&mut self, message: &Message) {
         if message.role == Role::Assistant {
-            self.is_replied = true;
             self.is_answered = message.calls().next().is_none();
         } else if message.is_prompt() {
-            if std::mem::take(&mut self.is_replied) {
+            if std::mem::take(&mut self.has_worked) {
                 let turn = self.turn;
                 self.open.retain(|error| error.outlives(turn));
                 self.turn += 1;
@@ -99,7 +99,8 @@ impl Errors {
     /// Those that are open now.
     pub fn now(&self) -> Vec<OpenError> {
         let open = self.open.iter();
-        let open = open.filter(|error| !self.is_answered || error.outlives(self.turn));
+        let is_over = self.is_answered && self.has_worked;
+        let open = open.filter(|error| !is_over || error.outlives(self.turn));
         open.map(|error| OpenError {
             is_past: error.is_past(self.turn, self.calls),
             ..error.clone()
@@ -251,6 +252,7 @@ impl Errors {
     /// A call was answered.
     pub fn count_call(&mut self) {
         self.calls += 1;
+        self.has_worked = true;
     }
 
     fn mark_rerun(&mut self, is_it: impl Fn(&About) -> bool) {
@@ -324,11 +326,8 @@ impl OpenError {
     }
 
     fn is_past(&self, turn: usize, calls: usize) -> bool {
-        let is_old = turn >= self.since.turn + TURNS;
-        match &self.about {
-            About::Check(..) => (is_old || calls >= self.since.call + CALLS) && self.since.is_passed,
-            About::Unrun(_) | About::Program(..) => is_old,
-        }
+        let is_old = turn >= self.since.turn + TURNS || calls >= self.since.call + CALLS;
+        self.is_check() && is_old && self.since.is_passed
     }
 }
 
