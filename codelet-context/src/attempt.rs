@@ -13,6 +13,10 @@ pub(crate) struct Attempt {
     pub is_probe: bool,
     /// It changes something outside of the files that are worked on: a release, a deployment, a database.
     pub acts: bool,
+    /// Git joins what others have done with what is here, and may stop where both have changed the same.
+    pub joins: bool,
+    /// It ends such a stop, or gives up what was to be joined.
+    pub concludes: bool,
     /// What it is done to, by names that mean one thing: branches, files, hosts. Each once, in order.
     operands: Vec<String>,
 }
@@ -53,6 +57,9 @@ const ACTING: &[(&str, &str)] = &[
 const COMMON: &str = "origin/main origin/master origin/HEAD upstream/main /dev/null /tmp ../";
 /// What Git keeps of files is nothing done to them.
 const KEEPING: &str = "add commit rm mv";
+/// What joins what others have done, or what was put aside, with what is here; and what it is told once it has stopped.
+const JOINING: &str = "merge pull stash cherry-pick revert rebase am";
+const ENDING_A_STOP: &str = "--continue --abort --quit --skip";
 
 impl Attempt {
     /// Reads a line that is no call's own, such as one that a summary quotes.
@@ -88,7 +95,13 @@ impl Attempt {
             let is_look = looks(&name, program, rest, command);
             self.is_probe &= is_look;
             self.acts |= !is_look && acts(&name, rest);
-            let keeps = Git::of(command).is_some_and(|git| is_in(git.verb, KEEPING));
+            let git = Git::of(command);
+            if let Some(git) = git.as_ref().filter(|git| is_in(git.verb, JOINING)) {
+                let is_end = git.has(ENDING_A_STOP);
+                self.concludes |= is_end;
+                self.joins |= !is_end;
+            }
+            let keeps = git.is_some_and(|git| is_in(git.verb, KEEPING));
             if !keeps {
                 self.operands.extend(rest.iter().filter_map(|word| operand(word)));
             }

@@ -246,8 +246,12 @@ impl Gatherer {
                 self.files.file(path);
             }
             self.change_before_failure(line, action, result, ran);
+            let has_made = has_made(line.commits(), result) == Some(true);
+            if has_made {
+                self.errors.commit();
+            }
             // What was committed before something else failed is committed.
-            if result.success == Some(false) && has_made(line.commits(), result) == Some(true) {
+            if result.success == Some(false) && has_made {
                 for effect in line
                     .effects()
                     .iter()

@@ -39,6 +39,8 @@ pub struct OpenError {
     within: Option<Check>,
     /// Of a check: the folder that it was run in, as far as that was said.
     place: Option<String>,
+    /// Git has stopped where two have changed the same, and goes on with a commit.
+    awaits_commit: bool,
     since: Since,
 }
 
@@ -231,6 +233,14 @@ impl Errors {
         self.open.retain(|error| !error.is_of(name));
         let about = About::Program(name.to_owned(), line.attempt().clone());
         self.push(line, failing(result).0, about);
+        if let Some(error) = self.open.last_mut() {
+            error.awaits_commit = line.attempt().joins && tells_of_conflict(result);
+        }
+    }
+
+    /// What Git had stopped at was committed.
+    pub fn commit(&mut self) {
+        self.open.retain(|error| !error.awaits_commit);
     }
 
     /// A command that is no check has succeeded, or nothing says what came of it.
@@ -241,7 +251,10 @@ impl Errors {
         }
         let done = line.attempt();
         self.open.retain(|error| match &error.about {
-            About::Program(other, failed) => !(other == name && done.repeats(failed) || done.settles(failed)),
+            About::Program(other, failed) => {
+                let is_end = error.awaits_commit && done.concludes;
+                !(is_end || other == name && done.repeats(failed) || done.settles(failed))
+            }
             _ => true,
         });
         for error in &mut self.open {
@@ -275,6 +288,7 @@ impl Errors {
             about,
             within: None,
             place: None,
+            awaits_commit: false,
             since: Since {
                 turn: self.turn,
                 call: self.calls,
@@ -340,6 +354,19 @@ impl Named {
                 .count
                 .map_or(check.decides || self.is_uncut, |count| self.total as u64 >= count)
     }
+}
+
+/// Whether Git says that two have changed the same.
+fn tells_of_conflict(result: &ToolResult) -> bool {
+    const SIGNS: &[&str] = &[
+        "CONFLICT (",
+        "could not apply ",
+        "after resolving the conflicts",
+        "fix conflicts",
+        "unmerged files",
+    ];
+    let mut texts = result.texts().map(|text| &text.body).chain(&result.error);
+    texts.any(|text| SIGNS.iter().any(|sign| text.as_str().contains(sign)))
 }
 
 /// Whether what has passed the output on had fewer lines to show than it would have shown.

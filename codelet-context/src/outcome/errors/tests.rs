@@ -247,6 +247,60 @@ fn what_was_to_change_something_outside_is_never_forgotten_until_it_is_done() {
 }
 
 #[test]
+fn a_conflict_is_over_once_it_was_committed_or_given_up() {
+    let conflict = "CONFLICT (content): Merge conflict in src/app.py\nAutomatic merge failed; fix conflicts and then commit the result.";
+    let made = "[feature/x 77aa001] Merge remote-tracking branch";
+    let pushed = format!("{made}\nerror: failed to push some refs");
+    let after = |failed: &str, says: &str, line: &str, success, said: &str| {
+        let talk = Talk::new().user("go").run(failed, false, says);
+        open(&talk.run(line, success, said))
+    };
+    for failed in [
+        "git merge origin/main",
+        "git fetch && git merge feature/y",
+        "git pull",
+        "git stash pop",
+        "git stash apply",
+        "git cherry-pick abc123",
+        "git revert abc123",
+        "git rebase origin/main",
+    ] {
+        for line in [
+            "git add -A && git commit --no-edit",
+            "git commit -am 'Merge main'",
+            "git add -A && git commit --no-edit && pytest",
+            "git merge --continue",
+            "git -c core.editor=true rebase --continue",
+            "git cherry-pick --abort",
+        ] {
+            assert_eq!(after(failed, conflict, line, true, made), NONE, "{failed}; {line}");
+        }
+        let push = "git commit --no-edit && git push";
+        assert_eq!(after(failed, conflict, push, false, &pushed), [push], "{failed}");
+        for (line, said) in [
+            ("git add -A", ""),
+            ("git status", "You have unmerged paths."),
+            (
+                "git commit --no-edit || true",
+                "error: Committing is not possible because you have unmerged files.",
+            ),
+        ] {
+            assert_eq!(after(failed, conflict, line, true, said), [failed], "{failed}; {line}");
+        }
+    }
+    // What was refused is still to be done.
+    let refused = "error: Your local changes to the following files would be overwritten by merge:\nAborting";
+    assert_eq!(
+        after("git pull", refused, "git commit -am wip", true, "[x 1a2b3c4] wip"),
+        ["git pull"]
+    );
+    assert_eq!(
+        after("git push", "rejected", "git commit -am wip", true, "[x 1a2b3c4] wip"),
+        ["git push"]
+    );
+}
+
+#[test]
 fn turns_in_which_nothing_was_done_make_no_failure_older() {
     let said = |talk: Talk| {
         ["ok", "go on", "what now?"]
