@@ -20,6 +20,9 @@ pub(crate) const UNCLEAR: &str = "ran, result unclear";
 /// … where a check of the same kind fails that this one has not run.
 pub(crate) const PASSED_BESIDE: &str = "FAILED, another run passed since";
 pub(crate) const UNCLEAR_BESIDE: &str = "FAILED, another run unclear since";
+/// … and what stands before the command of this one then.
+pub(crate) const WHICH_PASSED: &str = "passed: ";
+pub(crate) const WHICH_UNCLEAR: &str = "unclear: ";
 pub(crate) const STALE: &str = ", files changed since";
 /// A check that fails, another command that has failed, and either where it ran again since and nothing says what came of it.
 pub(crate) const FAILING: &str = "Failing: ";

@@ -281,7 +281,7 @@ mod tests {
             10_000,
         );
         for line in [
-            "(`npm test` in packages/web)\n",
+            "(passed: `npm test` in packages/web)\n",
             "\nFailing: `npm test` in packages/api\n",
         ] {
             assert!(two.contains(line), "{line}: {two}");

@@ -198,10 +198,16 @@ pub(super) fn add_status(page: &mut Page, facts: &Facts, fails: impl Fn(CheckKin
             .errors
             .iter()
             .any(|error| !error.is_past && error.command == check.command);
+        // Beside one that fails, which of both is named.
+        let which = match verdict {
+            labels::PASSED_BESIDE => labels::WHICH_PASSED,
+            labels::UNCLEAR_BESIDE => labels::WHICH_UNCLEAR,
+            _ => "",
+        };
         let command = if is_shown {
             String::new()
         } else {
-            format!(" ({})", placed_command(facts, &check.command, width))
+            format!(" ({which}{})", placed_command(facts, &check.command, width))
         };
         let (place, said) = ((Topic::Status, number, 0), format!("{names}: {verdict}{stale}"));
         // How it stands says more than what was run.

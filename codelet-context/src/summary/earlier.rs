@@ -421,7 +421,11 @@ fn is_unclear(line: &str) -> bool {
 
 /// Where a line on checks goes on with the command.
 fn end_of_verdict(line: &str) -> usize {
-    line.find(" (`").unwrap_or(line.len())
+    let begins = |which: &str| line.find(&format!(" ({which}`"));
+    let begun = ["", labels::WHICH_PASSED, labels::WHICH_UNCLEAR]
+        .into_iter()
+        .filter_map(begins);
+    begun.min().unwrap_or(line.len())
 }
 
 /// The checks that a line such as `Tests, build: passed` is about.

@@ -1,8 +1,8 @@
 //! Checks that were to be run and could not be: nothing was checked, so nothing has failed.
 //!
-//! What starts a program says so itself when there is none: the shell, an interpreter, a manager of scripts. Only a short answer
-//! counts that says nothing else of a run, and only of what the line itself names, because what is run says the same of what it
-//! starts.
+//! What starts a program says so itself when there is none: the shell, an interpreter, a manager of scripts. A program that is
+//! told an option that it does not know says that, and does nothing. Only a short answer counts that says nothing else of a run,
+//! and only of what the line itself names, because what is run says the same of what it starts.
 
 use crate::message::ToolResult;
 use crate::said::failed_count;
@@ -33,13 +33,42 @@ pub(crate) fn unrun(line: &str, checks: &[Check], result: &ToolResult) -> Option
     let found = lines().filter_map(missing).find(|missing| match missing {
         Missing::Task(name) => of_check(name).is_some(),
         Missing::Program(name) => names(line, name) || echoed().any(|echo| names(echo, name)),
+        Missing::Option(name) => place_of_option(line, name).is_some(),
     })?;
     if lines().any(|line| missing(line).is_none() && is_of_a_run(line)) {
         return None;
     }
     // Where it is none of the checks, the last was to be run in it.
-    let (Missing::Task(name) | Missing::Program(name)) = found;
-    Some(of_check(name).unwrap_or(last).clone())
+    let check = match found {
+        Missing::Task(name) | Missing::Program(name) => of_check(name).unwrap_or(last),
+        Missing::Option(name) => given(line, name, checks)?,
+    };
+    Some(check.clone())
+}
+
+/// The check that is given this option: the one whose name stands nearest before it. Nothing where it is another command's.
+fn given<'a>(line: &str, option: &str, checks: &'a [Check]) -> Option<&'a Check> {
+    let before = &line[..place_of_option(line, option)?];
+    // With what a manager of scripts is told to hand on, the command goes on.
+    let start = before.rfind(['|', ';', '&', '\n']).map_or(0, |at| at + 1);
+    let own = &before[start..];
+    let place = |check: &Check| {
+        let words = check.name.split(' ');
+        words.map(|word| own.rfind(word)).max().flatten()
+    };
+    let found = checks.iter().filter_map(|check| Some((place(check)?, check)));
+    found.max_by_key(|(at, _)| *at).map(|(_, check)| check)
+}
+
+/// Where a line gives this option, which may be named without what it begins with.
+fn place_of_option(line: &str, option: &str) -> Option<usize> {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '=' | '\'' | '"' | ';' | '|' | '&' | ')');
+    let mut places = line.match_indices(option).filter(|(at, _)| {
+        let before = line[..*at].trim_end_matches('-');
+        let is_begun = before.ends_with(char::is_whitespace) && (before.len() < *at || option.starts_with('-'));
+        is_begun && line[at + option.len()..].chars().next().is_none_or(is_end)
+    });
+    places.next().map(|(at, _)| at)
 }
 
 /// What is not there.
@@ -48,6 +77,8 @@ enum Missing<'a> {
     Task(&'a str),
     /// A program, or a folder to go to.
     Program(&'a str),
+    /// An option of a program that was started.
+    Option(&'a str),
 }
 
 /// What a line says is not there.
@@ -80,6 +111,25 @@ fn missing(line: &str) -> Option<Missing<'_>> {
         "cd",
         "env",
     ];
+    const OPTIONS: &[&str] = &[
+        "nknown option: ",
+        "nknown option ",
+        "nknown argument: ",
+        "nknown flag: ",
+        "nknown compiler option ",
+        "nrecognized option: ",
+        "nrecognized option ",
+        "nrecognized arguments: ",
+        "unexpected argument ",
+        "Found argument ",
+        "o such option: ",
+        "flag provided but not defined: ",
+        "Invalid option ",
+        "invalid option: ",
+    ];
+    if let Some(behind) = behind(line, OPTIONS) {
+        return first_word(behind).map(Missing::Option);
+    }
     // Make says so of what it needs, too.
     if line.contains("needed by") {
         return None;
@@ -223,6 +273,57 @@ mod tests {
             Some("pytest")
         );
         assert_eq!(name("pytest -q", None, piped).as_deref(), Some("pytest"));
+    }
+
+    #[test]
+    fn a_check_that_is_told_an_option_that_it_does_not_know_checks_nothing() {
+        let apply = "Fixed 4 files.\n> lint\nerror: unknown option '--apply'\nUsage: ultracite lint [options]";
+        for (line, output, check) in [
+            ("npm run format && npm run lint -- --apply || true", apply, "npm lint"),
+            ("npm run lint -- --apply; npm test", apply, "npm lint"),
+            (
+                "pytest -q --foo=3",
+                "ERROR: usage: pytest [options] [file_or_dir]\npytest: error: unrecognized arguments: --foo=3\n  inifile: None",
+                "pytest",
+            ),
+            (
+                "cargo test --foo",
+                "error: unexpected argument '--foo' found\n\nUsage: cargo test [OPTIONS] [TESTNAME]",
+                "cargo test",
+            ),
+            (
+                "npx jest --foo",
+                "● Unrecognized CLI Parameter:\n\n  Unrecognized option \"foo\".",
+                "jest",
+            ),
+            (
+                "go test -foo ./...",
+                "flag provided but not defined: -foo\nusage: go test",
+                "go test",
+            ),
+            ("npx tsc --foo", "error TS5023: Unknown compiler option '--foo'.", "tsc"),
+            (
+                "ruff check --foo . | tail -3",
+                "error: unexpected argument '--foo' found",
+                "ruff check",
+            ),
+        ] {
+            let success = line.contains(['|', ';']).then_some(line.contains('|'));
+            let success = success.or(Some(false));
+            assert_eq!(name(line, success, output).as_deref(), Some(check), "{line}: {output}");
+        }
+        for (line, output) in [
+            // What a script or its settings give it has to be mended.
+            ("npm run lint", "error: unknown option '--apply'"),
+            ("npm run lint -- a--apply", "error: unknown option '--apply'"),
+            (
+                "npm test && git log --apply",
+                "fatal: unrecognized argument: --apply\nerror: unknown option '--apply'",
+            ),
+            ("pytest --foo", "1 failed, 3 passed\nunknown option: --foo"),
+        ] {
+            assert_eq!(name(line, Some(false), output), None, "{line}: {output}");
+        }
     }
 
     #[test]

@@ -522,6 +522,15 @@ fn of_checks_in_one_line_the_one_that_failed_is_open() {
 
 #[test]
 fn a_check_that_could_not_be_run_has_not_failed_and_hides_no_failure() {
+    let refused = "> lint\nerror: unknown option '--apply'\nUsage: ultracite lint [options]";
+    let talk = Talk::new()
+        .run("npm run format && npm run lint -- --apply || true", true, refused)
+        .run("npm run check", true, "Checked 677 files. No fixes applied.");
+    let facts = talk.say("Clean.").facts();
+    assert_eq!(
+        (facts.lint.map(|lint| lint.verdict), facts.errors.len()),
+        (Some(crate::verdict::Verdict::Passed), 0)
+    );
     const MISSING: &str = "bash: pytest: command not found";
     let facts = Talk::new().run("pytest -q", false, MISSING).facts();
     assert_eq!((facts.tests, facts.errors.len()), (None, 1));

@@ -313,14 +313,14 @@ fn a_check_that_passed_beside_one_that_fails_is_told_as_that() {
     let none = "Summary of the earlier part of this session.\n## Context\nGoal: \"mend\"";
     let failed = "run npm test => bad 3 failed, 85 passed";
     let narrow = "run npm test -- src/a.test.ts => ok 4 passed";
-    let beside = "Tests: FAILED, another run passed since (`npm test -- src/a.test.ts`)";
+    let beside = "Tests: FAILED, another run passed since (passed: `npm test -- src/a.test.ts`)";
     let told = again(none, &[failed, narrow], 10_000);
     assert!(has(&told, beside) && has(&told, "Failing: `npm test`"), "{told}");
     // The same where an earlier summary tells of what failed.
     let told = again(&again(none, &[failed], 10_000), &[narrow], 10_000);
     assert!(has(&told, beside) && has(&told, "Failing: `npm test`"), "{told}");
     let stale = again(&told, &["edit a.ts"], 10_000);
-    let line = "Tests: FAILED, another run passed since, files changed since (`npm test -- src/a.test.ts`)";
+    let line = "Tests: FAILED, another run passed since, files changed since (passed: `npm test -- src/a.test.ts`)";
     assert!(has(&stale, line), "{stale}");
     let passed = again(&told, &["run npm test => ok 88 passed"], 10_000);
     assert!(
@@ -335,7 +335,7 @@ fn a_check_that_passed_beside_one_that_fails_is_told_as_that() {
         ],
         10_000,
     );
-    let line = "Tests: FAILED, another run unclear since (`npx playwright test --ui`)";
+    let line = "Tests: FAILED, another run unclear since (unclear: `npx playwright test --ui`)";
     assert!(has(&told, line), "{told}");
 }
 
