@@ -27,6 +27,9 @@ const BLOCKS: &str =
 /// What ends a line before its end.
 const ENDING: &str = "exit return set trap kill";
 
+/// Of longer lines, in commands, nothing is known: for each of them the whole answer is looked through.
+const MOST: usize = 50;
+
 /// What a line that failed has done to files for sure, in its order. Of commits, and of what is put aside, others tell.
 pub(crate) fn done(line: &CommandLine, result: &ToolResult) -> Vec<Effect> {
     let is_told = |effect: &Effect| !matches!(effect, Effect::Commit(_) | Effect::Stash { .. } | Effect::Unstash);
@@ -50,7 +53,7 @@ pub(crate) fn done(line: &CommandLine, result: &ToolResult) -> Vec<Effect> {
 fn before_failure(line: &CommandLine, commands: &[Command], answer: &Answer<'_>, result: &ToolResult) -> Vec<Command> {
     let units = pipelines(commands);
     let mut done: Vec<Command> = Vec::new();
-    if units.len() < 2 || !answer.tells {
+    if !(2..=MOST).contains(&units.len()) || !answer.tells {
         return done;
     }
     let reached = reached(line, commands, &units, result);
