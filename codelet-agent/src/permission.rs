@@ -1,5 +1,6 @@
 //! What tools may do, and who says so.
 
+mod builtin;
 mod line;
 
 use crate::tool::{Need, Owner};
@@ -153,7 +154,8 @@ impl Rules {
             }
             patterns => format!(
                 "this command matches none of the allowed patterns ({}). Each command of a line must match one, and \
-                 redirections, substitutions and background jobs match none",
+                 redirections, substitutions, background jobs, and what evaluates or sets variables (`export`, `set`, \
+                 `[[`) match none",
                 patterns.join(", ")
             ),
         }
@@ -174,7 +176,8 @@ impl Gate for Rules {
 ///
 /// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
 /// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
-/// before a command, programs named by a wildcard, quotes that do not close, and control characters. Words are separated
+/// before a command, commands of the shell itself that evaluate their words or set variables (`export`, `let`, `[[`, `printf -v`),
+/// programs named by a wildcard, quotes that do not close, and control characters. Words are separated
 /// by spaces and tabs alone, as in a shell: any other blank belongs into quotes.
 pub fn allows(patterns: &[String], line: &str) -> bool {
     let Some(commands) = split(line) else { return false };
@@ -208,8 +211,8 @@ const LANGUAGES: &str = "sh bash zsh fish dash ksh mksh ash csh tcsh pwsh powers
     nodejs ts-node tsx perl ruby irb php lua luajit tclsh wish expect guile sbcl clisp julia r rscript ghci \
     runghc runhaskell scala groovy java jshell osascript erl escript elixir iex octave awk gawk mawk nawk sed \
     gsed gdb lldb vim nvim vi emacs ed ex sqlite psql mysql";
-/// Programs that start another one.
-const STARTERS: &str = "env sudo doas su pkexec runuser setpriv systemd-run xargs find fd fdfind parallel eval exec source . command \
+/// Programs that start another one, and words of a shell behind which any may stand.
+const STARTERS: &str = "if then elif else while until do coproc env sudo doas su pkexec runuser setpriv systemd-run xargs find fd fdfind parallel eval exec source . command \
     builtin trap nohup nice ionice chrt taskset time timeout watch entr setsid stdbuf unbuffer script flock \
     strace ltrace valgrind perf unshare nsenter chroot bwrap firejail fakeroot tmux screen crontab at batch npx \
     pnpx bunx uvx pipx conda mamba nix-shell direnv asdf mise ssh";

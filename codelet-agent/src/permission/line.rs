@@ -1,6 +1,7 @@
 //! A command line, taken apart as a shell would: what this reads differently from the shell would be judged by one name
 //! and run by another, so that whatever is not certain is not read at all.
 
+use super::builtin;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -14,7 +15,7 @@ pub(super) struct Word {
     /// Some of it was quoted, so that it is no number of an output.
     is_quoted: bool,
     /// The shell replaces it by the names of files.
-    is_wild: bool,
+    pub is_wild: bool,
 }
 
 impl Word {
@@ -138,9 +139,13 @@ fn redirection(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
 fn end(commands: &mut Vec<Vec<Word>>, words: &mut Vec<Word>, word: &mut Option<Word>) -> Option<()> {
     words.extend(word.take());
     let command = std::mem::take(words);
-    let first = command.first()?;
+    command.first()?;
+    let run = builtin::behind_keywords(&command);
     // An assignment may set what the command means by other words, and a wildcard is whichever file there is.
-    let is_open = first.text.contains('=') || (first.is_wild && !matches!(first.text.as_str(), "[" | "[["));
+    let is_open = run
+        .first()
+        .is_some_and(|first| first.text.contains('=') || (first.is_wild && first.text != "["))
+        || builtin::is_unbounded(run);
     commands.push(if is_open { Vec::new() } else { command });
     Some(())
 }

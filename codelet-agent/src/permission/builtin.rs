@@ -1,0 +1,187 @@
+//! What a shell does itself, and no program: some of it runs what stands in its words, or decides which programs the
+//! commands behind it are.
+
+use super::is_among;
+use super::line::Word;
+
+/// They evaluate their words, set variables (`PATH` may be one), or change what the name of a command means. Of `[[` the
+/// shell reads on behind `&&`, where a line is split.
+const UNBOUNDED: &str = "[[ alias bind compgen complete declare enable eval export fc for function getopts hash jobs let local \
+    mapfile read readarray readonly select set setvar shopt trap typeset unalias unset wait";
+/// A command stands behind them.
+const BEFORE_A_COMMAND: &str = "builtin command coproc do elif else if then time until while";
+
+/// What a command runs behind `if`, `command` and the like: all of it where there are none.
+pub(super) fn behind_keywords(mut words: &[Word]) -> &[Word] {
+    while let [first, rest @ ..] = words
+        && is_among(BEFORE_A_COMMAND, &first.text)
+    {
+        let options = rest.iter().take_while(|word| word.text.starts_with('-')).count();
+        words = &rest[options..];
+    }
+    words
+}
+
+/// Whether a shell evaluates the words of this command, or finds later ones elsewhere because of it.
+pub(super) fn is_unbounded(words: &[Word]) -> bool {
+    let [name, arguments @ ..] = words else { return false };
+    match name.text.as_str() {
+        "printf" => sets_a_variable(arguments),
+        "test" | "[" => arguments.iter().any(may_ask_for_a_variable),
+        name => is_among(UNBOUNDED, name),
+    }
+}
+
+/// Whether a `printf` writes into a variable, whose name is evaluated.
+fn sets_a_variable(arguments: &[Word]) -> bool {
+    let format = match arguments {
+        [end, format, ..] if end.text == "--" => format,
+        [format, ..] => format,
+        [] => return false,
+    };
+    // A file may be called like an option.
+    format.is_wild || format.text.starts_with("-v") || has_count(&format.text)
+}
+
+/// Whether a format has a `%n`, which puts a number into a variable.
+fn has_count(format: &str) -> bool {
+    let is_between = |c: char| "#'-+ .*hjlLqtwz".contains(c) || c.is_ascii_digit();
+    let mut behind = format.split('%').skip(1);
+    behind.any(|text| text.trim_start_matches(is_between).starts_with('n'))
+}
+
+/// Whether a word of a test is `-v`, which evaluates the next one, or may become that by the names of files.
+fn may_ask_for_a_variable(word: &Word) -> bool {
+    let text = &word.text;
+    text.starts_with("-v")
+        || word.is_wild && text.starts_with(['-', '*', '?', '[']) && text.ends_with(['v', '*', '?', ']'])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::permission::line::split;
+    use crate::permission::{allows, pattern_for};
+
+    /// Whether the patterns allow the line that allow each of its commands by its first word alone.
+    fn may(line: &str) -> bool {
+        let names = split(line)
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|words| words.into_iter().next());
+        let written = line.split([' ', ';', '&', '|', '\n']).filter(|word| !word.is_empty());
+        let names = names.map(|word| word.text).chain(written.map(str::to_owned));
+        let patterns: Vec<String> = names.flat_map(|name| [format!("{name} *"), name]).collect();
+        allows(&patterns, line)
+    }
+
+    #[test]
+    fn what_a_shell_evaluates_or_what_changes_later_commands_matches_no_pattern() {
+        for line in [
+            "printf -v 'a[$(touch x)]' y",
+            "printf -v PATH ./evil; ls",
+            "printf -vPATH ./evil; ls",
+            "printf '-v' PATH ./evil; ls",
+            "printf 'evil%n' PATH; ls",
+            "printf -- '%%a%-5.3ln' PATH; ls",
+            "printf * y",
+            "printf -- * y",
+            "test -v 'a[$(touch x)]'",
+            "test ! -v 'a[$(touch x)]'",
+            "test -n a -a -v 'a[$(touch x)]'",
+            "test -va",
+            "test -* 'a[$(touch x)]'",
+            "test ?v 'a[$(touch x)]'",
+            "test *",
+            "[ -v 'a[$(touch x)]' ]",
+            "[ \"-v\" 'a[$(touch x)]' ]",
+            "[ [-]v 'a[$(touch x)]' ]",
+            "[[ -v 'a[$(touch x)]' ]]",
+            "[[ 'a[$(touch x)]' -eq 1 ]]",
+            "[[ a && ls -eq 'a[$(touch x)]' ]]",
+            "let 'a[$(touch x)]=1'",
+            "eval 'touch x'",
+            "export PATH=./evil; ls",
+            "export FOO",
+            "declare PATH=./evil; ls",
+            "typeset 'a[$(touch x)]=1'",
+            "readonly PATH=./evil; ls",
+            "local PATH=./evil",
+            "unset 'a[$(touch x)]'",
+            "hash -p ./evil/ls ls; ls",
+            "enable -f ./evil.so ls; ls",
+            "echo ./evil | read PATH",
+            "mapfile -C 'touch x' a",
+            "readarray -C 'touch x' a",
+            "wait -p 'a[$(touch x)]'",
+            "set -k; ls PATH=./evil",
+            "shopt -s expand_aliases\nalias ls=evil\nls",
+            "alias ls=evil",
+            "trap 'touch x' EXIT",
+            "getopts a PATH -a; ls",
+            "for PATH in ./evil; do ls; done",
+            "compgen -W '$(touch x)'",
+            "fc -s",
+            "jobs -x touch x",
+            "\\export PATH=./evil; ls",
+            "ls && 'let' 'a[$(touch x)]=1'",
+            "command printf -v 'a[$(touch x)]' y",
+            "command -p -- export PATH=./evil; ls",
+            "builtin command let 'a[$(touch x)]=1'",
+            "if test -v 'a[$(touch x)]'; then ls; fi",
+            "if PATH=./evil; then ls; fi",
+            "while read PATH; do ls; done",
+            "time let 'a[$(touch x)]=1'",
+            "((a))",
+            "ls && (( 'a[$(touch x)]' ))",
+        ] {
+            assert!(!may(line), "{line}");
+            assert_eq!(pattern_for(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn other_commands_of_a_shell_match_their_patterns() {
+        for line in [
+            "cd x && cargo test",
+            "test -f a && ls",
+            "[ -d a ]",
+            "[ -f *.rs ] && ls",
+            "[ a = '*' ]",
+            "[ -e [ab].rs ]",
+            "test -n v -a 1 -lt 2",
+            "printf 'a %s' b",
+            "printf '%s\\n' *.rs",
+            "printf -- '-%d%%\\n' 5",
+            "printf '%s' -v",
+            "printf",
+            "echo export set -v",
+            "grep -v let a",
+            "/usr/bin/printf -v",
+            "./set a && ./wait",
+            "command -v cargo",
+            "if test -f a; then ls; else pwd; fi",
+            "true && pwd && type ls",
+        ] {
+            assert!(may(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn no_pattern_is_offered_behind_which_any_command_may_stand() {
+        assert_eq!(
+            pattern_for("test -f a && printf '%s' b").unwrap(),
+            ["test *", "printf *"]
+        );
+        for line in [
+            "if true; then ls; fi",
+            "while true; do ls; done",
+            "until true; do ls; done",
+            "time ls",
+            "command ls",
+        ] {
+            assert_eq!(pattern_for(line), None, "{line}");
+        }
+    }
+}
