@@ -1,7 +1,7 @@
 //! The sandbox for commands: they write in the workspace and in temporary folders, use no terminal, and reach no network and no
 //! socket of another program.
 //!
-//! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets). Both restrict the calling *thread* and
+//! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets, limits of other processes, the kernel's keys). Both restrict the calling *thread* and
 //! whatever it starts, so a thread of its own enters it and starts the command. Of the privileges of a superuser (as one
 //! usually is in a container) only those over files and own processes are left. So no command reads the memory or the
 //! environment of a process outside, where keys are.
@@ -88,19 +88,19 @@ impl Sandbox {
     pub(crate) fn enter(&self) -> Sandboxing {
         let files = linux::restrict_files(&self.writable, &self.readable());
         let has_names = files.as_ref().is_ok_and(|held| held.names);
-        let network = linux::restrict_network(has_names);
+        let calls = linux::restrict_calls(has_names);
         let privileges = linux::restrict_privileges();
-        if let (Err(files), Err(network)) = (&files, &network) {
-            return Sandboxing::None(format!("{files}; {network}"));
+        if let (Err(files), Err(calls)) = (&files, &calls) {
+            return Sandboxing::None(format!("{files}; {calls}"));
         }
         let gaps = [
             match files {
                 Ok(held) => held.gap.map(str::to_owned),
                 Err(error) => Some(format!("commands can write anywhere ({error})")),
             },
-            network
-                .err()
-                .map(|error| format!("the network is open, and so are other programs' sockets ({error})")),
+            calls.err().map(|error| {
+                format!("the network is open, and so are other programs' sockets and limits, and the kernel's keys ({error})")
+            }),
             privileges
                 .err()
                 .map(|error| format!("commands keep a superuser's privileges ({error})")),
@@ -217,8 +217,8 @@ mod linux {
     }
 
     /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
-    /// [not ruled](Held::names), only such as reach none.
-    pub(super) fn restrict_network(has_names: bool) -> Result<(), String> {
+    /// [not ruled](Held::names), only such as reach none. Neither limits of other processes, nor the kernel's keys.
+    pub(super) fn restrict_calls(has_names: bool) -> Result<(), String> {
         let arch: TargetArch = std::env::consts::ARCH
             .try_into()
             .map_err(|_| "no filter for this processor".to_owned())?;
@@ -250,6 +250,12 @@ mod linux {
             // It makes sockets without the call that is filtered.
             rules.insert(call, Vec::new());
         }
+        // A limit of another process ends it: no more memory, files or time. One's own are set under the number 0.
+        rules.insert(libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Ne, 0)?]);
+        for call in [libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key] {
+            // The user's keyring belongs to all sessions of that user.
+            rules.insert(call, Vec::new());
+        }
         #[cfg(target_arch = "x86_64")]
         {
             /// Marks calls of the x32 interface, which have numbers of their own.
@@ -276,7 +282,7 @@ mod linux {
                 let path = path.clone();
                 // A filter holds for its thread, for good.
                 let tried = std::thread::spawn(move || {
-                    restrict_network(has_names).unwrap();
+                    restrict_calls(has_names).unwrap();
                     assert!(TcpListener::bind("127.0.0.1:0").is_err());
                     assert!(UnixStream::pair().is_ok());
                     let made = [UnixStream::connect(path).is_ok(), UnixDatagram::pair().is_ok()];

@@ -227,6 +227,43 @@ fn a_command_signals_nobody_outside() {
 }
 
 #[test]
+fn a_command_sets_no_limits_of_a_process_outside() {
+    if !is_there() {
+        return;
+    }
+    let (free, trial) = (Trial::new(Permission::All), Trial::new(Permission::Edit));
+    // Its own are the shell's, and pass on to what that starts.
+    let own = json!({"command": "ulimit -S -n 64 && bash -c 'ulimit -S -n'"});
+    assert_eq!(trial.done("Bash", own), "64\n");
+    // It sets nothing; who may not set may not ask either.
+    let call = format!("{}, {}, 0, 0, 0", libc::SYS_prlimit64, std::process::id());
+    let Some(command) = perl(&format!("syscall({call}) and die $!; print q(done)")) else {
+        return;
+    };
+    assert_eq!(free.done("Bash", command.clone()).lines().next(), Some("done"));
+    let text = trial.failed("Bash", command);
+    assert!(text.contains("ermission denied"), "{text}");
+}
+
+#[test]
+fn a_command_has_no_keys_of_the_kernel() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    for call in [
+        format!("{}, 0, -3, 0, 0, 0", libc::SYS_keyctl),
+        format!("{}, $kind, $name, $name, 1, -2", libc::SYS_add_key),
+        format!("{}, $kind, $name, 0, 0", libc::SYS_request_key),
+    ] {
+        let program = format!("($kind, $name) = (q(user), q(codelet)); syscall({call}) >= 0 or die $!; print q(done)");
+        let Some(command) = perl(&program) else { return };
+        let text = trial.failed("Bash", command);
+        assert!(text.contains("ermission denied"), "{call}: {text}");
+    }
+}
+
+#[test]
 fn this_process_stays_free() {
     let trial = Trial::new(Permission::Edit);
     trial.done("Bash", json!({"command": "true"}));
