@@ -536,7 +536,19 @@ mod tests {
             ("max_cost = nan", ":1:12: max_cost: expected a sum"),
             (
                 "patience = 1.5",
-                ":1:12: patience: expected seconds, a whole number of at most 86400 (a day)",
+                ":1:12: patience: expected seconds, a whole number from 1 to 86400 (a day)",
+            ),
+            (
+                "patience = 0",
+                ":1:12: patience: expected seconds, a whole number from 1 to 86400",
+            ),
+            (
+                "patience = 86401",
+                ":1:12: patience: expected seconds, a whole number from 1 to 86400",
+            ),
+            (
+                "idle_timeout = 0",
+                ":1:16: idle_timeout: expected seconds, a whole number from 1 to 86400",
             ),
             ("keep_alive = true", ":1:14: keep_alive: expected a whole number"),
             ("model = 5", ":1:9: expected a text in quotes, not the number `5`"),

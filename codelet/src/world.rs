@@ -45,7 +45,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
         sees_images: file.and_then(|file| file.sees_images),
         price: price(settings, name),
         limits: settings.idle_timeout.value.map(|seconds| {
-            let silence = Duration::from_secs(seconds.max(1));
+            let silence = Duration::from_secs(seconds);
             TimeLimits {
                 first_byte: silence,
                 idle: silence,

@@ -268,12 +268,12 @@ whole_numbers! {
     max_output: u64, 1;
 }
 
-/// Readers of times in seconds.
+/// Readers of times in seconds. Who waits for no time hears nothing.
 macro_rules! times {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-            let told = concat!(stringify!($name), ": expected seconds, a whole number of at most 86400 (a day)");
-            number(from, &told, |number| whole(number, 0).filter(|seconds| *seconds <= LONGEST_WAIT))
+            let told = concat!(stringify!($name), ": expected seconds, a whole number from 1 to 86400 (a day)");
+            number(from, &told, |number| whole(number, 1).filter(|seconds| *seconds <= LONGEST_WAIT))
         }
     )*};
 }
