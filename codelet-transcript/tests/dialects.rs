@@ -97,7 +97,7 @@ fn a_dialect_of_its_own_words_with_answers_in_objects() {
                     json!({"cmdline": "python -m pytest -q", "workdir": "/srv"}),
                     &failed,
                 ),
-                "Command python -m pytest -q =failed",
+                "Command cd /srv && python -m pytest -q =failed",
             ),
             (
                 (
@@ -117,7 +117,7 @@ fn a_dialect_of_its_own_words_with_answers_in_objects() {
                     json!({"cmdline": "rm /tmp/probe.py", "workdir": "/srv"}),
                     &passed,
                 ),
-                "Command rm /tmp/probe.py =ok",
+                "Command cd /srv && rm /tmp/probe.py =ok",
             ),
             (("lookFor", json!({"needle": "Rate", "under": "svc"}), &hits), "Search"),
             (
@@ -489,7 +489,7 @@ fn agents_that_some_know_are_read_too() {
                     json!({"CommandLine": "npm test", "Cwd": "/w", "Blocking": true}),
                     "a",
                 ),
-                "Command npm test",
+                "Command cd /w && npm test",
             ),
             (
                 (
