@@ -211,9 +211,9 @@ const LANGUAGES: &str = "sh bash zsh fish dash ksh mksh ash csh tcsh pwsh powers
     nodejs ts-node tsx perl ruby irb php lua luajit tclsh wish expect guile sbcl clisp julia r rscript ghci \
     runghc runhaskell scala groovy java jshell osascript erl escript elixir iex octave awk gawk mawk nawk sed \
     gsed gdb lldb vim nvim vi emacs ed ex sqlite psql mysql";
-/// Programs that start another one, and words of a shell behind which any may stand.
-const STARTERS: &str = "if then elif else while until do coproc env sudo doas su pkexec runuser setpriv systemd-run xargs find fd fdfind parallel eval exec source . command \
-    builtin trap nohup nice ionice chrt taskset time timeout watch entr setsid stdbuf unbuffer script flock \
+/// Programs that start another one.
+const STARTERS: &str = "env sudo doas su pkexec runuser setpriv systemd-run xargs find fd fdfind parallel eval exec source . \
+    trap nohup nice ionice chrt taskset timeout watch entr setsid stdbuf unbuffer script flock \
     strace ltrace valgrind perf unshare nsenter chroot bwrap firejail fakeroot tmux screen crontab at batch npx \
     pnpx bunx uvx pipx conda mamba nix-shell direnv asdf mise ssh";
 /// Programs that change, destroy or send anything.
@@ -234,7 +234,7 @@ pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
             .map(|word| word.text.as_str())
             .filter(|word| is_plain(word))?;
         // A pattern for these would permit anything.
-        if [LANGUAGES, STARTERS, BLUNT]
+        if [LANGUAGES, STARTERS, builtin::BEFORE_A_COMMAND, BLUNT]
             .iter()
             .any(|names| is_one_of(names, program))
         {

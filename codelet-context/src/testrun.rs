@@ -13,6 +13,7 @@ use picked::is_picked;
 use recognise::recognise;
 pub(crate) use rewrites::{Rewrite, Rewritten};
 pub use scope::Scope;
+pub(crate) use scope::place_covers;
 pub use settings::Settings;
 use sifted::keeps_failures;
 pub use status::Printed;

@@ -41,7 +41,11 @@ pub(crate) fn always(question: &Question) -> String {
 
 /// On one line: the whole stands above, where it was asked.
 fn shortened(pattern: &str) -> String {
-    clip(&clean(pattern, 1).replace('\n', " "), PATTERN)
+    clip(&in_one_line(pattern), PATTERN)
+}
+
+fn in_one_line(pattern: &str) -> String {
+    clean(pattern, 1).replace('\n', " ")
 }
 
 /// Whether what always would permit is longer than the line that offers it shows.
@@ -129,7 +133,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         let ask = |pattern: &str| say(look, Role::Text, &format!("Always in this session for `{pattern}`?"));
         let hint = say(look, Role::Dim, "Enter says yes; Esc goes back");
         // All of it, where it has room: this is what is agreed to.
-        let whole = ask(&clean(&always(question), 1).replace('\n', " "));
+        let whole = ask(&in_one_line(&always(question)));
         let asked = match whole.len() + hint.len() <= room {
             true => whole,
             false => ask(pattern),

@@ -38,7 +38,7 @@ const PATH_LISTS: &[&str] = &[
 /// Names of the parameter that holds a command line.
 const COMMANDS: &[&str] = &["command", "cmd", "commands", "script", "command_line"];
 /// Names of the parameter that holds the folder which a command line is run in.
-pub(crate) const FOLDERS: &[&str] = &[
+const FOLDERS: &[&str] = &[
     "workdir",
     "cwd",
     "working_directory",
@@ -339,13 +339,13 @@ fn run(parameters: &Map<String, Value>) -> Option<Action> {
         return Some(change(parameters));
     }
     let line = command(parameters)?;
-    let folder = FOLDERS.iter().find_map(|name| parameter(parameters, name)?.as_str());
-    Some(Action::command(&within(folder, line)))
+    let text = |name: &str| parameter(parameters, name)?.as_str();
+    Some(Action::command(&in_its_folder(line, text)))
 }
 
-/// A line as it would be written without a parameter for its folder: what it runs, it runs there.
-pub(crate) fn within(folder: Option<&str>, line: String) -> String {
-    match folder.map(str::trim) {
+/// A line as it would be written without a parameter for its folder: what it runs, it runs there. `text` finds a parameter.
+pub(crate) fn in_its_folder<'a>(line: String, text: impl Fn(&str) -> Option<&'a str>) -> String {
+    match FOLDERS.iter().find_map(|name| text(name)).map(str::trim) {
         None | Some("" | "." | "./") => line,
         Some(folder) => format!("cd {} && {line}", quote(folder)),
     }

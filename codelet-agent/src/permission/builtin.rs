@@ -9,7 +9,7 @@ use super::line::Word;
 const UNBOUNDED: &str = "[[ alias bind compgen complete declare enable eval export fc for function getopts hash jobs let local \
     mapfile read readarray readonly select set setvar shopt trap typeset unalias unset wait";
 /// A command stands behind them.
-const BEFORE_A_COMMAND: &str = "builtin command coproc do elif else if then time until while";
+pub(super) const BEFORE_A_COMMAND: &str = "builtin command coproc do elif else if then time until while";
 
 /// What a command runs behind `if`, `command` and the like: all of it where there are none.
 pub(super) fn behind_keywords(mut words: &[Word]) -> &[Word] {

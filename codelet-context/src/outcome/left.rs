@@ -4,7 +4,7 @@
 //! later success is not over, and never that it is over one.
 
 use crate::command::left_in;
-use crate::path::{is_absolute, is_in_folder, is_within_end};
+use crate::testrun::place_covers;
 
 /// Where the shell may be.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,11 +39,7 @@ pub(super) fn is_apart(one: Option<&str>, other: Option<&str>) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         return false;
     };
-    let is_within = |inner: &str, outer: &str| match is_absolute(inner) == is_absolute(outer) {
-        true => is_in_folder(inner, outer),
-        false => is_within_end(inner, outer) || is_within_end(outer, inner),
-    };
-    !is_within(one, other) && !is_within(other, one)
+    !place_covers(one, other) && !place_covers(other, one)
 }
 
 #[cfg(test)]

@@ -230,10 +230,17 @@ impl Scope {
             (None, _) => true,
             // Who names the whole path names the folder of the project, as a rule.
             (Some(place), None) => is_absolute(place),
-            (Some(place), Some(other)) if is_absolute(place) && !is_absolute(other) => is_within_end(place, other),
-            (Some(place), Some(other)) if !is_absolute(place) && is_absolute(other) => is_within_end(other, place),
-            (Some(place), Some(other)) => is_in_folder(other, place),
+            (Some(place), Some(other)) => place_covers(place, other),
         }
+    }
+}
+
+/// Whether what is run in a place takes in the other one, as far as their names tell.
+pub(crate) fn place_covers(place: &str, other: &str) -> bool {
+    match (is_absolute(place), is_absolute(other)) {
+        (true, false) => is_within_end(place, other),
+        (false, true) => is_within_end(other, place),
+        _ => is_in_folder(other, place),
     }
 }
 

@@ -89,8 +89,8 @@ impl Roles {
                 call.field(name)?,
                 self.arguments.as_deref().and_then(|name| call.field(name)),
             )?;
-            let folder = actions::FOLDERS.iter().find_map(|name| call.text(name));
-            return Some(Action::command(&actions::within(folder, line)));
+            let line = actions::in_its_folder(line, |name| call.text(name));
+            return Some(Action::command(&line));
         }
         let path = self
             .path
