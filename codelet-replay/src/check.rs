@@ -5,12 +5,14 @@
 //! reads are only compared with, but for the first of all, which tells what the cache held before the recording began.
 //! It is told as well whether the model was to think, where the recording tells: the messages of requests with thinking and
 //! of those without are entries apart, and only the head (tools and system prompt) is found by both.
+//! Where a prompt is too small to hold all of the one before and the reply to that, it is another one from the head on.
 //! Two things happened later that no recording tells: other sessions of the same user had left the head (tools and system
 //! prompt) in the cache though this one's entries had expired, and a vendor or a harness lost the prefix between two
 //! requests although nothing had expired. Hence two predictions: one that assumes that neither happens, and one that is
 //! told when it did, though not how much was then read.
 
 use crate::cache::{Cache, Rules};
+use crate::cut;
 use crate::policy::Settings;
 use crate::prompt::Prompt;
 use crate::run::Dollars;
@@ -103,16 +105,22 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
             let (card, is_anew) = (settings.price_of(name).cloned(), request.after_compaction);
             models.push(Model { name, card, is_anew });
         }
+        let since = &session.messages[known..request.reply.start];
+        // A shorter one lost something near its end, which the prediction sees to.
+        let grown = asked
+            .last()
+            .filter(|last| last.model == model)
+            .and_then(|last| billed.usage.prompt().checked_sub(last.billed.usage.prompt()));
+        let card = models[model].card.as_ref();
+        let may_be_cut = card.is_some_and(|card| card.marks.is_some() && !cut::forgets(&card.name));
+        let is_cut = may_be_cut && grown.is_some_and(|grown| cut::lacks(grown, since));
         asked.push(Asked {
             began,
             billed,
             model,
-            is_anew: std::mem::take(&mut models[model].is_anew),
+            is_anew: std::mem::take(&mut models[model].is_anew) || is_cut,
             without_thinking: request.without_thinking,
-            places: session.messages[known..request.reply.start]
-                .iter()
-                .map(|message| message.parts.len())
-                .sum(),
+            places: since.iter().map(|message| message.parts.len()).sum(),
         });
         known = request.reply.start;
     }

@@ -369,6 +369,47 @@ fn what_was_asked_the_other_way_for_long_is_out_of_reach() {
     assert!(found.blind_error().abs() < 1e-9, "{found:?}");
 }
 
+/// The same bills for requests to this model, whose replies to all but the last say this much more than that they read.
+fn saying(bills: &[(u64, u64, u64)], model: &str, words: usize) -> Session {
+    let mut recording = billed(bills);
+    for request in &mut recording.requests {
+        request.model = Some(model.into());
+        let reply = &mut recording.document.messages[request.reply];
+        reply.parts.insert(0, Part::text("it is read; ".repeat(words)));
+    }
+    Session::new("s", recording)
+}
+
+#[test]
+fn a_prompt_that_grew_by_less_than_the_reply_weighs_is_another_one_from_the_head_on() {
+    // 1,600 letters in each reply; the third prompt is only 100 tokens larger than the second.
+    let bills = [
+        (0, 8_000, 12_000),
+        (9, 20_000, 500),
+        (20, 8_000, 12_600),
+        (30, 20_600, 400),
+    ];
+    let kept = "claude-opus-4-6";
+    let found = check(&saying(&bills, kept, 200), &settings()).unwrap();
+    assert_eq!((found.warm_heads, found.lost), (1, 0));
+    assert!(found.blind_error().abs() < 1e-9, "{found:?}");
+    assert!(found.told_error().abs() < 1e-9, "{found:?}");
+    // Shorter replies have room in it, so nothing tells of the loss; nor does it where the vendor takes thoughts out.
+    for (model, words) in [
+        (kept, 50),
+        ("claude-sonnet-4-5", 200),
+        ("claude-haiku-4-5-20251001", 200),
+    ] {
+        let untold = check(&saying(&bills, model, words), &settings()).unwrap();
+        assert_eq!(untold.lost, 1, "{model} {words}");
+        assert!(untold.blind_error() < -0.05, "{model} {words}: {untold:?}");
+    }
+    // A prompt that became shorter than the one before was cut at its end, and is found up to there.
+    let shorter = [(0, 8_000, 12_000), (9, 20_000, 500), (20, 20_000, 400)];
+    let found = check(&saying(&shorter, kept, 200), &settings()).unwrap();
+    assert!(found.blind_error().abs() < 1e-9, "{found:?}");
+}
+
 #[test]
 fn a_session_without_bills_is_not_checked() {
     let session = Session::new("s", reading(&[(400, "a.rs")]));
