@@ -70,8 +70,8 @@ impl Body {
     }
 
     /// How many lines it has.
-    pub(crate) fn lines(&self) -> Lines {
-        *self.0.lines.get_or_init(|| showing::lines(&self.0.text))
+    pub(crate) fn lines(&self) -> &Lines {
+        self.0.lines.get_or_init(|| showing::lines(&self.0.text))
     }
 }
 

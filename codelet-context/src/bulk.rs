@@ -2,14 +2,14 @@
 
 use crate::excerpt::Place;
 use crate::exchange::Calls;
-use crate::hash::ByHash;
+use crate::hash::{ByHash, QuickMap};
 use crate::index::Index;
 use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
 use crate::showing::{self, Looked, Question, Showing};
 use crate::strategy::dedup;
 use crate::tokens::{self, Tokens};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// What a marker in place of an output weighs, in tokens.
@@ -68,8 +68,8 @@ struct Item {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bulk {
     items: Vec<Item>,
-    by_place: HashMap<Place, u32>,
-    by_call: HashMap<Arc<str>, u32>,
+    by_place: QuickMap<Place, u32>,
+    by_call: QuickMap<Arc<str>, u32>,
     /// Calls that have no answer yet: what they do.
     open: Calls<Arc<str>, Asked>,
     /// The newest output with the same bytes.

@@ -8,6 +8,7 @@
 //! is left out, so that nothing quoted can pose as more than a quotation.
 
 use crate::cut;
+use crate::hash::QuickMap;
 use crate::index::{Block, BlockKind, Came, Index, NONE};
 use crate::message::{Message, Part};
 use crate::outcome::FileState;
@@ -16,7 +17,6 @@ use crate::posing;
 use crate::recall::Handle;
 use crate::scope::Scope;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) struct Units {
     /// Changed files that no call is about: commands have changed them. With how they were left.
     pub unlisted: Vec<(FileState, String)>,
     /// By the line that a path stands in: how the file was left, if it was not only read.
-    pub states: HashMap<u32, FileState>,
+    pub states: QuickMap<u32, FileState>,
 }
 
 /// The mark where lines are left out, with its line break.
@@ -51,7 +51,7 @@ pub(crate) fn units(
 ) -> Units {
     let mut units: Vec<Unit> = Vec::new();
     let mut headers = Vec::new();
-    let mut states = HashMap::new();
+    let mut states = QuickMap::default();
     for &number in &scope.blocks {
         let block = &index.blocks[number as usize];
         if block.subject {
@@ -151,7 +151,11 @@ struct Shown<'a> {
 
 /// The taken lines, which ascend, as text; at most as long as the choice of the lines has counted.
 pub(crate) fn render(index: &Index, units: &Units, taken: &[u32]) -> String {
-    let mut text = String::new();
+    // With room for a header or a mark beside each.
+    let bytes = taken
+        .iter()
+        .map(|&line| usize::from(index.lines[line as usize].bytes) + 8);
+    let mut text = String::with_capacity(bytes.sum());
     let Shown { blocks, files } = sorted(index, units, taken);
     list_files(&mut text, files);
     let mut unit = NONE;

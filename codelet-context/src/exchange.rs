@@ -1,8 +1,8 @@
 //! Which result answers which call, and calls with their answers in the order in which the answers come.
 
+use crate::hash::QuickMap;
 use crate::message::{Message, Part, ToolCall, ToolResult};
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use std::sync::Arc;
 /// ([`strategy`](crate::strategy)'s pairing, [`validate`](crate::validate)), what is put into another form has as many
 /// answers as calls, and what is shown to a person ([`inspect`](crate::inspect)) gives a result before its call to that.
 #[derive(Clone, Debug)]
-pub struct Calls<Id, T>(HashMap<Id, T>);
+pub struct Calls<Id, T>(QuickMap<Id, T>);
 
 impl<Id, T> Default for Calls<Id, T> {
     fn default() -> Self {
-        Calls(HashMap::new())
+        Calls(QuickMap::default())
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Files {
     absolute: ByHash<u64>,
     /// The file that a relative path means from now on.
     relative: ByHash<u64>,
+    /// The normal forms of paths, by how they were written: most are named again and again.
+    written: ByHash<Key>,
     /// By components at the end of a path: the absolute paths that end so.
     ends: ByHash<End>,
     /// By folder: how many relative paths would stand in it.
@@ -71,29 +73,35 @@ enum End {
 impl Files {
     /// The file that a path means when it is named now, or 0 if it names none.
     pub fn file(&mut self, path: &str) -> u64 {
-        let path = Path::of(path);
-        let normal = Normal::of(&path);
-        if let Some(file) = self.known(&normal) {
+        let written = hash::bytes(path.as_bytes());
+        if let Some(file) = self.written.get(&written).and_then(|&key| self.known(key)) {
             return file;
         }
-        let file = if normal.is_absolute {
+        let path = Path::of(path);
+        let normal = Normal::of(&path);
+        self.written.insert(written, normal.key);
+        if let Some(file) = self.known(normal.key) {
+            return file;
+        }
+        let is_absolute = normal.key.is_absolute;
+        let file = if is_absolute {
             self.add_root(path.as_str());
             self.has_drives |= path.has_drive();
             self.add_absolute(&normal)
         } else {
             self.add_relative(&normal)
         };
-        if normal.is_absolute {
+        if is_absolute {
             self.whole.insert(file, self.named.len() as u32);
         }
-        let hash = normal.hash;
+        let hash = normal.key.hash;
         self.named.push(Named { path, hash, file });
         file
     }
 
     /// The file that a path means by what was named so far.
     pub fn find(&self, path: &str) -> Option<u64> {
-        self.known(&Normal::of(&Path::of(path))).filter(|&file| file != 0)
+        self.known(Normal::of(&Path::of(path)).key).filter(|&file| file != 0)
     }
 
     /// The folder that all files are in which were named from the root, or nothing.
@@ -292,7 +300,7 @@ impl Files {
         }
     }
 
-    fn known(&self, path: &Normal) -> Option<u64> {
+    fn known(&self, path: Key) -> Option<u64> {
         let known = if path.is_absolute {
             &self.absolute
         } else {
@@ -305,14 +313,14 @@ impl Files {
     }
 
     fn add_relative(&mut self, path: &Normal) -> u64 {
-        let mut meant = path.hash;
-        if let Some(End::One { file, folder }) = self.ends.get(&path.hash).copied() {
-            self.vote(folder, path.components);
+        let mut meant = path.key.hash;
+        if let Some(End::One { file, folder }) = self.ends.get(&path.key.hash).copied() {
+            self.vote(folder, path.key.components);
             if self.leads(folder) {
                 meant = file;
             }
         }
-        self.relative.insert(path.hash, meant);
+        self.relative.insert(path.key.hash, meant);
         meant
     }
 
@@ -333,12 +341,12 @@ impl Files {
                 _ => {}
             }
         }
-        let file = found.unwrap_or(path.hash);
+        let file = found.unwrap_or(path.key.hash);
         for &(end, folder) in &path.ends {
             let one = End::One { file, folder };
             self.ends.entry(end).and_modify(|end| *end = End::Many).or_insert(one);
         }
-        self.absolute.insert(path.hash, file);
+        self.absolute.insert(path.key.hash, file);
         file
     }
 
@@ -384,11 +392,17 @@ fn front<'a>(parts: &[&'a str], is_whole: bool, names: &[&'a str], is_absolute: 
 }
 
 /// A path as it is compared.
-struct Normal {
+#[derive(Clone, Copy, Debug)]
+struct Key {
     is_absolute: bool,
     components: usize,
     /// Of all of it.
     hash: u64,
+}
+
+/// The same with its ends.
+struct Normal {
+    key: Key,
     /// For an absolute path, by number of components: the hash of its end, and that of the folder before it.
     ends: Vec<(u64, u64)>,
 }
@@ -397,6 +411,11 @@ impl Normal {
     fn of(path: &Path) -> Normal {
         let hashes: Vec<u64> = path.names().map(|name| hash::bytes(name.as_bytes())).collect();
         let (is_absolute, components) = (path.is_absolute(), hashes.len());
+        let key = |hash| Key {
+            is_absolute,
+            components,
+            hash,
+        };
         // From the end, so that the end of one path is known as all of another.
         let ends = hashes.iter().rev().scan(0, |end, &name| {
             *end = hash::pair(*end, name);
@@ -404,9 +423,7 @@ impl Normal {
         });
         if !is_absolute {
             return Normal {
-                is_absolute,
-                components,
-                hash: ends.last().unwrap_or_default(),
+                key: key(ends.last().unwrap_or_default()),
                 ends: Vec::new(),
             };
         }
@@ -417,9 +434,7 @@ impl Normal {
         }
         let above = folders.iter().rev().skip(1).copied();
         Normal {
-            is_absolute,
-            components,
-            hash: folders[components],
+            key: key(folders[components]),
             ends: ends.zip(above).take(DEEPEST).collect(),
         }
     }
@@ -585,7 +600,7 @@ mod tests {
             for path in &paths {
                 let file = files.file(path);
                 prop_assert_eq!(files.find(path).unwrap_or(0), file);
-                let normal = Normal::of(&Path::of(path));
+                let normal = Normal::of(&Path::of(path)).key;
                 if normal.is_absolute && !absolute.contains(&(normal.hash, file)) {
                     prop_assert!(absolute.iter().all(|(hash, other)| *hash != normal.hash && *other != file));
                     absolute.push((normal.hash, file));

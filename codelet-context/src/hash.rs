@@ -3,7 +3,7 @@
 //! The multiply-and-fold mixing is that of wyhash (Wang Yi, public domain), in its later form. It is not cryptographic:
 //! whoever acts on equal hashes of whole bodies compares the bytes as well.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 const A: u64 = 0xa076_1d64_78bd_642f;
@@ -77,11 +77,41 @@ impl Hasher for Identity {
 /// A map whose keys are hashes already.
 pub(crate) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<Identity>>;
 
+/// Hashes keys that are not hashes yet, such as the ids of calls: several times as fast on short texts as the standard
+/// library's.
+#[derive(Clone, Default)]
+pub(crate) struct Quick(u64);
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = pair(self.0, self::bytes(bytes));
+    }
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(value.into());
+    }
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(value.into());
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = pair(self.0, value);
+    }
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+}
+
+/// A map whose keys are hashed [quickly](Quick).
+pub(crate) type QuickMap<K, T> = HashMap<K, T, BuildHasherDefault<Quick>>;
+/// A set of the same kind.
+pub(crate) type QuickSet<K> = HashSet<K, BuildHasherDefault<Quick>>;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::HashSet;
 
     #[test]
     fn no_word_hides_what_stands_beside_it() {

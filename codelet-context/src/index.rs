@@ -295,7 +295,7 @@ impl Index {
         let mut start = 0;
         while start < text.len() {
             let rest = &text[start..];
-            let length = rest.find('\n').unwrap_or(rest.len());
+            let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
             let end = start + length;
             if let Some(said) = said.next_if(|said| said.start < end) {
                 start = said.end + 1;

@@ -14,25 +14,43 @@ pub struct Name {
     pub hash: u64,
 }
 
-const WORD: u8 = 1;
-const JOINER: u8 = 2;
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const UNDERSCORE: u8 = 8;
+/// Another sign of a word: `$`, anything beyond ASCII.
+const OTHER: u8 = 16;
+const WORD: u8 = LOWER | UPPER | DIGIT | UNDERSCORE | OTHER;
+/// What may stand inside a path or a dotted or hyphenated term.
+const JOINER: u8 = 32;
 
-/// What each byte is to a name: part of a word (letters, digits, `_`, `$`, anything beyond ASCII), a joiner inside a
-/// path or a dotted or hyphenated term, or neither.
-const CLASS: [u8; 256] = {
-    let mut class = [0; 256];
+/// What each byte is to a name: a part of a word, and of what kind; a joiner; or neither.
+const SHAPE: [u8; 256] = {
+    let mut shape = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        let b = byte as u8;
-        if b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b >= 0x80 {
-            class[byte] = WORD;
-        } else if matches!(b, b'/' | b'\\' | b'.' | b'-' | b'@') {
-            class[byte] = JOINER;
-        }
+        shape[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'$' | 0x80.. => OTHER,
+            b'/' | b'\\' | b'.' | b'-' | b'@' => JOINER,
+            _ => 0,
+        };
         byte += 1;
     }
-    class
+    shape
 };
+
+/// The shape of the byte that stands there; of none, behind the end.
+fn shape(line: &[u8], at: usize) -> u8 {
+    line.get(at).map_or(0, |&byte| SHAPE[usize::from(byte)])
+}
+
+fn is_word(shape: u8) -> bool {
+    shape & WORD != 0
+}
 
 /// Longest run that is looked at as a name, in bytes: what is longer is encoded data.
 const LONGEST: usize = 200;
@@ -41,60 +59,82 @@ const LONGEST: usize = 200;
 pub fn scan(line: &[u8], names: &mut Vec<Name>) {
     let mut at = 0;
     while at < line.len() {
-        if CLASS[line[at] as usize] != WORD {
-            at += 1;
-            continue;
-        }
         let start = at;
-        let mut slash = None;
-        let mut dotted = false;
-        let mut hyphen = false;
-        while at < line.len() && CLASS[line[at] as usize] != 0 {
-            match line[at] {
-                b'/' | b'\\' if at + 1 < line.len() && CLASS[line[at + 1] as usize] == WORD => slash = Some(at),
-                b'.' => dotted = true,
-                b'-' => hyphen = true,
-                _ => {}
-            }
+        let mut word = Word::default();
+        while is_word(shape(line, at)) {
+            word.take(shape(line, at));
             at += 1;
         }
-        let mut end = at;
-        while CLASS[line[end - 1] as usize] == JOINER {
-            end -= 1;
-        }
-        if end - start > LONGEST {
-            continue;
-        }
-        let from = slash.filter(|&slash| slash < end).map_or(start, |slash| slash + 1);
-        let last = &line[from..end];
-        let whole = slash.is_some() && last.len() >= 3 || dotted && is_file(last) || hyphen && is_hyphenated(last);
-        if whole {
-            names.push(Name {
-                at: start as u32,
-                hash: hash::bytes(last),
-            });
-        }
-        if !whole || dotted || hyphen {
-            segments(line, from, end, whole, names);
+        if at == start {
+            at += 1;
+        } else if shape(line, at) != JOINER {
+            // Most runs are a single word.
+            if word.is_name(&line[start..at]) {
+                names.push(Name {
+                    at: start as u32,
+                    hash: hash::bytes(&line[start..at]),
+                });
+            }
+        } else {
+            at = joined(line, start, at, names);
         }
     }
+}
+
+/// Appends the names of a run of words that begins at `start`, with the first joiner at `at`; returns where the run ends.
+fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> usize {
+    let mut slash = None;
+    let mut dotted = false;
+    let mut hyphen = false;
+    while shape(line, at) != 0 {
+        match line[at] {
+            b'/' | b'\\' if is_word(shape(line, at + 1)) => slash = Some(at),
+            b'.' => dotted = true,
+            b'-' => hyphen = true,
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut end = at;
+    while shape(line, end - 1) == JOINER {
+        end -= 1;
+    }
+    if end - start > LONGEST {
+        return at;
+    }
+    let from = slash.filter(|&slash| slash < end).map_or(start, |slash| slash + 1);
+    let last = &line[from..end];
+    let whole = slash.is_some() && last.len() >= 3 || dotted && is_file(last) || hyphen && is_hyphenated(last);
+    if whole {
+        names.push(Name {
+            at: start as u32,
+            hash: hash::bytes(last),
+        });
+    }
+    if !whole || dotted || hyphen {
+        segments(line, from, end, whole, names);
+    }
+    at
 }
 
 /// The identifiers and numbers between the joiners of a run.
 fn segments(line: &[u8], from: usize, end: usize, inside: bool, names: &mut Vec<Name>) {
     let mut start = from;
+    let mut word = Word::default();
     for at in from..=end {
-        if at < end && CLASS[line[at] as usize] == WORD {
+        if at < end && is_word(shape(line, at)) {
+            word.take(shape(line, at));
             continue;
         }
-        let word = &line[start..at];
-        if !(inside && start == from && at == end) && is_name(word) {
+        let text = &line[start..at];
+        if !(inside && start == from && at == end) && word.is_name(text) {
             names.push(Name {
                 at: start as u32,
-                hash: hash::bytes(word),
+                hash: hash::bytes(text),
             });
         }
         start = at + 1;
+        word = Word::default();
     }
 }
 
@@ -118,52 +158,34 @@ fn is_hyphenated(run: &[u8]) -> bool {
     is_long && run[0].is_ascii_alphanumeric() && !run.windows(2).any(|two| two == b"--")
 }
 
-/// An identifier of four or more characters with an inner capital, underscore or digit, a long one, or a number of
-/// three or more digits.
-fn is_name(word: &[u8]) -> bool {
-    if word.len() < 3 || word.len() > 80 {
-        return false;
-    }
-    let mut seen = 0;
-    let mut before = 0;
-    let mut camel = false;
-    for &byte in word {
-        let shape = SHAPE[byte as usize];
-        camel |= (before == LOWER) & (shape == UPPER);
-        seen |= shape;
-        before = shape;
-    }
-    if seen == DIGIT {
-        return true;
-    }
-    word.len() >= 4
-        && (word.len() >= 12
-            || camel
-            || seen & DIGIT != 0
-            || seen & UNDERSCORE != 0 && word[1..word.len() - 1].contains(&b'_'))
+/// What the signs of a word are, as they come.
+#[derive(Default)]
+struct Word {
+    seen: u8,
+    before: u8,
+    /// A capital stands behind a small letter.
+    has_hump: bool,
 }
 
-const LOWER: u8 = 1;
-const UPPER: u8 = 2;
-const DIGIT: u8 = 4;
-const UNDERSCORE: u8 = 8;
-
-/// What each byte of a word says about it.
-const SHAPE: [u8; 256] = {
-    let mut shape = [16; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        shape[byte] = match byte as u8 {
-            b'a'..=b'z' => LOWER,
-            b'A'..=b'Z' => UPPER,
-            b'0'..=b'9' => DIGIT,
-            b'_' => UNDERSCORE,
-            _ => 16,
-        };
-        byte += 1;
+impl Word {
+    fn take(&mut self, shape: u8) {
+        self.has_hump |= (self.before == LOWER) & (shape == UPPER);
+        self.seen |= shape;
+        self.before = shape;
     }
-    shape
-};
+
+    /// Whether a word of these signs is a name: an identifier of four or more characters with an inner capital, underscore
+    /// or digit, a long one, or a number of three or more digits.
+    fn is_name(&self, word: &[u8]) -> bool {
+        let has = |shape: u8| self.seen & shape != 0;
+        match word.len() {
+            3..=80 if self.seen == DIGIT => true,
+            12..=80 => true,
+            4..=80 => self.has_hump || has(DIGIT) || has(UNDERSCORE) && word[1..word.len() - 1].contains(&b'_'),
+            _ => false,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

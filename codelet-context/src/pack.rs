@@ -10,6 +10,7 @@ pub(crate) mod factors;
 
 use self::factors::Factors;
 use crate::candidates::{Candidates, Ranked};
+use crate::hash::QuickMap;
 use crate::index::{Came, Index, NONE};
 use crate::items::KINDS;
 use crate::outcome::FileState;
@@ -17,7 +18,6 @@ use crate::passes::Passes;
 use crate::scope::{Lines, Scope};
 use crate::{focus, relevance, value};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a block may be used for.
@@ -73,7 +73,7 @@ pub(crate) struct Task<'a> {
     /// For each unit of the scope.
     pub units: &'a [Unit],
     /// By the line that a path stands in: how the file was left, if it was not only read.
-    pub states: &'a HashMap<u32, FileState>,
+    pub states: &'a QuickMap<u32, FileState>,
     /// The most bytes that the rendered lines may take.
     pub bytes: usize,
     /// What the user asks the summary to attend to.
@@ -453,7 +453,7 @@ impl<'a> Packer<'a> {
         if self.candidates.is_all() && Candidates::is_few(self.bytes, room) {
             return Candidates::default();
         }
-        let mut ranked: Vec<Ranked> = Vec::new();
+        let mut ranked: Vec<Ranked> = Vec::with_capacity(self.lines.len());
         for (at, &number) in self.task.scope.blocks.iter().enumerate() {
             let Unit {
                 first,

@@ -1,5 +1,6 @@
 //! One notion of a path: how it is written in one way, where it begins, and the folder that a command runs in.
 
+use memchr::memmem;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -173,7 +174,10 @@ pub(crate) fn below_temporary(path: &str) -> Option<&str> {
     if let Some(rest) = FOLDERS.iter().find_map(|folder| path.strip_prefix(folder)) {
         return Some(rest);
     }
-    let behind = |folder: &str| path.find(folder).map(|at| &path[at + folder.len()..]);
+    let behind = |folder: &str| {
+        let at = memmem::find(path.as_bytes(), folder.as_bytes())?;
+        Some(&path[at + folder.len()..])
+    };
     match path
         .strip_prefix("/private")
         .unwrap_or(path)

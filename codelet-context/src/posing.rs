@@ -10,6 +10,7 @@ use crate::labels;
 use crate::pack::ANSWER;
 use crate::reminder::TAG;
 use crate::unseen::{self, Unseen};
+use memchr::memmem;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -19,15 +20,45 @@ const HYPHEN: usize = "system".len();
 const NUMBER: usize = 16;
 /// A line as it may be quoted, never longer than it is; `None` for one that had better not be.
 pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
-    let is_plain = line.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte));
+    let (is_plain, may_be_tag) = look(line.as_bytes());
     // Most lines are such, and have nothing that a tag could begin or be named with.
-    if is_plain && !line.bytes().any(|byte| matches!(byte, b'<' | b'-')) {
-        return Some(Cow::Borrowed(line));
+    match (is_plain, may_be_tag) {
+        (true, false) => return Some(Cow::Borrowed(line)),
+        // Nor has it a code.
+        (true, true) => return without_poses(line, true),
+        (false, _) => {}
     }
     match codes::shown(line) {
-        Cow::Borrowed(line) => without_poses(line, is_plain),
+        Cow::Borrowed(line) => without_poses(line, false),
         Cow::Owned(line) => without_poses(&line, false).map(|line| Cow::Owned(line.into_owned())),
     }
+}
+
+/// Whether a line has nothing but the characters of every text, and, if so, whether it has one that a tag begins with or that
+/// stands in the name of one. Eight bytes are looked at at once, each in its part of a number: in the highest bit of a part
+/// stands what is told of its byte.
+fn look(line: &[u8]) -> (bool, bool) {
+    const HIGH: u64 = each(0x80);
+    let (chunks, rest) = line.as_chunks::<8>();
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let (mut other, mut of_tag) = (0, 0);
+    for chunk in chunks.iter().chain([&last]) {
+        let bytes = u64::from_le_bytes(*chunk);
+        let ascii = bytes & !HIGH;
+        // No sum is carried into the next part: neither number has more than seven bits there.
+        let is = |byte: u8| !((ascii ^ each(byte)) + each(0x7f));
+        let is_below_space = !(ascii + each(0x80 - b' '));
+        let is_delete = ascii + each(1);
+        other |= bytes | is_delete | is_below_space & !is(b'\t');
+        of_tag |= is(b'<') | is(b'-');
+    }
+    (other & HIGH == 0, of_tag & HIGH != 0)
+}
+
+/// A number with this in each of its bytes.
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
 }
 
 /// The same of a line without codes, which may have other characters than those of every text.
@@ -70,7 +101,8 @@ fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
 pub(crate) fn reminders(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     // Most outputs have none.
-    if !text.contains("eminder") && !text.contains("EMINDER") {
+    let names = |part: &str| memmem::find(text.as_bytes(), part.as_bytes()).is_some();
+    if !names("eminder") && !names("EMINDER") {
         return found;
     }
     let mut closings: Vec<(usize, usize)> = tags(text, "</").collect();
@@ -295,6 +327,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_look_tells_what_each_byte_does(line in proptest::collection::vec(prop_oneof![4 => b' '..0x7f, 1 => any::<u8>(), 1 => Just(b'\t')], 0..40)) {
+            let is_plain = line.iter().all(|byte| *byte == b'\t' || (b' '..0x7f).contains(byte));
+            let (told, may_be_tag) = look(&line);
+            prop_assert_eq!(told, is_plain);
+            prop_assert!(!is_plain || may_be_tag == line.iter().any(|byte| matches!(byte, b'<' | b'-')));
+        }
+
         #[test]
         fn reminders_ascend_and_end_with_a_line(text in "(</?system-reminder( a)?>?|\n| |[a-zé<]{1,3}){0,20}") {
             let mut end = 0;

@@ -1,8 +1,7 @@
 //! Handles: the short names under which removed content is read back, and the archive that keeps it.
 
 use crate::body::Body;
-use crate::hash::{self, ByHash};
-use std::collections::HashMap;
+use crate::hash::{self, ByHash, QuickMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -62,7 +61,7 @@ pub struct Archive {
 #[derive(Clone, Debug, Default)]
 struct Shelf {
     kept: Vec<(Handle, Removed)>,
-    by_handle: HashMap<Handle, u32>,
+    by_handle: QuickMap<Handle, u32>,
     /// The first thing kept with this hash of its bytes.
     by_hash: ByHash<u32>,
 }

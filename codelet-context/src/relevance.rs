@@ -5,12 +5,12 @@
 //! is needed next, whoever printed it and however long ago.
 
 use crate::candidates::Candidates;
+use crate::hash::QuickMap;
 use crate::index::{Block, BlockKind, Index};
 use crate::marked::Marked;
 use crate::pack::factors::FINISHED_FACTOR;
 use crate::scope::Lines;
 use crate::value;
-use std::collections::HashMap;
 
 /// Lines of a file that the user named.
 const NAMED_FILE: f32 = 2.5;
@@ -71,7 +71,7 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, blocks: &[u32]
     let is_asked = |&name: &u32| asked.has(name) && index.items[name as usize].messages <= few;
     // Lines with an asked name, what such a line is worth more, and the block that holds it.
     let mut found: Vec<(u32, u32, f32, &Block)> = Vec::new();
-    let mut counts: HashMap<u32, u32> = HashMap::new();
+    let mut counts: QuickMap<u32, u32> = QuickMap::default();
     for number in blocks.iter().map(|&number| number as usize) {
         let block = &index.blocks[number];
         let more = match block.kind {
@@ -94,7 +94,7 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, blocks: &[u32]
     }
     let share = (MANY / counts.len().max(1) as f32).min(1.0);
     // A line is weighed once, by the best reason that there is.
-    let mut gains: HashMap<u32, f32> = HashMap::new();
+    let mut gains: QuickMap<u32, f32> = QuickMap::default();
     for (line, name, more, block) in found {
         let part = share * (FEW_LINES / counts[&name] as f32).min(1.0);
         let first = line.saturating_sub(BESIDE_REACH).max(block.lines.start);

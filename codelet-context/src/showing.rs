@@ -104,13 +104,23 @@ pub(crate) struct Showing {
 struct Shown {
     /// So many of these outputs nothing has superseded. Where there is none, no line is kept: nobody asks for it.
     standing: u32,
-    /// Outputs with their bodies, whose lines nobody has asked for, since newer ones have too few to show them again; most
-    /// stay so.
-    unread: Vec<(u32, Vec<Body>)>,
-    /// As long as newer outputs have no more lines than this, they supersede none by lines.
-    slack: u32,
+    /// Outputs whose lines nobody has asked for, since newer ones show too few of them again; most stay so.
+    unread: Vec<Unread>,
+    /// Once some are read, all are.
+    is_read: bool,
     /// By line: the newest output that shows it.
     newest: ByHash<u32>,
+}
+
+/// An output that is not read line by line so far.
+#[derive(Clone, Debug)]
+struct Unread {
+    number: u32,
+    bodies: Vec<Body>,
+    /// Different lines of each body, summed.
+    lines: u32,
+    /// Of the marks of its longest body: those that no newer output has. Behind each is a line that is not shown again.
+    alone: Box<[u64]>,
 }
 
 /// An answer to a question.
@@ -216,9 +226,9 @@ impl Showing {
             return superseded;
         }
         let mut met = Vec::new();
-        if shown.reads(number, bodies) {
-            for (number, bodies) in std::mem::take(&mut shown.unread) {
-                shown.take(number, &bodies, outputs, &mut met);
+        if shown.reads(number, bodies, outputs) {
+            for unread in std::mem::take(&mut shown.unread) {
+                shown.take(unread.number, &unread.bodies, outputs, &mut met);
             }
         }
         met.sort_unstable();
@@ -281,24 +291,24 @@ impl Shown {
     fn of(number: u32, bodies: Vec<Body>) -> Shown {
         Shown {
             standing: 1,
-            slack: lines_to_supersede(&bodies),
-            unread: vec![(number, bodies)],
+            unread: vec![Unread::of(number, bodies)],
+            is_read: false,
             newest: ByHash::default(),
         }
     }
 
     /// Appends an output to those whose lines are not read; returns whether they have to be.
-    fn reads(&mut self, number: u32, bodies: Vec<Body>) -> bool {
-        let lines = bodies.iter().map(|body| body.lines().different);
-        let lines = lines.fold(0, u32::saturating_add);
-        let is_enough = lines >= self.slack;
-        // Once some are read, all are.
-        self.slack = match is_enough {
-            true => 0,
-            false => (self.slack - lines).min(lines_to_supersede(&bodies)),
-        };
-        self.unread.push((number, bodies));
-        is_enough
+    fn reads(&mut self, number: u32, bodies: Vec<Body>, outputs: &[Output]) -> bool {
+        if !self.is_read {
+            // Each is compared with all before it: so they may not be many.
+            self.is_read = self.unread.len() >= MOST_UNREAD;
+            let asked = self.unread.iter_mut();
+            for older in asked.filter(|older| !outputs[older.number as usize].is_superseded) {
+                self.is_read |= older.may_be_shown_by(&bodies);
+            }
+        }
+        self.unread.push(Unread::of(number, bodies));
+        self.is_read
     }
 
     /// Takes in the lines of an output; appends, for each that older ones show, the newest of these.
@@ -320,39 +330,87 @@ impl Shown {
     }
 }
 
-/// No output with fewer lines, nor several of them, can supersede the one of these bodies by lines.
-fn lines_to_supersede(bodies: &[Body]) -> u32 {
-    let different = bodies.iter().map(|body| body.lines().different).max().unwrap_or(0);
-    match different {
+impl Unread {
+    fn of(number: u32, bodies: Vec<Body>) -> Unread {
+        let longest = bodies.iter().map(Body::lines).max_by_key(|lines| lines.different);
+        Unread {
+            number,
+            lines: bodies
+                .iter()
+                .map(|body| body.lines().different)
+                .fold(0, u32::saturating_add),
+            alone: longest.map_or_else(Box::default, |lines| lines.marks.clone()),
+            bodies,
+        }
+    }
+
+    /// Whether a newer output, with those before it, may show enough of these lines to supersede them. If it is said that it
+    /// may not, that is so.
+    fn may_be_shown_by(&mut self, newer: &[Body]) -> bool {
+        for body in newer {
+            strike(&mut self.alone, &body.lines().marks);
+        }
+        let alone: u32 = self.alone.iter().map(|word| word.count_ones()).sum();
         // What shows no line is not shown again.
-        0 => u32::MAX,
-        _ => (f64::from(different) * HALF).ceil() as u32,
+        self.lines > 0 && f64::from(self.lines.saturating_sub(alone)) >= HALF * f64::from(self.lines)
     }
 }
 
 /// How many lines a text has.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
     pub all: u32,
     /// Those that say something, each counted once.
     pub different: u32,
+    /// A bit for each of these, by the lower bits of its hash; several may share one. As many words as a power of two.
+    marks: Box<[u64]>,
 }
+
+/// Bits of the marks for a line, so that few share one.
+const MARKS: usize = 4;
+/// Outputs of one thing that are compared by their marks.
+const MOST_UNREAD: usize = 32;
 
 /// Counts the lines of a text.
 pub(crate) fn lines(text: &str) -> Lines {
     let all = line_breaks(text) + usize::from(!text.ends_with('\n'));
     let mut said: ByHash<()> = ByHash::with_capacity_and_hasher(all, Default::default());
     said.extend(lines_of(text).map(|line| (line, ())));
+    let mut marks = vec![0; (said.len() * MARKS).div_ceil(64).next_power_of_two()].into_boxed_slice();
+    let last = marks.len() - 1;
+    for line in said.keys() {
+        marks[(line >> 6) as usize & last] |= 1 << (line & 63);
+    }
     Lines {
         all: u32::try_from(all).unwrap_or(u32::MAX),
         different: u32::try_from(said.len()).unwrap_or(u32::MAX),
+        marks,
+    }
+}
+
+/// Strikes out the marks that others may have as well. In more words a mark stands in one of several places, and in fewer
+/// words it may be any of several.
+fn strike(marks: &mut [u64], others: &[u64]) {
+    if marks.is_empty() || others.is_empty() {
+        return;
+    }
+    let (last, last_other) = (marks.len() - 1, others.len() - 1);
+    for at in 0..=last.max(last_other) {
+        marks[at & last] &= !others[at & last_other];
     }
 }
 
 /// The lines of a text that say something, as hashes: without white space around them, and without the number that a
 /// reading tool has put before them, which differs when something above was changed.
 fn lines_of(text: &str) -> impl Iterator<Item = u64> {
-    text.split('\n')
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    let mut start = 0;
+    let line = move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    };
+    ends.map(line)
         .map(without_number)
         .filter(|line| {
             line.bytes()
@@ -362,15 +420,27 @@ fn lines_of(text: &str) -> impl Iterator<Item = u64> {
 }
 
 fn without_number(line: &str) -> &str {
-    let line = line.trim();
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    if rest.len() == line.len() {
+    let line = trim(line);
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
         return line;
     }
-    let rest = rest.trim_start_matches(' ');
+    let rest = line[digits..].trim_start_matches(' ');
     match rest.chars().next() {
-        Some(mark @ ('\t' | '→' | ':' | '|' | '│')) => rest[mark.len_utf8()..].trim(),
+        Some(mark @ ('\t' | '→' | ':' | '|' | '│')) => trim(&rest[mark.len_utf8()..]),
         _ => line,
+    }
+}
+
+/// A line without white space around it. Nearly all begin and end in ASCII, which is told by the byte.
+fn trim(line: &str) -> &str {
+    const VERTICAL_TAB: u8 = 0x0b;
+    let line = line.trim_ascii();
+    let may_be_white = |byte: Option<&u8>| byte.is_some_and(|&byte| !byte.is_ascii() || byte == VERTICAL_TAB);
+    let bytes = line.as_bytes();
+    match may_be_white(bytes.first()) || may_be_white(bytes.last()) {
+        true => line.trim(),
+        false => line,
     }
 }
 
@@ -562,7 +632,49 @@ mod tests {
         assert_eq!(showing.show(2, &asked(ActionKind::Search, "one"), &page(200..260)), [0]);
     }
 
+    #[test]
+    fn of_many_outputs_each_is_compared_however_long_ago() {
+        for count in [MOST_UNREAD - 1, MOST_UNREAD, MOST_UNREAD + 5] {
+            let mut showing = Showing::default();
+            for number in 0..count {
+                let (start, end) = (number * 100, number * 100 + 90);
+                assert_eq!(showing.show(number as u32, &file(FILE), &page(start..end)), NONE);
+            }
+            let superseded = showing.show(count as u32, &file(FILE), &page(0..count * 100));
+            assert_eq!(superseded.len(), count);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn white_space_around_a_line_is_what_unicode_says(line in "[ \\t\u{b}\u{c}\r\u{85}\u{a0}\u{2003}\u{1c}a1é|]{0,9}") {
+            prop_assert_eq!(trim(&line), line.trim());
+        }
+
+        #[test]
+        fn what_marks_rule_out_is_not_shown_again(
+            older in proptest::collection::vec((0usize..300, 0usize..200), 0..3),
+            newer in proptest::collection::vec(proptest::collection::vec((0usize..400, 0usize..300), 0..3), 1..5),
+        ) {
+            let body = |&(start, length): &(usize, usize)| {
+                let lines = start..start + length;
+                Body::new(lines.map(|line| format!("line {line} of a file\n")).collect::<String>())
+            };
+            let lines = |bodies: &[Body]| -> HashSet<u64> { bodies.iter().flat_map(|body| lines_of(body.as_str())).collect() };
+            let bodies: Vec<Body> = older.iter().map(body).collect();
+            let own = lines(&bodies);
+            let mut unread = Unread::of(0, bodies);
+            let mut since = HashSet::new();
+            for newer in newer {
+                let newer: Vec<Body> = newer.iter().map(body).collect();
+                since.extend(lines(&newer));
+                let again = own.intersection(&since).count();
+                if !unread.may_be_shown_by(&newer) {
+                    prop_assert!(own.is_empty() || (again as f64) < HALF * own.len() as f64);
+                }
+            }
+        }
+
         #[test]
         fn only_what_is_shown_again_or_as_long_is_superseded_by_an_answer_without_changes(
             answers in proptest::collection::vec((0usize..40, 0usize..40), 0..30),

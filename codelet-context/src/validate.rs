@@ -5,10 +5,11 @@
 //! these is a violation here. That parameters are an object is certain by their type. Rules are those which the vendors
 //! state, or answer with a refusal.
 
+use crate::hash::QuickSet;
 use crate::message::{Message, Part, Role, ToolResult};
 use crate::pending;
 use crate::view::View;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Who is to accept a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -157,7 +158,7 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
     let mut check = Check {
         rules: vendor.rules(),
         found: Vec::new(),
-        ids: HashSet::new(),
+        ids: QuickSet::default(),
         open: VecDeque::new(),
         first: None,
     };
@@ -179,7 +180,7 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
 struct Check<'a> {
     rules: Rules,
     found: Vec<Violation>,
-    ids: HashSet<&'a str>,
+    ids: QuickSet<&'a str>,
     /// Calls of the newest assistant message that wait for their answer.
     open: VecDeque<&'a str>,
     /// Who spoke first after the system.

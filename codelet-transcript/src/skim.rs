@@ -108,11 +108,7 @@ impl<'a> Skim<'a> {
         }
         let mut at = start + 1;
         loop {
-            at += self
-                .text
-                .get(at..)?
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\\'))?;
+            at += memchr::memchr2(b'"', b'\\', self.text.get(at..)?)?;
             if self.text[at] == b'"' {
                 return Some(at + 1);
             }

@@ -3,9 +3,9 @@
 use super::{Edit, Limits, StrategyCount, answers, make, shown, whole};
 use crate::body::Body;
 use crate::cut;
+use crate::hash::QuickMap;
 use crate::message::{Part, Text};
 use crate::view::View;
-use std::collections::HashMap;
 
 /// The name in reports.
 pub const NAME: &str = "dedup";
@@ -19,7 +19,8 @@ pub const SMALLEST: usize = 256;
 pub fn point_to_the_newest_copy(view: &mut View, _: &Limits) -> StrategyCount {
     const WHY: &str = "same as a newer one";
     let View { messages, archive } = view;
-    let mut newest: HashMap<(bool, u64), Body> = HashMap::with_capacity(messages.len() / 2);
+    let mut newest: QuickMap<(bool, u64), Body> =
+        QuickMap::with_capacity_and_hasher(messages.len() / 2, Default::default());
     let mut edits = Vec::new();
     for answer in answers(messages).iter().rev() {
         for (block, piece) in answer.result.output.iter().enumerate().rev() {

@@ -62,7 +62,7 @@ pub const PIPELINE: &[Strategy] = &[
         name: streaming_llm::NAME,
         apply: streaming_llm::leave_out_old_steps,
     },
-    // Last: any step above may orphan a result.
+    // Last: a step above may orphan a result.
     Strategy {
         name: pairing::NAME,
         apply: pairing::answer_every_call,
@@ -167,8 +167,17 @@ pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
     // Which call a result answers must be settled before anyone asks, or the last strategy would change what the first
     // ones found, and a second run would find more.
     stats.add(pairing::NAME, pair(view));
+    let mut is_paired = true;
     for strategy in PIPELINE {
-        stats.add(strategy.name, (strategy.apply)(view, limits));
+        if strategy.name == pairing::NAME && is_paired {
+            stats.add(pairing::NAME, StrategyCount::default());
+            continue;
+        }
+        let count = (strategy.apply)(view, limits);
+        // Only this one takes out calls and answers; the others put texts in the place of texts, or leave out thinking
+        // where something else is said.
+        is_paired &= strategy.name != streaming_llm::NAME || count.hits == 0;
+        stats.add(strategy.name, count);
     }
     stats
 }

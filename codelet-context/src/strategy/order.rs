@@ -1,10 +1,11 @@
 //! Whether a conversation is in order, told message by message, so that a long one need not be read again to know it.
 
 use super::pairing::speaks;
+use crate::hash::QuickSet;
 use crate::message::{Message, Part, Role};
 use crate::pending;
 use crate::validate::{is_id, is_tool, may_be_said};
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Order<I> {
     /// The ids of all calls, and those of calls without an answer, in their order.
-    ids: HashSet<I>,
+    ids: QuickSet<I>,
     open: VecDeque<I>,
     /// Something is to be mended whatever follows.
     is_broken: bool,
@@ -28,7 +29,7 @@ pub(crate) struct Order<I> {
 impl<I> Default for Order<I> {
     fn default() -> Self {
         Order {
-            ids: HashSet::new(),
+            ids: QuickSet::default(),
             open: VecDeque::new(),
             is_broken: false,
             is_begun: false,

@@ -19,12 +19,13 @@
 
 use super::order::Order;
 use super::{Limits, StrategyCount, bytes, thinking_prune};
+use crate::hash::{QuickMap, QuickSet};
 use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::pending;
 use crate::recall::Archive;
 use crate::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
 use crate::view::View;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The name in reports.
@@ -64,7 +65,7 @@ pub(crate) fn mend(view: &mut View) -> (StrategyCount, Option<Vec<Option<usize>>
         out: Vec::with_capacity(old.len()),
         went: vec![None; old.len()],
         archive: &mut view.archive,
-        stay: HashSet::new(),
+        stay: QuickSet::default(),
         hits: closed,
     };
     mend.messages();
@@ -100,7 +101,7 @@ struct Calls {
     /// The first call of each message.
     first: Vec<usize>,
     /// Which call a result answers.
-    answered_by: HashMap<Place, usize>,
+    answered_by: QuickMap<Place, usize>,
 }
 
 /// The calls and answers that share an id.
@@ -118,7 +119,7 @@ impl Calls {
     fn of(messages: &[Arc<Message>]) -> Calls {
         let mut calls: Vec<Call> = Vec::new();
         let mut first = Vec::with_capacity(messages.len() + 1);
-        let mut ids: HashMap<&str, SameId> = HashMap::new();
+        let mut ids: QuickMap<&str, SameId> = QuickMap::default();
         for (index, message) in messages.iter().enumerate() {
             first.push(calls.len());
             for (part, piece) in message.parts.iter().enumerate() {
@@ -168,13 +169,13 @@ impl Calls {
 
     /// Gives a name of its own to each call whose id is taken, or is none.
     fn name(&mut self, messages: &[Arc<Message>]) {
-        let mut original: HashSet<Arc<str>> = self.calls.iter().map(|call| call.id.clone()).collect();
+        let mut original: QuickSet<Arc<str>> = self.calls.iter().map(|call| call.id.clone()).collect();
         // An answer whose call the vendor keeps is not to be taken for that of a call here.
         let results = messages.iter().flat_map(|message| message.tool_results());
         let apart = results.filter(|result| result.is_apart);
-        let mut used: HashSet<Arc<str>> = apart.map(|result| result.call_id.clone()).collect();
+        let mut used: QuickSet<Arc<str>> = apart.map(|result| result.call_id.clone()).collect();
         original.extend(used.iter().cloned());
-        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let mut numbers: QuickMap<String, usize> = QuickMap::default();
         for call in &mut self.calls {
             if is_id(&call.id) && used.insert(call.id.clone()) {
                 continue;
@@ -252,7 +253,7 @@ struct Mend<'a> {
     went: Vec<Option<usize>>,
     archive: &'a mut Archive,
     /// Results that stand where they belong.
-    stay: HashSet<Place>,
+    stay: QuickSet<Place>,
     hits: u64,
 }
 

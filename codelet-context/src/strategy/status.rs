@@ -403,11 +403,14 @@ fn is_ctest_pass(text: &str) -> bool {
 
 /// `0123456789ab: Pull complete`.
 fn is_docker_layer(text: &str) -> bool {
-    let Some((layer, state)) = text.split_once(": ") else {
+    const LAYER: usize = 12;
+    let Some((layer, state)) = text.split_at_checked(LAYER) else {
         return false;
     };
-    layer.len() == 12
-        && layer.bytes().all(|b| b.is_ascii_hexdigit())
+    let Some(state) = state.strip_prefix(": ") else {
+        return false;
+    };
+    layer.bytes().all(|b| b.is_ascii_hexdigit())
         && [
             "Pulling fs layer",
             "Waiting",

@@ -17,6 +17,7 @@ use crate::recall::Archive;
 use crate::turn;
 use crate::view::View;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The name in reports.
 pub const NAME: &str = "thinking_prune";
@@ -46,18 +47,20 @@ pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limit
         {
             continue;
         }
-        let mut dropped = Vec::new();
-        view.edit(index).parts.retain(|part| match part {
-            Part::Thinking(thinking) => {
+        for part in &message.parts {
+            if let Part::Thinking(thinking) = part {
                 count.hit(part_bytes(part), 0);
-                dropped.push(thinking.clone());
-                false
+                keep(&mut view.archive, thinking, NAME);
             }
-            _ => true,
-        });
-        for thinking in &dropped {
-            keep(&mut view.archive, thinking, NAME);
         }
+        let others = message.parts.iter().filter(|part| !matches!(part, Part::Thinking(_)));
+        // Not an edit of a copy: that would have the thinking, too.
+        view.messages[index] = Arc::new(Message {
+            role: message.role,
+            parts: others.cloned().collect(),
+            bare: message.bare,
+            extra: message.extra.clone(),
+        });
     }
 }
 

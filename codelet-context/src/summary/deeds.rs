@@ -226,7 +226,7 @@ fn outcome(verdict: Verdict) -> Option<&'static str> {
 /// The files that have names, those that are put among temporary ones behind the others.
 fn told(mut files: Vec<Arc<str>>) -> Vec<Arc<str>> {
     files.retain(|path| !path::is_open(path));
-    files.sort_by_key(|path| path::below_temporary(path).is_some());
+    files.sort_by_cached_key(|path| path::below_temporary(path).is_some());
     files
 }
 

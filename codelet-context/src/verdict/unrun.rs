@@ -7,6 +7,7 @@
 use crate::message::ToolResult;
 use crate::said::failed_count;
 use crate::testrun::Check;
+use memchr::memmem;
 
 /// Lines of an answer that only says so.
 const FEW: usize = 12;
@@ -159,10 +160,8 @@ fn missing(line: &str) -> Option<Missing<'_>> {
 }
 
 fn behind<'a>(line: &'a str, signs: &[&str]) -> Option<&'a str> {
-    signs
-        .iter()
-        .find_map(|sign| line.split_once(*sign))
-        .map(|(_, behind)| behind)
+    let end_of = |sign: &&str| Some(memmem::find(line.as_bytes(), sign.as_bytes())? + sign.len());
+    signs.iter().find_map(end_of).map(|end| &line[end..])
 }
 
 fn first_word(text: &str) -> Option<&str> {
