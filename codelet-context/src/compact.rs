@@ -12,6 +12,7 @@ mod archived;
 mod division;
 mod fate;
 mod mended;
+mod offered;
 mod quote;
 mod result;
 mod room;
@@ -290,6 +291,8 @@ struct Work<'a> {
     candidates: Option<&'a Candidates>,
     turns: Cow<'a, [Turn]>,
     anchors: Vec<Anchor>,
+    /// The replies that the newest prompts answer, ascending.
+    offered: Vec<usize>,
     /// What the user pinned, with the calls or results that belong to it.
     pinned: Vec<Range<usize>>,
     archive: Archive,
@@ -314,12 +317,14 @@ impl<'a> Work<'a> {
             false => Cow::Borrowed(noted.turns()),
         };
         let anchors = history.anchors(&turns, options.pins);
+        let offered = offered::offered(history.messages(), &turns);
         Work {
             history,
             options,
             candidates,
             turns,
             anchors,
+            offered,
             pinned: pinned(history.messages(), options.pins),
             archive: Archive::default(),
             archived: Archived::default(),
@@ -369,11 +374,11 @@ impl<'a> Work<'a> {
             return self.finish(kept, drafts, Some(budget));
         }
         // Not even so: nothing but the last step.
-        let mut drafts = self.last_step(last);
+        let mut drafts = self.last_step(last, budget);
         let floor = budget.saturating_sub(room::overhead(&drafts));
         if !room::squeeze(&mut drafts, floor, is_steady, &mut self.archive) {
             // Each to the end at once: not everything that was cut gently can be cut further, and this is the smallest there is.
-            drafts = self.last_step(last);
+            drafts = self.last_step(last, budget);
             for class in Class::ALL {
                 if room::whole(&drafts) > floor {
                     let free = drafts.iter_mut().filter(|draft| !draft.spared);
@@ -398,7 +403,8 @@ impl<'a> Work<'a> {
         let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let steps = self.history.course().steps();
         let kept = select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
-        let drafts = self.select(kept.start, last);
+        let mut drafts = self.select(kept.start, last);
+        self.shorten_offers(&mut drafts, kept.start, budget);
         (kept, drafts)
     }
 
@@ -416,8 +422,9 @@ impl<'a> Work<'a> {
     }
 
     /// What stands always, and the last complete step, which begins here, without thinking that nobody wants back.
-    fn last_step(&mut self, last: usize) -> Vec<Draft> {
+    fn last_step(&mut self, last: usize, budget: Tokens) -> Vec<Draft> {
         let mut drafts = self.select(last, last);
+        self.shorten_offers(&mut drafts, last, budget);
         draft::drop_free_thinking(&mut drafts, &mut self.archive);
         drafts
     }
@@ -440,7 +447,8 @@ impl<'a> Work<'a> {
         let standing = self.history.course().standing();
         let standing = &standing[..standing.partition_point(|&index| index < start)];
         let pinned = self.pinned.iter().cloned().flatten().filter(|&index| index < start);
-        let mut staying: Vec<usize> = pinned.chain(standing.iter().copied()).collect();
+        let offered = self.offered.iter().copied().filter(|&index| index < start);
+        let mut staying: Vec<usize> = pinned.chain(standing.iter().copied()).chain(offered).collect();
         staying.sort_unstable();
         staying.dedup();
         for index in staying.into_iter().chain(start..messages.len()) {
@@ -451,7 +459,9 @@ impl<'a> Work<'a> {
                 // What `pairing` said to mend the end is said anew where it is needed.
                 let notice = matches!(part, Part::Text(text) if text.origin == Origin::Notice);
                 // The summary of an earlier compaction is merged into the new one.
-                !notice && !is_earlier_summary(part) && (index >= start || pinned || stands(message.role, part, head))
+                let stays =
+                    index >= start || pinned || stands(message.role, part, head) || self.is_offered(index, part);
+                !notice && !is_earlier_summary(part) && stays
             });
             let is_last = index >= last;
             drafts.extend(draft.map(|draft| Draft {

@@ -682,3 +682,82 @@ fn what_the_user_decided_is_told_where_there_is_room_for_little_else() {
         assert!(summary(&done).contains(&told), "{told}\n{}", summary(&done));
     }
 }
+
+/// A turn whose last reply proposes something, and one of many steps that this prompt has begun.
+fn proposal(proposed: &str, prompt: &str) -> History {
+    let first =
+        std::iter::once(Message::user("Look through the shop.")).chain((0..20).flat_map(|number| step(number, 40)));
+    let reply = [Message::assistant(proposed), Message::user(prompt)];
+    first
+        .chain(reply)
+        .chain((20..50).flat_map(|number| step(number, 40)))
+        .collect()
+}
+
+/// What the assistant says before the newest prompt.
+fn said_before_the_newest_prompt(done: &Compaction) -> Option<&str> {
+    let newest = done.view.messages.iter().rposition(|message| message.is_prompt())?;
+    let before = &done.view.messages[newest.checked_sub(1)?];
+    let texts = before.parts.iter().map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.last().flatten().filter(|_| before.role == Role::Assistant)
+}
+
+const PROPOSAL: &str =
+    "Of three things I would do:\n1. round half to even in `price.rs`;\n2. drop the cache;\n3. rename `shop`.\nWhich?";
+
+#[test]
+fn the_reply_that_a_short_prompt_answers_stays_word_for_word_however_much_came_since() {
+    for budget in [2_000, 4_000, 12_000] {
+        let done = compact(&proposal(PROPOSAL, "do 1 and 2"), Target::Budget(budget));
+        assert_eq!(said_before_the_newest_prompt(&done), Some(PROPOSAL), "{budget}");
+        assert!(
+            done.after.tokens <= budget && done.warnings.is_empty(),
+            "{:?}",
+            done.warnings
+        );
+        // And the second time.
+        let shown = done.view.messages.iter().map(|message| Message::clone(message));
+        let again = compact(&shown.collect::<History>(), Target::Budget(budget - 500));
+        assert_eq!(said_before_the_newest_prompt(&again), Some(PROPOSAL), "{budget}");
+    }
+}
+
+#[test]
+fn a_prompt_that_says_itself_what_to_do_needs_no_reply_before_it() {
+    let prompt =
+        "Round half to even wherever a price is made, and say in the log which prices were rounded. ".repeat(6);
+    let done = compact(&proposal(PROPOSAL, &prompt), Target::Budget(4_000));
+    assert_eq!(said_before_the_newest_prompt(&done), None);
+}
+
+#[test]
+fn of_a_long_reply_that_a_short_prompt_answers_beginning_and_end_stay_and_a_handle() {
+    let items: String = (1..400)
+        .map(|item| format!("{item}. rename part_{item} to piece_{item}\n"))
+        .collect();
+    let done = compact(&proposal(&items, "yes"), Target::Budget(6_000));
+    let said = said_before_the_newest_prompt(&done).unwrap();
+    assert!(
+        said.starts_with("1. rename part_1 ") && said.ends_with("piece_399\n"),
+        "{said}"
+    );
+    assert!(said.len() < 6_000 * 4 / 10 + 200, "{}", said.len());
+    let handle = said.split_once(" · recall ").unwrap().1.split_once(']').unwrap().0;
+    assert_eq!(done.view.archive.recall(handle, None), Some(items.as_str()));
+}
+
+#[test]
+fn a_prompt_that_interrupts_work_answers_no_reply() {
+    let [call, answer] = step(0, 400);
+    let mut history: History = [Message::user("Look."), call, answer, Message::user("stop")]
+        .into_iter()
+        .collect();
+    (1..30)
+        .flat_map(|number| step(number, 40))
+        .for_each(|message| history.append(message));
+    let done = compact(&history, Target::Budget(3_000));
+    assert_eq!(said_before_the_newest_prompt(&done), None);
+}
