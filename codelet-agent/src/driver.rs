@@ -68,6 +68,11 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
             Step::Finish(ending) => break ending,
         }
     };
+    session.unfinished = match ending {
+        // Whoever interrupts has had enough of it.
+        Ending::Answered(_) | Ending::Interrupted => String::new(),
+        _ => run.begun().to_owned(),
+    };
     listener.on(Event::Over(ending.clone()));
     ending
 }

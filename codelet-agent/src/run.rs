@@ -203,6 +203,11 @@ impl Run {
         self.steps
     }
 
+    /// The words of an answer whose end was missing so far.
+    pub fn begun(&self) -> &str {
+        &self.begun
+    }
+
     /// What comes next. `spent` is what the session has cost since the run began, in dollars.
     pub fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         match &self.phase {

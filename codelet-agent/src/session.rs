@@ -119,6 +119,8 @@ pub struct Session {
     pub(crate) unwritten: u32,
     /// An answer of the model has shown that it thinks, or that something else than words takes room in its answers.
     pub(crate) has_thought: bool,
+    /// What the last run leaves of an answer that never ended.
+    pub(crate) unfinished: String,
     /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// Calls of the last reply whose parameters were cut.
@@ -163,6 +165,7 @@ impl Session {
             kept_alive: 0,
             unwritten: 0,
             has_thought: false,
+            unfinished: String::new(),
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
@@ -192,6 +195,11 @@ impl Session {
     /// How many steps were made: answers that the model has given. A request that was refused or interrupted is none.
     pub fn steps(&self) -> u32 {
         self.replies
+    }
+
+    /// The words of an answer that the last prompt was given and whose end never came; empty where there are none.
+    pub fn unfinished(&self) -> &str {
+        &self.unfinished
     }
 
     /// The model that is asked.

@@ -3,7 +3,7 @@
 
 mod common;
 
-use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Window, Wire};
+use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Stop, Window, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
 use common::{ended, stderr, stdout};
 use serde_json::{Value, json};
@@ -299,6 +299,29 @@ fn a_transcript_is_written_where_it_was_asked_for_and_can_be_read_again() {
     ended(&read, 0);
     assert!(!bench.read("t.json").contains(KEY));
     assert!(bench.read("t.json").contains("Read it."));
+}
+
+#[test]
+fn what_was_said_of_an_answer_that_never_ends_is_printed_beside_how_it_failed() {
+    let half = |words: &str| Reply::text(words).stopping(Stop::Length);
+    // However it fails in the end, what came before is there.
+    let endless = vec![half("One,"), half(" two,"), half(" three,"), half(" four,")];
+    let refused = vec![half("One,"), half(" two,"), half(" three, four,"), Reply::status(401)];
+    for (replies, why) in [
+        (endless, "it did not end within the output limit"),
+        (refused, "does not accept the credentials"),
+    ] {
+        let bench = Bench::new();
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies.clone()));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "Count."]);
+        ended(&output, 3);
+        assert_eq!(stdout(&output), "One, two, three, four,\n");
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let (result, _) = bench.result(&server, Wire::Anthropic, &["-p", "Count."]);
+        assert_eq!(result["answer"], Value::Null);
+        assert_eq!(result["unfinished"], "One, two, three, four,");
+    }
 }
 
 /// A session in lines in which these lines are said.
