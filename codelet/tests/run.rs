@@ -324,6 +324,32 @@ fn what_was_said_of_an_answer_that_never_ends_is_printed_beside_how_it_failed() 
     }
 }
 
+#[test]
+fn the_status_in_the_result_is_the_one_that_the_process_ends_with() {
+    for form in ["json", "stream-json"] {
+        let bench = Bench::new();
+        bench.file("out/a.txt", "words\n");
+        // The folder takes a file at the beginning, and is gone at the end.
+        let replies = [
+            Reply::call("Bash", json!({"command": "rm -r out"})),
+            Reply::text("Gone."),
+        ];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let transcript = ["--permission", "all", "--transcript", "out/t.json"];
+        let output = bench.ask(
+            &server,
+            Wire::Anthropic,
+            &[&["-p", "Remove it.", "--output", form][..], &transcript].concat(),
+        );
+        ended(&output, 2);
+        let result: Value = serde_json::from_str(stdout(&output).lines().last().unwrap()).unwrap();
+        assert_eq!((&result["answer"], &result["exit"]), (&json!("Gone."), &json!(2)));
+        let notices = result["notices"].as_array().unwrap();
+        let tells = |notice: &Value| notice.as_str().unwrap().contains("the transcript was not written");
+        assert!(notices.iter().any(tells), "{notices:?}");
+    }
+}
+
 /// A session in lines in which these lines are said.
 fn session(bench: &Bench, server: &Server, wire: Wire, args: &[&str], said: &str) -> std::process::Output {
     let mut command = bench.asking(server, wire, &[&["--plain"], args].concat());
