@@ -169,6 +169,8 @@ pub struct Run {
     pauses: u32,
     /// Refusals as too long since the last answer.
     refusals: u32,
+    /// What the provider said of the last of them.
+    refused: String,
     /// Refusals of the length of the answer since the last one.
     output_limits: u32,
     /// The words of an answer whose end was missing so far.
@@ -191,6 +193,7 @@ impl Run {
             continuations: 0,
             pauses: 0,
             refusals: 0,
+            refused: String::new(),
             output_limits: 0,
             begun: String::new(),
             acted: false,
@@ -242,8 +245,18 @@ impl Run {
         if let Err(refusal) = came
             && reason.is_forced()
         {
-            self.phase = Phase::Over(Ending::TooLong(refusal.to_string()));
+            self.phase = Phase::Over(self.too_long(refusal.to_string()));
         }
+    }
+
+    /// An ending of which the provider's own words tell most: it may mean something else than the window.
+    fn too_long(&self, why: String) -> Ending {
+        let said = self.refused.trim();
+        Ending::TooLong(match self.refusals {
+            0 => why,
+            _ if said.is_empty() => why,
+            _ => format!("{why}; the provider said: {said}"),
+        })
     }
 
     /// The wait is over.
@@ -368,14 +381,15 @@ impl Run {
 
     /// There was no answer; nothing had come for `silence` when that was known.
     pub fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
-        if let ModelError::TooLong { .. } = error {
+        if let ModelError::TooLong { said, .. } = error {
             self.refusals += 1;
+            self.refused = said;
             if self.refusals > TOO_LONG {
                 let why = format!(
                     "the provider refused {} requests in a row as too long, each smaller than the last",
                     self.refusals
                 );
-                self.phase = Phase::Over(Ending::TooLong(why));
+                self.phase = Phase::Over(self.too_long(why));
                 return;
             }
             // The conversation has been told; it decides to compact, or that it cannot.
