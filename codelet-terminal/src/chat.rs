@@ -95,6 +95,8 @@ pub struct Lived {
     pub left: Left,
     /// How its last prompt ended; none if nothing was asked.
     pub ending: Option<Ending>,
+    /// The last command, if nothing but leaving was said behind it, could not be done.
+    pub is_refused: bool,
     /// The session.
     pub session: Session,
 }
@@ -115,6 +117,7 @@ pub(crate) struct Chat<F> {
     pub front: F,
     left: Option<Left>,
     ending: Option<Ending>,
+    is_refused: bool,
     /// Idle requests since the last prompt; none once one has failed, so that no more are made.
     idle: Option<u32>,
 }
@@ -135,6 +138,7 @@ impl<F: Front> Chat<F> {
             front,
             left,
             ending: None,
+            is_refused: false,
             idle: Some(0),
         }
     }
@@ -148,6 +152,7 @@ impl<F: Front> Chat<F> {
                 return Lived {
                     left,
                     ending: self.ending,
+                    is_refused: self.is_refused,
                     session: self.session,
                 };
             }
@@ -181,7 +186,10 @@ impl<F: Front> Chat<F> {
 
     /// Does one thing that was said.
     async fn take(&mut self, said: &str) {
-        match command::read(said) {
+        let read = command::read(said);
+        // Leaving does not make good what was said before it.
+        self.is_refused &= matches!(read, Said::Nothing | Said::Command(Name::Exit, _));
+        match read {
             Said::Nothing => {}
             Said::Prompt(text) => {
                 self.front.echo(said);
@@ -206,12 +214,12 @@ impl<F: Front> Chat<F> {
             }
             Said::Refused(why) => {
                 self.front.echo(said);
-                self.say(Role::Warning, &why);
+                self.refuse(Role::Warning, &why);
             }
             Said::Unknown(word, meant) => {
                 self.front.echo(said);
                 let meant = meant.map_or("/help lists them".to_owned(), |meant| format!("did you mean /{meant}?"));
-                self.say(Role::Warning, &format!("There is no command /{word}; {meant}"));
+                self.refuse(Role::Warning, &format!("There is no command /{word}; {meant}"));
             }
         }
     }
@@ -366,8 +374,9 @@ impl<F: Front> Chat<F> {
             Name::More => self.front.unfold(),
             Name::Help => self.front.print(answers::help(&look)),
             name if only_looks(name, arguments) => {
-                let lines = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
-                self.front.print(lines);
+                let shown = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
+                self.is_refused = shown.is_err();
+                self.front.print(either(shown));
             }
             Name::Compact => self.compact(arguments).await,
             Name::UndoCompact => self.undo(),
@@ -432,7 +441,7 @@ impl<F: Front> Chat<F> {
             match number.parse::<usize>() {
                 Ok(number) if number < history => (Pin::Message(number), format!("Pinned: message #{number}")),
                 _ => {
-                    return self.say(
+                    return self.refuse(
                         Role::Warning,
                         &format!("There is no message #{number}; /pin lists them."),
                     );
@@ -451,7 +460,7 @@ impl<F: Front> Chat<F> {
                         Pin::Text(pins::text_of(file, &text)),
                         format!("Pinned: {file}, as it is now; it is told with your next prompt, and stays"),
                     ),
-                    Err(why) => return self.say(Role::Error, &why),
+                    Err(why) => return self.refuse(Role::Error, &why),
                 },
             }
         } else {
@@ -528,7 +537,7 @@ impl<F: Front> Chat<F> {
         });
         let found = found.await;
         match found.done {
-            Some(Ok(Found::Held(why))) => self.say(Role::Warning, &why),
+            Some(Ok(Found::Held(why))) => self.refuse(Role::Warning, &why),
             Some(Ok(Found::Model { model, address })) => {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
@@ -553,7 +562,7 @@ impl<F: Front> Chat<F> {
                     self.say(Role::Good, &told);
                 }
             }
-            Some(Err(why)) => self.say(Role::Error, &why),
+            Some(Err(why)) => self.refuse(Role::Error, &why),
             None => {}
         }
         self.interrupted(found.was_interrupted);
@@ -562,6 +571,12 @@ impl<F: Front> Chat<F> {
     fn say(&mut self, role: Role, text: &str) {
         let look = self.front.look();
         self.front.print(answers::say(&look, role, text));
+    }
+
+    /// Says why a command cannot be done.
+    fn refuse(&mut self, role: Role, why: &str) {
+        self.is_refused = true;
+        self.say(role, why);
     }
 
     fn tell_standing(&mut self) {
@@ -662,7 +677,7 @@ impl<F: Front> Meanwhile<'_, F> {
                     let show = self.show.clone();
                     self.glances.ask(move |session| {
                         // Whoever has left meanwhile sees nothing.
-                        let _ = show.send(looking.at(session, name, &arguments));
+                        let _ = show.send(either(looking.at(session, name, &arguments)));
                     });
                 }
                 _ => self.queue(said, interrupt),
@@ -714,10 +729,10 @@ impl Looking {
         }
     }
 
-    /// What such a command shows.
-    fn at(&self, session: &Session, name: Name, arguments: &str) -> Vec<Line<'static>> {
+    /// What such a command shows; as an error where it could not be done.
+    fn at(&self, session: &Session, name: Name, arguments: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
         let look = &self.look;
-        match name {
+        Ok(match name {
             Name::Context => answers::context(look, session),
             Name::Cost => answers::cost(look, session),
             Name::Todo => answers::todo(look, session),
@@ -725,25 +740,25 @@ impl Looking {
             Name::Why => answers::why(look, session, arguments),
             Name::Model => answers::models(look, session, &self.models),
             Name::Pin => answers::pins(look, session),
-            Name::Export => self.exported(session, arguments),
+            Name::Export => return self.exported(session, arguments),
             Name::Compact => self.tried(session, dry_run(arguments).unwrap_or_default()),
             _ => Vec::new(),
-        }
+        })
     }
 
-    fn exported(&self, session: &Session, file: &str) -> Vec<Line<'static>> {
+    fn exported(&self, session: &Session, file: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
         if file.is_empty() {
-            return answers::say(&self.look, Role::Warning, "Where to? /export FILE");
+            return Err(answers::say(&self.look, Role::Warning, "Where to? /export FILE"));
         }
         let mut lines = match (self.export)(file, session) {
             Ok(told) => answers::say(&self.look, Role::Text, &told),
-            Err(why) => return answers::say(&self.look, Role::Error, &why),
+            Err(why) => return Err(answers::say(&self.look, Role::Error, &why)),
         };
         if self.is_under_way {
             let told = "It ends where things stand now; what is under way is not in it.";
             lines.extend(answers::say(&self.look, Role::Text, told));
         }
-        lines
+        Ok(lines)
     }
 
     fn tried(&self, session: &Session, instructions: &str) -> Vec<Line<'static>> {
@@ -754,6 +769,11 @@ impl Looking {
             Err(refusal) => answers::say(&self.look, Role::Error, &refusal.to_string()),
         }
     }
+}
+
+/// What is shown, whether it was done or not.
+fn either<T>(shown: Result<T, T>) -> T {
+    shown.unwrap_or_else(|refused| refused)
 }
 
 /// The model whose name is nearest to one that nobody knows, if any is near.
