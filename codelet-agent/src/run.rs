@@ -211,6 +211,11 @@ impl Run {
         &self.begun
     }
 
+    /// Whether nothing comes next.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over(_))
+    }
+
     /// What comes next. `spent` is what the session has cost since the run began, in dollars.
     pub fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         match &self.phase {
@@ -291,7 +296,8 @@ impl Run {
             return self.appended(true);
         }
         match reply.stop {
-            Stop::OutputLimit => self.cut_short(&words),
+            Stop::OutputLimit => self.cut_short(&words, "output limit"),
+            Stop::WindowFull => self.cut_short(&words, "window"),
             Stop::BrokenOff(ref said) => self.broken_off(said, &words),
             Stop::Paused if !reply.message.parts.is_empty() => {
                 self.begun.push_str(&words);
@@ -318,15 +324,15 @@ impl Run {
         if is_appended { Taken::Append } else { Taken::Drop }
     }
 
-    fn cut_short(&mut self, words: &str) -> Taken {
+    fn cut_short(&mut self, words: &str, limit: &str) -> Taken {
         if words.trim().is_empty() {
-            return self.empty("the answer ran into the output limit before its first word");
+            return self.empty(&format!("the answer ran into the {limit} before its first word"));
         }
         self.begun.push_str(words);
         self.acted = false;
         if self.continuations >= CONTINUATIONS {
             let why = format!(
-                "it did not end within the output limit, {} requests in a row",
+                "it did not end within the {limit}, {} requests in a row",
                 CONTINUATIONS + 1
             );
             self.phase = Phase::Over(Ending::NoAnswer(why));

@@ -163,7 +163,10 @@ async fn a_prompt_that_can_never_fit_ends_with_a_clear_error_and_no_loop() {
         panic!("{ending:?}");
     };
     // What it means by that, only the provider knows.
-    assert!(why.ends_with("; the provider said: This key may send 100 tokens a day."), "{why}");
+    assert!(
+        why.ends_with("; the provider said: This key may send 100 tokens a day."),
+        "{why}"
+    );
     assert!(stage.count() <= 5, "{}", stage.count());
 }
 
