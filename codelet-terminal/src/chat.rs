@@ -187,37 +187,38 @@ impl<F: Front> Chat<F> {
     /// Does one thing that was said.
     async fn take(&mut self, said: &str) {
         let read = command::read(said);
+        let shown = self.session.hidden(said);
         // Leaving does not make good what was said before it.
         self.is_refused &= matches!(read, Said::Nothing | Said::Command(Name::Exit, _));
         match read {
             Said::Nothing => {}
             Said::Prompt(text) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.carry(Some(text)).await;
             }
             Said::Continue if self.session.is_paused() => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.carry(None).await;
             }
             // Nothing was interrupted, so it is a word like any other.
             Said::Continue => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.carry(Some(said.trim().to_owned())).await;
             }
             Said::Shell(line) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.shell(&line).await;
             }
             Said::Command(name, arguments) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.command(name, &arguments).await;
             }
             Said::Refused(why) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.refuse(Role::Warning, &why);
             }
             Said::Unknown(word, meant) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 let meant = meant.map_or("/help lists them".to_owned(), |meant| format!("did you mean /{meant}?"));
                 self.refuse(Role::Warning, &format!("There is no command /{word}; {meant}"));
             }
@@ -332,7 +333,7 @@ impl<F: Front> Chat<F> {
             listener.on(Event::ToolStarted {
                 id: id.clone(),
                 tool: name.clone(),
-                description: line.to_owned(),
+                description: session.hidden(line),
             });
             let live = Live::new(id.clone(), glimpses);
             let mut made = pin!(session.run_for_user(&*tool, line, live, interrupt));
@@ -435,6 +436,7 @@ impl<F: Front> Chat<F> {
     }
 
     fn pin(&mut self, what: &str) {
+        let what = &*self.session.hidden(what);
         let history = self.session.conversation().history().messages().len();
         let mut older = Vec::new();
         let (pin, told) = if let Some(number) = what.strip_prefix('#') {

@@ -545,6 +545,35 @@ fn a_key_that_a_server_sends_back_is_neither_shown_nor_run_nor_written() {
 }
 
 #[test]
+fn a_key_that_the_user_types_is_told_to_nobody() {
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Thanks.")]));
+    let prompt = format!("My key is {KEY}, keep it.");
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", &prompt, "--transcript", "t.json"]);
+    ended(&output, 0);
+    assert!(stderr(&output).contains("a key or another secret of yours stands in the prompt"));
+    let request = &server.record().exchanges[0].request;
+    assert!(request.user_texts().contains(&"My key is [secret], keep it."));
+    assert!(!bench.read("t.json").contains(KEY));
+
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Thanks.")]));
+    let said =
+        format!("/pin remember {KEY}\n!test -n {KEY} && echo as typed\n{prompt}\n/export s.html\n/export s.json\n");
+    let output = session(&bench, &server, Wire::Anthropic, &[], &said);
+    ended(&output, 0);
+    assert!(!server.record().exchanges[0].request.holds(KEY));
+    for written in [
+        stdout(&output),
+        stderr(&output),
+        &bench.read("s.html"),
+        &bench.read("s.json"),
+    ] {
+        assert!(!written.contains(KEY), "{written}");
+    }
+    assert!(stdout(&output).contains("as typed"), "{}", stdout(&output));
+}
+
+#[test]
 fn a_secret_of_the_environment_is_in_no_reminder() {
     const SECRET: &str = "tok-9f8e7d6c5b4a39281706aa";
     let bench = Bench::new();
