@@ -132,9 +132,10 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
         }
     }
     if reply.stop == Stop::WindowFull && !run.is_over() {
-        // What is sent next holds more than what was just too much.
-        session.conversation.refused(None);
+        // What is sent next holds more than what was just too much; how much that is, is the window.
         let window = session.conversation.config().window();
+        let window = session.conversation.state("", 0).current.min(window);
+        session.conversation.refused(Some(window));
         listener.on(Event::Notice(format!(
             "the model's window was full before its answer ended; compacting to fit below {window} tokens"
         )));

@@ -94,6 +94,13 @@ async fn an_answer_that_ran_into_a_full_window_goes_on_in_one_that_has_room() {
     assert_eq!(reasons, [Reason::Refused]);
     let weight = |request: usize| stage.asked(request).iter().map(|it| estimate_message(it)).sum::<u64>();
     assert!(weight(13) < weight(12) / 2, "{} {}", weight(12), weight(13));
+    // What was full is the window, and no less.
+    let window = stage.session.conversation().config().window();
+    assert!(
+        (weight(12)..weight(12) * 2).contains(&window),
+        "{} {window}",
+        weight(12)
+    );
     // Behind the summary, that the answer was cut.
     let last = stage.asked(13);
     assert!(last.iter().any(|message| message.parts == [Part::text("One, two,")]));
