@@ -189,6 +189,7 @@ async fn once(
                     session.has_thought |= estimate_bytes(text.len()) < summary.max_output / 2;
                     Answer::Cut(text)
                 }
+                Stop::WindowFull => Answer::TooLong,
                 Stop::Declined(said) | Stop::BrokenOff(said) => Answer::Failed(said.clone()),
             };
             let prompt = session.conversation.state("", 0).current;

@@ -17,12 +17,16 @@ use std::time::Duration;
 
 /// What the user's side says when the end of an answer is missing.
 const GO_ON: &str = "The answer above was cut at the output limit. Go on exactly where it ends; repeat nothing.";
+/// The same where the window was full: by then it has room, and a summary stands behind that answer.
+const GO_ON_WITH_ROOM: &str = "Your last answer was cut because the context window was full; now there is room. Go on exactly where \
+    that answer ends; repeat nothing.";
 
 /// Carries a prompt that was appended to its end.
 pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
     let bill_before = session.bill;
     session.bill_before = bill_before;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
+    let mut go_on = None;
     let ending = loop {
         if interrupt.is_thrown() {
             break Ending::Interrupted;
@@ -40,6 +44,11 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                 run.on_waited();
             }
             Step::Ask => {
+                // Behind whatever a compaction has left of it, or the model would not know that its answer was cut.
+                if let Some(words) = go_on.take() {
+                    let words = Part::text_from(Origin::Notice, words);
+                    session.conversation.append(Message::new(Role::User, vec![words]));
+                }
                 let config = session.conversation.config();
                 listener.on(Event::Asking {
                     step: run.steps() + 1,
@@ -48,7 +57,7 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                 });
                 let bearing = run.bearing(session.parts.model.silence());
                 match ask::ask(session, bearing, interrupt, listener).await {
-                    Asked::Answered(reply) => take(session, &mut run, *reply, listener),
+                    Asked::Answered(reply) => go_on = take(session, &mut run, *reply, listener),
                     Asked::Failed { error, billed, silence } => {
                         fail(session, &mut run, (error, silence), billed, listener);
                     }
@@ -68,6 +77,11 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
             Step::Finish(ending) => break ending,
         }
     };
+    session.unfinished = match ending {
+        // Whoever interrupts has had enough of it.
+        Ending::Answered(_) | Ending::Interrupted => String::new(),
+        _ => run.begun().to_owned(),
+    };
     listener.on(Event::Over(ending.clone()));
     ending
 }
@@ -80,8 +94,9 @@ fn signals(session: &Session) -> Signals {
     }
 }
 
-/// Appends an answer with what it cost.
-fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut dyn Listen) {
+/// Appends an answer with what it cost; returns what the user's side says with the next request.
+fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut dyn Listen) -> Option<&'static str> {
+    let mut go_on = None;
     let prompt = session.conversation.state("", 0).current;
     account_answer(session, &reply, prompt, listener);
     session.replies += 1;
@@ -99,8 +114,10 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
         }
         Taken::AppendAndGoOn => {
             session.conversation.replied(reply.message, report);
-            let words = Part::text_from(Origin::Notice, GO_ON);
-            session.conversation.append(Message::new(Role::User, vec![words]));
+            go_on = Some(match reply.stop {
+                Stop::WindowFull => GO_ON_WITH_ROOM,
+                _ => GO_ON,
+            });
         }
         Taken::Drop => session.conversation.reported(report),
         Taken::AppendAndTell => {
@@ -114,8 +131,18 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
             session.conversation.append(Message::new(Role::User, vec![told]));
         }
     }
+    if reply.stop == Stop::WindowFull && !run.is_over() {
+        // What is sent next holds more than what was just too much; how much that is, is the window.
+        let window = session.conversation.config().window();
+        let window = session.conversation.state("", 0).current.min(window);
+        session.conversation.refused(Some(window));
+        listener.on(Event::Notice(format!(
+            "the model's window was full before its answer ended; compacting to fit below {window} tokens"
+        )));
+    }
     session.broken = reply.broken;
     tell_of_doubt(session, listener);
+    go_on
 }
 
 /// What the user's side says of an answer that was broken off.

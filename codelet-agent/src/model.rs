@@ -163,6 +163,8 @@ pub enum Stop {
     Finished,
     /// The answer ran into its limit; the end is missing.
     OutputLimit,
+    /// The window was full before the answer ended; the end is missing.
+    WindowFull,
     /// The vendor paused a long turn; the same conversation is to be sent again with the answer so far.
     Paused,
     /// The model or the vendor's filter declined to answer, in its words.

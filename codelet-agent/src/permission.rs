@@ -177,7 +177,8 @@ impl Gate for Rules {
 /// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
 /// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
 /// before a command, commands of the shell itself that evaluate their words or set variables (`export`, `let`, `[[`, `printf -v`),
-/// programs named by a wildcard, quotes that do not close, and control characters. Words are separated
+/// programs named by a wildcard, quotes that do not close, and control characters. A `set` that only says how the shell runs the
+/// other commands (`set -euo pipefail`) needs no pattern. Words are separated
 /// by spaces and tabs alone, as in a shell: any other blank belongs into quotes.
 pub fn allows(patterns: &[String], line: &str) -> bool {
     let Some(commands) = split(line) else { return false };

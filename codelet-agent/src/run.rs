@@ -169,6 +169,8 @@ pub struct Run {
     pauses: u32,
     /// Refusals as too long since the last answer.
     refusals: u32,
+    /// What the provider said of the last of them.
+    refused: String,
     /// Refusals of the length of the answer since the last one.
     output_limits: u32,
     /// The words of an answer whose end was missing so far.
@@ -191,6 +193,7 @@ impl Run {
             continuations: 0,
             pauses: 0,
             refusals: 0,
+            refused: String::new(),
             output_limits: 0,
             begun: String::new(),
             acted: false,
@@ -201,6 +204,16 @@ impl Run {
     /// How many requests were answered or are being made.
     pub fn steps(&self) -> u32 {
         self.steps
+    }
+
+    /// The words of an answer whose end was missing so far.
+    pub fn begun(&self) -> &str {
+        &self.begun
+    }
+
+    /// Whether nothing comes next.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over(_))
     }
 
     /// What comes next. `spent` is what the session has cost since the run began, in dollars.
@@ -237,8 +250,18 @@ impl Run {
         if let Err(refusal) = came
             && reason.is_forced()
         {
-            self.phase = Phase::Over(Ending::TooLong(refusal.to_string()));
+            self.phase = Phase::Over(self.too_long(refusal.to_string()));
         }
+    }
+
+    /// An ending of which the provider's own words tell most: it may mean something else than the window.
+    fn too_long(&self, why: String) -> Ending {
+        let said = self.refused.trim();
+        Ending::TooLong(match self.refusals {
+            0 => why,
+            _ if said.is_empty() => why,
+            _ => format!("{why}; the provider said: {said}"),
+        })
     }
 
     /// The wait is over.
@@ -273,7 +296,8 @@ impl Run {
             return self.appended(true);
         }
         match reply.stop {
-            Stop::OutputLimit => self.cut_short(&words),
+            Stop::OutputLimit => self.cut_short(&words, "output limit"),
+            Stop::WindowFull => self.cut_short(&words, "window"),
             Stop::BrokenOff(ref said) => self.broken_off(said, &words),
             Stop::Paused if !reply.message.parts.is_empty() => {
                 self.begun.push_str(&words);
@@ -300,15 +324,15 @@ impl Run {
         if is_appended { Taken::Append } else { Taken::Drop }
     }
 
-    fn cut_short(&mut self, words: &str) -> Taken {
+    fn cut_short(&mut self, words: &str, limit: &str) -> Taken {
         if words.trim().is_empty() {
-            return self.empty("the answer ran into the output limit before its first word");
+            return self.empty(&format!("the answer ran into the {limit} before its first word"));
         }
         self.begun.push_str(words);
         self.acted = false;
         if self.continuations >= CONTINUATIONS {
             let why = format!(
-                "it did not end within the output limit, {} requests in a row",
+                "it did not end within the {limit}, {} requests in a row",
                 CONTINUATIONS + 1
             );
             self.phase = Phase::Over(Ending::NoAnswer(why));
@@ -363,14 +387,15 @@ impl Run {
 
     /// There was no answer; nothing had come for `silence` when that was known.
     pub fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
-        if let ModelError::TooLong { .. } = error {
+        if let ModelError::TooLong { said, .. } = error {
             self.refusals += 1;
+            self.refused = said;
             if self.refusals > TOO_LONG {
                 let why = format!(
                     "the provider refused {} requests in a row as too long, each smaller than the last",
                     self.refusals
                 );
-                self.phase = Phase::Over(Ending::TooLong(why));
+                self.phase = Phase::Over(self.too_long(why));
                 return;
             }
             // The conversation has been told; it decides to compact, or that it cannot.

@@ -3,7 +3,7 @@
 use crate::bill::Bill;
 use crate::compaction;
 use crate::driver;
-use crate::event::{Listen, Witness};
+use crate::event::{Event, Listen, Witness};
 use crate::glance::Glances;
 use crate::instructions;
 use crate::interrupt::Interrupt;
@@ -119,6 +119,8 @@ pub struct Session {
     pub(crate) unwritten: u32,
     /// An answer of the model has shown that it thinks, or that something else than words takes room in its answers.
     pub(crate) has_thought: bool,
+    /// What the last run leaves of an answer that never ended.
+    pub(crate) unfinished: String,
     /// Ids of all calls so far: some providers number the calls of each reply from the beginning.
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// Calls of the last reply whose parameters were cut.
@@ -163,6 +165,7 @@ impl Session {
             kept_alive: 0,
             unwritten: 0,
             has_thought: false,
+            unfinished: String::new(),
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
@@ -192,6 +195,11 @@ impl Session {
     /// How many steps were made: answers that the model has given. A request that was refused or interrupted is none.
     pub fn steps(&self) -> u32 {
         self.replies
+    }
+
+    /// The words of an answer that the last prompt was given and whose end never came; empty where there are none.
+    pub fn unfinished(&self) -> &str {
+        &self.unfinished
     }
 
     /// The model that is asked.
@@ -232,9 +240,21 @@ impl Session {
         self.paused.is_some()
     }
 
-    /// Takes a prompt and carries it to its end, or until `interrupt` is thrown.
-    pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+    /// What the user has said, as it may be shown and kept: without keys and other secrets that are known here.
+    pub fn hidden(&self, said: &str) -> String {
+        self.parts.world.hide(said)
+    }
+
+    /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
+    pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         let before = self.conversation.earlier();
+        let hidden = self.hidden(&prompt.text);
+        if hidden != prompt.text {
+            let told =
+                "a key or another secret of yours stands in the prompt; the model is not told it, and no file holds it";
+            listener.on(Event::Notice(told.to_owned()));
+            prompt.text = hidden;
+        }
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
         let said = Message::new(Role::User, parts);
@@ -266,7 +286,8 @@ impl Session {
         interrupt: &Interrupt,
         listener: &mut dyn Listen,
     ) -> Result<(), Refusal> {
-        compaction::compact_as_asked(self, instructions, interrupt, listener).await
+        let instructions = instructions.map(|words| self.hidden(words));
+        compaction::compact_as_asked(self, instructions.as_deref(), interrupt, listener).await
     }
 
     /// Everything that was said, fit to be sent to a model: calls whose tools run at this moment are answered with a word
@@ -361,6 +382,7 @@ impl Session {
         let status = if output.success { "it succeeded" } else { "it failed" };
         let head =
             format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
+        let line = self.hidden(line);
         let text = Text {
             // It stands where reminders do, and must not look like one.
             body: reminder::escape(&format!("{head}\n$ {line}\n{}", shown.body.as_str().trim_end())).into(),

@@ -18,6 +18,11 @@ pub trait Surroundings: Send + Sync {
     /// is no text.
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)>;
 
+    /// A text of the user's without keys and other secrets that are known here, with a mark in their places.
+    fn hide(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
     /// Where the session works: the directory, the repository's root (the directory itself where there is none), and the
     /// user's own folder of instructions.
     fn places(&self) -> Places;

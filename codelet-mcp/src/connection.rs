@@ -15,6 +15,7 @@ use rmcp::service::{
     serve_client_with_lifecycle,
 };
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::error::Error;
 use std::time::Duration;
 
@@ -34,6 +35,14 @@ pub(crate) struct Connection {
     told: Tail,
 }
 
+/// What a server lists as its tools.
+pub(crate) struct List {
+    /// The entries, as it writes them.
+    entries: Vec<Value>,
+    /// It says for ever that there is more.
+    is_endless: bool,
+}
+
 /// What came of a call.
 pub(crate) enum Came {
     /// The server's result.
@@ -50,7 +59,7 @@ pub(crate) enum Came {
 
 impl Connection {
     /// Opens a connection and asks for the tools. What the server prints on standard error goes to `told`.
-    pub(crate) async fn open(server: &Server, options: &Options, told: &Tail) -> Result<(Self, Vec<Value>), Trouble> {
+    pub(crate) async fn open(server: &Server, options: &Options, told: &Tail) -> Result<(Self, List), Trouble> {
         // The newest form of the protocol has no handshake; a server that knows only that one refuses it.
         let newest = ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::LATEST],
@@ -132,10 +141,11 @@ impl Connection {
         Some(self.client.peer_info()?.protocol_version.clone())
     }
 
-    /// The entries of the server's list of tools, as it writes them.
-    async fn tools(&self) -> Result<Vec<Value>, Trouble> {
+    /// The server's list of tools.
+    async fn tools(&self) -> Result<List, Trouble> {
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
+        let mut asked_for = HashSet::new();
         for _ in 0..PAGES {
             let mut page = PaginatedRequestParams::default();
             page.cursor = cursor.take();
@@ -153,16 +163,35 @@ impl Connection {
             let Value::Object(mut answered) = as_value(answered) else {
                 return Err(Trouble::Foreign("its list of tools is none".to_owned()));
             };
-            let Some(Value::Array(tools)) = answered.remove("tools") else {
+            let Some(Value::Array(mut tools)) = answered.remove("tools") else {
                 return Err(Trouble::Foreign("its list of tools is none".to_owned()));
             };
-            all.extend(tools);
-            match answered.remove("nextCursor") {
-                Some(Value::String(next)) if !next.is_empty() && all.len() < LOOKED_AT => cursor = Some(next),
-                _ => break,
+            let next = match answered.remove("nextCursor") {
+                Some(Value::String(next)) if !next.is_empty() => next,
+                _ => {
+                    all.extend(tools);
+                    return Ok(List {
+                        entries: all,
+                        is_endless: false,
+                    });
+                }
+            };
+            let is_known = !asked_for.insert(next.clone());
+            if is_known {
+                // A server that leads in a circle may have sent the same page twice, and that is told once.
+                let known: HashSet<String> = all.iter().map(Value::to_string).collect();
+                tools.retain(|tool| !known.contains(&tool.to_string()));
             }
+            all.extend(tools);
+            if is_known || all.len() >= LOOKED_AT {
+                break;
+            }
+            cursor = Some(next);
         }
-        Ok(all)
+        Ok(List {
+            entries: all,
+            is_endless: true,
+        })
     }
 
     /// Calls a tool by the server's own name for it.
@@ -236,8 +265,12 @@ impl Connection {
 }
 
 /// The definitions in a list.
-pub(crate) fn defined(server: &Server, tools: Vec<Value>) -> (Vec<Defined>, Vec<String>) {
-    define::all(&server.name, tools, server.tools.as_deref())
+pub(crate) fn defined(server: &Server, list: List) -> (Vec<Defined>, Vec<String>) {
+    let (defined, mut notices) = define::all(&server.name, list.entries, server.tools.as_deref());
+    if list.is_endless {
+        notices.push("its list of tools has no end; what came until that was clear is taken".to_owned());
+    }
+    (defined, notices)
 }
 
 /// A result as the server wrote it, near enough: what the library knows of it is written as it was read.

@@ -1,6 +1,6 @@
 //! A server during a session: the connection that stands, and the one time that it is opened again.
 
-use crate::connection::{Came, Connection};
+use crate::connection::{Came, Connection, List};
 use crate::text::{Secrets, Tail};
 use crate::{Options, Reach, Server, Trouble};
 use codelet_agent::interrupt::Interrupt;
@@ -107,7 +107,7 @@ impl Remote {
 }
 
 /// Opens a connection within the time that the server has for it.
-pub(crate) async fn open(server: &Server, options: &Options, told: &Tail) -> Result<(Connection, Vec<Value>), Trouble> {
+pub(crate) async fn open(server: &Server, options: &Options, told: &Tail) -> Result<(Connection, List), Trouble> {
     tokio::time::timeout(server.start, Connection::open(server, options, told))
         .await
         .unwrap_or(Err(Trouble::Slow(server.start)))

@@ -95,6 +95,8 @@ pub struct Lived {
     pub left: Left,
     /// How its last prompt ended; none if nothing was asked.
     pub ending: Option<Ending>,
+    /// The last command, if nothing but leaving was said behind it, could not be done.
+    pub is_refused: bool,
     /// The session.
     pub session: Session,
 }
@@ -115,6 +117,7 @@ pub(crate) struct Chat<F> {
     pub front: F,
     left: Option<Left>,
     ending: Option<Ending>,
+    is_refused: bool,
     /// Idle requests since the last prompt; none once one has failed, so that no more are made.
     idle: Option<u32>,
 }
@@ -135,6 +138,7 @@ impl<F: Front> Chat<F> {
             front,
             left,
             ending: None,
+            is_refused: false,
             idle: Some(0),
         }
     }
@@ -148,6 +152,7 @@ impl<F: Front> Chat<F> {
                 return Lived {
                     left,
                     ending: self.ending,
+                    is_refused: self.is_refused,
                     session: self.session,
                 };
             }
@@ -181,37 +186,41 @@ impl<F: Front> Chat<F> {
 
     /// Does one thing that was said.
     async fn take(&mut self, said: &str) {
-        match command::read(said) {
+        let read = command::read(said);
+        let shown = self.session.hidden(said);
+        // Leaving does not make good what was said before it.
+        self.is_refused &= matches!(read, Said::Nothing | Said::Command(Name::Exit, _));
+        match read {
             Said::Nothing => {}
             Said::Prompt(text) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.carry(Some(text)).await;
             }
             Said::Continue if self.session.is_paused() => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.carry(None).await;
             }
             // Nothing was interrupted, so it is a word like any other.
             Said::Continue => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.carry(Some(said.trim().to_owned())).await;
             }
             Said::Shell(line) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.shell(&line).await;
             }
             Said::Command(name, arguments) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 self.command(name, &arguments).await;
             }
             Said::Refused(why) => {
-                self.front.echo(said);
-                self.say(Role::Warning, &why);
+                self.front.echo(&shown);
+                self.refuse(Role::Warning, &why);
             }
             Said::Unknown(word, meant) => {
-                self.front.echo(said);
+                self.front.echo(&shown);
                 let meant = meant.map_or("/help lists them".to_owned(), |meant| format!("did you mean /{meant}?"));
-                self.say(Role::Warning, &format!("There is no command /{word}; {meant}"));
+                self.refuse(Role::Warning, &format!("There is no command /{word}; {meant}"));
             }
         }
     }
@@ -324,7 +333,7 @@ impl<F: Front> Chat<F> {
             listener.on(Event::ToolStarted {
                 id: id.clone(),
                 tool: name.clone(),
-                description: line.to_owned(),
+                description: session.hidden(line),
             });
             let live = Live::new(id.clone(), glimpses);
             let mut made = pin!(session.run_for_user(&*tool, line, live, interrupt));
@@ -366,8 +375,9 @@ impl<F: Front> Chat<F> {
             Name::More => self.front.unfold(),
             Name::Help => self.front.print(answers::help(&look)),
             name if only_looks(name, arguments) => {
-                let lines = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
-                self.front.print(lines);
+                let shown = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
+                self.is_refused = shown.is_err();
+                self.front.print(either(shown));
             }
             Name::Compact => self.compact(arguments).await,
             Name::UndoCompact => self.undo(),
@@ -426,13 +436,14 @@ impl<F: Front> Chat<F> {
     }
 
     fn pin(&mut self, what: &str) {
+        let what = &*self.session.hidden(what);
         let history = self.session.conversation().history().messages().len();
         let mut older = Vec::new();
         let (pin, told) = if let Some(number) = what.strip_prefix('#') {
             match number.parse::<usize>() {
                 Ok(number) if number < history => (Pin::Message(number), format!("Pinned: message #{number}")),
                 _ => {
-                    return self.say(
+                    return self.refuse(
                         Role::Warning,
                         &format!("There is no message #{number}; /pin lists them."),
                     );
@@ -451,7 +462,7 @@ impl<F: Front> Chat<F> {
                         Pin::Text(pins::text_of(file, &text)),
                         format!("Pinned: {file}, as it is now; it is told with your next prompt, and stays"),
                     ),
-                    Err(why) => return self.say(Role::Error, &why),
+                    Err(why) => return self.refuse(Role::Error, &why),
                 },
             }
         } else {
@@ -528,7 +539,7 @@ impl<F: Front> Chat<F> {
         });
         let found = found.await;
         match found.done {
-            Some(Ok(Found::Held(why))) => self.say(Role::Warning, &why),
+            Some(Ok(Found::Held(why))) => self.refuse(Role::Warning, &why),
             Some(Ok(Found::Model { model, address })) => {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
@@ -553,7 +564,7 @@ impl<F: Front> Chat<F> {
                     self.say(Role::Good, &told);
                 }
             }
-            Some(Err(why)) => self.say(Role::Error, &why),
+            Some(Err(why)) => self.refuse(Role::Error, &why),
             None => {}
         }
         self.interrupted(found.was_interrupted);
@@ -562,6 +573,12 @@ impl<F: Front> Chat<F> {
     fn say(&mut self, role: Role, text: &str) {
         let look = self.front.look();
         self.front.print(answers::say(&look, role, text));
+    }
+
+    /// Says why a command cannot be done.
+    fn refuse(&mut self, role: Role, why: &str) {
+        self.is_refused = true;
+        self.say(role, why);
     }
 
     fn tell_standing(&mut self) {
@@ -662,7 +679,7 @@ impl<F: Front> Meanwhile<'_, F> {
                     let show = self.show.clone();
                     self.glances.ask(move |session| {
                         // Whoever has left meanwhile sees nothing.
-                        let _ = show.send(looking.at(session, name, &arguments));
+                        let _ = show.send(either(looking.at(session, name, &arguments)));
                     });
                 }
                 _ => self.queue(said, interrupt),
@@ -714,10 +731,10 @@ impl Looking {
         }
     }
 
-    /// What such a command shows.
-    fn at(&self, session: &Session, name: Name, arguments: &str) -> Vec<Line<'static>> {
+    /// What such a command shows; as an error where it could not be done.
+    fn at(&self, session: &Session, name: Name, arguments: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
         let look = &self.look;
-        match name {
+        Ok(match name {
             Name::Context => answers::context(look, session),
             Name::Cost => answers::cost(look, session),
             Name::Todo => answers::todo(look, session),
@@ -725,25 +742,25 @@ impl Looking {
             Name::Why => answers::why(look, session, arguments),
             Name::Model => answers::models(look, session, &self.models),
             Name::Pin => answers::pins(look, session),
-            Name::Export => self.exported(session, arguments),
+            Name::Export => return self.exported(session, arguments),
             Name::Compact => self.tried(session, dry_run(arguments).unwrap_or_default()),
             _ => Vec::new(),
-        }
+        })
     }
 
-    fn exported(&self, session: &Session, file: &str) -> Vec<Line<'static>> {
+    fn exported(&self, session: &Session, file: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
         if file.is_empty() {
-            return answers::say(&self.look, Role::Warning, "Where to? /export FILE");
+            return Err(answers::say(&self.look, Role::Warning, "Where to? /export FILE"));
         }
         let mut lines = match (self.export)(file, session) {
             Ok(told) => answers::say(&self.look, Role::Text, &told),
-            Err(why) => return answers::say(&self.look, Role::Error, &why),
+            Err(why) => return Err(answers::say(&self.look, Role::Error, &why)),
         };
         if self.is_under_way {
             let told = "It ends where things stand now; what is under way is not in it.";
             lines.extend(answers::say(&self.look, Role::Text, told));
         }
-        lines
+        Ok(lines)
     }
 
     fn tried(&self, session: &Session, instructions: &str) -> Vec<Line<'static>> {
@@ -754,6 +771,11 @@ impl Looking {
             Err(refusal) => answers::say(&self.look, Role::Error, &refusal.to_string()),
         }
     }
+}
+
+/// What is shown, whether it was done or not.
+fn either<T>(shown: Result<T, T>) -> T {
+    shown.unwrap_or_else(|refused| refused)
 }
 
 /// The model whose name is nearest to one that nobody knows, if any is near.

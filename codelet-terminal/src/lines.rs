@@ -22,9 +22,17 @@ const LOOK: Duration = Duration::from_millis(2);
 const HAS_ROOM: u8 = b'r';
 const TELL: u8 = b'.';
 
+/// A line as it came.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) text: String,
+    /// Which line of the input it is, counted from 1, if some of its bytes are no UTF-8; each such place holds a `�` now.
+    pub(crate) mended: Option<usize>,
+}
+
 /// Lines as they come.
 pub(crate) struct Lines {
-    lines: UnboundedReceiver<String>,
+    lines: UnboundedReceiver<Read>,
     room: Arc<Room>,
     ask: PipeWriter,
     had: Receiver<()>,
@@ -34,7 +42,7 @@ pub(crate) struct Lines {
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     /// Its lines, as many as there is room for.
-    pub(crate) lines: Vec<String>,
+    pub(crate) lines: Vec<Read>,
     /// So many more, of which nothing is kept.
     pub(crate) more: usize,
     /// All of it was read; if not, it comes faster than it can be taken.
@@ -55,9 +63,9 @@ impl Lines {
     }
 
     /// The next line; none once the input is at its end.
-    pub(crate) async fn next(&mut self) -> Option<String> {
+    pub(crate) async fn next(&mut self) -> Option<Read> {
         let line = self.lines.recv().await?;
-        self.taken(&line);
+        self.taken(&line.text);
         Some(line)
     }
 
@@ -73,9 +81,9 @@ impl Lines {
         let mut is_told = self.ask.write_all(&[TELL]).is_err();
         loop {
             while let Ok(line) = self.lines.try_recv() {
-                self.taken(&line);
+                self.taken(&line.text);
                 if kept < ROOM {
-                    kept += weight(&line);
+                    kept += weight(&line.text);
                     written.lines.push(line);
                 } else {
                     written.more += 1;
@@ -134,11 +142,12 @@ impl Room {
 }
 
 /// Reads until the input ends, or nobody takes its lines any more.
-fn read(to: &UnboundedSender<String>, room: &Room, mut asked: PipeReader, tell: &Sender<()>) {
+fn read(to: &UnboundedSender<Read>, room: &Room, mut asked: PipeReader, tell: &Sender<()>) {
     let stdin = io::stdin();
     let mut piece = vec![0; PIECE];
     let mut begun: Vec<u8> = Vec::new();
     let mut wants_to_know = false;
+    let mut number = 1;
     loop {
         let has_room = room.is_there();
         let mut watched = vec![PollFd::new(&asked, PollFlags::IN)];
@@ -177,22 +186,24 @@ fn read(to: &UnboundedSender<String>, room: &Room, mut asked: PipeReader, tell: 
         for part in piece[..count].split_inclusive(|byte| *byte == b'\n') {
             begun.extend_from_slice(part);
             let is_whole = part.ends_with(b"\n") || begun.len() >= LONGEST;
-            if is_whole && !send(to, room, &std::mem::take(&mut begun)) {
+            if is_whole && !send(to, room, &std::mem::take(&mut begun), number) {
                 return;
             }
+            number += usize::from(part.ends_with(b"\n"));
         }
     }
     if !begun.is_empty() {
         // The last line may have no end.
-        send(to, room, &begun);
+        send(to, room, &begun, number);
     }
 }
 
 /// Says whether somebody takes it.
-fn send(to: &UnboundedSender<String>, room: &Room, bytes: &[u8]) -> bool {
-    let line = line(bytes);
-    room.enter(weight(&line));
-    to.send(line).is_ok()
+fn send(to: &UnboundedSender<Read>, room: &Room, bytes: &[u8], number: usize) -> bool {
+    let text = line(bytes);
+    let mended = std::str::from_utf8(bytes).is_err().then_some(number);
+    room.enter(weight(&text));
+    to.send(Read { text, mended }).is_ok()
 }
 
 fn line(bytes: &[u8]) -> String {

@@ -4,7 +4,7 @@ use crate::answers;
 use crate::chat::only_looks;
 use crate::command::{self, Name, Said};
 use crate::front::{Doing, Front, Standing, Wish};
-use crate::lines::{LONGEST, Lines, ROOM, weight};
+use crate::lines::{LONGEST, Lines, ROOM, Read, weight};
 use crate::live::{HUNG_UP, QUIT, TERMINATED};
 use crate::questions;
 use crate::render::Renderer;
@@ -143,7 +143,14 @@ impl Plain {
     }
 
     /// What somebody says in this line; none if it goes on in the next one.
-    fn hear(&mut self, line: &str) -> Option<String> {
+    fn hear(&mut self, line: &Read) -> Option<String> {
+        if let Some(number) = line.mended {
+            self.tell(&format!(
+                "line {number} of the input has bytes that are no UTF-8 text; each is shown to the model as � (`iconv -f NAME -t UTF-8` \
+                 makes text of them, where NAME is their encoding)"
+            ));
+        }
+        let line = line.text.as_str();
         // A line without an end is as long as one may be.
         if let Some(begun) = line.strip_suffix('\\').filter(|_| self.begun.len() < LONGEST) {
             self.begun.push_str(begun);
@@ -242,7 +249,7 @@ impl Plain {
 }
 
 enum Came {
-    Line(Option<String>),
+    Line(Option<Read>),
     Interrupt,
     Gone(u8),
 }

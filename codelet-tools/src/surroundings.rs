@@ -98,6 +98,10 @@ impl Surroundings for World {
         Some((text, size))
     }
 
+    fn hide(&self, text: &str) -> String {
+        self.secrets.hide(text).into_owned()
+    }
+
     fn places(&self) -> Places {
         let directory = self.directory.canonicalize().unwrap_or_else(|_| self.directory.clone());
         Places {

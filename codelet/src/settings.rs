@@ -555,6 +555,18 @@ mod tests {
             ("allow = \"*\"", ":1:9: expected a list, not the text \"*\""),
             ("keys = 3", ":1:8: expected a table, not the number `3`"),
             (
+                "[keys]\nanthropik = \"sk-x\"",
+                ":2:1: \"anthropik\" is no vendor, expected one of anthropic, openai",
+            ),
+            ("[keys]\nopenai = \" \"", ":2:10: expected a text that is not empty"),
+            ("model = \"\"", ":1:9: expected a text that is not empty"),
+            ("base_url = \"\"", ":1:12: expected a text that is not empty"),
+            ("prices = \"\"", ":1:10: expected a text that is not empty"),
+            (
+                "allow = [\"ls\", \"\"]",
+                ":1:9: allow: expected patterns that are not empty",
+            ),
+            (
                 "economics = \"cheap\"",
                 ":1:13: economics \"cheap\" is not known, expected faithful",
             ),
@@ -610,6 +622,10 @@ mod tests {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
         let settings = Settings::read(&places).unwrap();
         assert_eq!(settings.keys["anthropic"].reveal(), "sk-secret");
+        // As in the name of a model, a vendor may go by another name.
+        std::fs::write(&path, "[keys]\ngoogle = \"sk-secret\"").unwrap();
+        let settings = Settings::read(&places).unwrap();
+        assert_eq!(settings.keys["gemini"].reveal(), "sk-secret");
         assert!(!format!("{settings:?}").contains("sk-secret"));
     }
 }

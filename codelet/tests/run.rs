@@ -3,7 +3,7 @@
 
 mod common;
 
-use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Window, Wire};
+use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Stop, Window, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
 use common::{ended, stderr, stdout};
 use serde_json::{Value, json};
@@ -301,6 +301,55 @@ fn a_transcript_is_written_where_it_was_asked_for_and_can_be_read_again() {
     assert!(bench.read("t.json").contains("Read it."));
 }
 
+#[test]
+fn what_was_said_of_an_answer_that_never_ends_is_printed_beside_how_it_failed() {
+    let half = |words: &str| Reply::text(words).stopping(Stop::Length);
+    // However it fails in the end, what came before is there.
+    let endless = vec![half("One,"), half(" two,"), half(" three,"), half(" four,")];
+    let refused = vec![half("One,"), half(" two,"), half(" three, four,"), Reply::status(401)];
+    for (replies, why) in [
+        (endless, "it did not end within the output limit"),
+        (refused, "does not accept the credentials"),
+    ] {
+        let bench = Bench::new();
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies.clone()));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "Count."]);
+        ended(&output, 3);
+        assert_eq!(stdout(&output), "One, two, three, four,\n");
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let (result, _) = bench.result(&server, Wire::Anthropic, &["-p", "Count."]);
+        assert_eq!(result["answer"], Value::Null);
+        assert_eq!(result["unfinished"], "One, two, three, four,");
+    }
+}
+
+#[test]
+fn the_status_in_the_result_is_the_one_that_the_process_ends_with() {
+    for form in ["json", "stream-json"] {
+        let bench = Bench::new();
+        bench.file("out/a.txt", "words\n");
+        // The folder takes a file at the beginning, and is gone at the end.
+        let replies = [
+            Reply::call("Bash", json!({"command": "rm -r out"})),
+            Reply::text("Gone."),
+        ];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let transcript = ["--permission", "all", "--transcript", "out/t.json"];
+        let output = bench.ask(
+            &server,
+            Wire::Anthropic,
+            &[&["-p", "Remove it.", "--output", form][..], &transcript].concat(),
+        );
+        ended(&output, 2);
+        let result: Value = serde_json::from_str(stdout(&output).lines().last().unwrap()).unwrap();
+        assert_eq!((&result["answer"], &result["exit"]), (&json!("Gone."), &json!(2)));
+        let notices = result["notices"].as_array().unwrap();
+        let tells = |notice: &Value| notice.as_str().unwrap().contains("the transcript was not written");
+        assert!(notices.iter().any(tells), "{notices:?}");
+    }
+}
+
 /// A session in lines in which these lines are said.
 fn session(bench: &Bench, server: &Server, wire: Wire, args: &[&str], said: &str) -> std::process::Output {
     let mut command = bench.asking(server, wire, &[&["--plain"], args].concat());
@@ -493,6 +542,35 @@ fn a_key_that_a_server_sends_back_is_neither_shown_nor_run_nor_written() {
         let counted = record.exchanges[1].request.results()[0].1.to_owned();
         assert!(counted.contains('6'), "{counted}");
     }
+}
+
+#[test]
+fn a_key_that_the_user_types_is_told_to_nobody() {
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Thanks.")]));
+    let prompt = format!("My key is {KEY}, keep it.");
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", &prompt, "--transcript", "t.json"]);
+    ended(&output, 0);
+    assert!(stderr(&output).contains("a key or another secret of yours stands in the prompt"));
+    let request = &server.record().exchanges[0].request;
+    assert!(request.user_texts().contains(&"My key is [secret], keep it."));
+    assert!(!bench.read("t.json").contains(KEY));
+
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Thanks.")]));
+    let said =
+        format!("/pin remember {KEY}\n!test -n {KEY} && echo as typed\n{prompt}\n/export s.html\n/export s.json\n");
+    let output = session(&bench, &server, Wire::Anthropic, &[], &said);
+    ended(&output, 0);
+    assert!(!server.record().exchanges[0].request.holds(KEY));
+    for written in [
+        stdout(&output),
+        stderr(&output),
+        &bench.read("s.html"),
+        &bench.read("s.json"),
+    ] {
+        assert!(!written.contains(KEY), "{written}");
+    }
+    assert!(stdout(&output).contains("as typed"), "{}", stdout(&output));
 }
 
 #[test]

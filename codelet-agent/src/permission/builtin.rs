@@ -22,6 +22,37 @@ pub(super) fn behind_keywords(mut words: &[Word]) -> &[Word] {
     words
 }
 
+/// Options of `set` that say when a shell stops and what it prints; by all others, later words may mean something else.
+const HOW_BY_LETTER: &str = "euvx";
+const HOW_BY_NAME: &str = "errexit nounset pipefail verbose xtrace";
+
+/// Whether a command is a `set` that only says how the shell runs the other commands, such as `set -euo pipefail`. By itself
+/// `set` shows all variables, and a word that is no option becomes a parameter.
+pub(super) fn only_says_how(words: &[Word]) -> bool {
+    let [name, options @ ..] = words else { return false };
+    if name.text != "set" || options.is_empty() {
+        return false;
+    }
+    let mut options = options.iter().map(|word| (word.text.as_str(), word.is_wild));
+    while let Some((option, is_wild)) = options.next() {
+        let Some(letters) = option.strip_prefix('-').filter(|_| !is_wild) else {
+            return false;
+        };
+        let letters = match letters.strip_suffix('o') {
+            Some(others) => match options.next() {
+                Some((name, false)) if is_among(HOW_BY_NAME, name) => others,
+                _ => return false,
+            },
+            None if letters.is_empty() => return false,
+            None => letters,
+        };
+        if !letters.chars().all(|letter| HOW_BY_LETTER.contains(letter)) {
+            return false;
+        }
+    }
+    true
+}
+
 /// Whether a shell evaluates the words of this command, or finds later ones elsewhere because of it.
 pub(super) fn is_unbounded(words: &[Word]) -> bool {
     let [name, arguments @ ..] = words else { return false };
@@ -138,6 +169,53 @@ mod tests {
         ] {
             assert!(!may(line), "{line}");
             assert_eq!(pattern_for(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_set_that_only_says_how_the_shell_runs_the_rest_needs_no_pattern() {
+        let cargo = ["cargo *".to_owned()];
+        for line in [
+            "set -e; cargo test",
+            "set -euo pipefail; cargo test",
+            "set -euo pipefail\ncargo build && cargo test",
+            "set -e -u -x -v && cargo test",
+            "set -o errexit -o nounset; cargo test",
+            "set -exo pipefail -o xtrace; cargo test | cargo fmt",
+        ] {
+            assert!(allows(&cargo, line), "{line}");
+            assert_eq!(pattern_for(&line.replace("build", "test")).unwrap()[0], "cargo test *");
+        }
+        for line in [
+            // Only beside commands that match.
+            "set -e",
+            "set -e; ls",
+            "set -e; cargo test; ls",
+            // What shows variables, sets parameters, or has later words mean something else.
+            "set; cargo test",
+            "set -; cargo test",
+            "set --; cargo test",
+            "set -e a; cargo test",
+            "set -- -e; cargo test",
+            "set -o; cargo test",
+            "set +o; cargo test",
+            "set -eo; cargo test",
+            "set -k; cargo test",
+            "set -ek; cargo test",
+            "set -a; cargo test",
+            "set -m; cargo test",
+            "set -o posix; cargo test",
+            "set -o pipefail keyword; cargo test",
+            "set -oo pipefail posix; cargo test",
+            "set -e*; cargo test",
+            "set -o p*; cargo test",
+            "set -e $(touch x); cargo test",
+            "set -e > a; cargo test",
+            "./set -e; cargo test",
+            "command set -e; cargo test",
+            "if set -e; then cargo test; fi",
+        ] {
+            assert!(!allows(&cargo, line), "{line}");
         }
     }
 

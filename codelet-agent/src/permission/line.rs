@@ -140,6 +140,10 @@ fn end(commands: &mut Vec<Vec<Word>>, words: &mut Vec<Word>, word: &mut Option<W
     words.extend(word.take());
     let command = std::mem::take(words);
     command.first()?;
+    // Nothing runs by it, so there is nothing that a pattern could speak of.
+    if builtin::only_says_how(&command) {
+        return Some(());
+    }
     let run = builtin::behind_keywords(&command);
     // An assignment may set what the command means by other words, and a wildcard is whichever file there is.
     let is_open = run

@@ -10,6 +10,7 @@ use codelet_agent::session::Settings;
 use codelet_context::conversation::Due;
 use codelet_context::message::{Part, Role};
 use codelet_context::policy::Reason;
+use codelet_context::tokens::estimate_message;
 
 #[tokio::test]
 async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
@@ -76,6 +77,42 @@ async fn an_answer_that_ran_into_the_limit_is_continued_and_given_whole() {
     let mut stage = Stage::scripted((0..9).map(|_| stopped("more and", Stop::OutputLimit)));
     assert!(matches!(stage.prompt("Count.").await, Ending::NoAnswer(_)));
     assert_eq!(stage.count(), 4);
+}
+
+#[tokio::test]
+async fn an_answer_that_ran_into_a_full_window_goes_on_in_one_that_has_room() {
+    // The window is smaller than anybody has said.
+    let looks = (0..12).map(|step| costing(calls("Look", &[&format!("print {}", 8_000 + step)]), 0, 0));
+    let cut = [stopped("One, two,", Stop::WindowFull)];
+    let model = Scripted::new(profile(200_000), looks.chain(cut).chain([says(" three.")]));
+    let mut stage = Stage::of(model, Settings::default());
+    assert_eq!(
+        stage.prompt("Count.").await,
+        Ending::Answered("One, two, three.".to_owned())
+    );
+    let reasons: Vec<Reason> = stage.heard.iter().filter_map(compacted).collect();
+    assert_eq!(reasons, [Reason::Refused]);
+    let weight = |request: usize| stage.asked(request).iter().map(|it| estimate_message(it)).sum::<u64>();
+    assert!(weight(13) < weight(12) / 2, "{} {}", weight(12), weight(13));
+    // What was full is the window, and no less.
+    let window = stage.session.conversation().config().window();
+    assert!(
+        (weight(12)..weight(12) * 2).contains(&window),
+        "{} {window}",
+        weight(12)
+    );
+    // Behind the summary, that the answer was cut.
+    let last = stage.asked(13);
+    assert!(last.iter().any(|message| message.parts == [Part::text("One, two,")]));
+    let told = &last.last().unwrap().parts;
+    assert!(matches!(&told[..], [Part::Text(text)] if text.body.as_str().contains("window was full")));
+}
+
+fn compacted(event: &Event) -> Option<Reason> {
+    match event {
+        Event::Compacted { reason, .. } => Some(*reason),
+        _ => None,
+    }
 }
 
 #[tokio::test]

@@ -154,12 +154,19 @@ async fn a_prompt_that_can_never_fit_ends_with_a_clear_error_and_no_loop() {
         Err(ModelError::TooLong {
             limit: Some(100),
             counted: None,
-            said: "too long".to_owned(),
+            said: "This key may send 100 tokens a day.".to_owned(),
         })
     });
     let mut stage = Stage::of(model, Settings::default());
     let ending = stage.prompt("Hello?").await;
-    assert!(matches!(ending, Ending::TooLong(_)), "{ending:?}");
+    let Ending::TooLong(why) = ending else {
+        panic!("{ending:?}");
+    };
+    // What it means by that, only the provider knows.
+    assert!(
+        why.ends_with("; the provider said: This key may send 100 tokens a day."),
+        "{why}"
+    );
     assert!(stage.count() <= 5, "{}", stage.count());
 }
 

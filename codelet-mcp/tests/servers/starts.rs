@@ -204,12 +204,14 @@ fn names_that_come_twice_and_tools_that_are_none_are_told() {
 }
 
 #[test]
-fn a_list_without_an_end_ends() {
+fn a_list_that_leads_in_a_circle_is_left_at_once_and_told_of_once() {
     run(async {
         let bench = Bench::new();
         let connected = connected(vec![bench.server("s", Manner::Pages)]).await;
         assert_eq!(names(&connected).len(), 10);
-        assert_eq!(bench.log("s").iter().filter(|line| *line == "tools/list").count(), 200);
+        assert_eq!(bench.log("s").iter().filter(|line| *line == "tools/list").count(), 2);
+        let told = "MCP server s: its list of tools has no end; what came until that was clear is taken";
+        assert_eq!(connected.notices, [told]);
     });
 }
 

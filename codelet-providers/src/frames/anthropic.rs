@@ -201,7 +201,8 @@ fn say(kind: fn(String) -> Delta, text: Option<&str>, deltas: &mut Deltas) {
 
 fn stop(reason: &str, delta: &Value) -> Stop {
     match reason {
-        "max_tokens" | "model_context_window_exceeded" => Stop::OutputLimit,
+        "max_tokens" => Stop::OutputLimit,
+        "model_context_window_exceeded" => Stop::WindowFull,
         "pause_turn" => Stop::Paused,
         "refusal" => {
             let details = delta.get("stop_details");

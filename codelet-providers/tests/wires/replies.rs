@@ -114,12 +114,17 @@ fn the_reason_to_stop_is_told() {
             assert!(matches!(seen[2], Stop::Declined(_)), "{wire:?}: {seen:?}");
         });
     }
-    let server = Server::start(
-        Wire::Anthropic,
-        Behaviour::replies([Reply::text("so far").stopping(server::Stop::Pause)]),
-    );
-    let outcome = block_on(async { ask(&*model(&server, Wire::Anthropic).await, request(beginning())).await });
-    assert_eq!(outcome.end.unwrap().stop, Stop::Paused);
+    for (told, stop) in [
+        (server::Stop::Pause, Stop::Paused),
+        (server::Stop::WindowFull, Stop::WindowFull),
+    ] {
+        let server = Server::start(
+            Wire::Anthropic,
+            Behaviour::replies([Reply::text("so far").stopping(told)]),
+        );
+        let outcome = block_on(async { ask(&*model(&server, Wire::Anthropic).await, request(beginning())).await });
+        assert_eq!(outcome.end.unwrap().stop, stop);
+    }
 }
 
 #[test]

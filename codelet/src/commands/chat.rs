@@ -129,7 +129,8 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     Ok(match (lived.left, &lived.ending) {
         (Left::Gone(status), _) => status.into(),
         // Whoever typed has seen how each prompt ended; whoever piped them in has only the status.
-        (Left::Left, Some(ending)) if !is_typed => Exit::of(ending).into(),
+        (Left::Left, Some(ending)) if !is_typed && Exit::of(ending) != Exit::Done => Exit::of(ending).into(),
+        (Left::Left, _) if !is_typed && lived.is_refused => Exit::Usage.into(),
         (Left::Left, _) => Exit::Done.into(),
     })
 }

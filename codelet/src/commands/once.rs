@@ -9,6 +9,7 @@ use crate::place::Place;
 use crate::progress::Progress;
 use crate::settings::{From, Settings};
 use crate::{input, loading, pictures, transcript, world};
+use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
@@ -69,7 +70,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     };
     let equipment = world::equipment(&settings, &place, &*model);
     for notice in notices.into_iter().chain(equipment.notices).chain(servers.notices) {
-        front.on(codelet_agent::event::Event::Notice(notice));
+        front.on(Event::Notice(notice));
     }
     let parts = Parts {
         model,
@@ -117,19 +118,32 @@ pub fn carry(
 ) -> Result<Exit, Failure> {
     let ending = runtime.block_on(session.prompt(prompt, interrupt, &mut *front));
     let exit = Exit::of(&ending);
-    let done = Done {
-        session: &session,
-        ending: &ending,
-        exit: exit as u8,
-        elapsed: began.elapsed(),
+    let finish = |front: &mut dyn Front, exit: Exit| {
+        front.finish(&Done {
+            session: &session,
+            ending: &ending,
+            exit: exit as u8,
+            elapsed: began.elapsed(),
+        })
     };
-    let printed = front.finish(&done);
-    if let Some(path) = &chat.transcript {
-        match transcript::write(path, &session) {
+    // Nobody waits for a file to read the answer. The other forms tell the status, in which the file has a say.
+    let first = (chat.output == OutputForm::Text).then(|| finish(&mut *front, exit));
+    let written = match &chat.transcript {
+        Some(path) => transcript::write(path, &session),
+        None => Ok(()),
+    };
+    let printed = first.unwrap_or_else(|| match &written {
+        Err(Failure::Told(problem)) => {
+            front.on(Event::Notice(format!("the transcript was not written: {problem}")));
             // How the task itself ended is worth more to whoever started it.
-            Err(Failure::Told(problem)) if exit != Exit::Done => crate::tell("error", Ink::Red, &problem),
-            written => written?,
+            let told = if exit == Exit::Done { Exit::Usage } else { exit };
+            finish(&mut *front, told)
         }
+        _ => finish(&mut *front, exit),
+    });
+    match written {
+        Err(Failure::Told(problem)) if exit != Exit::Done => crate::tell("error", Ink::Red, &problem),
+        written => written?,
     }
     match printed {
         // Whoever interrupts does not wait for a reader who stands still.

@@ -46,11 +46,13 @@ impl<W: Write + Send> Json<W> {
             Ending::Answered(text) => Some(text),
             _ => None,
         };
+        let unfinished = Some(done.session.unfinished()).filter(|text| !text.trim().is_empty());
         let error = answer.is_none().then(|| done.ending.to_string());
         // A sum in which parts are missing would be a wrong figure.
         let cost = (bill.unpriced == 0).then_some(bill.dollars);
         json!({
             "answer": answer,
+            "unfinished": unfinished,
             "error": error,
             "steps": done.session.steps(),
             "usage": billed_json(&billed),

@@ -49,6 +49,19 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
         }
     }
 
+    fn print(&mut self, text: &str) -> std::io::Result<()> {
+        let lines = text.trim_end().split('\n');
+        let text: String = match self.is_for_terminal {
+            true => lines
+                .map(|line| clean(&line.replace('\t', "    ")))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            false => lines.collect::<Vec<_>>().join("\n"),
+        };
+        writeln!(self.out, "{text}")?;
+        self.out.flush()
+    }
+
     /// If nobody can read it, there is nobody to tell.
     fn tell(&mut self, ink: Ink, label: &str, text: &str) {
         self.wipe();
@@ -174,21 +187,16 @@ impl<W: Write + Send, T: Write + Send> Front for Plain<W, T> {
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
         self.wipe();
         match done.ending {
-            Ending::Answered(text) => {
-                let lines = text.trim_end().split('\n');
-                let text: String = match self.is_for_terminal {
-                    true => lines
-                        .map(|line| clean(&line.replace('\t', "    ")))
-                        .collect::<Vec<_>>()
-                        .join("\n"),
-                    false => lines.collect::<Vec<_>>().join("\n"),
-                };
-                writeln!(self.out, "{text}")?;
-                self.out.flush()
-            }
+            Ending::Answered(text) => self.print(text),
             other => {
+                // What was said by then was paid for, and may be most of the answer.
+                let unfinished = done.session.unfinished();
+                let printed = match unfinished.trim().is_empty() {
+                    true => Ok(()),
+                    false => self.print(unfinished),
+                };
                 self.tell(Ink::Red, "error:", &clean(&other.to_string()));
-                Ok(())
+                printed
             }
         }
     }

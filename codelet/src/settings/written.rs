@@ -7,6 +7,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
 use codelet_context::price;
+use codelet_providers::vendor;
 use codelet_terminal::render::Background;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
@@ -23,10 +24,13 @@ pub const LONGEST_WAIT: u64 = 24 * 3600;
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Written {
+    #[serde(deserialize_with = "filled")]
     pub model: Option<String>,
+    #[serde(deserialize_with = "filled")]
     pub base_url: Option<String>,
     #[serde(deserialize_with = "permission")]
     pub permission: Option<Permission>,
+    #[serde(deserialize_with = "allow")]
     pub allow: Option<Vec<String>>,
     #[serde(deserialize_with = "max_steps")]
     pub max_steps: Option<u32>,
@@ -38,6 +42,7 @@ pub(super) struct Written {
     pub summary: Option<SummaryBy>,
     #[serde(deserialize_with = "economics")]
     pub economics: Option<Preset>,
+    #[serde(deserialize_with = "prices")]
     pub prices: Option<PathBuf>,
     #[serde(deserialize_with = "keep_alive")]
     pub keep_alive: Option<u32>,
@@ -49,6 +54,7 @@ pub(super) struct Written {
     #[serde(deserialize_with = "background")]
     pub background: Option<Background>,
     pub local_ports: Option<Vec<u16>>,
+    #[serde(deserialize_with = "keys")]
     pub keys: BTreeMap<String, Key>,
     pub models: BTreeMap<String, ModelFile>,
     pub mcp: BTreeMap<String, ServerFile>,
@@ -296,7 +302,7 @@ fn max_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error>
 }
 
 /// Readers of prices.
-macro_rules! prices {
+macro_rules! rates {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
             let told = concat!(stringify!($name), ": expected US dollars per million tokens, 0 to 1,000,000");
@@ -305,7 +311,60 @@ macro_rules! prices {
     )*};
 }
 
-prices! { input output cache_read cache_write cache_write_1h }
+rates! { input output cache_read cache_write cache_write_1h }
+
+/// A text in which something stands: an empty one would be no setting at all, and nobody would notice.
+struct Filled(String);
+
+impl<'de> Deserialize<'de> for Filled {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        match text.trim().is_empty() {
+            true => Err(D::Error::custom("expected a text that is not empty")),
+            false => Ok(Filled(text)),
+        }
+    }
+}
+
+fn filled<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Filled::deserialize(from).map(|Filled(text)| Some(text))
+}
+
+fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
+    Filled::deserialize(from).map(|Filled(path)| Some(path.into()))
+}
+
+fn allow<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    let patterns = Vec::<String>::deserialize(from)?;
+    match patterns.iter().any(|pattern| pattern.trim().is_empty()) {
+        true => Err(D::Error::custom("allow: expected patterns that are not empty")),
+        false => Ok(Some(patterns)),
+    }
+}
+
+/// The name of a vendor, also where another name of it is written.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct VendorName(&'static str);
+
+impl<'de> Deserialize<'de> for VendorName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        vendor::find(&name)
+            .map(|vendor| VendorName(vendor.name))
+            .ok_or_else(|| {
+                let known: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
+                D::Error::custom(format!("{name:?} is no vendor, expected one of {}", known.join(", ")))
+            })
+    }
+}
+
+/// A key of a vendor that nobody knows would never be used.
+fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Key>, D::Error> {
+    let keys = BTreeMap::<VendorName, Filled>::deserialize(from)?.into_iter();
+    Ok(keys
+        .map(|(VendorName(vendor), Filled(key))| (vendor.to_owned(), Key::new(key)))
+        .collect())
+}
 
 /// Readers of names.
 macro_rules! names {

@@ -72,6 +72,53 @@ fn what_is_written_behind_a_failed_prompt_is_not_done_and_standard_error_says_so
 }
 
 #[test]
+fn bytes_that_are_no_text_go_on_with_a_word_about_their_line() {
+    let (bench, server) = (Bench::new(), server([Reply::text("One."), Reply::text("Two.")]));
+    let mut child = start_open(&bench, &server);
+    let lines = "Grüße\n".bytes().chain(*b"na\xefve\n");
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&lines.collect::<Vec<u8>>())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(
+        told.starts_with("line 2 of the input has bytes that are no UTF-8 text"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+    let record = server.record();
+    assert!(record.exchanges[0].request.user_texts().contains(&"Grüße"));
+    assert!(record.exchanges[1].request.user_texts().contains(&"na\u{fffd}ve"));
+}
+
+#[test]
+fn a_pipe_whose_last_command_could_not_be_done_tells_by_its_status() {
+    for (lines, status) in [
+        ("first\n/export no/such/folder.json\n", 2),
+        ("first\n/export no/such/folder.json\nexit\n", 2),
+        ("first\n/exprot s.json\n", 2),
+        ("first\n/model nobody/x\n", 2),
+        ("first\n/pin @no-such-file\n", 2),
+        ("/export\n", 2),
+        // What was done behind it is what counts.
+        ("/export no/such/folder.json\nfirst\n", 0),
+        ("first\n/export no/such/folder.json\n/export s.json\n", 0),
+    ] {
+        let (bench, server) = (Bench::new(), server([Reply::text("Yes.")]));
+        let output = start(&bench, &server, lines).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{lines}: {output:?}");
+    }
+    // A prompt that failed says more.
+    let (bench, server) = (Bench::new(), server([Reply::status(401)]));
+    let output = start(&bench, &server, "first\n/export no/such/folder.json\n");
+    ended(&output.wait_with_output().unwrap(), 3);
+}
+
+#[test]
 fn a_pipe_whose_prompts_are_all_answered_says_nothing_on_standard_error() {
     let bench = Bench::new();
     let server = server([
