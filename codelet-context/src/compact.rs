@@ -291,7 +291,7 @@ struct Work<'a> {
     candidates: Option<&'a Candidates>,
     turns: Cow<'a, [Turn]>,
     anchors: Vec<Anchor>,
-    /// The replies that the newest prompts answer, ascending.
+    /// The reply that the newest prompt answers, ascending.
     offered: Vec<usize>,
     /// What the user pinned, with the calls or results that belong to it.
     pinned: Vec<Range<usize>>,
@@ -402,6 +402,7 @@ impl<'a> Work<'a> {
         let output_cap = room::share(budget, room::OUTPUT_SHARE);
         let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let steps = self.history.course().steps();
+        let limit = limit.saturating_sub(self.offered_tokens(budget));
         let kept = select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
         let mut drafts = self.select(kept.start, last);
         self.shorten_offers(&mut drafts, kept.start, budget);
@@ -551,7 +552,7 @@ impl<'a> Work<'a> {
         let (summary, Choice { taken, candidates }) = self.summarise(kept.start, &drafts, &shown, bytes, budget);
         let fates = match self.without_fates {
             true => Vec::new(),
-            false => fate::fates(self.history, &drafts, &taken),
+            false => fate::fates(self.history, &drafts, &taken, &self.offered),
         };
         let view = view_of(self.history.messages(), drafts, summary, self.archive);
         let size = Size::of(&view.messages);

@@ -7,8 +7,9 @@ use crate::history::History;
 use crate::message::{Part, Role};
 use std::borrow::Cow;
 
-/// What becomes of each message of a history when these drafts and lines of it are shown.
-pub fn fates(history: &History, drafts: &[Draft], taken: &[u32]) -> Vec<Fate> {
+/// What becomes of each message of a history when these drafts and lines of it are shown; `offered` is the reply that the
+/// newest prompt answers.
+pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usize]) -> Vec<Fate> {
     let index = history.index();
     let mut lines = vec![0_usize; history.messages().len()];
     for &line in taken {
@@ -31,6 +32,7 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32]) -> Vec<Fate> {
                     let why = match message.role {
                         Role::System => "system prompt",
                         Role::User if message.is_prompt() => "the user's words",
+                        _ if offered.contains(&at) => "the newest prompt answers it",
                         _ => "recent",
                     };
                     Fate::new(FateKind::Kept, why)

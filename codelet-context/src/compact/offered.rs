@@ -1,47 +1,90 @@
-//! What the user's newest words answer: `yes` or `do 1 and 2` mean nothing without the reply that they were said to.
+//! What the user's newest prompt answers: `yes` or `do 1 and 2` mean nothing without the reply that they were said to.
 
 use super::{Work, room};
 use crate::draft::{self, Class, Draft};
 use crate::message::{Message, Part, Role};
-use crate::select::RECENT_TURNS;
-use crate::tokens::Tokens;
+use crate::tokens::{self, Tokens};
 use crate::turn::Turn;
 use std::sync::Arc;
 
 /// A longer prompt says by itself what is to be done, in bytes of the user's own words.
 const SHORT: usize = 400;
-/// The share of a budget that these replies may take; of longer ones beginning and end stay.
-const SHARE: f64 = 0.1;
+/// One that is hardly more than a word or two accepts what was listed before it.
+const WORDS: usize = 40;
+/// The share of a budget that the reply may take; of a longer one beginning and end stay. It comes out of the share of the
+/// kept steps: taken from the quoted lines, it would cost more than it is worth.
+const SHARE: f64 = 0.05;
 
-/// The messages in which the assistant has said what the short prompts of the last turns answer, ascending.
+/// The messages in which the assistant has said what the newest prompt answers, ascending.
 pub(super) fn offered(messages: &[Arc<Message>], turns: &[Turn]) -> Vec<usize> {
-    let recent = &turns[turns.len().saturating_sub(RECENT_TURNS)..];
-    let short = recent.iter().filter(|turn| is_short(&messages[turn.0.clone()]));
-    let mut offered: Vec<usize> = short.flat_map(|turn| reply_before(messages, turn.0.start)).collect();
-    offered.sort_unstable();
-    offered
+    let Some(newest) = turns.last() else {
+        return Vec::new();
+    };
+    let mut reply: Vec<usize> = reply_before(messages, newest.0.start).collect();
+    reply.reverse();
+    let asked = messages[newest.0.clone()]
+        .iter()
+        .take_while(|message| message.role != Role::Assistant);
+    let prompt = texts(asked, Part::is_own_words);
+    match is_answer(&prompt, &texts(reply.iter().map(|&at| &messages[at]), |_| true)) {
+        true => reply,
+        false => Vec::new(),
+    }
 }
 
-/// Whether little is said in the prompts that begin a turn.
-fn is_short(turn: &[Arc<Message>]) -> bool {
-    let asked = turn.iter().take_while(|message| message.role != Role::Assistant);
-    let words = asked
-        .flat_map(|message| &message.parts)
-        .filter(|part| part.is_own_words());
-    let bytes = words.map(|part| match part {
-        Part::Text(text) => text.body.len(),
-        _ => 0,
-    });
-    (1..=SHORT).contains(&bytes.sum())
-}
-
-/// The messages of a reply that nothing but notes of the user's side part from this prompt: of one with calls nobody has
-/// waited for an answer.
+/// The messages of the reply before a prompt, the last one first, with nothing but notes of the user's side between them and
+/// it. One with calls was interrupted, and nobody has waited for an answer to it.
 fn reply_before(messages: &[Arc<Message>], prompt: usize) -> impl Iterator<Item = usize> {
     let is_note = |message: &Message| message.role != Role::Assistant && message.tool_results().next().is_none();
     let is_said = |message: &Message| message.role == Role::Assistant && message.calls().next().is_none();
     let before = (0..prompt).rev().skip_while(move |&at| is_note(&messages[at]));
     before.take_while(move |&at| is_said(&messages[at]))
+}
+
+/// The texts of these messages for which `is_wanted` holds, each on lines of its own.
+fn texts<'a>(messages: impl Iterator<Item = &'a Arc<Message>>, is_wanted: impl Fn(&Part) -> bool) -> String {
+    let parts = messages
+        .flat_map(|message| &message.parts)
+        .filter(|part| is_wanted(part));
+    let texts = parts.filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<&str>>().join("\n")
+}
+
+/// Whether a prompt cannot be understood without this reply: it is short, and the reply ends with a question, or has numbered
+/// items of which the prompt names one or is hardly more than a word.
+fn is_answer(prompt: &str, reply: &str) -> bool {
+    if !(1..=SHORT).contains(&prompt.len()) {
+        return false;
+    }
+    let items: Vec<u32> = reply.lines().filter_map(number_of).collect();
+    let mut words = prompt.split(|c: char| !c.is_alphanumeric());
+    let mut names_item = || words.any(|word| word.parse().is_ok_and(|number| items.contains(&number)));
+    asks(reply) || items.len() > 1 && (prompt.len() <= WORDS || names_item())
+}
+
+/// Whether a text ends with a question, in whatever script.
+fn asks(text: &str) -> bool {
+    let is_around = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"' | '”' | '»');
+    text.trim_end_matches(is_around).ends_with(['?', '？', '؟', '՞'])
+}
+
+/// The number of an item that a line begins with, such as `2.`, `**3)**` or `### Option 1`.
+fn number_of(line: &str) -> Option<u32> {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*#->|(".contains(c));
+    let word = line.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let rest = match word {
+        0 => line,
+        _ => line[word..].strip_prefix(' ')?,
+    };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let is_end = matches!(
+        rest.as_bytes().get(digits),
+        None | Some(b'.' | b')' | b':' | b'*' | b' ')
+    );
+    ((1..=2).contains(&digits) && is_end).then(|| rest[..digits].parse().ok())?
 }
 
 impl Work<'_> {
@@ -50,15 +93,70 @@ impl Work<'_> {
         matches!(part, Part::Text(text) if !text.body.is_blank()) && self.offered.binary_search(&message).is_ok()
     }
 
-    /// Shortens those of these replies that stand before `start`, where the budget is kept to.
+    /// What the reply takes of this budget.
+    pub(super) fn offered_tokens(&self, budget: Tokens) -> Tokens {
+        let messages = self.offered.iter().map(|&at| &self.history.messages()[at]);
+        let parts = messages.flat_map(|message| &message.parts);
+        let texts = parts.filter(|part| matches!(part, Part::Text(_)));
+        texts
+            .map(tokens::estimate_part)
+            .sum::<Tokens>()
+            .min(room::share(budget, SHARE))
+    }
+
+    /// Shortens what of the reply stands before `start` to its share of a budget.
     pub(super) fn shorten_offers(&mut self, drafts: &mut [Draft], start: usize, budget: Tokens) {
-        let offers = |draft: &&mut Draft| {
+        let is_offer = |draft: &&mut Draft| {
             let is_one = self.offered.binary_search(&draft.source).is_ok();
             is_one && draft.source < start && !draft.pinned && !draft.spared
         };
-        let mut offers: Vec<&mut Draft> = drafts.iter_mut().filter(offers).collect();
+        let offers: Vec<&mut Draft> = drafts.iter_mut().filter(is_offer).collect();
         let weights = draft::weights(offers.iter().map(|draft| &**draft), Class::Answers);
         let cap = draft::fair_cap(weights, room::share(budget, SHARE));
-        draft::shorten(offers.drain(..), Class::Answers, cap, &mut self.archive);
+        draft::shorten(offers, Class::Answers, cap, &mut self.archive);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_answers_a_question_or_a_list() {
+        let list = "I would\n\n1. **round** half to even\n2) drop the cache\n### Option 3: rename";
+        for (prompt, reply, expected) in [
+            ("yes", "Shall I go on?", true),
+            ("the first, but with two digits", "Which one do **you** prefer?**", true),
+            ("はい", "続けますか？", true),
+            ("do 1 and 2", list, true),
+            ("let's fix 3 too, and please mind the names of the files", list, true),
+            ("go ahead", list, true),
+            ("commit", "Done. All tests pass.", false),
+            ("now have a look at the tests, there is one that fails", list, false),
+            ("and what about issue 17, is that one done already?", list, false),
+            ("yes", "It costs 3 ms;\n", false),
+            ("yes", "", false),
+            ("", "Shall I go on?", false),
+        ] {
+            assert_eq!(is_answer(prompt, reply), expected, "{prompt:?} to {reply:?}");
+        }
+        assert!(!is_answer(&"word ".repeat(90), "Shall I go on?"));
+    }
+
+    #[test]
+    fn an_item_is_known_by_its_number() {
+        for (line, number) in [
+            ("1. round", Some(1)),
+            ("  - **2)** drop", Some(2)),
+            ("| 3 | rename |", Some(3)),
+            ("## Option 4: wait", Some(4)),
+            ("Step 12", Some(12)),
+            ("1999. A year", None),
+            ("5ms are enough", None),
+            ("in all 5", None),
+            ("", None),
+        ] {
+            assert_eq!(number_of(line), number, "{line:?}");
+        }
     }
 }
