@@ -402,8 +402,12 @@ impl<'a> Work<'a> {
         let output_cap = room::share(budget, room::OUTPUT_SHARE);
         let weight = |message: usize| room::weigh(&messages[message], output_cap);
         let steps = self.history.course().steps();
-        let limit = limit.saturating_sub(self.offered_tokens(budget));
-        let kept = select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
+        let within = |limit| select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
+        let mut kept = within(limit.saturating_sub(self.offered_tokens(budget)));
+        if self.offered.first().is_some_and(|&offered| offered >= kept.start) {
+            // It is one of these, and weighed with them.
+            kept = within(limit);
+        }
         let mut drafts = self.select(kept.start, last);
         self.shorten_offers(&mut drafts, kept.start, budget);
         (kept, drafts)
