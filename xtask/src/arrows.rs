@@ -153,6 +153,16 @@ const OUTSIDE: &[Arrow] = &[
         why: "parameters of calls and unread fields are JSON",
     },
     Arrow {
+        from: "codelet-context",
+        to: "memchr",
+        why: "line ends and tags are found in every output that is appended",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "memchr",
+        why: "the ends of strings are found in every file whose format is guessed",
+    },
+    Arrow {
         from: "codelet-transcript",
         to: "serde_json",
         why: "every recorded format is JSON",
