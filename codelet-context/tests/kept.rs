@@ -698,11 +698,11 @@ fn proposal(proposed: &str, prompt: &str) -> History {
 fn said_before_the_newest_prompt(done: &Compaction) -> Option<&str> {
     let newest = done.view.messages.iter().rposition(|message| message.is_prompt())?;
     let before = &done.view.messages[newest.checked_sub(1)?];
-    let texts = before.parts.iter().map(|part| match part {
+    let mut texts = before.parts.iter().map(|part| match part {
         Part::Text(text) => Some(text.body.as_str()),
         _ => None,
     });
-    texts.last().flatten().filter(|_| before.role == Role::Assistant)
+    texts.next_back().flatten().filter(|_| before.role == Role::Assistant)
 }
 
 const PROPOSAL: &str =
