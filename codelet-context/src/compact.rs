@@ -291,7 +291,7 @@ struct Work<'a> {
     candidates: Option<&'a Candidates>,
     turns: Cow<'a, [Turn]>,
     anchors: Vec<Anchor>,
-    /// The reply that the newest prompt answers, ascending.
+    /// The messages of the reply that the newest prompt answers, ascending.
     offered: Vec<usize>,
     /// What the user pinned, with the calls or results that belong to it.
     pinned: Vec<Range<usize>>,

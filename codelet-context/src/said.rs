@@ -15,3 +15,6 @@ pub(crate) use words::{
     ERRORS, FAILED, FINDINGS, PASSED, PROBLEMS, RUN, WARNINGS, Word, begins, count, counts_errors, counts_some,
     failed_count, split,
 };
+
+/// The signs that end a question, in whatever script.
+pub(crate) const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];

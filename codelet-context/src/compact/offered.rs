@@ -3,6 +3,7 @@
 use super::{Work, room};
 use crate::draft::{self, Class, Draft};
 use crate::message::{Message, Part, Role};
+use crate::said::QUESTION_MARKS;
 use crate::tokens::{self, Tokens};
 use crate::turn::Turn;
 use std::sync::Arc;
@@ -68,7 +69,7 @@ fn is_answer(prompt: &str, reply: &str) -> bool {
 /// Whether a text ends with a question, in whatever script.
 fn asks(text: &str) -> bool {
     let is_around = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"' | '”' | '»');
-    text.trim_end_matches(is_around).ends_with(['?', '？', '؟', '՞'])
+    text.trim_end_matches(is_around).ends_with(QUESTION_MARKS)
 }
 
 /// The number of an item that a line begins with, such as `2.`, `**3)**` or `### Option 1`.
@@ -88,9 +89,14 @@ fn number_of(line: &str) -> Option<u32> {
 }
 
 impl Work<'_> {
+    /// Whether a message is one of that reply.
+    fn is_of_offer(&self, message: usize) -> bool {
+        self.offered.binary_search(&message).is_ok()
+    }
+
     /// Whether a part of this message is said there, and stays.
     pub(super) fn is_offered(&self, message: usize, part: &Part) -> bool {
-        matches!(part, Part::Text(text) if !text.body.is_blank()) && self.offered.binary_search(&message).is_ok()
+        matches!(part, Part::Text(text) if !text.body.is_blank()) && self.is_of_offer(message)
     }
 
     /// What the reply takes of this budget.
@@ -107,8 +113,7 @@ impl Work<'_> {
     /// Shortens what of the reply stands before `start` to its share of a budget.
     pub(super) fn shorten_offers(&mut self, drafts: &mut [Draft], start: usize, budget: Tokens) {
         let is_offer = |draft: &&mut Draft| {
-            let is_one = self.offered.binary_search(&draft.source).is_ok();
-            is_one && draft.source < start && !draft.pinned && !draft.spared
+            self.is_of_offer(draft.source) && draft.source < start && !draft.pinned && !draft.spared
         };
         let offers: Vec<&mut Draft> = drafts.iter_mut().filter(is_offer).collect();
         let weights = draft::weights(offers.iter().map(|draft| &**draft), Class::Answers);

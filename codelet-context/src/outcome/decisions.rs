@@ -3,6 +3,7 @@
 use super::COMMAND;
 use crate::failing::shorten;
 use crate::message::{ActionKind, Parameters, ToolCall, ToolResult, values_within};
+use crate::said::QUESTION_MARKS;
 use crate::{answer, cut, refusal};
 use serde_json::{Map, Value};
 
@@ -127,7 +128,7 @@ fn asked(map: &Map<String, Value>) -> String {
 /// Whether one of the answers that a tool offers the user is a question: whatever stands in its lists, besides what is asked.
 fn offers_questions(map: &Map<String, Value>) -> bool {
     const ASKED: [&str; 3] = ["question", "questions", "header"];
-    let is_question = |text: &str| text.trim_end().ends_with(['?', '？', '؟']);
+    let is_question = |text: &str| text.trim_end().ends_with(QUESTION_MARKS);
     let mut maps = vec![(map, false)];
     while let Some((map, is_offered)) = maps.pop() {
         for (name, value) in map {

@@ -169,11 +169,10 @@ pub fn apply_with(view: &mut View, limits: &Limits) -> StrategyStats {
     stats.add(pairing::NAME, pair(view));
     let mut is_paired = true;
     for strategy in PIPELINE {
-        if strategy.name == pairing::NAME && is_paired {
-            stats.add(pairing::NAME, StrategyCount::default());
-            continue;
-        }
-        let count = (strategy.apply)(view, limits);
+        let count = match strategy.name {
+            pairing::NAME if is_paired => StrategyCount::default(),
+            _ => (strategy.apply)(view, limits),
+        };
         // Only this one takes out calls and answers; the others put texts in the place of texts, or leave out thinking
         // where something else is said.
         is_paired &= strategy.name != streaming_llm::NAME || count.hits == 0;

@@ -10,6 +10,7 @@ use super::quotation::{harmless, quoted, shown_command};
 use crate::failing::{most_telling, other_sides};
 use crate::labels;
 use crate::outcome::{CheckFact, Decision, Facts, OpenError};
+use crate::said::QUESTION_MARKS;
 use crate::testrun::CheckKind;
 use crate::todo::{self, TodoState};
 use crate::turn::Turn;
@@ -333,7 +334,7 @@ fn is_question(answer: &str) -> bool {
         |word: Option<&str>, all: &[&str]| word.is_some_and(|word| all.iter().any(|one| word.to_lowercase() == *one));
     let mut words = said.split_whitespace();
     let first = words.next();
-    said.ends_with(['?', '？', '؟'])
+    said.ends_with(QUESTION_MARKS)
         || is_word(first, &WHY)
         || is_word(first, &WHAT) && is_word(words.next(), &VERBS) && !said.contains(['.', ','])
 }
