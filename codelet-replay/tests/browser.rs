@@ -10,8 +10,8 @@ use codelet_replay::policy::Policy;
 use codelet_replay::report::page;
 use common::*;
 use serde_json::Value;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpListener};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +50,27 @@ struct Shown {
     asked: Vec<String>,
 }
 
+/// The first line of what is asked of the proxy, which answers that nobody is there. `None` of a connection that is opened ahead
+/// of need and closed again: nothing was said, and a page that would have one opened is known by its links.
+fn refused(mut stream: TcpStream, is_over: &AtomicBool) -> Option<String> {
+    let mut head = Vec::new();
+    let _ = stream.set_nonblocking(false);
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(50)));
+    let mut reader = BufReader::new(&stream);
+    loop {
+        match reader.read_until(b'\n', &mut head) {
+            // Slow to say it; what has come so far is kept.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+                    && !is_over.load(Ordering::Relaxed) => {}
+            _ => break,
+        }
+    }
+    let _ = stream.write_all(b"HTTP/1.1 503 Nobody\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let _ = stream.shutdown(Shutdown::Both);
+    String::from_utf8_lossy(&head).lines().next().map(str::to_owned)
+}
+
 /// Shows a file in the browser, all of whose requests go to a proxy that answers none. `None` where there is no browser.
 fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -60,27 +81,21 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     let listen = {
         let (asked, is_over) = (asked.clone(), is_over.clone());
         move || {
-            while !is_over.load(Ordering::Relaxed) {
-                match proxy.accept() {
-                    Ok((mut stream, _)) => {
-                        let mut head = [0; 2048];
-                        let _ = stream.set_nonblocking(false);
-                        let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
-                        let read = stream.read(&mut head).unwrap_or(0);
-                        let line = String::from_utf8_lossy(&head[..read])
-                            .lines()
-                            .next()
-                            .unwrap_or("")
-                            .to_owned();
-                        asked.lock().unwrap().push(line);
-                        let _ =
-                            stream.write_all(b"HTTP/1.1 503 Nobody\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-                        let _ = stream.shutdown(Shutdown::Both);
+            std::thread::scope(|scope| {
+                while !is_over.load(Ordering::Relaxed) {
+                    match proxy.accept() {
+                        Ok((stream, _)) => {
+                            let (asked, is_over) = (&asked, &is_over);
+                            scope.spawn(move || {
+                                let line = refused(stream, is_over);
+                                asked.lock().unwrap().extend(line);
+                            });
+                        }
+                        // Nobody asks at present.
+                        Err(_) => std::thread::park_timeout(Duration::from_millis(5)),
                     }
-                    // Nobody asks at present.
-                    Err(_) => std::thread::park_timeout(Duration::from_millis(5)),
                 }
-            }
+            });
         }
     };
     let listener = std::thread::spawn(listen);
