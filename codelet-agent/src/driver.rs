@@ -12,6 +12,7 @@ use codelet_context::conversation::{Report, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
     let bill_before = session.bill;
     session.bill_before = bill_before;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
-    let mut go_on = None;
+    let mut owed: Option<Cow<'static, str>> = None;
     let ending = loop {
         if interrupt.is_thrown() {
             break Ending::Interrupted;
@@ -44,8 +45,9 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                 run.on_waited();
             }
             Step::Ask => {
-                // Behind whatever a compaction has left of it, or the model would not know that its answer was cut.
-                if let Some(words) = go_on.take() {
+                // Behind whatever a compaction has left of it, or the model would not know that its answer was cut; and once
+                // more where the request was refused, and compacting for that took the words away.
+                if let Some(words) = owed.as_deref().filter(|words| !is_told(session, words)) {
                     let words = Part::text_from(Origin::Notice, words);
                     session.conversation.append(Message::new(Role::User, vec![words]));
                 }
@@ -57,7 +59,7 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                 });
                 let bearing = run.bearing(session.parts.model.silence());
                 match ask::ask(session, bearing, interrupt, listener).await {
-                    Asked::Answered(reply) => go_on = take(session, &mut run, *reply, listener),
+                    Asked::Answered(reply) => owed = take(session, &mut run, *reply, listener),
                     Asked::Failed { error, billed, silence } => {
                         fail(session, &mut run, (error, silence), billed, listener);
                     }
@@ -94,9 +96,23 @@ fn signals(session: &Session) -> Signals {
     }
 }
 
-/// Appends an answer with what it cost; returns what the user's side says with the next request.
-fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut dyn Listen) -> Option<&'static str> {
-    let mut go_on = None;
+/// Whether the user's side says this notice behind the model's last words.
+fn is_told(session: &Session, words: &str) -> bool {
+    let messages = session.conversation.view().messages.iter().rev();
+    let mut behind = messages.take_while(|message| message.role != Role::Assistant);
+    let says =
+        |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Notice && text.body.as_str() == words);
+    behind.any(|message| message.parts.iter().any(says))
+}
+
+/// Appends an answer with what it cost; returns what the user's side owes the model with the next request.
+fn take(
+    session: &mut Session,
+    run: &mut Run,
+    mut reply: Reply,
+    listener: &mut dyn Listen,
+) -> Option<Cow<'static, str>> {
+    let mut owed = None;
     let prompt = session.conversation.state("", 0).current;
     account_answer(session, &reply, prompt, listener);
     session.replies += 1;
@@ -114,10 +130,10 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
         }
         Taken::AppendAndGoOn => {
             session.conversation.replied(reply.message, report);
-            go_on = Some(match reply.stop {
+            owed = Some(Cow::Borrowed(match reply.stop {
                 Stop::WindowFull => GO_ON_WITH_ROOM,
                 _ => GO_ON,
-            });
+            }));
         }
         Taken::Drop => session.conversation.reported(report),
         Taken::AppendAndTell => {
@@ -127,8 +143,7 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
             } else {
                 session.conversation.replied(Message::assistant(said), report);
             }
-            let told = Part::text_from(Origin::Notice, broken_off(&reply.stop));
-            session.conversation.append(Message::new(Role::User, vec![told]));
+            owed = Some(Cow::Owned(broken_off(&reply.stop)));
         }
     }
     if reply.stop == Stop::WindowFull && !run.is_over() {
@@ -142,7 +157,7 @@ fn take(session: &mut Session, run: &mut Run, mut reply: Reply, listener: &mut d
     }
     session.broken = reply.broken;
     tell_of_doubt(session, listener);
-    go_on
+    owed
 }
 
 /// What the user's side says of an answer that was broken off.

@@ -3,7 +3,7 @@
 use crate::common::{Stage, calls, costing, profile, says, stopped};
 use crate::shape;
 use codelet_agent::event::Event;
-use codelet_agent::model::Stop;
+use codelet_agent::model::{ModelError, Stop};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
@@ -106,6 +106,42 @@ async fn an_answer_that_ran_into_a_full_window_goes_on_in_one_that_has_room() {
     assert!(last.iter().any(|message| message.parts == [Part::text("One, two,")]));
     let told = &last.last().unwrap().parts;
     assert!(matches!(&told[..], [Part::Text(text)] if text.body.as_str().contains("window was full")));
+}
+
+#[tokio::test]
+async fn that_an_answer_was_cut_is_told_again_where_compacting_once_more_took_the_words_away() {
+    let looks = || (0..12).map(|step| costing(calls("Look", &[&format!("print {}", 8_000 + step)]), 0, 0));
+    let refused = || ModelError::TooLong {
+        limit: Some(6_000),
+        counted: None,
+        said: "too long".to_owned(),
+    };
+    let broken = || stopped("One, two,", Stop::BrokenOff("no such tool".to_owned()));
+    for (cut, why) in [
+        (stopped("One, two,", Stop::WindowFull), "window was full"),
+        (stopped("One, two,", Stop::OutputLimit), "cut at the output limit"),
+        (broken(), "was broken off"),
+    ] {
+        let model = Scripted::new(profile(200_000), looks().chain([cut, Err(refused()), says(" three.")]));
+        let mut stage = Stage::of(model, Settings::default());
+        assert_eq!(
+            stage.prompt("Count.").await,
+            Ending::Answered("One, two, three.".to_owned())
+        );
+        // Once with each of the two requests, and in no message twice.
+        for request in [13, 14] {
+            let asked = stage.asked(request);
+            let told = asked.iter().flat_map(|message| &message.parts);
+            let told = told.filter(|part| matches!(part, Part::Text(text) if text.body.as_str().contains(why)));
+            assert_eq!(told.count(), 1, "{why}, request {request}");
+            let last = &asked.last().unwrap().parts;
+            assert!(
+                matches!(&last[..], [Part::Text(text)] if text.body.as_str().contains(why)),
+                "{why}"
+            );
+        }
+        assert_eq!(stage.count(), 15);
+    }
 }
 
 fn compacted(event: &Event) -> Option<Reason> {
