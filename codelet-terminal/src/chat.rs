@@ -17,7 +17,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
 use codelet_agent::tool::{Live, Tool};
-use codelet_context::conversation::{Due, Signals};
+use codelet_context::conversation::{Due, Refusal, Signals};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use futures_util::future::LocalBoxFuture;
@@ -95,10 +95,19 @@ pub struct Lived {
     pub left: Left,
     /// How its last prompt ended; none if nothing was asked.
     pub ending: Option<Ending>,
-    /// The last command, if nothing but leaving was said behind it, could not be done.
-    pub is_refused: bool,
+    /// What became of the last command, if nothing but leaving was said behind it and it was not done.
+    pub missed: Option<Missed>,
     /// The session.
     pub session: Session,
+}
+
+/// Why a command was not done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missed {
+    /// It could not be, as it was said.
+    Refused,
+    /// A command line of the user's ran, and failed.
+    Failed,
 }
 
 /// How a session was left.
@@ -117,7 +126,7 @@ pub(crate) struct Chat<F> {
     pub front: F,
     left: Option<Left>,
     ending: Option<Ending>,
-    is_refused: bool,
+    missed: Option<Missed>,
     /// Idle requests since the last prompt; none once one has failed, so that no more are made.
     idle: Option<u32>,
 }
@@ -138,7 +147,7 @@ impl<F: Front> Chat<F> {
             front,
             left,
             ending: None,
-            is_refused: false,
+            missed: None,
             idle: Some(0),
         }
     }
@@ -152,7 +161,7 @@ impl<F: Front> Chat<F> {
                 return Lived {
                     left,
                     ending: self.ending,
-                    is_refused: self.is_refused,
+                    missed: self.missed,
                     session: self.session,
                 };
             }
@@ -189,7 +198,8 @@ impl<F: Front> Chat<F> {
         let read = command::read(said);
         let shown = self.session.hidden(said);
         // Leaving does not make good what was said before it.
-        self.is_refused &= matches!(read, Said::Nothing | Said::Command(Name::Exit, _));
+        let is_leaving = matches!(read, Said::Nothing | Said::Command(Name::Exit, _));
+        self.missed.take_if(|_| !is_leaving);
         match read {
             Said::Nothing => {}
             Said::Prompt(text) => {
@@ -275,7 +285,7 @@ impl<F: Front> Chat<F> {
         let ending = carried.await.done.flatten();
         // How it ended was told by the last event. What was typed ahead was meant for an answer that did not come.
         if !matches!(ending, Some(Ending::Answered(_))) {
-            self.front.give_back();
+            self.front.give_back(&|said| self.session.hidden(said));
         }
         self.ending = Some(ending.unwrap_or(Ending::Interrupted));
     }
@@ -355,15 +365,19 @@ impl<F: Front> Chat<F> {
                 diff: "".into(),
                 stopped: (!output.success && interrupt.is_thrown()).then_some(Stopped::Interrupted),
             });
+            output.success
         });
-        let was_interrupted = ran.await.was_interrupted;
-        self.interrupted(was_interrupted);
+        let ran = ran.await;
+        if ran.done == Some(false) {
+            self.missed = Some(Missed::Failed);
+        }
+        self.interrupted(ran.was_interrupted);
     }
 
     /// Whoever interrupts something that is no run of the model stops what was said behind it too.
     fn interrupted(&mut self, was_interrupted: bool) {
         if was_interrupted {
-            self.front.give_back();
+            self.front.give_back(&|said| self.session.hidden(said));
             self.ending = Some(Ending::Interrupted);
         }
     }
@@ -376,7 +390,7 @@ impl<F: Front> Chat<F> {
             Name::Help => self.front.print(answers::help(&look)),
             name if only_looks(name, arguments) => {
                 let shown = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
-                self.is_refused = shown.is_err();
+                self.missed = shown.is_err().then_some(Missed::Refused);
                 self.front.print(either(shown));
             }
             Name::Compact => self.compact(arguments).await,
@@ -404,10 +418,14 @@ impl<F: Front> Chat<F> {
         let instructions = Some(arguments).filter(|words| !words.is_empty());
         let compacted = self.run(Doing::Compaction, async |session, interrupt, listener| {
             // A refusal is told to the listener.
-            let _ = session.compact(instructions, interrupt, listener).await;
+            session.compact(instructions, interrupt, listener).await
         });
-        let was_interrupted = compacted.await.was_interrupted;
-        self.interrupted(was_interrupted);
+        let compacted = compacted.await;
+        // Where too little is new there is nothing to do.
+        if let Some(Err(Refusal::OpenCalls(_) | Refusal::Invalid(..))) = compacted.done {
+            self.missed = Some(Missed::Refused);
+        }
+        self.interrupted(compacted.was_interrupted);
     }
 
     fn undo(&mut self) {
@@ -577,7 +595,7 @@ impl<F: Front> Chat<F> {
 
     /// Says why a command cannot be done.
     fn refuse(&mut self, role: Role, why: &str) {
-        self.is_refused = true;
+        self.missed = Some(Missed::Refused);
         self.say(role, why);
     }
 

@@ -98,8 +98,9 @@ pub(crate) trait Front {
     /// The first of what was said meanwhile.
     async fn unqueue(&mut self) -> Option<String>;
 
-    /// What was said meanwhile is not to be sent unasked: it goes back to where it was written.
-    fn give_back(&mut self);
+    /// What was said meanwhile is not to be sent unasked: it goes back to where it was written. Where that cannot be, it is
+    /// named, as `hide` has it.
+    fn give_back(&mut self, hide: &dyn Fn(&str) -> String);
 
     /// Shows in full what was folded last; asked again, what lies before it.
     fn unfold(&mut self);

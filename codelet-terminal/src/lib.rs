@@ -39,7 +39,7 @@ pub mod screen;
 pub mod signals;
 pub mod tty;
 
-pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Reach, ReadFile};
+pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Missed, Reach, ReadFile};
 pub use live::{Edit, Outfit};
 
 use chat::Chat;

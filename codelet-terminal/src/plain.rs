@@ -438,7 +438,7 @@ impl Front for Plain {
         Some(said)
     }
 
-    fn give_back(&mut self) {
+    fn give_back(&mut self, hide: &dyn Fn(&str) -> String) {
         if self.is_flooded {
             self.take_what_is_written(ENDLESS);
         }
@@ -455,7 +455,7 @@ impl Front for Plain {
         let unread = std::mem::take(&mut self.unread);
         if self.is_typed && !lost.is_empty() {
             for said in &lost {
-                self.say(&format!("kept: {}", named(said)));
+                self.say(&format!("kept: {}", named(&hide(said))));
             }
             if unread > 0 {
                 self.say(&format!("not kept: {unread} more"));
@@ -466,7 +466,7 @@ impl Front for Plain {
         }
         let more = lost.len().saturating_sub(NAMED) + unread;
         for said in lost.into_iter().take(NAMED) {
-            self.tell(&clean(&format!("not done: {}", named(&said)), 1));
+            self.tell(&clean(&format!("not done: {}", named(&hide(&said))), 1));
         }
         if more > 0 {
             self.tell(&format!("not done: {more} more"));

@@ -193,7 +193,7 @@ impl Front for Remote {
         first.await.ok().flatten()
     }
 
-    fn give_back(&mut self) {
+    fn give_back(&mut self, _: &dyn Fn(&str) -> String) {
         self.tell(Told::GivenBack);
     }
 

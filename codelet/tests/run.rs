@@ -571,6 +571,18 @@ fn a_key_that_the_user_types_is_told_to_nobody() {
         assert!(!written.contains(KEY), "{written}");
     }
     assert!(stdout(&output).contains("as typed"), "{}", stdout(&output));
+
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::status(401)]));
+    let output = session(
+        &bench,
+        &server,
+        Wire::Anthropic,
+        &[],
+        &format!("Hello?\n!echo {KEY}\n{prompt}\n"),
+    );
+    ended(&output, 3);
+    let not_done = "not done: !echo [secret]\nnot done: My key is [secret], keep it.\n";
+    assert!(stderr(&output).ends_with(not_done), "{}", stderr(&output));
 }
 
 #[test]

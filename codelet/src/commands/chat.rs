@@ -21,7 +21,7 @@ use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::signals::Heeded;
-use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Outfit, Reach};
+use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Missed, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -130,8 +130,11 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
         (Left::Gone(status), _) => status.into(),
         // Whoever typed has seen how each prompt ended; whoever piped them in has only the status.
         (Left::Left, Some(ending)) if !is_typed && Exit::of(ending) != Exit::Done => Exit::of(ending).into(),
-        (Left::Left, _) if !is_typed && lived.is_refused => Exit::Usage.into(),
-        (Left::Left, _) => Exit::Done.into(),
+        (Left::Left, _) => match lived.missed.filter(|_| !is_typed) {
+            Some(Missed::Refused) => Exit::Usage.into(),
+            Some(Missed::Failed) => Exit::Failed.into(),
+            None => Exit::Done.into(),
+        },
     })
 }
 

@@ -104,9 +104,16 @@ fn a_pipe_whose_last_command_could_not_be_done_tells_by_its_status() {
         ("first\n/model nobody/x\n", 2),
         ("first\n/pin @no-such-file\n", 2),
         ("/export\n", 2),
+        ("first\n!false\n", 1),
+        ("first\n!exit 3\nexit\n", 1),
+        ("first\n!no-such-program\n", 1),
         // What was done behind it is what counts.
         ("/export no/such/folder.json\nfirst\n", 0),
         ("first\n/export no/such/folder.json\n/export s.json\n", 0),
+        ("first\n!false\n!true\n", 0),
+        ("!false\nfirst\n", 0),
+        // There was nothing to do.
+        ("first\n/compact\n", 0),
     ] {
         let (bench, server) = (Bench::new(), server([Reply::text("Yes.")]));
         let output = start(&bench, &server, lines).wait_with_output().unwrap();
