@@ -224,8 +224,9 @@ impl Settings {
 
     fn take(&mut self, written: Written, path: &Path) -> Result<(), Failure> {
         let from = &From::File(path.to_owned());
-        let wrong = |problem: String| Failure::at(path.display(), problem);
-        written.check().map_err(wrong)?;
+        if let Some(nonsense) = written.nonsense {
+            return Err(Failure::Told(format!("{}{nonsense}", path.display())));
+        }
         self.model.take(written.model, from);
         self.base_url.take(written.base_url.map(Some), from);
         self.permission.take(written.permission, from);
@@ -265,6 +266,7 @@ impl Settings {
         }
         if !std::mem::take(&mut written.mcp).is_empty() {
             refused.push("mcp");
+            written.nonsense = None;
         }
         refuse(&mut written.allow, |_| true, "allow", &mut refused);
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
@@ -483,6 +485,8 @@ mod tests {
         };
         assert_eq!(values(&both), values(&alone));
         assert!(both.keys.is_empty() && both.models.is_empty() && both.mcp.is_empty());
+        // What is left out need not make sense.
+        assert!(of("", "[mcp.evil]\nurl = \"ftp://x\"").unwrap().mcp.is_empty());
         // What the user has not said of the model, a project may say, and no more than the model's own window.
         let settings = of("", "model = \"a/b\"\nwindow = 9000000").unwrap();
         assert_eq!(settings.model.value, "a/b");

@@ -491,7 +491,14 @@ fn the_settings_are_shown_without_secrets_and_refused_where_they_make_no_sense()
         stdout(&shown)
     );
     for (text, told) in [
-        ("[mcp.a]\nargs = []", "mcp.a: expected a `command` or a `url`"),
+        (
+            "max_steps = 9\n\n[mcp.a]\nargs = []",
+            "settings.toml:3:1: mcp.a: expected a `command` or a `url`",
+        ),
+        (
+            "mcp.a = { url = \"https://x\" }\nmcp.b = { url = \"ftp://x\" }",
+            "settings.toml:2:9: mcp.b: url: expected https://",
+        ),
         ("[mcp.a]\ncommand = \"x\"\nwhere = 1", "unknown field `where`"),
         ("[mcp.\"a b\"]\ncommand = \"x\"", "expected a name of at most 30"),
     ] {

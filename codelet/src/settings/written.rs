@@ -10,10 +10,11 @@ use codelet_context::price;
 use codelet_providers::vendor;
 use codelet_terminal::render::Background;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use toml::Spanned;
 
 /// The largest settings file that is read, in bytes.
 pub(super) const MOST: u64 = 1024 * 1024;
@@ -58,6 +59,9 @@ pub(super) struct Written {
     pub keys: BTreeMap<String, Key>,
     pub models: BTreeMap<String, ModelFile>,
     pub mcp: BTreeMap<String, ServerFile>,
+    /// What of the servers is written well and means nothing: where, and why.
+    #[serde(skip)]
+    pub nonsense: Option<String>,
 }
 
 /// What a settings file says of a model.
@@ -104,12 +108,18 @@ impl ModelFile {
 }
 
 impl Written {
-    /// What is written well and means nothing.
-    pub(super) fn check(&self) -> Result<(), String> {
-        for (name, server) in &self.mcp {
-            server.check(name).map_err(|problem| format!("mcp.{name}: {problem}"))?;
+    /// The first of its servers that means nothing: where it stands in the text of the file, and why.
+    fn nonsense(&self, text: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Places {
+            mcp: BTreeMap<String, Spanned<IgnoredAny>>,
         }
-        Ok(())
+        let wrong = |(name, server): (&String, &ServerFile)| Some((name.clone(), server.check(name).err()?));
+        let (name, problem) = self.mcp.iter().find_map(wrong)?;
+        let places = toml::from_str::<Places>(text).ok();
+        let start = places.and_then(|places| Some(places.mcp.get(&name)?.span().start));
+        let at = start.map_or(String::new(), |start| place(text, start));
+        Some(format!("{at}: mcp.{name}: {problem}"))
     }
 }
 
@@ -136,10 +146,12 @@ pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
         return Err(Failure::at(path.display(), "not UTF-8 text"));
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    toml::from_str(text).map(Some).map_err(|error| {
+    let mut written: Written = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(String::new(), |span| place(text, span.start));
         Failure::Told(format!("{}{at}: {}", path.display(), plain(error.message())))
-    })
+    })?;
+    written.nonsense = written.nonsense(text);
+    Ok(Some(written))
 }
 
 /// `:line:column` of an offset, both counted from 1, the column in characters.
