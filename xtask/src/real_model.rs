@@ -99,8 +99,17 @@ pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
         Ok(_) => {}
     }
     let fetched = began.elapsed();
+    // As the tests have built it, so that nothing is built twice.
     let built = Command::new("cargo")
-        .args(["build", "--quiet", "-p", "codelet"])
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            "test",
+            "--workspace",
+            "--bin",
+            "codelet",
+        ])
         .current_dir(root)
         .status()
         .map_err(|error| broken(error.to_string()))?;
