@@ -7,6 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::model::{Billed, Delta, ModelError, Reply, Request};
 use crate::run::Bearing;
 use crate::session::Session;
+use codelet_context::tokens::{Tokens, estimate_bytes};
 use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -31,9 +32,37 @@ pub(crate) enum Asked {
         billed: Option<Billed>,
         /// How long nothing had come then.
         silence: Duration,
+        /// What had come of an answer.
+        came: Option<Tokens>,
     },
-    /// The user interrupted; the words until then, and what was reported.
-    Interrupted { text: String, billed: Option<Billed> },
+    /// The user interrupted.
+    Interrupted {
+        /// The words until then.
+        text: String,
+        /// What was reported.
+        billed: Option<Billed>,
+        /// What had come of the answer.
+        came: Option<Tokens>,
+    },
+}
+
+/// What has come of an answer, to be estimated: many providers count with its end only.
+#[derive(Default)]
+struct Come {
+    has_begun: bool,
+    bytes: usize,
+}
+
+impl Come {
+    fn take(&mut self, bytes: usize) {
+        self.has_begun = true;
+        self.bytes += bytes;
+    }
+
+    /// None if nothing has.
+    fn tokens(&self) -> Option<Tokens> {
+        self.has_begun.then(|| estimate_bytes(self.bytes))
+    }
 }
 
 /// Asks the model for the next step.
@@ -81,10 +110,14 @@ pub(crate) async fn stream(
     let mut text = String::new();
     let mut billed = None;
     let mut has_begun = false;
+    let mut come = Come::default();
     loop {
         let next = tokio::select! {
             biased;
-            () = interrupt.thrown() => return Asked::Interrupted { text, billed },
+            () = interrupt.thrown() => {
+                let came = come.tokens();
+                return Asked::Interrupted { text, billed, came };
+            }
             next = stream.next() => next,
             () = tokio::time::sleep_until(quiet.looks) => match quiet.look() {
                 None => continue,
@@ -98,11 +131,11 @@ pub(crate) async fn stream(
         };
         let delta = match next {
             Some(Ok(delta)) => delta,
-            Some(Err(error)) => return quiet.failed(error, billed),
+            Some(Err(error)) => return quiet.failed(error, billed, come.tokens()),
             None => {
                 let said = "the stream ended before the answer did".to_owned();
                 let had_begun = has_begun;
-                return quiet.failed(ModelError::Cut { said, had_begun }, billed);
+                return quiet.failed(ModelError::Cut { said, had_begun }, billed, come.tokens());
             }
         };
         quiet.heard();
@@ -110,10 +143,17 @@ pub(crate) async fn stream(
         let event = match delta {
             Delta::Text(more) => {
                 text.push_str(&more);
+                come.take(more.len());
                 Event::Text(more)
             }
-            Delta::Thinking(more) => Event::Thinking(more),
-            Delta::Call { tool } => Event::Calling { tool },
+            Delta::Thinking(more) => {
+                come.take(more.len());
+                Event::Thinking(more)
+            }
+            Delta::Call { tool } => {
+                come.take(tool.len());
+                Event::Calling { tool }
+            }
             Delta::Billed(counts) => {
                 billed = Some(counts);
                 continue;
@@ -211,8 +251,12 @@ impl Quiet {
         }))
     }
 
-    fn failed(&self, error: ModelError, billed: Option<Billed>) -> Asked {
-        let silence = self.since.elapsed();
-        Asked::Failed { error, billed, silence }
+    fn failed(&self, error: ModelError, billed: Option<Billed>, came: Option<Tokens>) -> Asked {
+        Asked::Failed {
+            error,
+            billed,
+            silence: self.since.elapsed(),
+            came,
+        }
     }
 }

@@ -103,8 +103,16 @@ impl State {
             Grant::Commands(pattern) => Some(pattern),
             _ => None,
         });
-        let patterns: Vec<String> = self.rules.allow.iter().chain(granted).cloned().collect();
+        let patterns: Vec<String> = self.patterns().iter().chain(granted).cloned().collect();
         allows(&patterns, command)
+    }
+
+    /// The patterns of the settings, as far as they hold: a session that only looks runs nothing unasked.
+    fn patterns(&self) -> &[String] {
+        match self.rules.permission {
+            Permission::Read => &[],
+            Permission::Edit | Permission::All => &self.rules.allow,
+        }
     }
 }
 
@@ -141,10 +149,10 @@ impl Asking {
         state.rules.permission = permission;
     }
 
-    /// The patterns of the settings, and what was granted in this session.
+    /// The patterns of the settings that hold, and what was granted in this session.
     pub fn granted(&self) -> (Vec<String>, Vec<Grant>) {
         let state = lock(&self.state);
-        (state.rules.allow.clone(), state.grants.clone())
+        (state.patterns().to_vec(), state.grants.clone())
     }
 }
 
@@ -246,6 +254,24 @@ mod tests {
         });
         assert_eq!(gate.judge(asked(&run("cargo test"))).await, Verdict::Yes);
         assert!(questions.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_session_that_only_looks_asks_about_what_the_settings_permit() {
+        let (gate, mut questions) = Asking::new(Rules {
+            permission: Permission::Edit,
+            allow: vec!["cargo *".to_owned()],
+        });
+        gate.permit(Permission::Read);
+        assert!(gate.granted().0.is_empty());
+        let judged = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.judge(asked(&run("cargo test"))).await }
+        });
+        questions.recv().await.unwrap().answer(Word::No(None));
+        assert!(matches!(judged.await.unwrap(), Verdict::No(_)));
+        gate.permit(Permission::Edit);
+        assert_eq!(gate.judge(asked(&run("cargo test"))).await, Verdict::Yes);
     }
 
     #[tokio::test]

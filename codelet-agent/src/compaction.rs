@@ -1,7 +1,7 @@
 //! A compaction between two requests, with the engine's summary or with one that the model writes.
 
 use crate::ask::{self, Asked};
-use crate::driver::{account, account_answer, report};
+use crate::driver::{account_answer, account_part, report};
 use crate::event::{Event, Listen};
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
@@ -36,7 +36,7 @@ pub(crate) async fn compact(
         SummaryBy::Model if session.unwritten >= GIVEN_UP && due.reason() != Reason::Asked => None,
         // The request would be refused as the last one was.
         SummaryBy::Model if due.reason() == Reason::Refused => Some(Answer::TooLong),
-        SummaryBy::Model => Some(written(session, interrupt, listener).await),
+        SummaryBy::Model => Some(written(session, due.reason(), interrupt, listener).await),
     };
     if answer == Some(Answer::Interrupted) {
         let told = "the compaction was interrupted; the conversation stands as it was";
@@ -100,7 +100,7 @@ pub(crate) fn instruct(conversation: &mut Conversation, instructions: Option<&st
 
 /// Asks the model for a summary, three times at most. The request extends what the session has sent, so that it is read
 /// from the cache.
-async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
+async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
     let mut tries = Tries::new();
     let mut last = Answer::Interrupted;
     // A provider that says nothing is waited for no longer than for an answer; the engine's own summary is at hand.
@@ -134,7 +134,10 @@ async fn written(session: &mut Session, interrupt: &Interrupt, listener: &mut dy
             Err(failure) => tries.failed(&failure),
         }
         left = left.saturating_sub(silence);
-        if left.is_zero() {
+        // Whoever asks for a compaction does so beside a run, whose limit this is.
+        let spent = session.bill.since(&session.bill_before).dollars;
+        let is_spent = session.settings.limits.max_cost.is_some_and(|most| spent >= most);
+        if left.is_zero() || is_spent && reason != Reason::Asked {
             break;
         }
     }
@@ -179,7 +182,7 @@ async fn once(
         witness.sending_beside(&session.conversation);
     }
     let mut silent = Duration::ZERO;
-    let (answer, billed) = match ask::stream(session, request, bearing, interrupt, listener, false).await {
+    let (answer, billed, came) = match ask::stream(session, request, bearing, interrupt, listener, false).await {
         Asked::Answered(reply) => {
             let text = words(&reply.message);
             let answer = match &reply.stop {
@@ -195,21 +198,27 @@ async fn once(
             let prompt = session.conversation.state("", 0).current;
             account_answer(session, &reply, prompt, listener);
             session.conversation.reported(report(&reply.billed, false));
-            (answer, None)
+            (answer, None, None)
         }
         Asked::Failed {
             error: ModelError::TooLong { .. },
             billed,
+            came,
             ..
-        } => (Answer::TooLong, billed),
-        Asked::Failed { error, billed, silence } => {
+        } => (Answer::TooLong, billed, came),
+        Asked::Failed {
+            error,
+            billed,
+            silence,
+            came,
+        } => {
             silent = silence;
-            (Answer::Failed(error.to_string()), billed)
+            (Answer::Failed(error.to_string()), billed, came)
         }
-        Asked::Interrupted { billed, .. } => (Answer::Interrupted, billed),
+        Asked::Interrupted { billed, came, .. } => (Answer::Interrupted, billed, came),
     };
+    account_part(session, billed, came, listener);
     if let Some(billed) = billed {
-        account(session, &billed, listener);
         session.conversation.reported(report(&billed, false));
     }
     (answer, silent)

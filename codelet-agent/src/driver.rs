@@ -60,11 +60,16 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                 let bearing = run.bearing(session.parts.model.silence());
                 match ask::ask(session, bearing, interrupt, listener).await {
                     Asked::Answered(reply) => owed = take(session, &mut run, *reply, listener),
-                    Asked::Failed { error, billed, silence } => {
-                        fail(session, &mut run, (error, silence), billed, listener);
+                    Asked::Failed {
+                        error,
+                        billed,
+                        silence,
+                        came,
+                    } => {
+                        fail(session, &mut run, (error, silence), (billed, came), listener);
                     }
-                    Asked::Interrupted { text, billed } => {
-                        keep_what_was_said(session, text, billed, listener);
+                    Asked::Interrupted { text, billed, came } => {
+                        keep_what_was_said(session, text, (billed, came), listener);
                         break Ending::Interrupted;
                     }
                 }
@@ -188,11 +193,11 @@ fn fail(
     session: &mut Session,
     run: &mut Run,
     (mut error, silence): (ModelError, Duration),
-    billed: Option<Billed>,
+    (billed, came): (Option<Billed>, Option<Tokens>),
     listener: &mut dyn Listen,
 ) {
+    account_part(session, billed, came, listener);
     if let Some(billed) = billed {
-        account(session, &billed, listener);
         session.conversation.reported(report(&billed, false));
     }
     if let ModelError::TooLong { limit, counted, .. } = &error {
@@ -226,10 +231,13 @@ fn fail(
 }
 
 /// The words that the user saw stay; what was begun beside them does not.
-fn keep_what_was_said(session: &mut Session, text: String, billed: Option<Billed>, listener: &mut dyn Listen) {
-    if let Some(billed) = &billed {
-        account(session, billed, listener);
-    }
+fn keep_what_was_said(
+    session: &mut Session,
+    text: String,
+    (billed, came): (Option<Billed>, Option<Tokens>),
+    listener: &mut dyn Listen,
+) {
+    account_part(session, billed, came, listener);
     let report = report(&billed.unwrap_or_default(), false);
     if text.trim().is_empty() {
         session.conversation.reported(report);
@@ -254,6 +262,25 @@ pub(crate) fn account_answer(session: &mut Session, reply: &Reply, prompt: Token
     account_estimate(session, &reply.billed, estimate, listener);
 }
 
+/// Puts a request on the bill that has no whole answer. Many providers count with the end of an answer only: of what `came`,
+/// and of the prompt that was read for it, there is an estimate then.
+pub(crate) fn account_part(
+    session: &mut Session,
+    billed: Option<Billed>,
+    came: Option<Tokens>,
+    listener: &mut dyn Listen,
+) {
+    match (billed, came) {
+        (billed, Some(output)) if billed.is_none_or(|billed| billed.usage.prompt() == 0) => {
+            let prompt = session.conversation.state("", 0).current;
+            let estimate = Usage::from_exclusive(prompt, 0, 0, output);
+            account_estimate(session, &billed.unwrap_or_default(), estimate, listener);
+        }
+        (Some(billed), _) => account(session, &billed, listener),
+        (None, _) => {}
+    }
+}
+
 /// Puts a request on the bill whose prompt the provider has read and not counted.
 pub(crate) fn account_estimate(session: &mut Session, billed: &Billed, estimate: Usage, listener: &mut dyn Listen) {
     let price = session.parts.model.profile().price.as_ref();
@@ -264,7 +291,7 @@ pub(crate) fn account_estimate(session: &mut Session, billed: &Billed, estimate:
     }
     if price.is_some() && !std::mem::replace(&mut session.has_told_of_estimate, true) {
         let told =
-            "the provider does not say how many tokens a request has: what it costs is estimated, and no sum is given";
+            "the provider has not said how many tokens a request had: what it cost is estimated, and no sum is given";
         listener.on(Event::Notice(told.to_owned()));
     }
     listener.on(Event::Billed {

@@ -1,13 +1,12 @@
 //! Idle requests that keep the provider's cache from expiring while the user thinks: only if wanted, and only so many.
 
-use crate::driver::{account, account_estimate};
+use crate::driver::account_part;
 use crate::event::Listen;
 use crate::interrupt::Interrupt;
 use crate::model::{Billed, Delta, Request};
 use crate::session::Session;
 use codelet_context::message::Role;
 use codelet_context::tokens::Tokens;
-use codelet_context::usage::Usage;
 use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -88,15 +87,7 @@ impl Session {
         };
         drop(stream);
         let was_read = pieces > 0;
-        match billed {
-            Some(billed) if !was_read || billed.usage.prompt() > 0 => account(self, &billed, listener),
-            billed if was_read => {
-                let prompt = self.conversation.state("", 0).current;
-                let estimate = Usage::from_exclusive(prompt, 0, 0, pieces);
-                account_estimate(self, &billed.unwrap_or_default(), estimate, listener);
-            }
-            _ => {}
-        }
+        account_part(self, billed, was_read.then_some(pieces), listener);
         self.conversation.kept_alive(billed.unwrap_or_default().usage);
         let has_answered = was_read && !was_interrupted;
         if has_answered {

@@ -175,6 +175,8 @@ pub struct Run {
     output_limits: u32,
     /// The words of an answer whose end was missing so far.
     begun: String,
+    /// The last words came before a call that was broken off, so they are no answer.
+    is_broken_off: bool,
     /// A reason that was acted upon already, until something is appended: acting again would come to the same.
     acted: bool,
     is_known: bool,
@@ -196,6 +198,7 @@ impl Run {
             refused: String::new(),
             output_limits: 0,
             begun: String::new(),
+            is_broken_off: false,
             acted: false,
             is_known,
         }
@@ -277,6 +280,7 @@ impl Run {
         self.steps += 1;
         let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
         let words = words(&reply.message);
+        self.is_broken_off &= calls.is_empty() && words.trim().is_empty();
         if let Stop::Declined(said) = &reply.stop {
             let said = if said.trim().is_empty() {
                 words.clone()
@@ -310,7 +314,9 @@ impl Run {
                 };
                 self.appended(true)
             }
-            _ if words.trim().is_empty() && self.begun.is_empty() => self.empty("its answer was empty"),
+            _ if words.trim().is_empty() && (self.begun.trim().is_empty() || self.is_broken_off) => {
+                self.empty("its answer was empty")
+            }
             _ => {
                 self.begun.push_str(&words);
                 self.phase = Phase::Over(Ending::Answered(std::mem::take(&mut self.begun)));
@@ -349,6 +355,7 @@ impl Run {
             return taken;
         }
         self.begun.push_str(words);
+        self.is_broken_off = true;
         self.acted = false;
         Taken::AppendAndTell
     }

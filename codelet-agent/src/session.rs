@@ -127,6 +127,8 @@ pub struct Session {
     pub(crate) broken: Vec<Arc<str>>,
     /// How things stood before the last prompt, while its run was interrupted.
     paused: Option<(Earlier, Prompt)>,
+    /// What the user's side has said since.
+    beside: Vec<Message>,
     /// What the user was told of the instructions at the last prompt.
     notices: Vec<String>,
     /// The user knows that counts are not believed, and that costs are estimated.
@@ -169,6 +171,7 @@ impl Session {
             call_ids: HashSet::new(),
             broken: Vec::new(),
             paused: None,
+            beside: Vec::new(),
             notices: Vec::new(),
             has_told_of_doubt: false,
             has_told_of_estimate: false,
@@ -247,6 +250,7 @@ impl Session {
 
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
     pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+        self.beside.clear();
         let before = self.conversation.earlier();
         let hidden = self.hidden(&prompt.text);
         if hidden != prompt.text {
@@ -265,11 +269,14 @@ impl Session {
         ending
     }
 
-    /// Restores what stood before the interrupted prompt and sends that prompt again; `None` where nothing was
-    /// interrupted.
+    /// Restores what stood before the interrupted prompt and sends that prompt again, behind what the user has added since;
+    /// `None` where nothing was interrupted.
     pub async fn resume(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
         let (before, prompt) = self.paused.take()?;
         self.conversation.restore(before);
+        for message in std::mem::take(&mut self.beside) {
+            self.conversation.append(message);
+        }
         self.sent = None;
         Some(self.prompt(prompt, interrupt, listener).await)
     }
@@ -336,6 +343,7 @@ impl Session {
         self.asked = None;
         self.kept_alive = 0;
         self.paused = None;
+        self.beside.clear();
         self.broken.clear();
         self.call_ids.clear();
         if let Some(witness) = &mut self.witness {
@@ -389,9 +397,16 @@ impl Session {
             origin: Origin::Injected,
             ..shown
         };
-        self.conversation
-            .append(Message::new(Role::User, vec![Part::Text(text)]));
+        self.add_beside(Message::new(Role::User, vec![Part::Text(text)]));
         output
+    }
+
+    /// Appends what the user's side says beside a prompt. It stays where an interrupted prompt is sent again.
+    fn add_beside(&mut self, message: Message) {
+        if self.is_paused() {
+            self.beside.push(message.clone());
+        }
+        self.conversation.append(message);
     }
 
     /// Tells the model what the user has pinned, with the next request: a summary tells it only from the next compaction on.
@@ -399,7 +414,7 @@ impl Session {
         // It stands where reminders do, and must not look like one.
         let text = reminder::escape(&format!("The user has pinned this; it is to stay in sight:\n{pinned}"));
         let part = Part::Text(Text::new(text, Origin::Injected));
-        self.conversation.append(Message::new(Role::User, vec![part]));
+        self.add_beside(Message::new(Role::User, vec![part]));
     }
 
     /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes

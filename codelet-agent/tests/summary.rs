@@ -6,14 +6,14 @@ mod common;
 use codelet_agent::event::{Event, Witness};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request, Stop};
-use codelet_agent::run::Ending;
+use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Settings, SummaryBy};
 use codelet_context::conversation::Conversation;
 use codelet_context::economics::Preset;
 use codelet_context::message::{Message, Part, Thinking};
 use codelet_context::price::PriceCard;
-use common::{Mute, Stage, busy, calls, cut, profile, says, stopped};
+use common::{Mute, Stage, busy, calls, costing, cut, profile, says, stopped};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -313,4 +313,30 @@ async fn a_summary_is_waited_for_no_longer_than_an_answer() {
         assert_eq!(tries.last(), Some(&None), "{tries:?}");
         assert_eq!(tries.contains(&Some(2)), limit == 60, "{tries:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_further_summary_is_asked_for_once_the_limit_of_costs_is_passed() {
+    let mut step = 0;
+    let model = Scripted::by(profile(30_000), move |request| {
+        if is_for_a_summary(request) {
+            return costing(stopped("", Stop::Finished), 1_000_000, 10);
+        }
+        step += 1;
+        calls("Look", &[&format!("print {}", 9_000 + step)])
+    });
+    let settings = Settings {
+        summary: SummaryBy::Model,
+        economics: Preset::Off,
+        limits: Limits {
+            max_cost: Some(1.5),
+            ..Limits::default()
+        },
+        ..Settings::default()
+    };
+    let mut stage = Stage::of(model, settings);
+    let ending = stage.prompt("Read.").await;
+    assert!(matches!(ending, Ending::CostLimit(_)), "{ending:?}");
+    // A dollar each, beside the tenth that all looks have cost.
+    assert_eq!(asked_for_summaries(&stage).0, 2);
 }

@@ -119,10 +119,34 @@ async fn an_answer_that_is_broken_off_is_asked_for_again_with_the_reason() {
     assert!(told(&second).iter().any(|told| told.contains(why)), "{second:#?}");
     assert_eq!(told(&stage.asked(3)).len(), 2);
     assert_eq!(stage.check_requests(), 0);
+    // What was said before the call is no answer.
+    let nothing = || stopped("", Stop::Finished);
+    let mut stage = Stage::scripted([broken("I will look. "), nothing(), says("Done.")]);
+    let ending = stage.prompt("Look.").await;
+    assert_eq!(ending, Ending::Answered("I will look. Done.".to_owned()));
+    let mut stage = Stage::scripted([broken("I will look.")].into_iter().chain((0..9).map(|_| nothing())));
+    assert!(matches!(stage.prompt("Look.").await, Ending::NoAnswer(_)));
     let mut stage = Stage::scripted((0..9).map(|_| broken("")));
     let Ending::NoAnswer(said) = stage.prompt("Look.").await else {
         panic!("it is no answer");
     };
     assert!(said.contains(why) && said.contains("3 times"), "{said}");
     assert_eq!(stage.count(), 3);
+}
+
+#[tokio::test]
+async fn what_was_read_and_said_before_an_interruption_is_estimated() {
+    let mut stage = Stage::scripted([says("Let me think about that."), says("Done.")]);
+    let interrupt = stage.interrupt.clone();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::Text(_)) {
+            interrupt.throw();
+        }
+    };
+    let ending = stage.session.prompt("Think.".into(), &stage.interrupt, &mut hear).await;
+    assert_eq!(ending, Ending::Interrupted);
+    let bill = *stage.session.bill();
+    assert_eq!((bill.requests, bill.unpriced, bill.dollars), (1, 1, 0.0));
+    // Six tokens at least were said, at ten dollars a million, and more were read.
+    assert!((0.000_06..0.01).contains(&bill.estimated), "{bill:?}");
 }

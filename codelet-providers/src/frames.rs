@@ -111,6 +111,11 @@ pub(crate) fn parameters(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
+/// Whether an answer was cut while its last call had no parameters yet: that none were meant is not known.
+pub(crate) fn is_cut_before(parameters: &str, stop: &Stop) -> bool {
+    matches!(stop, Stop::OutputLimit | Stop::WindowFull) && matches!(parameters.trim(), "" | "null")
+}
+
 /// How much of an answer there is: one that is declined or cut says something even without a word.
 pub(crate) fn answered(grown: usize, stop: Option<&Stop>) -> usize {
     grown.max(usize::from(stop.is_some_and(|stop| *stop != Stop::Finished)))
@@ -158,6 +163,7 @@ mod tests {
     use super::*;
     use crate::provider::new;
     use crate::vendor::Wire;
+    use codelet_context::message::Part;
     use codelet_testkit::server;
     use codelet_transcript::Maker;
     use proptest::prelude::*;
@@ -216,6 +222,37 @@ mod tests {
             ],
         );
         assert_eq!(reply.message.calls().next().unwrap().parameters.str("path"), Some("a"));
+    }
+
+    #[test]
+    fn a_thought_that_was_cut_before_its_proof_is_not_taken_back() {
+        let think = |index: u64, signature: Option<&str>| {
+            let block = json!({"type": "thinking", "thinking": "", "signature": ""});
+            let mut frames = vec![
+                json!({"type": "content_block_start", "index": index, "content_block": block}),
+                json!({"type": "content_block_delta", "index": index, "delta": {"type": "thinking_delta", "thinking": "so"}}),
+            ];
+            frames.extend(signature.map(|signature| {
+                json!({"type": "content_block_delta", "index": index, "delta": {"type": "signature_delta", "signature": signature}})
+            }));
+            frames
+        };
+        let thoughts = |reason: &str| {
+            let mut frames = think(0, Some("proof"));
+            frames.push(
+                json!({"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "Well,"}}),
+            );
+            frames.extend(think(2, None));
+            frames.push(json!({"type": "message_delta", "delta": {"stop_reason": reason}}));
+            frames.push(json!({"type": "message_stop"}));
+            let parts = values(Wire::Anthropic, &frames).message.parts;
+            let is_thought = |part: &&Part| matches!(part, Part::Thinking(_));
+            (parts.iter().filter(is_thought).count(), parts.len())
+        };
+        assert_eq!(thoughts("max_tokens"), (1, 2));
+        assert_eq!(thoughts("model_context_window_exceeded"), (1, 2));
+        // Servers without proofs end a whole answer so.
+        assert_eq!(thoughts("end_turn"), (2, 3));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::common::{Stage, calls, costing, profile, says, stopped};
 use crate::shape;
 use codelet_agent::event::Event;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Stop};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
@@ -42,6 +43,42 @@ async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
     // What was billed for the part that was taken back stays billed.
     assert_eq!(stage.session.bill().usage.prompt(), 600);
     assert_eq!(stage.session.conversation().tokens().billed().prompt(), 600);
+    assert!(!stage.session.is_paused());
+}
+
+#[tokio::test]
+async fn what_the_user_adds_after_an_interruption_stays_where_the_prompt_is_sent_again() {
+    let mut stage = Stage::scripted([calls("Do", &["wait"]), calls("Do", &["wait"]), says("Done.")]);
+    let interrupt = stage.interrupt.clone();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.throw();
+        }
+    };
+    stage.session.prompt("Work.".into(), &stage.interrupt, &mut hear).await;
+    stage.session.tell_pinned("Never touch main.rs.");
+    let interrupt = Interrupt::new();
+    let mut hear = |event: Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.throw();
+        }
+    };
+    stage.session.resume(&interrupt, &mut hear).await;
+    stage.interrupt = Interrupt::new();
+    assert_eq!(stage.resume().await, Some(Ending::Answered("Done.".to_owned())));
+    for request in [1, 2] {
+        let asked = stage.asked(request);
+        let says = |words: &str| {
+            let part = |part: &Part| matches!(part, Part::Text(text) if text.body.as_str().contains(words));
+            let told: Vec<usize> = (0..asked.len())
+                .filter(|&at| asked[at].parts.iter().any(part))
+                .collect();
+            assert_eq!(told.len(), 1, "{words} in request {request}");
+            told[0]
+        };
+        assert!(says("Never touch main.rs.") <= says("Work."), "request {request}");
+    }
+    // Whoever asks something new begins behind it.
     assert!(!stage.session.is_paused());
 }
 

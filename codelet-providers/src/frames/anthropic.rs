@@ -1,6 +1,8 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
-use super::{Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, parameters, parse, str};
+use super::{
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, is_cut_before, parameters, parse, str,
+};
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -156,16 +158,27 @@ impl Frames for Anthropic {
         let mut broken = Vec::new();
         let mut calls = 0;
         let mut content = Vec::new();
-        for mut block in std::mem::take(&mut self.blocks) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        if matches!(stop, Stop::OutputLimit | Stop::WindowFull) {
+            // Half a thought bears no proof, and is not taken back.
+            let is_half = |block: &mut Block| {
+                let field = |name| str_of(&block.fields, name).unwrap_or_default();
+                field("type") == "thinking" && field("signature").is_empty()
+            };
+            while blocks.pop_if(is_half).is_some() {}
+        }
+        let last = blocks.len().wrapping_sub(1);
+        for (at, mut block) in blocks.into_iter().enumerate() {
             let kind = str_of(&block.fields, "type").unwrap_or_default().to_owned();
             if kind == "text" && str_of(&block.fields, "text").unwrap_or_default().trim().is_empty() {
                 // The vendor does not take an empty text back.
                 continue;
             }
             if kind.ends_with("tool_use") {
-                let has_input = block.fields.get("input").is_some_and(Value::is_object);
-                let input = match parameters(&block.input) {
-                    Some(_) if block.input.is_empty() && has_input => None,
+                let own = block.fields.get("input").and_then(Value::as_object);
+                let is_cut = at == last && own.is_none_or(Map::is_empty) && is_cut_before(&block.input, &stop);
+                let input = match parameters(&block.input).filter(|_| !is_cut) {
+                    Some(_) if block.input.is_empty() && own.is_some() => None,
                     Some(input) => Some(input),
                     None => {
                         broken.extend((kind == "tool_use").then_some(calls));

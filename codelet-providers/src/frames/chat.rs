@@ -1,7 +1,8 @@
 //! Chat Completions chunks: one message that grows, its calls by index, and the counts in a chunk of their own.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, parameters, parse, str,
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, is_cut_before, parameters,
+    parse, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -199,15 +200,16 @@ impl Chat {
         }
     }
 
-    fn message(&mut self) -> (Map<String, Value>, Vec<usize>) {
+    fn message(&mut self, stop: &Stop) -> (Map<String, Value>, Vec<usize>) {
         let mut broken = Vec::new();
         let mut calls = Vec::new();
         // A call without a name cannot be run, and no server takes it back.
-        for call in std::mem::take(&mut self.calls)
-            .into_iter()
-            .filter(|call| !call.name.is_empty())
-        {
-            let arguments = match parameters(&call.arguments) {
+        let mut named = std::mem::take(&mut self.calls);
+        named.retain(|call| !call.name.is_empty());
+        let last = named.len().wrapping_sub(1);
+        for (at, call) in named.into_iter().enumerate() {
+            let is_cut = at == last && is_cut_before(&call.arguments, stop);
+            let arguments = match parameters(&call.arguments).filter(|_| !is_cut) {
                 Some(_) if call.arguments.trim().starts_with('{') => call.arguments,
                 Some(_) => "{}".to_owned(),
                 None => {
@@ -296,7 +298,7 @@ impl Frames for Chat {
             Stop::Finished if !self.refusal.is_empty() => declined("refusal", Some(&self.refusal)),
             stop => stop,
         };
-        let (message, broken) = self.message();
+        let (message, broken) = self.message(&stop);
         Some(Whole {
             list: vec![Value::Object(message)],
             broken,

@@ -1,6 +1,6 @@
 //! OpenAI's response events: items that are added, grow and are done.
 
-use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, parameters, parse, str};
+use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, is_cut_before, parameters, parse, str};
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -198,10 +198,12 @@ impl Frames for Responses {
         let mut broken = Vec::new();
         let mut calls = 0;
         let mut list = Vec::new();
-        for mut item in items {
+        let last = items.len().wrapping_sub(1);
+        for (at, mut item) in items.into_iter().enumerate() {
             if item.is("function_call") {
                 let arguments = item.fields.get("arguments").and_then(Value::as_str).unwrap_or_default();
-                let is_whole = parameters(arguments).is_some();
+                let is_cut = at == last && is_cut_before(arguments, &stop);
+                let is_whole = !is_cut && parameters(arguments).is_some();
                 if !is_whole {
                     broken.push(calls);
                 }

@@ -83,10 +83,13 @@ fn a_reply_goes_back_as_it_came_on_every_wire_and_from_every_server() {
 
 #[test]
 fn a_call_cut_in_its_parameters_is_kept_empty_and_named_as_broken() {
-    for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses] {
+    // Also where the limit came before the first of them: that none were meant is not known.
+    let cut = ["{\"path\": \"ls", ""];
+    let wires = [Wire::Anthropic, Wire::Chat, Wire::Responses].into_iter();
+    for (wire, arguments) in wires.flat_map(|wire| cut.map(|arguments| (wire, arguments))) {
         let cut = Reply::new()
             .says("x")
-            .calls_raw("Bash", "{\"path\": \"ls")
+            .calls_raw("Bash", arguments)
             .stopping(server::Stop::Length);
         let server = Server::start(wire, Behaviour::replies([cut]));
         let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
@@ -94,7 +97,14 @@ fn a_call_cut_in_its_parameters_is_kept_empty_and_named_as_broken() {
         assert_eq!(reply.stop, Stop::OutputLimit, "{wire:?}");
         let call = reply.message.calls().next().unwrap();
         assert!(call.parameters.as_map().is_empty(), "{wire:?}");
-        assert_eq!(reply.broken, std::slice::from_ref(&call.id), "{wire:?}");
+        assert_eq!(reply.broken, std::slice::from_ref(&call.id), "{wire:?} {arguments:?}");
+    }
+    // A call that its model has ended is whole without any.
+    for wire in [Wire::Anthropic, Wire::Chat, Wire::Responses] {
+        let server = Server::start(wire, Behaviour::replies([Reply::new().calls_raw("Bash", "")]));
+        let outcome = block_on(async { ask(&*model(&server, wire).await, request(beginning())).await });
+        let reply = outcome.end.unwrap();
+        assert_eq!((reply.message.calls().count(), reply.broken.len()), (1, 0), "{wire:?}");
     }
 }
 
