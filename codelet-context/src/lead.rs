@@ -84,6 +84,16 @@ fn command_in(text: &str, call: &ToolCall) -> Option<Range<usize>> {
     if call.action.kind != ActionKind::Command {
         return None;
     }
+    place_of(text, command).or_else(|| place_of(text, in_its_folder(command)?))
+}
+
+/// A command line without its way to the folder that another parameter names.
+pub(crate) fn in_its_folder(command: &str) -> Option<&str> {
+    Some(command.strip_prefix("cd ")?.split_once(" && ")?.1)
+}
+
+/// Where something stands in a text as lines of its own.
+fn place_of(text: &str, command: &str) -> Option<Range<usize>> {
     let is_edge = |byte: Option<&u8>| byte.is_none_or(|&byte| byte == b'\n');
     let mut places = text.match_indices(command).map(|(at, _)| at..at + command.len());
     places.find(|place| {

@@ -192,6 +192,7 @@ pub mod tracker;
 mod trim;
 pub mod turn;
 pub mod unseen;
+pub mod unstated;
 pub mod usage;
 pub mod validate;
 mod value;

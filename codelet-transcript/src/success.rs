@@ -17,6 +17,7 @@ use codelet_context::command::CommandLine;
 use codelet_context::exchange::Calls;
 use codelet_context::exit_status::of_object;
 use codelet_context::message::{ActionKind, Message, Part, ToolCall, ToolResult};
+use codelet_context::unstated;
 use flags::Flags;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -31,7 +32,10 @@ const SAID: &str = "codelet.said";
 pub(crate) fn tell(messages: &mut [Message], format: Format) {
     // Elsewhere what is known comes from a status already, and only what is missing is looked for.
     let is_flag = matches!(format, Format::Anthropic | Format::QwenCode | Format::Corpus);
-    let is_in_text = matches!(format, Format::Anthropic | Format::Openai | Format::Responses);
+    let is_in_text = matches!(
+        format,
+        Format::Anthropic | Format::Openai | Format::Responses | Format::Codex
+    );
     let manners = manners(messages);
     let flags = is_flag.then(|| Flags::of(messages, |call| Called::of(call, &manners)));
     if format == Format::Anthropic {
@@ -65,6 +69,10 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
                     if is_command && success.is_none() && flags.is_some_and(|flags| !flags.are_statuses) {
                         doubt(result);
                     }
+                    if result.success.is_none() && object.is_none() && called.is_some_and(|called| called.fails(result))
+                    {
+                        learn(result, Some(false));
+                    }
                     if let Some(object) = &object {
                         let is_program =
                             called.is_some_and(|called| called.manner.in_objects) && of_object(object).is_some();
@@ -92,6 +100,13 @@ impl Called {
             command: call.action.command.clone(),
             manner: manners.get(&call.tool).cloned().unwrap_or_default(),
         }
+    }
+
+    /// Whether it ran a command that says in its answer why it could not do what it was to do.
+    fn fails(&self, result: &ToolResult) -> bool {
+        let line = self.command.as_ref().filter(|_| self.kind == ActionKind::Command);
+        let said = || result.texts().next().map_or("", |text| text.body.as_str());
+        line.is_some_and(|line| unstated::has_failed(line, said()))
     }
 }
 

@@ -269,3 +269,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_envelope_of_codex_is_taken_apart_and_its_status_counts() {
+    let arguments = json!({"command": ["bash", "-lc", "pytest -q"], "workdir": "/w/app"}).to_string();
+    let call = json!({"type": "function_call", "name": "shell", "call_id": "c1", "arguments": arguments});
+    let envelope = r#"{"output":"F..\n1 failed, 2 passed","metadata":{"exit_code":1,"duration_seconds":0.3}}"#;
+    let answer = json!({"type": "function_call_output", "call_id": "c1", "output": envelope});
+    let line = |item| json!({"timestamp": "2025-10-01T10:00:00.000Z", "type": "response_item", "payload": item});
+    let session = [call, answer].map(|item| line(item).to_string()).join("\n");
+    let document = read(session.as_bytes(), Some(Format::Codex)).unwrap();
+    let result = results(&document)[0];
+    assert_eq!(result.success, Some(false));
+    let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).collect();
+    assert_eq!(texts[0], "F..\n1 failed, 2 passed");
+    let written = write(&document, Format::Responses).unwrap();
+    assert!(written.contains(&Value::from(envelope).to_string()), "{written}");
+}

@@ -131,12 +131,50 @@ fn only_command_lines_are_listed_without_a_header() {
     );
     assert_eq!(
         written(&history, |line| commands(line) || line == "9000" || line == "/x"),
-        "[Bash]\n…\ncargo test\ncargo doc\n9000\n[shell]\n…\nmake all\n/x\n"
+        "[Bash]\n…\ncargo test\ncargo doc\n9000\n[shell]\nmake all\n/x\n"
     );
     assert_eq!(
         written(&history, |line| commands(line) || line == "3 passed"),
         "[ran]\ncargo test\ncargo doc\n→ 3 passed\nmake all\n"
     );
+}
+
+#[test]
+fn a_command_is_listed_however_its_call_gives_it_and_the_folder() {
+    for (line, parameters) in [
+        (
+            "cd /w/app && make walnut",
+            json!({"cmd": "make walnut", "workdir": "/w/app"}),
+        ),
+        (
+            "cd '/w/a b' && make walnut",
+            json!({"command": "make walnut", "cwd": "/w/a b"}),
+        ),
+        (
+            "cd /w/app && make walnut",
+            json!({"command": ["bash", "-lc", "make walnut"], "workdir": "/w/app"}),
+        ),
+        (
+            "cd /w/app && make walnut",
+            json!({"command": ["make", "walnut"], "workdir": "/w/app"}),
+        ),
+        ("make 'wal nut'", json!({"command": ["make", "wal nut"]})),
+    ] {
+        let mut history = History::new();
+        call(
+            &mut history,
+            "shell",
+            Action::command(line),
+            parameters,
+            (Some(true), "7 walnuts"),
+        );
+        let told = written(&history, |line| line.starts_with("make") || line == "7 walnuts");
+        let listed = [
+            "[ran]\nmake walnut\n→ 7 walnuts\n",
+            "[ran]\nmake 'wal nut'\n→ 7 walnuts\n",
+        ];
+        assert!(listed.contains(&&*told), "{line}: {told}");
+    }
 }
 
 #[test]

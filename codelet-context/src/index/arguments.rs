@@ -1,5 +1,6 @@
 //! What a call says, as text that is cut into lines.
 
+use crate::lead;
 use crate::message::{Action, ActionKind, ToolCall};
 use crate::replaced;
 use serde_json::Value;
@@ -37,6 +38,9 @@ impl<'a> Arguments<'a> {
     }
 
     fn leaf(&mut self, key: &str, value: &Value, depth: usize) {
+        if let Some(line) = value.as_array().and_then(|words| self.line_of(words)) {
+            return self.push(key, line);
+        }
         match value {
             Value::String(string) => self.push(key, string),
             Value::Number(number) => self.push(key, &number.to_string()),
@@ -44,6 +48,19 @@ impl<'a> Arguments<'a> {
             Value::Object(map) if depth < 64 => map.iter().for_each(|(key, item)| self.leaf(key, item, depth + 1)),
             _ => {}
         }
+    }
+
+    /// The command line that is given as these words: `["bash", "-lc", "make all"]`, `["make", "all"]`.
+    fn line_of(&self, words: &[Value]) -> Option<&'a str> {
+        let command = self.action.command.as_deref()?;
+        let last = words.last()?.as_str()?;
+        let is_bare = |c: &char| !matches!(c, ' ' | '\'');
+        let is_given = |line: &str| {
+            let given = words.iter().filter_map(Value::as_str).flat_map(str::chars);
+            line == last || given.filter(is_bare).eq(line.chars().filter(is_bare))
+        };
+        let own = lead::in_its_folder(command);
+        own.into_iter().chain([command]).find(|line| is_given(line))
     }
 
     fn push(&mut self, key: &str, string: &str) {

@@ -1,0 +1,158 @@
+//! What a command says that could not do what it was to do, for where nobody has recorded how it ended.
+//!
+//! Programs of all kinds say so in one form, whatever the language is: their own name, a colon, and why. Beside it are known
+//! those of Git and of shells, and a short answer that begins with a word such as `error:`. Where that is said in passing, in
+//! a long output or by a program that prints what others have said, it tells nothing.
+
+use crate::command::{CommandLine, Script};
+use crate::wrapped::is_in;
+
+/// More was worth something, whatever a line of it says: lines, and bytes.
+const LINES: usize = 12;
+const BYTES: usize = 2_000;
+/// Lines of an answer that is nothing but an error.
+const FEW: usize = 6;
+/// How such an answer begins.
+const BEGINNINGS: [&str; 7] = [
+    "error: ",
+    "Error: ",
+    "ERROR: ",
+    "fatal: ",
+    "Error from server",
+    "npm ERR! ",
+    "npm error ",
+];
+/// Programs that print what others have said.
+const PRINTING: &str = "cat curl echo head http less more printf psql tail wget";
+
+/// Whether what a command line has printed says that it failed.
+pub fn has_failed(line: &CommandLine, output: &str) -> bool {
+    let output = output.trim();
+    if output.is_empty() || output.len() > BYTES {
+        return false;
+    }
+    // Of checks and of looks something else tells how they ended.
+    if line.runs_checks() || line.look().is_some() || line.said().is_question {
+        return false;
+    }
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines.len() <= LINES && last_program(&Script::read(line)).is_some_and(|name| says_why(&name, &lines))
+}
+
+/// The program that a line's status is of.
+fn last_program(script: &Script) -> Option<String> {
+    let last = script.commands.last().filter(|command| command.is_proven)?;
+    match &last.script {
+        Some(inner) => last_program(inner),
+        None => Some(last.name().into_owned()),
+    }
+}
+
+fn says_why(name: &str, lines: &[&str]) -> bool {
+    let own = |line: &str| {
+        let why = line.strip_prefix(name)?.strip_prefix(": ")?;
+        // Some say in the same form what they do.
+        let is_talk = match name {
+            "make" | "gmake" => !why.starts_with("***"),
+            "tar" => why.starts_with("Removing leading"),
+            _ => why.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("warning")),
+        };
+        (!is_talk).then_some(())
+    };
+    let of_git = |line: &str| {
+        let line = line.trim_start();
+        ["fatal: ", "error: ", "! [rejected]", "! [remote rejected]"]
+            .iter()
+            .any(|beginning| line.starts_with(beginning))
+    };
+    if name.is_empty() {
+        return false;
+    }
+    let first = lines.first().copied().unwrap_or_default();
+    let is_unfound = ["bash: ", "sh: ", "zsh: ", "dash: ", "/bin/sh: ", "/bin/bash: "]
+        .iter()
+        .any(|shell| first.starts_with(shell))
+        && ["not found", "No such file", "ermission denied"]
+            .iter()
+            .any(|why| first.contains(why));
+    let is_error =
+        lines.len() <= FEW && !is_in(name, PRINTING) && BEGINNINGS.iter().any(|beginning| first.starts_with(beginning));
+    is_unfound
+        || is_error
+        || lines.iter().any(|line| own(line).is_some())
+        || name == "git" && lines.iter().any(|line| of_git(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_program_that_says_why_it_could_not_has_failed() {
+        for (line, output) in [
+            ("rm build/x", "rm: cannot remove 'build/x': No such file or directory"),
+            (
+                "cd app && mv a b",
+                "mv: der Aufruf von stat für 'a' ist nicht möglich: Datei oder Verzeichnis nicht gefunden",
+            ),
+            (
+                "git push origin main",
+                "To github.com:a/b.git\n ! [rejected]        main -> main (non-fast-forward)\nerror: failed to push some refs to 'b'\nhint: Updates were rejected",
+            ),
+            (
+                "git add . && git commit -m x && git push",
+                "[main 1a2b3c4] x\n 1 file changed\nfatal: Authentication failed",
+            ),
+            (
+                "git checkout nowhere",
+                "error: pathspec 'nowhere' did not match any file(s) known to git",
+            ),
+            (
+                "kubectl apply -f a.yml",
+                "Error from server (Forbidden): pods is forbidden",
+            ),
+            ("deplot --all", "bash: line 1: deplot: command not found"),
+            ("bash -lc 'cp a b'", "cp: cannot stat 'a': No such file or directory"),
+            ("npm install left-pad", "npm ERR! code E404\nnpm ERR! 404 Not Found"),
+            ("make deploy", "cp x y\nmake: *** [Makefile:4: deploy] Error 1"),
+            ("sudo systemctl restart web", "systemctl: unknown unit"),
+        ] {
+            assert!(has_failed(&CommandLine::new(line), output), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_in_passing_or_by_others_is_no_failure() {
+        let log = "error: one\n".repeat(20);
+        for (line, output) in [
+            ("git push", "To github.com:a/b.git\n   1a2b..3c4d  main -> main"),
+            (
+                "git log --oneline -2",
+                "1a2b3c4 error: handle it\n5d6e7f8 fatal: no more",
+            ),
+            ("cat app.log", "error: one"),
+            ("curl -s localhost:1/x", "Error: nothing here"),
+            ("./run.sh", &log),
+            ("rm a; echo done", "rm: cannot remove 'a': No such file\ndone"),
+            ("rm a || true", "rm: cannot remove 'a': No such file"),
+            ("make all", "make: Nothing to be done for 'all'."),
+            ("make -C x", "make: Entering directory '/w/x'"),
+            ("tar czf a.tgz /w", "tar: Removing leading `/' from member names"),
+            ("gcc -c a.c", "gcc: warning: a.o: linker input file unused"),
+            ("grep -rn x src", "grep: src/bin: binary file matches"),
+            ("psql -c 'select 1'", "ERROR: x"),
+            ("ls", ""),
+            ("", "fatal: x"),
+        ] {
+            assert!(!has_failed(&CommandLine::new(line), output), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_too_odd(line in r"(git|rm|bash -c '|'|&& |\|\| |; |\PC){0,9}", output in r"(rm: |fatal: |error: |\PC|\n){0,9}") {
+            has_failed(&CommandLine::new(&line), &output);
+        }
+    }
+}
