@@ -19,6 +19,8 @@ pub(crate) enum Deed {
     Ran {
         /// The check that tells what came of it.
         check: Option<(CheckKind, Verdict)>,
+        /// Another one of its kind fails behind it.
+        is_beside: bool,
     },
     /// Something was committed, with this first line of its message.
     Committed {
@@ -34,20 +36,25 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    /// What a call has done by its answer, in the order in which it is told; `ran` is how its command was read, and
-    /// `changes` what has become of files by it.
+    /// What a call has done by its answer, in the order in which it is told; `ran` is how its command was read,
+    /// `changes` what has become of files by it, and `fails` says which checks fail by now.
     pub(crate) fn of(
         call: &ToolCall,
         result: &ToolResult,
         ran: Option<&Ran>,
         changes: Vec<FileChange>,
+        fails: impl Fn(CheckKind) -> bool,
     ) -> impl Iterator<Item = Deed> {
         let action = &call.action;
         let is_done = is_done(action.kind, result);
         let read = (action.kind == ActionKind::Read && is_done).then(|| Deed::Read(action.paths.clone()));
         let changed = (!changes.is_empty()).then_some(Deed::Changed(changes));
-        let ran = ran.filter(|_| !was_refused(result)).map(|ran| Deed::Ran {
-            check: ran.last_check().map(|(check, verdict)| (check.kind, verdict)),
+        let ran = ran.filter(|_| !was_refused(result)).map(|ran| {
+            let check = ran.last_check().map(|(check, verdict)| (check.kind, verdict));
+            Deed::Ran {
+                check,
+                is_beside: check.is_some_and(|(kind, _)| fails(kind)),
+            }
         });
         [read, changed, ran].into_iter().flatten()
     }

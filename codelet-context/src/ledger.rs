@@ -57,7 +57,8 @@ impl Ledger {
             gatherer.take(call, result, ran.as_ref());
             outcomes.take(call, result, ran.as_ref());
             let changes = gatherer.changes();
-            deeds.extend(Deed::of(call, result, ran.as_ref(), changes).map(|deed| (*messages, deed)));
+            let fails = |kind| gatherer.fails(kind);
+            deeds.extend(Deed::of(call, result, ran.as_ref(), changes, fails).map(|deed| (*messages, deed)));
             let line = call.action.command.as_ref();
             let steps = line.map_or(&[][..], |line| line.commits());
             if steps.is_empty() || was_refused(result) {

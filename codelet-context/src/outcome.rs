@@ -175,6 +175,11 @@ impl Gatherer {
         std::mem::take(&mut self.changes)
     }
 
+    /// Whether a check of this kind fails, as far as it is known by now.
+    pub(crate) fn fails(&self, kind: CheckKind) -> bool {
+        self.errors.fails(kind)
+    }
+
     /// Takes a call with its answer, and what was run if it ran a command.
     pub(crate) fn take(&mut self, call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) {
         let action = &call.action;

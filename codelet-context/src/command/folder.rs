@@ -25,6 +25,17 @@ pub(crate) fn parted(line: &str) -> (String, &str) {
     (name.to_owned(), line)
 }
 
+/// A folder beside the one where a line begins, and the rest of the line: which of several that is, is not known where the shell
+/// may have been anywhere, and its name is told as it was given.
+pub(crate) fn beside(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.trim().strip_prefix("cd ")?.split_once(" && ")?;
+    let name = name.trim().trim_matches(['"', '\'']).trim_end_matches('/');
+    let within = name.trim_start_matches("../");
+    let is_told = within.len() < name.len() && !within.is_empty() && !within.split('/').any(|part| part == "..");
+    let is_plain = !name.contains(&OPEN[..3]) && !name.contains(['\n', ';', '|']);
+    (is_told && is_plain && !rest.trim_start().starts_with("cd ")).then_some((name, rest.trim_start()))
+}
+
 /// Where a line leaves a shell that keeps its folder: the folder, or none where nobody knows which, and whether the line does
 /// nothing else. Nothing where it goes nowhere.
 pub(crate) fn left_in(line: &str) -> Option<(Option<String>, bool)> {
@@ -88,6 +99,22 @@ mod tests {
             ("cd a; make && ls", "", "cd a; make && ls"),
         ] {
             assert_eq!(parted(line), (folder.to_owned(), rest), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_folder_beside_is_told_as_it_was_given() {
+        for (line, told) in [
+            ("cd ../lib && cargo test", Some(("../lib", "cargo test"))),
+            ("cd '../a b/' && make && ls", Some(("../a b", "make && ls"))),
+            ("cd .. && make", None),
+            ("cd ../.. && make", None),
+            ("cd ../$X && make", None),
+            ("cd ../a/../b && make", None),
+            ("cd lib && make", None),
+            ("cd ../a; make && ls", None),
+        ] {
+            assert_eq!(beside(line), told, "{line}");
         }
     }
 

@@ -262,6 +262,11 @@ impl Errors {
         }
     }
 
+    /// Whether a check of this kind fails, as far as it is known by now.
+    pub fn fails(&self, kind: CheckKind) -> bool {
+        self.open.iter().any(|error| error.stands(kind))
+    }
+
     /// A call was answered.
     pub fn count_call(&mut self) {
         self.calls += 1;

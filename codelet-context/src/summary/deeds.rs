@@ -79,7 +79,7 @@ impl Deeds {
                         }
                     }
                 }
-                Deed::Ran { check } => deeds.ran(at, *check, &mut untested),
+                Deed::Ran { check, is_beside } => deeds.ran(at, *check, *is_beside, &mut untested),
                 Deed::Committed { words, stands: true } => {
                     keep_newest(
                         &mut deeds.commits,
@@ -146,8 +146,13 @@ impl Deeds {
             .collect()
     }
 
-    fn ran(&mut self, at: usize, check: Option<(CheckKind, Verdict)>, untested: &mut Vec<Arc<str>>) {
+    fn ran(&mut self, at: usize, check: Option<(CheckKind, Verdict)>, is_beside: bool, untested: &mut Vec<Arc<str>>) {
         self.commands += 1;
+        // What has failed in this turn and still does is not over because another one has passed.
+        let so_far = |before: Option<Verdict>, verdict: Verdict| match (before, verdict) {
+            (Some(Verdict::Failed), Verdict::Passed) if is_beside => Some(Verdict::Failed),
+            _ => Some(verdict),
+        };
         match check {
             Some((CheckKind::Test, verdict)) => {
                 if let Some(outcome) = outcome(verdict)
@@ -161,10 +166,10 @@ impl Deeds {
                         CHECKED,
                     );
                 }
-                self.tests = Some(verdict);
+                self.tests = so_far(self.tests, verdict);
             }
-            Some((CheckKind::Build, verdict)) => self.build = Some(verdict),
-            Some((CheckKind::Lint, verdict)) => self.lint = Some(verdict),
+            Some((CheckKind::Build, verdict)) => self.build = so_far(self.build, verdict),
+            Some((CheckKind::Lint, verdict)) => self.lint = so_far(self.lint, verdict),
             None => {}
         }
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Lines of a text that are looked at for one that means something.
 const LINES: usize = 100;
+/// Bytes of something that is no word and yet all that was said.
+const SIGN: usize = 24;
 /// Blocks in tags before a prompt that are passed over.
 const BLOCKS: usize = 8;
 
@@ -45,7 +47,12 @@ pub(super) fn prompt(messages: &[Arc<Message>], range: Range<usize>) -> Option<S
         // Who greets first, or calls a command of the harness, says then what is to be done.
         Some(words) if !asks(&words) => said.find(|words| asks(words)).or(Some(words)),
         Some(words) => Some(words),
-        None => file(&messages[range.start..]),
+        // `2` and `?` are no words, and may be all that was said.
+        None => file(&messages[range.start..]).or_else(|| {
+            let mut said = texts.iter().map(|text| text.trim());
+            let said = said.find(|said| !said.is_empty() && said.len() <= SIGN && !said.starts_with('<'));
+            said.map(str::to_owned)
+        }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The folder that is told beside a command, where it does not go without saying.
 
 use super::quotation::{harmless, shown_command};
-use crate::command::parted;
+use crate::command::{self, parted};
 use crate::outcome::{CheckFact, Facts};
 use crate::path::is_absolute;
 
@@ -15,6 +15,9 @@ const NAMES: usize = 2;
 /// A command, with its folder where most commands run in another one, or where the same is told of another folder: packages of
 /// one repository cannot be told apart otherwise.
 pub(super) fn placed_command(facts: &Facts, command: &str, most: usize) -> String {
+    if let Some((folder, words)) = command::beside(command) {
+        return beside(shown_command(words, most), Some(short(folder, &[])));
+    }
     let (folder, words) = parted(command);
     let is_usual = facts.folders.contains(&folder);
     let is_elsewhere = || {
@@ -113,6 +116,7 @@ mod tests {
             ),
             (&["/w"], "cd '/w/a b' && make", "make", "`make` in a b"),
             (&["/w"], "npm test", api, "`npm test`"),
+            (&[], "cd ../lib && cargo test", "cargo test", "`cargo test` in ../lib"),
             (&[], "cd $DIR && npm test", api, "`npm test`"),
         ] {
             assert_eq!(placed(usual, command, other), expected, "{command} {other}");
