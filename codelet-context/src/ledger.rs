@@ -52,13 +52,19 @@ impl Ledger {
             committed,
             messages,
         } = self;
-        exchanges.next(message, |call, result| {
+        let mut take = |call: &ToolCall, result: &ToolResult, before: &mut Before, at: usize, deeds: &mut Vec<_>| {
             let ran = Ran::of(call, result, before);
             gatherer.take(call, result, ran.as_ref());
             outcomes.take(call, result, ran.as_ref());
             let changes = gatherer.changes();
             let fails = |kind| gatherer.fails(kind);
-            deeds.extend(Deed::of(call, result, ran.as_ref(), changes, fails).map(|deed| (*messages, deed)));
+            deeds.extend(Deed::of(call, result, ran.as_ref(), changes, fails).map(|deed| (at, deed)));
+        };
+        for (call, result) in before.next(message) {
+            take(&call, &result, before, messages.saturating_sub(1), deeds);
+        }
+        exchanges.next(message, |call, result| {
+            take(call, result, before, *messages, deeds);
             let line = call.action.command.as_ref();
             let steps = line.map_or(&[][..], |line| line.commits());
             if steps.is_empty() || was_refused(result) {
@@ -126,6 +132,17 @@ pub(crate) struct Before {
     running: Running,
     aside: Aside,
     authored: Authored,
+}
+
+impl Before {
+    /// Another message comes. Gives calls of earlier ones that are to be taken once more, since it is known by now that they
+    /// count.
+    pub fn next(&mut self, message: &Message) -> Vec<(ToolCall, ToolResult)> {
+        match message.is_prompt() {
+            true => self.aside.stay(),
+            false => Vec::new(),
+        }
+    }
 }
 
 /// A command that was run: what its line says, and what came of the checks in it.

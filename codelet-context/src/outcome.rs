@@ -131,6 +131,10 @@ impl Gatherer {
     /// Takes the next message of the conversation.
     pub fn append(&mut self, message: &Arc<Message>) {
         let mut exchanges = std::mem::take(&mut self.exchanges);
+        for (call, result) in self.before.next(message) {
+            let ran = Ran::of(&call, &result, &mut self.before);
+            self.take(&call, &result, ran.as_ref());
+        }
         exchanges.next(message, |call, result| {
             let ran = Ran::of(call, result, &mut self.before);
             self.take(call, result, ran.as_ref())

@@ -13,7 +13,7 @@ use crate::attempt::Attempt;
 use crate::exchange::Exchanges;
 use crate::labels;
 use crate::ledger::{Before, Ran};
-use crate::message::{Message, Origin, Part};
+use crate::message::{Message, Origin, Part, ToolCall, ToolResult};
 use crate::outcome::Facts;
 use crate::testrun::{Check, CheckKind, Line, echoed};
 use crate::verdict::Verdict;
@@ -193,40 +193,44 @@ impl<'a> Earlier<'a> {
         let (mut is_stale, mut is_away, mut exchanges, mut before) =
             (false, false, Exchanges::default(), Before::default());
         let mut rerun: Vec<CheckKind> = Vec::new();
-        for message in newer {
-            exchanges.next(message, |call, result| {
-                is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
-                let Some(ran) = Ran::of(call, result, &mut before).filter(|_| !was_refused(result)) else {
-                    return;
-                };
-                is_stale |= !ran.outdated.is_empty();
-                is_away = ran.is_away;
-                for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
-                    rerun.push(check.kind);
-                    match verdict {
-                        Verdict::Passed => {
-                            let shown = || echoed(check, result);
-                            let is_open = !self.checks.is_empty() || !self.past.is_empty();
-                            let shown = is_open.then(shown).unwrap_or_default();
-                            for check in shown.iter().chain([check]) {
-                                self.checks.retain(|failed| !failed.is_over(check));
-                                self.past.retain(|failed| !failed.is_over(check));
-                            }
+        let mut take = |call: &ToolCall, result: &ToolResult, before: &mut Before| {
+            is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
+            let Some(ran) = Ran::of(call, result, before).filter(|_| !was_refused(result)) else {
+                return;
+            };
+            is_stale |= !ran.outdated.is_empty();
+            is_away = ran.is_away;
+            for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
+                rerun.push(check.kind);
+                match verdict {
+                    Verdict::Passed => {
+                        let shown = || echoed(check, result);
+                        let is_open = !self.checks.is_empty() || !self.past.is_empty();
+                        let shown = is_open.then(shown).unwrap_or_default();
+                        for check in shown.iter().chain([check]) {
+                            self.checks.retain(|failed| !failed.is_over(check));
+                            self.past.retain(|failed| !failed.is_over(check));
                         }
-                        Verdict::Unknown => self.mark_rerun(|failed| failed.is_over(check)),
-                        Verdict::Failed => {}
                     }
+                    Verdict::Unknown => self.mark_rerun(|failed| failed.is_over(check)),
+                    Verdict::Failed => {}
                 }
-                let is_it = |failed: &Failed| failed.said.program == ran.line.program;
-                match ran.success(result) {
-                    Some(true) => {
-                        self.commands.retain(|failed| !is_it(failed));
-                        self.past.retain(|failed| !is_it(failed));
-                    }
-                    None if ran.line.checks.is_empty() => self.mark_rerun(is_it),
-                    _ => {}
+            }
+            let is_it = |failed: &Failed| failed.said.program == ran.line.program;
+            match ran.success(result) {
+                Some(true) => {
+                    self.commands.retain(|failed| !is_it(failed));
+                    self.past.retain(|failed| !is_it(failed));
                 }
-            });
+                None if ran.line.checks.is_empty() => self.mark_rerun(is_it),
+                _ => {}
+            }
+        };
+        for message in newer {
+            for (call, result) in before.next(message) {
+                take(&call, &result, &mut before);
+            }
+            exchanges.next(message, |call, result| take(call, result, &mut before));
         }
         // Other commands are often given up, at the latest with the turn, but somebody will want done what was to change
         // something outside of the files that are worked on, however long ago that was.

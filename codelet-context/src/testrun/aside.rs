@@ -187,6 +187,8 @@ pub(super) fn moved(commands: &[Command], stashes: &mut Vec<(usize, Stash)>) {
 /// Moves of a line that are looked at.
 const MOVES: usize = 8;
 
+/// Calls that are held back at most.
+const HELD: usize = 20;
 /// Folders of other states that are remembered.
 const FOLDERS: usize = 16;
 
@@ -202,12 +204,39 @@ pub(crate) struct Aside {
     moved: Option<usize>,
     /// What was stashed is there again by the call that was taken last.
     is_fetched: bool,
+    /// The calls that have checked where nobody has come back from so far.
+    held: Vec<(ToolCall, ToolResult)>,
 }
 
 impl Aside {
     /// Takes a call with its answer, and gives the checks of its line that ran while the work was put aside, or elsewhere, by
     /// their number.
     pub fn take(&mut self, call: &ToolCall, result: &ToolResult, line: Option<&Line>) -> Vec<usize> {
+        let aside = self.look(call, result, line);
+        if !self.is_elsewhere() {
+            self.held.clear();
+        } else if !aside.is_empty() && self.held.len() < HELD {
+            self.held.push((call.clone(), result.clone()));
+        }
+        aside
+    }
+
+    /// A turn is over. Whoever has not come back by then stays, and what was checked there says how things are: gives the calls
+    /// that are to be taken once more.
+    pub fn stay(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        if self.is_elsewhere() {
+            // As if it had been begun there: the line that went there is taken again, too.
+            (self.way, self.has_work, self.has_changes) = (None, false, false);
+        }
+        std::mem::take(&mut self.held)
+    }
+
+    /// Whether another branch or commit was gone to.
+    fn is_elsewhere(&self) -> bool {
+        matches!(self.way, Some(Way::Base | Way::Branch))
+    }
+
+    fn look(&mut self, call: &ToolCall, result: &ToolResult, line: Option<&Line>) -> Vec<usize> {
         (self.moved, self.is_fetched) = (None, false);
         let changes = || call.action.kind == ActionKind::Change && is_done(call.action.kind, result);
         let Some(line) = line else {
@@ -471,6 +500,46 @@ mod tests {
             ["npm test"]
         );
         assert_eq!(told(&[("git stash", SAVED), ("npm test; git stash pop", "")]), NONE);
+    }
+
+    #[test]
+    fn who_has_not_come_back_by_the_end_of_a_turn_stays() {
+        let mut aside = Aside::default();
+        let mut take = |line: &str, aside: &mut Aside| {
+            let call = ToolCall::new("1", "t", serde_json::Map::new()).doing(Action::command(line));
+            let said = call.action.command.as_ref().unwrap().said().clone();
+            aside
+                .take(&call, &ToolResult::new("1", Some(true), ""), Some(&said))
+                .len()
+        };
+        let of = |held: Vec<(ToolCall, ToolResult)>| {
+            let lines = held
+                .into_iter()
+                .map(|(call, _)| call.action.command.unwrap().to_string());
+            lines.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(take("pytest", &mut aside), 0);
+        assert_eq!(
+            (take("git checkout main", &mut aside), take("pytest -q", &mut aside)),
+            (0, 1)
+        );
+        assert_eq!(of(aside.stay()), "pytest -q");
+        assert_eq!((take("make test", &mut aside), of(aside.stay())), (0, String::new()));
+        assert_eq!(take("git checkout fix/a && pytest -x", &mut aside), 0);
+        assert_eq!(take("git checkout main && pytest -q", &mut aside), 1);
+        assert_eq!(of(aside.stay()), "git checkout main && pytest -q");
+        assert_eq!(take("git checkout main && pytest -q", &mut aside), 0);
+        // Whoever comes back has compared.
+        assert_eq!(
+            (take("git checkout 1a2b3c4d", &mut aside), take("pytest -q", &mut aside)),
+            (0, 1)
+        );
+        take("git checkout -", &mut aside);
+        assert_eq!(of(aside.stay()), "");
+        // What is stashed waits.
+        assert_eq!((take("git stash", &mut aside), take("pytest -q", &mut aside)), (0, 1));
+        assert_eq!(of(aside.stay()), "");
+        assert_eq!(take("pytest -q", &mut aside), 1);
     }
 
     #[test]
