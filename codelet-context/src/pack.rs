@@ -11,7 +11,7 @@ pub(crate) mod factors;
 use self::factors::Factors;
 use crate::candidates::{Candidates, Ranked};
 use crate::hash::QuickMap;
-use crate::index::{Came, Index, NONE};
+use crate::index::{Block, BlockKind, Came, Index, NONE};
 use crate::items::KINDS;
 use crate::outcome::FileState;
 use crate::passes::Passes;
@@ -103,6 +103,10 @@ const PATH_FACTOR: f32 = 2.0;
 const FALL: f32 = 0.8;
 /// … and not further than this below the best line.
 const LOWEST: f32 = 1e-7;
+
+/// What a reading tool begins its answer with: lines, and bytes around the path.
+const FRAME_LINES: u32 = 3;
+const FRAME_BYTES: usize = 24;
 
 /// With less than this left of the room, in bytes and as one of so many parts, no line is looked for once more.
 const WORTH_FILLING: usize = 40;
@@ -286,6 +290,7 @@ impl<'a> Packer<'a> {
                     packer.bytes += u64::from(line.bytes);
                 }
             }
+            packer.pass_over_frame(block);
             let unit = scope.unit_of[at] as usize;
             packer.next_block[at] = std::mem::replace(&mut packer.first_block[unit], at as u32);
         }
@@ -331,6 +336,22 @@ impl<'a> Packer<'a> {
             }
             self.hide(line as usize, above.is_some() && above == line.checked_sub(1));
             above = Some(line);
+        }
+    }
+
+    /// That a reading tool begins its answer with the path that it was given says nothing new.
+    fn pass_over_frame(&mut self, block: &Block) {
+        let call = block.call.map(|call| &self.index.blocks[call as usize]);
+        let Some(call) = call.filter(|call| call.subject && block.kind == BlockKind::Read) else {
+            return;
+        };
+        let path = self.index.text_of(call, call.lines.start as usize);
+        let first = block.lines.start..(block.lines.start + FRAME_LINES).min(block.lines.end);
+        for place in self.lines.places(first) {
+            let text = self.index.text_of(block, self.lines.at(place));
+            if text.len() <= path.len() + FRAME_BYTES && text.contains(path) {
+                self.factors[place] = 0.0;
+            }
         }
     }
 

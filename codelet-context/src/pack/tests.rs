@@ -345,6 +345,26 @@ fn of_the_lists_of_what_is_to_be_done_only_the_newest_is_quoted() {
 }
 
 #[test]
+fn that_an_answer_begins_with_the_path_it_was_asked_for_is_not_quoted() {
+    let mut history = History::new();
+    let file = "/w/src/walnut_press.rs";
+    read(
+        &mut history,
+        file,
+        &format!("<path>{file}</path>\n<type>file</type>\nlet walnut_count = almond_count(7);"),
+    );
+    // Below, it is what stands in the file.
+    read(
+        &mut history,
+        "/w/src/paths.rs",
+        "let a = 1;\nlet b = 2;\nlet c = 3;\n// /w/src/paths.rs",
+    );
+    let text = quoted(&history, &[], 4_000);
+    assert!(!text.contains("<path>") && text.contains("walnut_count"), "{text}");
+    assert!(text.contains("// /w/src/paths.rs"), "{text}");
+}
+
+#[test]
 fn the_newest_changes_count_twice() {
     let mut history = History::new();
     for number in 0..5 {

@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn who_has_not_come_back_by_the_end_of_a_turn_stays() {
         let mut aside = Aside::default();
-        let mut take = |line: &str, aside: &mut Aside| {
+        let take = |line: &str, aside: &mut Aside| {
             let call = ToolCall::new("1", "t", serde_json::Map::new()).doing(Action::command(line));
             let said = call.action.command.as_ref().unwrap().said().clone();
             aside
