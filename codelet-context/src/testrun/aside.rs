@@ -1,7 +1,8 @@
 //! What is checked while the work is put aside: of the work itself it says nothing.
 //!
 //! Who stashes what was changed, or goes to what it was begun from, runs a check and comes back compares with how it was before.
-//! Where nobody comes back, the work goes on with the next change or commit from what is there then.
+//! Where nobody comes back, the work goes on with the next change, commit or prompt from what is there then; by that prompt it is
+//! known that what was checked there counts.
 
 use super::Line;
 use crate::answer::{is_done, was_refused};
