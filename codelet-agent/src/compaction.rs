@@ -135,9 +135,7 @@ async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, l
         }
         left = left.saturating_sub(silence);
         // Whoever asks for a compaction does so beside a run, whose limit this is.
-        let spent = session.bill.since(&session.bill_before).dollars;
-        let is_spent = session.settings.limits.max_cost.is_some_and(|most| spent >= most);
-        if left.is_zero() || is_spent && reason != Reason::Asked {
+        if left.is_zero() || session.is_spent() && reason != Reason::Asked {
             break;
         }
     }

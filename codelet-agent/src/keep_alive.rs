@@ -30,11 +30,9 @@ impl Session {
         let due = card.expires_after().mul_f64(SHARE);
         let is_wanted = self.kept_alive < self.settings.keep_alive && self.idle_messages().is_some();
         let saves = card.write() > card.rates.cache_read;
-        let spent = self.bill.since(&self.bill_before).dollars;
-        let is_paid = self.settings.limits.max_cost.is_none_or(|most| spent < most);
         let asked = self
             .asked
-            .filter(|_| is_wanted && saves && is_paid && !self.is_cold())?;
+            .filter(|_| is_wanted && saves && !self.is_spent() && !self.is_cold())?;
         Some(due.saturating_sub(asked.elapsed()))
     }
 

@@ -238,6 +238,12 @@ impl Session {
         self.asked.is_some_and(|asked| asked.elapsed() > lives)
     }
 
+    /// Whether the last run, or the one under way, has cost as much as it may.
+    pub(crate) fn is_spent(&self) -> bool {
+        let spent = self.bill.since(&self.bill_before).dollars;
+        self.settings.limits.max_cost.is_some_and(|most| spent >= most)
+    }
+
     /// Whether the last run was interrupted, so that [`resume`](Self::resume) has something to go back to.
     pub fn is_paused(&self) -> bool {
         self.paused.is_some()

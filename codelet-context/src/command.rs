@@ -17,7 +17,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use told::Told;
 
-pub(crate) use folder::{Folders, beside, left_in, parted};
+pub(crate) use folder::{Folders, beside, entered, left_in, parted};
 
 mod flow;
 mod folder;

@@ -1,5 +1,6 @@
 //! The lines of a call that stand before any output of it: what was run, or what was asked for.
 
+use crate::command::entered;
 use crate::failing::{failing, most_telling, within_frame};
 use crate::index::{Block, Came, Line, NONE};
 use crate::message::{Action, ActionKind, ToolCall, ToolResult};
@@ -84,12 +85,8 @@ fn command_in(text: &str, call: &ToolCall) -> Option<Range<usize>> {
     if call.action.kind != ActionKind::Command {
         return None;
     }
-    place_of(text, command).or_else(|| place_of(text, in_its_folder(command)?))
-}
-
-/// A command line without its way to the folder that another parameter names.
-pub(crate) fn in_its_folder(command: &str) -> Option<&str> {
-    Some(command.strip_prefix("cd ")?.split_once(" && ")?.1)
+    // The folder may be another parameter.
+    place_of(text, command).or_else(|| place_of(text, entered(command)?.1))
 }
 
 /// Where something stands in a text as lines of its own.

@@ -50,14 +50,13 @@ fn last_program(script: &Script) -> Option<String> {
 
 fn says_why(name: &str, lines: &[&str]) -> bool {
     let own = |line: &str| {
-        let why = line.strip_prefix(name)?.strip_prefix(": ")?;
+        let why = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
         // Some say in the same form what they do.
-        let is_talk = match name {
-            "make" | "gmake" => !why.starts_with("***"),
-            "tar" => why.starts_with("Removing leading"),
-            _ => why.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("warning")),
-        };
-        (!is_talk).then_some(())
+        why.is_some_and(|why| match name {
+            "make" | "gmake" => why.starts_with("***"),
+            "tar" => !why.starts_with("Removing leading"),
+            _ => why.get(..7).is_none_or(|word| !word.eq_ignore_ascii_case("warning")),
+        })
     };
     let of_git = |line: &str| {
         let line = line.trim_start();
@@ -79,7 +78,7 @@ fn says_why(name: &str, lines: &[&str]) -> bool {
         lines.len() <= FEW && !is_in(name, PRINTING) && BEGINNINGS.iter().any(|beginning| first.starts_with(beginning));
     is_unfound
         || is_error
-        || lines.iter().any(|line| own(line).is_some())
+        || lines.iter().any(|line| own(line))
         || name == "git" && lines.iter().any(|line| of_git(line))
 }
 

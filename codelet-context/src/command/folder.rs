@@ -7,13 +7,18 @@ use std::collections::BTreeMap;
 /// What the shell has to work out, or knows from an earlier line.
 const OPEN: [char; 4] = ['$', '`', '*', '-'];
 
+/// The folder that a line goes to first, as it is written, and all that comes behind it.
+pub(crate) fn entered(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("cd ")?.split_once(" && ")
+}
+
 /// The folder that a line goes to first, as seen from where it begins, and the rest of the line. No name where it goes to none,
 /// or nobody knows to which.
 pub(crate) fn parted(line: &str) -> (String, &str) {
     let mut line = line.trim();
     let mut folder = Folder::default();
     let mut is_known = true;
-    while let Some((name, rest)) = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "))
+    while let Some((name, rest)) = entered(line)
         && !name.contains(['\n', ';', '|'])
     {
         let name = name.trim().trim_matches(['"', '\'']);
@@ -28,7 +33,7 @@ pub(crate) fn parted(line: &str) -> (String, &str) {
 /// A folder beside the one where a line begins, and the rest of the line: which of several that is, is not known where the shell
 /// may have been anywhere, and its name is told as it was given.
 pub(crate) fn beside(line: &str) -> Option<(&str, &str)> {
-    let (name, rest) = line.trim().strip_prefix("cd ")?.split_once(" && ")?;
+    let (name, rest) = entered(line.trim())?;
     let name = name.trim().trim_matches(['"', '\'']).trim_end_matches('/');
     let within = name.trim_start_matches("../");
     let is_told = within.len() < name.len() && !within.is_empty() && !within.split('/').any(|part| part == "..");

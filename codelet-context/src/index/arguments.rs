@@ -1,6 +1,6 @@
 //! What a call says, as text that is cut into lines.
 
-use crate::lead;
+use crate::command::entered;
 use crate::message::{Action, ActionKind, ToolCall};
 use crate::replaced;
 use serde_json::Value;
@@ -59,7 +59,8 @@ impl<'a> Arguments<'a> {
             let given = words.iter().filter_map(Value::as_str).flat_map(str::chars);
             line == last || given.filter(is_bare).eq(line.chars().filter(is_bare))
         };
-        let own = lead::in_its_folder(command);
+        // The folder may be another parameter.
+        let own = entered(command).map(|(_, rest)| rest);
         own.into_iter().chain([command]).find(|line| is_given(line))
     }
 
