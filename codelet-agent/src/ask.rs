@@ -96,9 +96,10 @@ pub(crate) async fn ask(
     stream(session, request, bearing, interrupt, listener, true).await
 }
 
-/// Sends a request and reads its stream to the end. With `is_shown`, the listener sees the words.
+/// Sends a request and reads its stream to the end. With `is_shown`, the listener sees the words. Once the first of them is
+/// there, and the model goes on writing, the engine looks ahead.
 pub(crate) async fn stream(
-    session: &Session,
+    session: &mut Session,
     request: Request,
     bearing: Bearing,
     interrupt: &Interrupt,
@@ -165,6 +166,7 @@ pub(crate) async fn stream(
             quiet.is_shown = false;
             listener.on(event);
         }
+        session.conversation.look_ahead();
     }
 }
 

@@ -172,6 +172,14 @@ impl Candidates {
         index.position.saturating_sub(from)
     }
 
+    /// The room to pick lines for, where the next choice has `most` bytes at most: that of the last one, if it is known.
+    pub fn room_ahead(&self, most: usize) -> usize {
+        match self.is_all() {
+            true => most,
+            false => most.min(self.room),
+        }
+    }
+
     /// These lines, which ascend, of so many, for a choice among things of one kind: there is no scale between kinds.
     pub fn only(lines: Vec<u32>, count: u32) -> Self {
         Candidates {

@@ -1,5 +1,6 @@
 //! A session's conversation: everything said, what would be sent of it, and when and how that becomes smaller.
 
+mod ahead;
 mod asked;
 mod due;
 mod earlier;
@@ -110,6 +111,8 @@ pub struct Conversation {
     masks: HashMap<Arc<str>, ToolResult>,
     /// The lines that the next compaction looks at.
     candidates: Candidates,
+    /// Where the history ended when lines were picked for it last, in estimated tokens.
+    looked_ahead: u32,
     /// The messages that the view's archive keeps all of.
     archived: Archived,
     /// What became of the history when it was mended last, if it is not valid.
@@ -150,6 +153,7 @@ impl Conversation {
             economy: Economy::new(Economics::default(), config.window(), overhead),
             masks: HashMap::new(),
             candidates: Candidates::default(),
+            looked_ahead: 0,
             archived: Archived::default(),
             valid: None,
             focus: None,

@@ -282,9 +282,10 @@ fn body(block: &Block) -> Range<u32> {
 /// A quoted line behind the one before it; if both are pieces of one long line, what stands `between` them there. So what
 /// is copied from here is what stood there.
 fn join(text: &mut String, between: Option<&str>, line: &str) {
-    let start = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
-    let is_short = text.len() - start <= JOINED;
-    if let Some(between) = between.filter(|_| is_short && text.ends_with('\n')) {
+    if let Some(between) = between.filter(|_| text.ends_with('\n'))
+        && let start = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1)
+        && text.len() - start <= JOINED
+    {
         let joined = format!("{}{between}{line}", &text[start..text.len() - 1]);
         // Two pieces may be harmless and the whole may not.
         if posing::quotable(&joined).is_some_and(|quotable| *quotable == *joined) {

@@ -50,6 +50,9 @@ const FREQUENT_FROM: u32 = 10;
 /// What the lines of a conversation are worth together, beside its names and its pairs of names, which are worth 1 each.
 const LINES: f32 = 1.4;
 
+/// So many items are looked up side by side.
+const BATCH: usize = 64;
+
 /// The most messages that a name may stand in and still be worth something.
 pub(crate) fn frequent(index: &Index) -> u16 {
     if index.messages < FREQUENT_FROM {
@@ -71,22 +74,19 @@ pub(crate) fn values(index: &Index, candidates: &Candidates) -> Values {
     let frequent = frequent(index);
     let classes = Classes::new();
     let curves = Curves::new(index.position);
+    // There are many more items than blocks, and what is asked of a block is near then.
+    let blocks = 0..index.blocks.len() as u32;
     let distance = |block: u32| curves.of_distance(index.position - index.blocks[block as usize].position);
-    let value = |item: &Item, read: u16, distance: f32| {
+    let distances: Vec<f32> = blocks.clone().map(distance).collect();
+    let reads: Vec<u16> = blocks.map(|block| read_in(index, block)).collect();
+    let value = |item: &Item| {
         if item.kind == ItemKind::Name && item.messages > frequent {
             return 0.0;
         }
-        classes.of(item, read) * curves.of(item, distance)
+        let read = reads.get(item.read as usize).copied().unwrap_or_default();
+        classes.of(item, read) * curves.of(item, distances[item.block as usize])
     };
     if candidates.is_all() {
-        // There are many more items than blocks.
-        let blocks = 0..index.blocks.len() as u32;
-        let distances: Vec<f32> = blocks.clone().map(distance).collect();
-        let reads: Vec<u16> = blocks.map(|block| read_in(index, block)).collect();
-        let value = |item: &Item| {
-            let read = reads.get(item.read as usize).copied().unwrap_or_default();
-            value(item, read, distances[item.block as usize])
-        };
         let mut sums = candidates.sums;
         let mut add = |item: &Item| {
             let value = value(item);
@@ -102,18 +102,19 @@ pub(crate) fn values(index: &Index, candidates: &Candidates) -> Values {
     }
     let scale = scale(&candidates.sums);
     let mut values = vec![0.0; index.items.len()];
+    let mut looked_at: Vec<u32> = Vec::new();
     for line in candidates.within(0..index.lines.len() as u32) {
         let after = index.lines[line as usize].after;
-        let items = index.items_of(line as usize).iter().copied();
-        for id in items.chain((after != NONE).then_some(after)) {
-            if values[id as usize] == 0.0 {
-                let item = &index.items[id as usize];
-                let read = match item.read {
-                    NONE => 0,
-                    block => read_in(index, block),
-                };
-                values[id as usize] = value(item, read, distance(item.block)) * scale[item.kind as usize];
-            }
+        looked_at.extend(index.items_of(line as usize));
+        looked_at.extend((after != NONE).then_some(after));
+    }
+    // Most of the time goes into waiting for memory: those of a batch are waited for at once.
+    let mut batch: Vec<Item> = Vec::with_capacity(BATCH);
+    for ids in looked_at.chunks(BATCH) {
+        batch.clear();
+        batch.extend(ids.iter().map(|&id| index.items[id as usize]));
+        for (&id, item) in ids.iter().zip(&batch) {
+            values[id as usize] = value(item) * scale[item.kind as usize];
         }
     }
     Values {

@@ -50,6 +50,7 @@ impl Conversation {
                 economy: self.economy.clone(),
                 masks: self.masks.clone(),
                 candidates: self.candidates.clone(),
+                looked_ahead: self.looked_ahead,
                 // Of a history that is appended anew, nothing is known to be archived.
                 archived: Archived::default(),
                 valid: None,

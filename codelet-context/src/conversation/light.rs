@@ -4,19 +4,15 @@ use super::Conversation;
 use super::edits::{Edit, Refusal};
 use super::undo::Snapshot;
 use crate::body::Body;
-use crate::compact;
 use crate::economy::Cut;
 use crate::message::{Message, Part};
 use crate::notice::Notice;
 use crate::policy::Reason;
 use crate::strategy::{self, Limits, thinking_prune};
-use crate::tokens::{self, Tokens};
+use crate::tokens;
 use crate::trim;
 use crate::view::View;
 use std::sync::Arc;
-
-/// From so many estimated tokens of new lines on, a light edit looks at them.
-const LOOK_AHEAD: Tokens = 100_000;
 
 impl Conversation {
     /// The light edit: markers in place of what is removable from the cut on, with the lines that are most likely to be named
@@ -93,20 +89,7 @@ impl Conversation {
             after,
             is_undone: false,
         });
-        self.look_ahead();
         Ok(Notice::trimmed(masked, before, after, true))
-    }
-
-    /// While light edits keep the window from filling, the conversation grows to many times its size, and the compaction that
-    /// comes at last would look at all of it. So what is new is looked at once in a while.
-    fn look_ahead(&mut self) {
-        let budget = self.budget();
-        // Less than the room holds is all looked at, time and again.
-        let least = LOOK_AHEAD.max(budget.saturating_mul(2));
-        if Tokens::from(self.candidates.new_tokens(self.history.index())) >= least {
-            let room = budget.saturating_mul(4) as usize;
-            self.candidates = compact::look_ahead(&self.history, room, &self.candidates);
-        }
     }
 
     /// What was removed once stays removed in a view that was built anew.

@@ -100,6 +100,7 @@ impl Conversation {
         pending::close_all(&mut self.view.messages, &mut self.view.archive);
         self.edits[snapshot.edit].is_undone = true;
         self.candidates = Candidates::default();
+        self.looked_ahead = 0;
         self.cut = None;
         let size = Size::of(&self.view.messages);
         let (now, undone) = (self.occupancy.next_request(), &self.edits[snapshot.edit]);
