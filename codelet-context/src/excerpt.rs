@@ -109,7 +109,7 @@ impl<'a> Choice<'a> {
         for block in &index.blocks {
             let place = (block.message, block.part);
             match block.kind {
-                BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other => {
+                BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Report | BlockKind::Other => {
                     if gone.binary_search(&place).is_ok() {
                         blocks.push(block);
                     } else if is_shown(place) {

@@ -27,11 +27,10 @@ pub use self::block::{Block, BlockKind, Came};
 use self::found::Found;
 pub use self::line::Line;
 pub(crate) use self::line::pieces;
+use self::line::{Gutter, diff_sign, is_hardly_words, mark_alike, normal_hash, piece_end, whole_hash};
 use self::line::{LITTLE, LONGEST_LINE, MANY_ALIKE, POSES, REMOVED};
-use self::line::{
-    diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix, piece_end, whole_hash,
-};
 use self::noted::Noted;
+use self::report::is_report;
 use self::standing::Standing;
 pub use crate::items::NONE;
 
@@ -43,6 +42,7 @@ mod found;
 mod line;
 mod noted;
 mod patched;
+mod report;
 mod standing;
 mod undone;
 
@@ -282,7 +282,7 @@ impl Index {
             self.about.entry(path).or_default().push(self.blocks.len() as u32 - 1);
         }
         let text = text.as_str();
-        let numbered = is_numbered(text);
+        let gutter = Gutter::of(text);
         self.scratch.coloured = text.contains(codes::ESCAPE);
         // What a harness says within an output is not quoted, nor is it known from there.
         let said = if kind.is_output() {
@@ -303,7 +303,7 @@ impl Index {
             }
             while start < end {
                 let piece = piece_end(text, start, end);
-                previous = self.line(kind, text, start, piece, numbered, previous);
+                previous = self.line(kind, text, start, piece, gutter, previous);
                 start = piece;
             }
             start = end + 1;
@@ -325,7 +325,7 @@ impl Index {
         text: &str,
         start: usize,
         end: usize,
-        numbered: bool,
+        gutter: Option<Gutter>,
         previous: Option<(u64, usize)>,
     ) -> Option<(u64, usize)> {
         let line = text[start..end].trim_end();
@@ -336,11 +336,7 @@ impl Index {
         };
         let bytes = shown.as_bytes();
         // Behind the number of a blank line stands nothing but the sign that was trimmed.
-        let prefix = if numbered {
-            number_prefix(&text.as_bytes()[start..end])
-        } else {
-            0
-        };
+        let prefix = gutter.map_or(0, |gutter| gutter.before(&text.as_bytes()[start..end]));
         let prefix = prefix.min(bytes.len());
         // The same of a blank line that a patch adds or takes away.
         let is_patched = kind == BlockKind::Call && self.scratch.patch && matches!(bytes, b"+" | b"-");

@@ -96,12 +96,14 @@ impl Item {
             BlockKind::Prompt => self.marks |= PROMPTED,
             BlockKind::Answer => self.marks |= ANSWERED,
             BlockKind::Call => self.calls = self.calls.saturating_add(1),
-            BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Other => {
+            BlockKind::Read | BlockKind::Command | BlockKind::Search | BlockKind::Report | BlockKind::Other => {
                 self.results = self.results.saturating_add(1);
                 match kind {
                     BlockKind::Read => self.read = block,
                     BlockKind::Command => self.marks |= FROM_COMMAND,
                     BlockKind::Search => self.marks |= FROM_SEARCH,
+                    // Said by somebody like the assistant.
+                    BlockKind::Report => self.marks |= ANSWERED,
                     _ => {}
                 }
             }

@@ -1,5 +1,6 @@
 //! The lines of a call that stand before any output of it: what was run, or what was asked for.
 
+use crate::codes;
 use crate::command::entered;
 use crate::failing::{failing, most_telling, within_frame};
 use crate::index::{Block, Came, Line, NONE};
@@ -9,6 +10,9 @@ use std::ops::Range;
 
 /// An answer of at most so many bytes is quoted whole with the command …
 const SHORT_ANSWER: usize = 40;
+/// … or of so many, if it tells where something is found, such as what was made: it is asked for there …
+const ADDRESS_ANSWER: usize = 160;
+const ADDRESS: &str = "://";
 /// … in at most so many lines; …
 const FEW_LINES: usize = 3;
 /// … and of a command that failed, the line that says most of why, if it is no longer than this.
@@ -36,7 +40,7 @@ pub(crate) fn of(call: &ToolCall, block: &Block, lines: &[Line]) -> Range<u32> {
     block.lines.start + start as u32..block.lines.start + end as u32
 }
 
-/// The lines that are quoted with a command of what came of it, among those of its answer: all, if they are few and short, or
+/// The lines that are quoted with a command, or with a call without a file, of what came of it, among those of its answer: all, if they are few and short, or
 /// else the one that says most of why it failed. What was not run to its end is told of otherwise.
 pub(crate) fn answer<'a>(
     action: &Action,
@@ -66,7 +70,11 @@ fn short<'a>(lines: impl Iterator<Item = (u32, &'a str)>) -> Option<Range<u32>> 
     let few: Vec<(u32, &str)> = lines.take(FEW_LINES + 1).collect();
     let range = few.first()?.0..few.last()?.0 + 1;
     let bytes: usize = few.iter().map(|(_, text)| text.len()).sum();
-    (few.len() <= FEW_LINES && range.len() == few.len() && bytes <= SHORT_ANSWER).then_some(range)
+    let most = match few.iter().any(|(_, text)| codes::shown(text).contains(ADDRESS)) {
+        true => ADDRESS_ANSWER,
+        false => SHORT_ANSWER,
+    };
+    (few.len() <= FEW_LINES && range.len() == few.len() && bytes <= most).then_some(range)
 }
 
 /// The line of an answer that says most of why the call failed, among those that are not too long.

@@ -39,7 +39,8 @@ pub(crate) struct Unit {
     pub first: u32,
     /// Where the lines of the command end that begins there; `first` again if it is no command.
     pub end: u32,
-    /// The lines of what a command has printed that come with it, from here to `answer_end`; or [`NONE`] twice.
+    /// The lines of what a command has printed, or another tool has answered, that come with the first one, from here to
+    /// `answer_end`; or [`NONE`] twice.
     pub answer: u32,
     pub answer_end: u32,
     /// What came of the call.
@@ -54,7 +55,7 @@ impl Unit {
 
     /// Whether a line is of the answer that comes with the command, and is listed with it.
     pub fn is_answer(&self, line: u32) -> bool {
-        (self.answer..self.answer_end).contains(&line)
+        self.end > self.first && (self.answer..self.answer_end).contains(&line)
     }
 
     /// Whether a line needs no header.

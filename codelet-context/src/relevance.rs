@@ -77,7 +77,9 @@ pub(crate) fn weigh_asked(index: &Index, candidates: &Candidates, blocks: &[u32]
         let more = match block.kind {
             BlockKind::Prompt => continue,
             // What came after the prompt was printed on its behalf.
-            BlockKind::Command | BlockKind::Search | BlockKind::Other if number < prompt.start => PRINTED,
+            BlockKind::Command | BlockKind::Search | BlockKind::Report | BlockKind::Other if number < prompt.start => {
+                PRINTED
+            }
             _ => 1.0,
         };
         // What is asked for now is part of the work at hand.

@@ -274,6 +274,42 @@ fn what_was_printed_in_colours_is_quoted_without_them_and_what_has_lost_their_fi
 }
 
 #[test]
+fn a_call_without_a_file_brings_its_short_answer_too_and_where_something_is_found_is_short() {
+    let pull = "https://git.example.org/walnut/almond-cherry-release/pull/1187";
+    let mut history = History::new();
+    let parameters = json!({"title": "Release walnut_press"});
+    call(
+        &mut history,
+        "create_pull",
+        Action::default(),
+        parameters,
+        (Some(true), "{\"number\":4127}"),
+    );
+    run(&mut history, "forge pull create --fill --base main", pull);
+    let long = format!("the walnut_press was released at {}", "hazel ".repeat(30));
+    call(
+        &mut history,
+        "release",
+        Action::default(),
+        json!({"of": "almond_press"}),
+        (Some(true), &long),
+    );
+    let text = quoted(&history, &[], 10_000);
+    for lines in [
+        "[create_pull]\nRelease walnut_press\n{\"number\":4127}\n",
+        &format!("forge pull create --fill --base main\n→ {pull}\n"),
+    ] {
+        assert!(text.contains(lines), "{text}");
+    }
+    // What is worth little by itself comes with the call, and what is long does not.
+    let little = quoted(&history, &[], 190);
+    assert!(
+        little.contains("4127") && little.contains(pull) && !little.contains("hazel"),
+        "{little}"
+    );
+}
+
+#[test]
 fn a_command_brings_its_short_answer() {
     let framed = "Chunk ID: 41e4e7\nWall time: 0.05 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\n8243e674\n";
     for (line, success, output, answer) in [
@@ -482,7 +518,7 @@ fn a_command_that_looks_like_line_numbers_has_no_line_of_its_own() {
         parameters,
         (Some(true), ""),
     );
-    assert_eq!(quoted(&history, &[], 300), "[Bash]\n one\n");
+    assert_eq!(quoted(&history, &[], 300), "[Bash]\none\n");
 }
 
 /// A patch of three files.

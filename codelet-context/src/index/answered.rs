@@ -1,6 +1,6 @@
 //! What an answer tells of the conversation before it: what changed, what came of a command, what went wrong.
 
-use super::{Block, BlockKind, Came, Index, NONE, Open};
+use super::{Block, BlockKind, Came, Index, NONE, Open, is_report};
 use crate::answer;
 use crate::command::CommandLine;
 use crate::effects::{self, Effect};
@@ -53,6 +53,7 @@ impl Index {
             ActionKind::Command if is_look => BlockKind::Read,
             ActionKind::Command => BlockKind::Command,
             ActionKind::Search => BlockKind::Search,
+            ActionKind::Other if self.is_reported(call, result) => BlockKind::Report,
             _ => BlockKind::Other,
         };
         let first = self.blocks.len();
@@ -70,7 +71,7 @@ impl Index {
         if is_change && !made && !is_told {
             self.lead_to_reason(call, first, result);
         }
-        if action.kind == ActionKind::Command {
+        if matches!(action.kind, ActionKind::Command | ActionKind::Other) {
             self.note_answer(call, &action, first, result);
         }
         // Of what failed, and of checks, the facts tell.
@@ -86,6 +87,12 @@ impl Index {
         } else if kind == BlockKind::Read {
             self.has_reader = true;
         }
+    }
+
+    /// Whether the answer to this call is what somebody has found out for it.
+    fn is_reported(&self, call: u32, result: &ToolResult) -> bool {
+        let call = self.blocks.get(call as usize);
+        call.is_some_and(|call| is_report(call.text.as_str(), result))
     }
 
     /// Notes that from here on files are not what was shown of them before.
@@ -170,10 +177,14 @@ impl Index {
         }
     }
 
-    /// What came of the command of this block, where that is soon said, comes with it: whoever reads the one without the other
-    /// runs it again. The blocks of its answer begin at `first`.
+    /// What came of the call of this block, where that is soon said, comes with it: whoever reads the one without the other
+    /// makes it again. The blocks of its answer begin at `first`.
     fn note_answer(&mut self, call: u32, action: &Action, first: usize, result: &ToolResult) {
-        let Some(block) = self.blocks.get(call as usize).filter(|block| !block.lead.is_empty()) else {
+        let has_lead = |block: &&Block| match action.kind {
+            ActionKind::Command => !block.lead.is_empty(),
+            _ => block.lead.start != NONE,
+        };
+        let Some(block) = self.blocks.get(call as usize).filter(has_lead) else {
             return;
         };
         let index: &Index = self;

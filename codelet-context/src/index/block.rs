@@ -24,6 +24,8 @@ pub enum BlockKind {
     Command,
     /// What a search printed.
     Search,
+    /// What somebody reports who was asked in words: another agent, a model that has read a page.
+    Report,
     /// The output of any other tool.
     Other,
 }
@@ -31,8 +33,8 @@ pub enum BlockKind {
 impl BlockKind {
     /// Whether a tool printed it.
     pub fn is_output(self) -> bool {
-        use BlockKind::{Command, Other, Read, Search};
-        matches!(self, Read | Command | Search | Other)
+        use BlockKind::{Command, Other, Read, Report, Search};
+        matches!(self, Read | Command | Search | Report | Other)
     }
 }
 

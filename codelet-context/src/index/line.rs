@@ -101,33 +101,80 @@ pub(crate) fn pieces(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many bytes in front of a line are a line number (`  12→`, `12:`, `12|`, `12` and a tab).
-pub(super) fn number_prefix(line: &[u8]) -> usize {
-    let indent = line.iter().take_while(|&&b| b == b' ').count();
-    let digits = line[indent..].iter().take(7).take_while(|b| b.is_ascii_digit()).count();
-    if !(1..=6).contains(&digits) || indent > 8 {
-        return 0;
+/// The numbers in front of the lines of a listing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Gutter {
+    /// A blank behind the sign belongs to it.
+    has_blank: bool,
+}
+
+/// Whether a text is a listing with line numbers is told by so many of its first lines, …
+const FIRST: usize = 12;
+/// … and what stands between a number and its line by so many.
+const MANY: usize = 400;
+
+impl Gutter {
+    /// Of a listing with line numbers: most of its first lines have one. `None` of other texts.
+    pub fn of(text: &str) -> Option<Self> {
+        let lines = || text.split('\n').map(str::as_bytes).filter(|line| !line.is_empty());
+        let (mut all, mut numbered) = (0, 0);
+        for line in lines().take(FIRST) {
+            all += 1;
+            numbered += usize::from(number(line) > 0);
+        }
+        let is_listing = numbered >= 2 && numbered * 2 > all;
+        is_listing.then(|| Gutter {
+            has_blank: blanks_behind(lines().take(MANY)) % 2 == 1,
+        })
     }
-    match &line[indent + digits..] {
-        [b'\t' | b'|' | b':', ..] => indent + digits + 1,
-        [0xe2, 0x86, 0x92, ..] => indent + digits + 3,
-        _ => 0,
+
+    /// How many bytes in front of a line are its number and what parts it from the line.
+    pub fn before(self, line: &[u8]) -> usize {
+        let number = number(line);
+        let is_blank = self.has_blank && number > 0 && line.get(number) == Some(&b' ');
+        number + usize::from(is_blank)
     }
 }
 
-/// Whether a text is a listing with line numbers: most of its first lines have one.
-pub(super) fn is_numbered(text: &str) -> bool {
-    let (mut lines, mut numbered) = (0, 0);
-    for line in text
-        .split('\n')
-        .map(str::as_bytes)
-        .filter(|line| !line.is_empty())
-        .take(12)
-    {
-        lines += 1;
-        numbered += usize::from(number_prefix(line) > 0);
+/// The blanks that stand behind the number of every line, at least. Code is indented by an even number of them, if at all: one
+/// more is no part of it. Behind a tab or an arrow there is nothing more.
+fn blanks_behind<'a>(lines: impl Iterator<Item = &'a [u8]>) -> usize {
+    let blanks = lines.filter_map(|line| {
+        let number = number(line);
+        let rest = line
+            .get(number..)
+            .filter(|rest| number > 0 && !rest.trim_ascii().is_empty())?;
+        let is_part = matches!(line[number - 1], b'\t' | 0x92);
+        Some(if is_part {
+            0
+        } else {
+            rest.iter().take_while(|&&byte| byte == b' ').count()
+        })
+    });
+    blanks.min().unwrap_or_default()
+}
+
+/// How many bytes in front of a line are a line number with its sign (`  12→`, `12:`, `L12:`, `12|`, `12 |`, `12 │`, `12` and a
+/// tab).
+fn number(line: &[u8]) -> usize {
+    let indent = line.iter().take_while(|&&b| b == b' ').count();
+    let letter = usize::from(line.get(indent) == Some(&b'L'));
+    let start = indent + letter;
+    let digits = line[start..].iter().take(7).take_while(|b| b.is_ascii_digit()).count();
+    if !(1..=6).contains(&digits) || indent > 8 {
+        return 0;
     }
-    numbered >= 2 && numbered * 2 > lines
+    let end = start + digits;
+    match &line[end..] {
+        [b':', ..] => end + 1,
+        _ if letter > 0 => 0,
+        [b'\t' | b'|', ..] => end + 1,
+        [b' ', b'|', ..] => end + 2,
+        // The arrow, and the bar of drawings.
+        [0xe2, 0x86, 0x92, ..] | [0xe2, 0x94, 0x82, ..] => end + 3,
+        [b' ', 0xe2, 0x94, 0x82, ..] => end + 4,
+        _ => 0,
+    }
 }
 
 /// How many bytes in front of a line are the sign of a diff: a changed line is the same line.
@@ -207,4 +254,52 @@ pub(super) fn normal_hash(line: &[u8]) -> (u64, usize) {
         }
     }
     (hash::bytes(&buffer[..length]), length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without(text: &str) -> Vec<&str> {
+        let gutter = Gutter::of(text);
+        let before = |line: &str| gutter.map_or(0, |gutter| gutter.before(line.as_bytes()));
+        text.lines().map(|line| &line[before(line)..]).collect()
+    }
+
+    #[test]
+    fn line_numbers_are_no_part_of_a_line_however_they_are_parted_from_it() {
+        for listing in [
+            "     1→fn a() {\n     2→    b\n     3→}",
+            "1\tfn a() {\n2\t    b\n3\t}",
+            "1:fn a() {\n2:    b\n3:}",
+            "1: fn a() {\n2:     b\n3: }",
+            "L1: fn a() {\nL2:     b\nL3: }",
+            "00001| fn a() {\n00002|     b\n00003| }",
+            "  1 | fn a() {\n  2 |     b\n  3 | }",
+            "   1 │ fn a() {\n   2 │     b\n   3 │ }",
+            "1|fn a() {\n2|    b\n3|}",
+        ] {
+            assert_eq!(without(listing), ["fn a() {", "    b", "}"], "{listing}");
+        }
+    }
+
+    #[test]
+    fn of_lines_that_are_all_indented_the_indentation_stays() {
+        for (listing, lines) in [
+            ("7:    let a;\n8:    let b;", ["    let a;", "    let b;"]),
+            ("7:     let a;\n8:     let b;", ["    let a;", "    let b;"]),
+            ("7: \tlet a;\n8: \tlet b;", ["\tlet a;", "\tlet b;"]),
+            ("7→ let a;\n8→ let b;", [" let a;", " let b;"]),
+            ("7 | \n8 |   let b;\n9 |   let c;", ["", "  let b;"]),
+        ] {
+            assert_eq!(&without(listing)[..2], lines, "{listing}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_number_here_and_there_is_no_listing() {
+        for text in ["L1\nL2\nL3", "1 a\n2 b", "3: a\nb\nc", "Lines: 1\nLines: 2"] {
+            assert_eq!(Gutter::of(text), None, "{text}");
+        }
+    }
 }

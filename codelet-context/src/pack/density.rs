@@ -168,6 +168,8 @@ impl Packer<'_> {
                 bytes += self.shown_bytes(first as usize) + GAP_BYTES;
                 gain += self.gain(first as usize);
                 answer = self.answer_bytes(unit, line);
+            } else if first == line as u32 {
+                answer = self.answer_bytes(unit, line);
             }
         }
         (gain * self.factors[line] / (bytes as f32 + lonely), bytes + answer)
