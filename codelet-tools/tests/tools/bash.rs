@@ -42,6 +42,14 @@ fn output_comes_in_the_order_in_which_it_was_printed() {
         run(&trial, "printf '\\033[31mred\\033[0m 10%%\\r100%%\\n'"),
         "100%10%\n"
     );
+    // Neither a broken letter nor a title without an end hides what comes behind.
+    assert_eq!(
+        run(
+            &trial,
+            "printf 'Stra\\303\\203\\302\\237e\\n\\033]0;title cut\\n'; echo error: E1"
+        ),
+        "StraÃe\n0;title cut\nerror: E1\n"
+    );
 }
 
 #[test]
