@@ -371,10 +371,7 @@ fn ran(
     };
     {
         let mut families = left.families.lock().unwrap_or_else(PoisonError::into_inner);
-        families.retain(|family| {
-            family.bury();
-            !family.members().is_empty()
-        });
+        families.retain(|family| !family.members().is_empty());
         if !ended.left.is_empty() {
             families.push(ended.family);
         }

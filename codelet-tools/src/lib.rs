@@ -33,9 +33,12 @@ mod files;
 mod git;
 mod glob;
 mod grep;
+#[cfg(target_os = "linux")]
+mod listed;
 mod ls;
 mod masked;
 mod near;
+mod orphans;
 mod owned;
 mod path;
 pub mod pictures;

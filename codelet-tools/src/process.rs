@@ -2,6 +2,7 @@
 //! through one pipe, in the order in which it was printed.
 
 use crate::family::{Adoption, Family, MARK, Member};
+use crate::orphans;
 use crate::sandbox::{Sandbox, Sandboxing};
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Bytes that are taken out of the pipe at once.
 const PIECE: usize = 64 * 1024;
+/// Time between two looks at what else has happened while the program runs: somebody wants to see what it printed so far, or
+/// waits for an orphan to be gone.
+const TICK: Duration = Duration::from_millis(50);
 /// After the program has ended, what it left in the background may still be about to print: so long a silence, and so
 /// long a time in all, is waited for.
 const SILENCE: Duration = Duration::from_millis(30);
@@ -71,6 +75,8 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
     let began = Instant::now();
     let mark = format!("{:016x}", fastrand::u64(..));
     let _adoption = Adoption::begin();
+    // Jobs of earlier programs may have ended meanwhile.
+    orphans::look();
     let (mut output, ours) = io::pipe()?;
     let flags = fcntl_getfl(&output)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags)?;
@@ -87,7 +93,10 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
             End::TimedOut => PATIENCE,
             _ => IMPATIENCE,
         };
-        let mut drain = || is_open = is_open && drained(&mut output, &mut buffer, sink);
+        let mut drain = || {
+            orphans::look();
+            is_open = is_open && drained(&mut output, &mut buffer, sink);
+        };
         family.end(patience, &mut drain);
         drain();
     }
@@ -122,8 +131,13 @@ fn watch(
     let exit = exit_of(pid)?;
     let mut ended = None::<Instant>;
     let mut last = Instant::now();
+    let mut looked = last;
     loop {
         let now = Instant::now();
+        if now - looked >= TICK {
+            orphans::look();
+            looked = now;
+        }
         let until = match ended {
             Some(at) => (last + SILENCE).min(at + AFTERWARDS),
             None => deadline,
@@ -131,8 +145,7 @@ fn watch(
         if until <= now || (ended.is_some() && !*is_open) {
             return Ok(ended.is_none().then_some(End::TimedOut));
         }
-        // Somebody may look at what was printed so far.
-        let wait = (until - now).min(Duration::from_millis(50));
+        let wait = (until - now).min(TICK);
         let ready = wait_for(
             is_open.then_some(&*output),
             stop,
