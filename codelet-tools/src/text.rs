@@ -100,6 +100,12 @@ pub(crate) fn encode_utf16(text: &str, encoding: Encoding) -> Vec<u8> {
         .collect()
 }
 
+/// The line of a text, from 1, in which the first `�` stands.
+pub(crate) fn first_replacement(text: &str) -> usize {
+    let before = text.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
+    1 + before.matches('\n').count()
+}
+
 /// How many `�` a file really has, besides those that stand for what is invalid.
 pub(crate) fn replacements(bytes: &[u8]) -> usize {
     match Encoding::of(bytes) {
