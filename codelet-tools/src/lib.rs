@@ -28,6 +28,7 @@ mod committed;
 mod desk;
 mod diff;
 mod edit;
+mod ending;
 mod family;
 mod files;
 mod git;
