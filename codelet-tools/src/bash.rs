@@ -13,6 +13,7 @@ use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::{self, Scratch};
 use crate::secrets::Hiding;
+use crate::whereabouts::Note;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
@@ -138,7 +139,7 @@ impl Bash {
     }
 
     fn program(&self, command: &str, timeout: Duration, note: &Path) -> io::Result<Program> {
-        // However the command ends, the shell notes where it stood.
+        // However the command ends, the shell notes where it stood; unless it sets such a trap itself, or is no shell then.
         let noting = format!("pwd -P > {} 2>/dev/null", quoted(&note.display().to_string()));
         let line = format!("trap {} EXIT; {command}", quoted(&noting));
         let arguments: Vec<OsString> = if line.len() <= ARGUMENT {
@@ -243,12 +244,13 @@ impl Tool for Bash {
             };
             let begun = || -> Result<_, String> {
                 let own = self.own()?;
-                let note = own.path().join("directory");
+                let path = own.path().join("directory");
                 // A command that ends without a word leaves no old one.
-                let _ = std::fs::remove_file(&note);
-                let program = self.program(command, timeout, &note);
+                let _ = std::fs::remove_file(&path);
+                let program = self.program(command, timeout, &path);
                 let program = program
-                    .map_err(|error| format!("{} cannot be written: {}", note.display(), files::reason(&error)))?;
+                    .map_err(|error| format!("{} cannot be written: {}", path.display(), files::reason(&error)))?;
+                let note = Note::new(path, command);
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
                 Ok((program, note, own, pipe))
             };
@@ -315,7 +317,7 @@ fn ran(
     program: Program,
     stop: &PipeReader,
     live: Live,
-    note: &Path,
+    note: &Note,
     left: &Left,
     answer: oneshot::Sender<Output>,
 ) -> Option<PipeReader> {
@@ -344,11 +346,9 @@ fn ran(
             return None;
         }
     };
-    // A folder that is gone is no place to stand in.
-    let directory = noted(note).or_else(|| from.is_dir().then_some(from));
-    let directory = directory.unwrap_or_else(|| desk.paths.directory().to_owned());
-    let moved = (directory != desk.shell()).then(|| desk.paths.show(&directory));
-    desk.go(directory);
+    let stands = note.read(ended.seen_in.as_deref(), &[&from, desk.paths.directory()]);
+    let moved = ending::moved(desk, &stands);
+    desk.go(stands.directory);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
     let earlier = left.earlier(&ended.left);
@@ -394,16 +394,6 @@ fn named(desk: &Desk, paths: &[PathBuf]) -> Option<String> {
         0 => first,
         more => format!("{first} and {more} more"),
     })
-}
-
-/// Where the shell stood at its end, as it noted. The note is a file that the command could write, so it is a folder or
-/// nothing.
-fn noted(note: &Path) -> Option<PathBuf> {
-    let (file, _) = files::open(note).ok()?;
-    let mut line = String::new();
-    file.take(8192).read_to_string(&mut line).ok()?;
-    let directory = PathBuf::from(line.strip_suffix('\n')?);
-    (directory.is_absolute() && directory.is_dir()).then_some(directory)
 }
 
 /// Lets background jobs print into nothing, so that they are not ended by it.

@@ -6,6 +6,7 @@ use crate::family::Member;
 use crate::process::{End, Ended};
 use crate::sandbox::Sandboxing;
 use crate::text::counted;
+use crate::whereabouts::Stands;
 use std::time::Duration;
 
 /// Jobs that are named.
@@ -21,19 +22,30 @@ pub(crate) fn notes(
     earlier: &[Member],
 ) -> String {
     let mut notes: Vec<String> = end(ended, timeout, text).into_iter().collect();
-    notes.extend(moved.map(|directory| match directory.as_str() {
-        "." => "now in .".to_owned(),
-        _ => format!(
-            "now in {directory}; paths of the other tools still begin at {}",
-            desk.paths.directory().display()
-        ),
-    }));
+    notes.extend(moved);
     notes.extend(left(ended));
     notes.extend(out_of_reach(ended, text, earlier));
     if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
         notes.push(sandbox(desk));
     }
     notes.into_iter().map(|note| format!("[{note}]\n")).collect()
+}
+
+/// Where the next command begins, if that is not where this one did, or not surely where this one ended.
+pub(crate) fn moved(desk: &Desk, stands: &Stands) -> Option<String> {
+    let directory = desk.paths.show(&stands.directory);
+    if !stands.is_known {
+        return Some(format!(
+            "where it ended is not known; the next command begins in {directory}"
+        ));
+    }
+    (stands.directory != desk.shell()).then(|| match directory.as_str() {
+        "." => "now in .".to_owned(),
+        _ => format!(
+            "now in {directory}; paths of the other tools still begin at {}",
+            desk.paths.directory().display()
+        ),
+    })
 }
 
 fn end(ended: &Ended, timeout: Duration, text: &str) -> Option<String> {

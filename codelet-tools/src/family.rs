@@ -8,6 +8,8 @@ use crate::orphans;
 use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
 use std::io;
+#[cfg(not(target_os = "linux"))]
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
@@ -154,6 +156,11 @@ impl Family {
         Family { leader }
     }
 
+    /// Nobody says.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// The look at its group costs nothing.
     fn is_gone(&self) -> bool {
         false
@@ -197,6 +204,7 @@ mod linux {
     use rustix::io::Errno;
     use rustix::process::{self, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
     use std::collections::{HashMap, HashSet};
+    use std::path::PathBuf;
     use std::sync::{Mutex, PoisonError};
     use std::time::Duration;
 
@@ -213,6 +221,11 @@ mod linux {
                 mark: format!("{MARK}={mark}").into_bytes(),
                 since: process.map_or(0, |process| process.started),
             }
+        }
+
+        /// Where the leader is now.
+        pub(crate) fn directory(&self) -> Option<PathBuf> {
+            std::fs::read_link(format!("/proc/{}/cwd", self.leader.as_raw_nonzero())).ok()
         }
 
         /// Whether nobody is left for certain, which is cheaper to see than who is: that takes a look at every process of

@@ -56,6 +56,7 @@ pub mod surroundings;
 mod text;
 mod todo;
 mod walk;
+mod whereabouts;
 mod write;
 
 use codelet_agent::interrupt::Interrupt;

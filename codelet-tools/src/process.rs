@@ -62,6 +62,8 @@ pub(crate) struct Ended {
     pub family: Arc<Family>,
     /// How well it was shut in.
     pub sandboxing: Option<Sandboxing>,
+    /// Where it was when it was last seen, which is not always where it ended.
+    pub seen_in: Option<PathBuf>,
     /// The pipe, if somebody still holds the other end.
     pub open: Option<PipeReader>,
 }
@@ -85,10 +87,19 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
     let pid = family.leader;
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
-    let watched = watch(pid, deadline, (&mut output, &mut is_open, &mut buffer), stop, sink);
+    let mut seen_in = None;
+    let mut see = || {
+        if let Some(directory) = family.directory() {
+            seen_in = Some(directory);
+        }
+        orphans::look();
+    };
+    let pipe = (&mut output, &mut is_open, &mut buffer[..]);
+    let watched = watch(pid, deadline, pipe, stop, sink, &mut see);
     // A command that cannot be watched is not left to itself.
     let end = watched.unwrap_or(Some(End::Interrupted));
     if let Some(end) = end {
+        see();
         let patience = match end {
             End::TimedOut => PATIENCE,
             _ => IMPATIENCE,
@@ -116,17 +127,20 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
         left,
         family,
         sandboxing,
+        seen_in,
         open: is_open.then_some(output),
     })
 }
 
-/// Passes the output on until the program has ended and been silent for a moment. Says why it has to be ended, if so.
+/// Passes the output on until the program has ended and been silent for a moment, and calls `see` from time to time. Says why
+/// it has to be ended, if so.
 fn watch(
     pid: Pid,
     deadline: Instant,
     (output, is_open, buffer): (&mut PipeReader, &mut bool, &mut [u8]),
     stop: Option<&PipeReader>,
     sink: &mut dyn FnMut(&[u8]),
+    see: &mut dyn FnMut(),
 ) -> io::Result<Option<End>> {
     let exit = exit_of(pid)?;
     let mut ended = None::<Instant>;
@@ -135,7 +149,7 @@ fn watch(
     loop {
         let now = Instant::now();
         if now - looked >= TICK {
-            orphans::look();
+            see();
             looked = now;
         }
         let until = match ended {

@@ -82,6 +82,44 @@ fn the_shell_stays_where_it_went() {
 }
 
 #[test]
+fn where_nobody_knows_where_a_command_ended_it_says_where_the_next_one_begins() {
+    let trial = free();
+    std::fs::create_dir_all(trial.workspace.join("sub")).unwrap();
+    let unknown = |place: &str| format!("[where it ended is not known; the next command begins in {place}]\n");
+    let pwd = || run(&trial, "pwd -P");
+    let (work, sub) = (
+        format!("{}\n", trial.workspace.display()),
+        format!("{}/sub\n", trial.workspace.display()),
+    );
+    for command in [
+        "cd sub && trap 'echo bye' EXIT && echo x",
+        "cd sub; exec echo x; echo bye",
+    ] {
+        let told = run(&trial, command);
+        assert!(
+            told.starts_with("x\n") && told.ends_with(&unknown(".")),
+            "{command}: {told}"
+        );
+        assert_eq!(pwd(), work, "{command}");
+    }
+    // Where it was seen there, the next one goes on there.
+    let told = trial.failed("Bash", json!({"command": "cd sub; exec sleep 1000", "timeout": 300}));
+    assert!(told.ends_with(&unknown("sub")), "{told}");
+    assert_eq!(pwd(), sub);
+    let told = trial.failed("Bash", json!({"command": "cd ..; kill -9 $$"}));
+    assert!(told.ends_with(&unknown("sub")), "{told}");
+    assert_eq!(pwd(), sub);
+    // What goes nowhere is where it was.
+    for command in ["trap 'echo bye' EXIT; echo x", "exec echo x"] {
+        let told = run(&trial, command);
+        assert!(!told.contains("not known"), "{command}: {told}");
+        assert_eq!(pwd(), sub, "{command}");
+    }
+    let told = run(&trial, "cd ..");
+    assert!(told.ends_with("[now in .]\n"), "{told}");
+}
+
+#[test]
 fn where_a_path_means_one_file_here_and_another_beside_the_shell_it_is_said() {
     let trial = free();
     trial.write("main.py", "x=1\n");
