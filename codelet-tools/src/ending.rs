@@ -76,12 +76,16 @@ fn left(ended: &Ended) -> Option<String> {
     let left = &ended.left;
     let what = counted(left.len(), "job");
     let told = format!("{what} still running in the background: {}", named(left));
+    let lost = match ended.open {
+        Some(_) => "; what is printed from now on is not kept: redirect it to a file to see it",
+        None => "",
+    };
     let it = if left.len() == 1 { "it" } else { "them" };
     let apart = match holds_signals(ended) {
         true => format!("; later commands, each in a sandbox of its own, cannot end {it}"),
         false => String::new(),
     };
-    (!left.is_empty()).then_some(told + &apart)
+    (!left.is_empty()).then_some(told + lost + &apart)
 }
 
 /// That jobs of earlier commands are not this one's to end, where it may have tried.

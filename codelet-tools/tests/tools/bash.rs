@@ -301,7 +301,9 @@ fn a_background_job_does_not_hold_the_call() {
     assert!(start.elapsed() < Duration::from_secs(5));
     let pid = text.lines().next().unwrap().to_owned();
     assert!(
-        text.contains(&format!("[1 job still running in the background: {pid} sleep]")),
+        text.contains(&format!(
+            "[1 job still running in the background: {pid} sleep; what is printed from now on is not kept: redirect it to a file"
+        )),
         "{text}"
     );
     assert!(is_alive(&pid));
@@ -314,8 +316,13 @@ fn a_background_job_does_not_hold_the_call() {
         .to_owned();
     run(&trial, "sleep 0.3");
     assert!(is_alive(&printing));
+    // One that prints elsewhere has nothing to lose.
+    let text = run(&trial, "sleep 1000 > out 2>&1 & echo $!");
+    let elsewhere = text.lines().next().unwrap().to_owned();
+    let told = format!("[1 job still running in the background: {elsewhere} sleep]\n");
+    assert!(text.ends_with(&told), "{text}");
     drop(trial);
-    assert!(!is_alive(&pid) && !is_alive(&printing));
+    assert!(!is_alive(&pid) && !is_alive(&printing) && !is_alive(&elsewhere));
 }
 
 #[test]

@@ -69,6 +69,19 @@ fn what_is_special_about_a_file_is_said() {
         trial.done("Read", json!({"file_path": "crlf"})),
         "1\ta\n2\tb\n[lines end in CRLF]\n"
     );
+    for (text, expected) in [
+        (
+            "l1\rl2\rl3\r",
+            "1\tl1\rl2\rl3\r\n[3 carriage returns (\\r) without a line feed end no line here]\n",
+        ),
+        (
+            "a\r\nb\r",
+            "1\ta\n2\tb\r\n[1 line end in CRLF; 1 carriage return (\\r) without a line feed ends no line here]\n",
+        ),
+    ] {
+        trial.write("returns", text);
+        assert_eq!(trial.done("Read", json!({"file_path": "returns"})), expected);
+    }
     trial.write("mixed", "a\r\nb\n");
     assert!(
         trial
