@@ -5,14 +5,15 @@ use crate::arguments;
 use crate::bounded::Bounded;
 use crate::clean::Cleaner;
 use crate::desk::{Desk, spec};
-use crate::family::Family;
+use crate::ending;
+use crate::family::{Family, Member};
 use crate::files;
 use crate::git::{Obeyed, Repository};
-use crate::process::{self, End, Ended, Program};
+use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::{self, Scratch};
 use crate::secrets::Hiding;
-use crate::text::counted;
+use crate::whereabouts::Note;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
@@ -22,7 +23,7 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -66,6 +67,22 @@ struct Left {
 }
 
 impl Left {
+    fn families(&self) -> MutexGuard<'_, Vec<Arc<Family>>> {
+        self.families.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The jobs of earlier commands that still run, besides those of this one. Families that are gone are forgotten.
+    fn earlier(&self, own: &[Member]) -> Vec<Member> {
+        let mut earlier = Vec::new();
+        self.families().retain(|family| {
+            let members = family.members();
+            let is_there = !members.is_empty();
+            earlier.extend(members.into_iter().filter(|member| !own.contains(member)));
+            is_there
+        });
+        earlier
+    }
+
     /// What git obeys and what has changed since the last look. Without a sandbox nothing is new to anybody; one who was
     /// shut in before may still be at work.
     fn look(&self, desk: &Desk, is_shut_in: bool) -> Vec<PathBuf> {
@@ -122,7 +139,7 @@ impl Bash {
     }
 
     fn program(&self, command: &str, timeout: Duration, note: &Path) -> io::Result<Program> {
-        // However the command ends, the shell notes where it stood.
+        // However the command ends, the shell notes where it stood; unless it sets such a trap itself, or is no shell then.
         let noting = format!("pwd -P > {} 2>/dev/null", quoted(&note.display().to_string()));
         let line = format!("trap {} EXIT; {command}", quoted(&noting));
         let arguments: Vec<OsString> = if line.len() <= ARGUMENT {
@@ -174,13 +191,7 @@ impl Bash {
 
 impl Drop for Bash {
     fn drop(&mut self) {
-        for family in self
-            .left
-            .families
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-        {
+        for family in self.left.families().drain(..) {
             family.end(Duration::from_millis(50), || {});
         }
     }
@@ -233,12 +244,13 @@ impl Tool for Bash {
             };
             let begun = || -> Result<_, String> {
                 let own = self.own()?;
-                let note = own.path().join("directory");
+                let path = own.path().join("directory");
                 // A command that ends without a word leaves no old one.
-                let _ = std::fs::remove_file(&note);
-                let program = self.program(command, timeout, &note);
+                let _ = std::fs::remove_file(&path);
+                let program = self.program(command, timeout, &path);
                 let program = program
-                    .map_err(|error| format!("{} cannot be written: {}", note.display(), files::reason(&error)))?;
+                    .map_err(|error| format!("{} cannot be written: {}", path.display(), files::reason(&error)))?;
+                let note = Note::new(path, command);
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
                 Ok((program, note, own, pipe))
             };
@@ -305,7 +317,7 @@ fn ran(
     program: Program,
     stop: &PipeReader,
     live: Live,
-    note: &Path,
+    note: &Note,
     left: &Left,
     answer: oneshot::Sender<Output>,
 ) -> Option<PipeReader> {
@@ -334,14 +346,13 @@ fn ran(
             return None;
         }
     };
-    // A folder that is gone is no place to stand in.
-    let directory = noted(note).or_else(|| from.is_dir().then_some(from));
-    let directory = directory.unwrap_or_else(|| desk.paths.directory().to_owned());
-    let moved = (directory != desk.shell()).then(|| desk.paths.show(&directory));
-    desk.go(directory);
+    let stands = note.read(ended.seen_in.as_deref(), &[&from, desk.paths.directory()]);
+    let moved = ending::moved(desk, &stands);
+    desk.go(stands.directory);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
-    let mut notes = notes(desk, &ended, timeout, &text, moved);
+    let earlier = left.earlier(&ended.left);
+    let mut notes = ending::notes(desk, &ended, timeout, &text, moved, &earlier);
     let during = left.look(desk, is_shut_in);
     if let Some(what) = between {
         notes.push_str(&format!(
@@ -369,15 +380,8 @@ fn ran(
         notices,
         ..Output::success(text)
     };
-    {
-        let mut families = left.families.lock().unwrap_or_else(PoisonError::into_inner);
-        families.retain(|family| {
-            family.bury();
-            !family.members().is_empty()
-        });
-        if !ended.left.is_empty() {
-            families.push(ended.family);
-        }
+    if !ended.left.is_empty() {
+        left.families().push(ended.family);
     }
     let _ = answer.send(output);
     ended.open
@@ -390,88 +394,6 @@ fn named(desk: &Desk, paths: &[PathBuf]) -> Option<String> {
         0 => first,
         more => format!("{first} and {more} more"),
     })
-}
-
-/// How it ended, in brackets; nothing for a quick success that has printed something.
-fn notes(desk: &Desk, ended: &Ended, timeout: Duration, text: &str, moved: Option<String>) -> String {
-    let seconds = ended.elapsed.as_secs();
-    let took = if seconds > 0 {
-        format!(", {seconds} s")
-    } else {
-        String::new()
-    };
-    let mut notes = Vec::new();
-    match ended.end {
-        End::Exited(0) if text.is_empty() => notes.push(format!("exit 0{took}, no output")),
-        End::Exited(0) if seconds == 0 => {}
-        End::Exited(status) => notes.push(format!("exit {status}{took}")),
-        End::Unknown => notes.push(format!(
-            "ended{took}; with which status is not known, since this process was started with SIGCHLD ignored"
-        )),
-        End::Killed(signal) => notes.push(format!("ended by signal {signal}{took}")),
-        End::TimedOut => notes.push(format!(
-            "not finished after {:.1} s, and ended; a longer timeout can be given, or the job put in the background",
-            timeout.as_secs_f64()
-        )),
-        End::Interrupted => notes.push(format!("{INTERRUPTED}{took}")),
-    }
-    notes.extend(moved.map(|directory| match directory.as_str() {
-        "." => "now in .".to_owned(),
-        _ => format!(
-            "now in {directory}; paths of the other tools still begin at {}",
-            desk.paths.directory().display()
-        ),
-    }));
-    if !ended.left.is_empty() {
-        let names: Vec<String> = ended
-            .left
-            .iter()
-            .take(5)
-            .map(|member| format!("{} {}", member.pid, member.name))
-            .collect();
-        let more = if ended.left.len() > 5 { ", …" } else { "" };
-        notes.push(format!(
-            "{} still running in the background: {}{more}",
-            counted(ended.left.len(), "job"),
-            names.join(", ")
-        ));
-    }
-    if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
-        let within = match desk.owned.parts_workspace() {
-            true => "what is there already and is neither a dot file nor a setting in ",
-            false => "",
-        };
-        notes.push(format!(
-            "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach no network and no other program's socket (Docker, D-Bus, agents for keys)",
-            desk.paths.root().display(),
-            desk.options.temporary.display()
-        ));
-    }
-    notes.into_iter().map(|note| format!("[{note}]\n")).collect()
-}
-
-/// Whether a failure reads as if the sandbox had a part in it. Only a hint is hung on it.
-fn may_be_sandbox(text: &str) -> bool {
-    const SIGNS: [&str; 6] = [
-        "ermission denied",
-        "EACCES",
-        "not permitted",
-        "resolve host",
-        "name resolution",
-        "os error 13",
-    ];
-    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(4096))..];
-    SIGNS.iter().any(|sign| tail.contains(sign))
-}
-
-/// Where the shell stood at its end, as it noted. The note is a file that the command could write, so it is a folder or
-/// nothing.
-fn noted(note: &Path) -> Option<PathBuf> {
-    let (file, _) = files::open(note).ok()?;
-    let mut line = String::new();
-    file.take(8192).read_to_string(&mut line).ok()?;
-    let directory = PathBuf::from(line.strip_suffix('\n')?);
-    (directory.is_absolute() && directory.is_dir()).then_some(directory)
 }
 
 /// Lets background jobs print into nothing, so that they are not ended by it.

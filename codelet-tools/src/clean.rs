@@ -15,9 +15,11 @@ pub(crate) struct Cleaner {
     /// Where the next character goes, in bytes; the end of `line` unless the cursor was moved.
     cursor: usize,
     state: State,
-    /// Bytes of the sequence so far, and the parameters of it.
+    /// Bytes of the sequence so far, and what is withheld of it: parameters, or what stands in a string.
     length: usize,
-    parameters: String,
+    held: String,
+    /// What was withheld turned out to be text: no string that begins in it has an end.
+    is_giving_back: bool,
     out: String,
 }
 
@@ -31,7 +33,7 @@ enum State {
     Designation,
     /// In `ESC [ …`.
     Control,
-    /// In a string that BEL or `ESC \` ends.
+    /// In a string that BEL or `ESC \` ends, in the line in which it begins.
     Hidden,
     /// After ESC in such a string.
     HiddenEscape,
@@ -74,6 +76,9 @@ impl Cleaner {
     pub(crate) fn finish(&mut self) -> String {
         if !std::mem::take(&mut self.partial).is_empty() {
             self.text("\u{fffd}");
+        }
+        if self.is_hiding() {
+            self.give_back();
         }
         self.end_line();
         self.state = State::Text;
@@ -131,9 +136,8 @@ impl Cleaner {
             '\r' => self.cursor = 0,
             '\u{8}' => self.cursor = self.line.floor_char_boundary(self.cursor.saturating_sub(1)),
             '\u{1b}' => self.enter(State::Escape),
-            '\u{9b}' => self.enter(State::Control),
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => self.enter(State::Hidden),
-            // Bells and the like say nothing on paper.
+            // Bells and the like say nothing on paper. Nor do those above U+007F, which once began sequences too: mostly they
+            // are what is left of a letter that was encoded twice (`ß` becomes `Ã` and U+009F).
             _ => {}
         }
     }
@@ -141,7 +145,7 @@ impl Cleaner {
     fn enter(&mut self, state: State) {
         self.state = state;
         self.length = 0;
-        self.parameters.clear();
+        self.held.clear();
     }
 
     fn end_line(&mut self) {
@@ -150,39 +154,80 @@ impl Cleaner {
         self.cursor = 0;
     }
 
+    fn is_hiding(&self) -> bool {
+        matches!(self.state, State::Hidden | State::HiddenEscape)
+    }
+
+    /// A sequence has no end, so what is withheld of it is text after all, with sequences of its own.
+    fn give_back(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        self.state = State::Text;
+        self.is_giving_back = true;
+        self.text(&held);
+        self.is_giving_back = false;
+    }
+
+    /// A character that is no part of the sequence.
+    fn behind(&mut self, c: char) {
+        self.text(c.encode_utf8(&mut [0; 4]));
+    }
+
     fn sequence(&mut self, c: char) {
         self.length += c.len_utf8();
         if self.length > SEQUENCE {
-            self.state = State::Text;
+            self.give_back();
+            return self.behind(c);
         }
+        match self.state {
+            State::Hidden | State::HiddenEscape => self.hidden(c),
+            State::Text | State::Escape | State::Designation | State::Control => self.shown(c),
+        }
+    }
+
+    fn hidden(&mut self, c: char) {
         match (self.state, c) {
-            // A sequence that was broken off does not take the next line with it.
-            (State::Text, _) | (State::Escape | State::Designation | State::Control, '\n' | '\r') => {
-                self.state = State::Text;
-                if is_special(c) {
-                    self.special(c);
-                }
+            (_, '\u{7}' | '\u{9c}') | (State::HiddenEscape, '\\') => self.state = State::Text,
+            // Who was cut off before the end has told something, and so does who comes next.
+            (_, '\n' | '\r') => {
+                self.give_back();
+                self.behind(c);
             }
+            _ => {
+                self.held.push(c);
+                self.state = if c == '\u{1b}' {
+                    State::HiddenEscape
+                } else {
+                    State::Hidden
+                };
+            }
+        }
+    }
+
+    fn shown(&mut self, c: char) {
+        match (self.state, c) {
             (State::Escape, '[') => self.state = State::Control,
+            (State::Escape, ']' | 'P' | 'X' | '^' | '_') if self.is_giving_back => self.state = State::Text,
             (State::Escape, ']' | 'P' | 'X' | '^' | '_') => self.state = State::Hidden,
-            (State::Escape, ' '..='/') => self.state = State::Designation,
-            (State::Escape | State::Control | State::Designation, '\u{1b}') => self.enter(State::Escape),
-            (State::Escape | State::Designation, _) => self.state = State::Text,
+            (State::Escape | State::Designation, ' '..='/') => self.state = State::Designation,
+            (State::Escape | State::Designation, '0'..='~') => self.state = State::Text,
+            (State::Control, ' '..='?') => self.held.push(c),
             (State::Control, '@'..='~') => {
                 self.control(c);
                 self.state = State::Text;
             }
-            (State::Control, _) => self.parameters.push(c),
-            (State::Hidden, '\u{7}' | '\u{9c}') | (State::HiddenEscape, '\\') => self.state = State::Text,
-            (State::Hidden, '\u{1b}') => self.state = State::HiddenEscape,
-            (State::HiddenEscape, _) => self.state = State::Hidden,
-            (State::Hidden, _) => {}
+            (_, '\u{1b}') => self.enter(State::Escape),
+            (_, c) if is_special(c) && !matches!(c, '\n' | '\r') => {}
+            // A sequence that was broken off takes neither the next line with it nor what can be in none.
+            _ => {
+                self.state = State::Text;
+                self.behind(c);
+            }
         }
     }
 
     /// The sequences that progress bars use within their line.
     fn control(&mut self, last: char) {
-        match (last, self.parameters.as_str()) {
+        match (last, self.held.as_str()) {
             ('K', "" | "0") => self.line.truncate(self.cursor),
             ('K', "2") => {
                 self.line.clear();
@@ -229,7 +274,18 @@ mod tests {
             (b"\x1bPq#0;2\x1b\\after\n", "after\n"),
             (b"\x1b(B\x1b)0\x1b7\x1b8x\x07\x00\x7f\n", "x\n"),
             (b"broken \x1b[31\nnext\n", "broken \nnext\n"),
-            ("ä\u{9b}31mö\n".as_bytes(), "äö\n"),
+            ("ä\u{9b}31mö\n".as_bytes(), "ä31mö\n"),
+            (b"\x1b]0;title cut\nnext\n", "0;title cut\nnext\n"),
+            (b"\x1b]0;title cut\r\nnext\n", "0;title cut\nnext\n"),
+            (b"\x1b]0;title \x1b[31mcut\x1b[0m", "0;title cut"),
+            (b"\x1bPone \x1b]two \x1b[\nnext\n", "one two \nnext\n"),
+            // As a terminal within a terminal passes on what is meant for the outer one.
+            (b"\x1bPtmux;\x1b\x1b]0;title\x07\x1b\\text\n", "text\n"),
+            (b"\x1bPtmux;\x1b\x1b]0;title\x1b\x1b\\\x1b\\text\n", "text\n"),
+            (b"\x1b]0;title\x1b\x07text\n", "text\n"),
+            ("\x1b]0;title\u{9c}text\n".as_bytes(), "text\n"),
+            ("\x1b[31привет \x1bмир\n".as_bytes(), "привет мир\n"),
+            (b"\x1b[3\x001mred\x1b$(Bx\n", "redx\n"),
             (b"a\xff\xfeb", "a\u{fffd}\u{fffd}b"),
             (b"half \xc3", "half \u{fffd}"),
             (b"\tkept\t\n", "\tkept\t\n"),
@@ -241,10 +297,32 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_without_an_end_does_not_swallow_everything() {
-        let mut bytes = b"\x1b]0;".to_vec();
-        bytes.extend(std::iter::repeat_n(b'x', 3 * SEQUENCE));
-        assert!(clean(&bytes).len() > SEQUENCE);
+    fn a_sequence_without_an_end_swallows_nothing() {
+        for begin in ["\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_"] {
+            for length in [1, SEQUENCE - 3, SEQUENCE, 3 * SEQUENCE] {
+                let text = "x".repeat(length);
+                assert_eq!(clean(format!("{begin}{text}").as_bytes()), text, "{begin:?} {length}");
+            }
+        }
+        let numbers = "1;".repeat(SEQUENCE);
+        assert_eq!(clean(format!("\x1b[{numbers}").as_bytes()), numbers);
+    }
+
+    #[test]
+    fn what_was_encoded_twice_keeps_all_behind_it() {
+        for text in ["Straße 5", "Привет", "Übergröße", "naïve œuvre – “quoted”"] {
+            let twice: String = text.bytes().map(char::from).collect();
+            let printed = format!("{twice}\nerror: E1\n");
+            let expected: String = printed.chars().filter(|&c| c == '\n' || !c.is_control()).collect();
+            assert_eq!(clean(printed.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn a_flood_of_beginnings_takes_time_in_proportion() {
+        let began = std::time::Instant::now();
+        assert_eq!(clean("\x1b]".repeat(2_000_000).as_bytes()), "");
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     }
 
     #[test]
@@ -282,6 +360,18 @@ mod tests {
             text.push_str(&cleaner.push(&bytes[from..]));
             text.push_str(&cleaner.finish());
             prop_assert_eq!(text, clean(&bytes));
+        }
+
+        #[test]
+        fn without_an_escape_only_control_characters_are_lost(text in "[a-zßяU\u{7}\u{80}-\u{a0}\t\n]{0,300}") {
+            let kept: String = text.chars().filter(|c| !is_special_left(*c)).collect();
+            prop_assert_eq!(clean(text.as_bytes()), kept);
+        }
+
+        #[test]
+        fn a_string_without_an_end_gives_back_all_of_it(begin in "\u{1b}[]PX^_]", text in "[a-z;ß ]{0,60}", next in "[a-z]{1,9}") {
+            let printed = format!("{begin}{text}\n{next}\n");
+            prop_assert_eq!(clean(printed.as_bytes()), format!("{text}\n{next}\n"));
         }
 
         #[test]

@@ -174,10 +174,14 @@ fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
 /// The file's bytes after the edit.
 fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {
     let encoding = Encoding::of(bytes);
-    if !encoding.is_utf16() {
-        return replaced(bytes, asked, secrets);
-    }
     let decoded = text::decode(bytes);
+    if !encoding.is_utf16() {
+        let done = replaced(bytes, asked, secrets)?;
+        return match unwritable(asked).filter(|_| decoded.is_lossy) {
+            Some(new) => Err(mixing(&decoded.text, new)),
+            None => Ok(done),
+        };
+    }
     if decoded.is_lossy {
         return Err("it is invalid UTF-16, which an edit would not keep".to_owned());
     }
@@ -188,6 +192,21 @@ fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, St
         bytes,
         ..done
     })
+}
+
+/// The first character that an edit brings, and that is not the same byte in every encoding.
+fn unwritable(Asked { old, new, .. }: &Asked) -> Option<char> {
+    // What was found is in the file as it is in the text.
+    new.chars().find(|c| !c.is_ascii() && !old.contains(*c))
+}
+
+/// Why such a character is not put into a text of another encoding, of which nobody says which one.
+fn mixing(text: &str, new: char) -> String {
+    format!(
+        "from line {} on it has bytes that are no UTF-8, and {new:?} in new_string would be put beside them in UTF-8: leave \
+         out what is not ASCII, change the file by a command that keeps its encoding, or make it UTF-8 first (iconv)",
+        text::first_replacement(text)
+    )
 }
 
 fn replaced(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {

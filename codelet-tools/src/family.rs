@@ -4,9 +4,12 @@
 //! comes when the thread ends that has started a program, which a thread of commands always does at once (the
 //! [sandbox](crate::sandbox) holds for a thread), and it is not handed on to what the program starts.
 
+use crate::orphans;
 use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
 use std::io;
+#[cfg(not(target_os = "linux"))]
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
@@ -45,10 +48,11 @@ fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<Fa
     })
 }
 
-/// The leaders of all commands that somebody holds, and when they started; `None` while one takes long to start.
+/// The leaders of all commands that somebody holds, and when they started; `None` while one is still being started after so
+/// many looks, a millisecond apart.
 #[cfg(target_os = "linux")]
-fn leaders() -> Option<Vec<(i32, u64)>> {
-    let live = live(20, Duration::from_millis(1))?;
+pub(crate) fn leaders(looks: usize) -> Option<Vec<(i32, u64)>> {
+    let live = live(looks, Duration::from_millis(1))?;
     let held = live.iter().filter_map(Weak::upgrade);
     Some(
         held.map(|family| (family.leader.as_raw_nonzero().get(), family.since))
@@ -89,6 +93,7 @@ impl Family {
         // Held while it starts: who ends all finds it, or it has not begun.
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         let (leader, sandboxing) = start()?;
+        orphans::mark(leader);
         let family = Arc::new(Family::of(leader, mark));
         live.retain(|family| family.strong_count() > 0);
         live.push(Arc::downgrade(&family));
@@ -100,7 +105,7 @@ impl Family {
         if self.is_gone() {
             return Vec::new();
         }
-        self.bury();
+        orphans::bury();
         self.members()
     }
 
@@ -151,13 +156,15 @@ impl Family {
         Family { leader }
     }
 
+    /// Nobody says.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// The look at its group costs nothing.
     fn is_gone(&self) -> bool {
         false
     }
-
-    /// Orphans are not this process's children here.
-    pub(crate) fn bury(&self) {}
 
     /// The leader, as long as its group exists.
     pub(crate) fn members(&self) -> Vec<Member> {
@@ -193,17 +200,14 @@ pub(crate) use linux::Adoption;
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{Family, MARK, Member};
+    use crate::listed::{Process, children, environment, is_copy_of_self, own, processes, read_process};
     use rustix::io::Errno;
     use rustix::process::{self, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
     use std::collections::{HashMap, HashSet};
-    use std::fs::File;
-    use std::io::Read;
+    use std::path::PathBuf;
     use std::sync::{Mutex, PoisonError};
     use std::time::Duration;
 
-    /// Longest environment that is searched for the mark, in bytes (the most that Linux lets a program start with is
-    /// larger, but the mark stands first).
-    const ENVIRONMENT: u64 = 256 * 1024;
     /// How often a process without an environment is looked at again, and after what time.
     const LOOKS_AGAIN: usize = 3;
     const PAUSE: Duration = Duration::from_millis(3);
@@ -219,6 +223,11 @@ mod linux {
             }
         }
 
+        /// Where the leader is now.
+        pub(crate) fn directory(&self) -> Option<PathBuf> {
+            std::fs::read_link(format!("/proc/{}/cwd", self.leader.as_raw_nonzero())).ok()
+        }
+
         /// Whether nobody is left for certain, which is cheaper to see than who is: that takes a look at every process of
         /// the machine. Whoever loses its parent while this process adopts becomes its child, so everybody left is one that
         /// came since, or descends from one.
@@ -231,7 +240,7 @@ mod linux {
                 return true;
             }
             // In this order: a command that is listed has been entered, or is being started.
-            let (Some(children), Some(leaders)) = (children(), super::leaders()) else {
+            let (Some(children), Some(leaders)) = (children(), super::leaders(20)) else {
                 return false;
             };
             children.into_iter().all(|pid| {
@@ -244,18 +253,6 @@ mod linux {
                 // may have left somebody.
                 read_process(pid).as_ref().is_some_and(is_others)
             })
-        }
-
-        /// Forgets those of the session that are gone: whoever was adopted is this process's to bury.
-        pub(crate) fn bury(&self) {
-            let (leader, own) = (self.leader.as_raw_nonzero().get(), own());
-            for process in processes() {
-                let is_ours = process.parent == own && process.session == leader && process.pid != leader;
-                if let Some(pid) = Pid::from_raw(process.pid).filter(|_| is_ours && !process.is_alive) {
-                    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-                    let _ = process::waitid(WaitId::Pid(pid), options);
-                }
-            }
         }
 
         /// All who are still there: in the session, with the mark, children of those, and orphans that came to this
@@ -307,7 +304,7 @@ mod linux {
                 std::thread::sleep(PAUSE);
                 match read_process(process.pid) {
                     Some(now) if now.is_alive && now.started == process.started => {
-                        environment = self::environment(process.pid);
+                        environment = crate::listed::environment(process.pid);
                     }
                     _ => return false,
                 }
@@ -340,84 +337,6 @@ mod linux {
                 let _ = process::pidfd_send_signal(held, signal);
             }
         }
-    }
-
-    fn own() -> i32 {
-        process::getpid().as_raw_nonzero().get()
-    }
-
-    struct Process {
-        pid: i32,
-        name: String,
-        is_alive: bool,
-        parent: i32,
-        group: i32,
-        session: i32,
-        /// In ticks since the machine started.
-        started: u64,
-    }
-
-    /// The children of this process, adopted ones too; `None` where that is not certain.
-    fn children() -> Option<Vec<i32>> {
-        // A thread that ends hands its children to another, which may have been looked at already.
-        let once = children_listed()?;
-        children_listed().filter(|again| *again == once)
-    }
-
-    /// The children as listed, thread by thread; `None` where the kernel lists none.
-    fn children_listed() -> Option<Vec<i32>> {
-        let mut children = Vec::new();
-        for thread in std::fs::read_dir("/proc/self/task").ok()? {
-            let listed = std::fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
-            for pid in listed.split_whitespace() {
-                children.push(pid.parse().ok()?);
-            }
-        }
-        children.sort_unstable();
-        Some(children)
-    }
-
-    fn processes() -> Vec<Process> {
-        let Ok(entries) = std::fs::read_dir("/proc") else {
-            return Vec::new();
-        };
-        entries
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-            .filter_map(read_process)
-            .collect()
-    }
-
-    fn read_process(pid: i32) -> Option<Process> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name is in brackets and may contain anything, brackets too.
-        let (head, tail) = stat.rsplit_once(')')?;
-        let name = head.split_once('(')?.1.to_owned();
-        let fields: Vec<&str> = tail.split_whitespace().collect();
-        let number = |index: usize| fields.get(index)?.parse().ok();
-        Some(Process {
-            pid,
-            name,
-            is_alive: !matches!(*fields.first()?, "Z" | "X"),
-            parent: number(1)?,
-            group: number(2)?,
-            session: number(3)?,
-            started: fields.get(19)?.parse().ok()?,
-        })
-    }
-
-    /// Whether it is this very program: a child that is about to become another.
-    fn is_copy_of_self(pid: i32) -> bool {
-        let program = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-        program(pid).is_some_and(|other| program(own()) == Some(other))
-    }
-
-    fn environment(pid: i32) -> Vec<u8> {
-        let mut environment = Vec::new();
-        if let Ok(file) = File::open(format!("/proc/{pid}/environ")) {
-            // A process of somebody else is no descendant.
-            let _ = file.take(ENVIRONMENT).read_to_end(&mut environment);
-        }
-        environment
     }
 
     /// While it is held, processes that lose their parent become children of this one, so that they are found.

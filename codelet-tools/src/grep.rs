@@ -4,7 +4,7 @@ use crate::apart::{INTERRUPTED, Watched, apart};
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
-use crate::text::counted;
+use crate::text::{begins_as_text, counted};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -15,7 +15,9 @@ use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use serde_json::json;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -189,9 +191,14 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
         shown: 0,
         limit: asked.limit,
         is_full: false,
+        has_bytes: false,
     };
     let (mut searched, mut matched, mut troubled) = (0usize, 0usize, 0usize);
-    let (mut unread, mut objection) = (Unread::default(), None);
+    let (mut unread, mut objection, mut binaries) = (Unread::default(), None, Binaries::default());
+    if root.is_file() {
+        // Who names a file means all of it.
+        asked.searcher.set_binary_detection(BinaryDetection::none());
+    }
     let walked = walk::files(root, interrupt, &mut unread, |path, unread| {
         if asked.glob.as_ref().is_some_and(|glob| !glob.matches(root, path)) {
             return true;
@@ -208,17 +215,22 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
                 return true;
             }
         };
-        searched += 1;
+        let name = &desk.paths.show(path);
         let mut sink = InFile {
             found: &mut found,
             matcher: &asked.matcher,
-            name: &desk.paths.show(path),
+            name,
             mode: asked.mode,
             matches: 0,
+            ends_at: None,
         };
-        let source = Watched::new(file, interrupt, SEARCHED);
+        let source = Watched::new(&file, interrupt, SEARCHED);
         troubled += usize::from(asked.searcher.search_reader(&asked.matcher, source, &mut sink).is_err());
         matched += usize::from(sink.matches > 0);
+        match sink.ends_at {
+            Some(at) => binaries.push(&file, at, name),
+            None => searched += 1,
+        }
         sink.finish();
         !found.is_full
     });
@@ -229,10 +241,15 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
         return desk.fail(name, root, why);
     }
     let mut text = found.out;
-    if searched == 0 && asked.glob.is_some() {
+    if searched + binaries.count() == 0 && asked.glob.is_some() {
         text.push_str("[nothing was searched: `glob` leaves no file]\n");
     } else if matched == 0 {
-        text.push_str(&format!("[no match in {}]\n", counted(searched, "file")));
+        let skipped = binaries.skipped();
+        text.push_str(&format!("[no match in {}{skipped}]\n", counted(searched, "file")));
+    }
+    text.push_str(&binaries.note());
+    if found.has_bytes {
+        text.push_str("[bytes that are no text are shown as �]\n");
     }
     if found.is_full {
         let what = if asked.mode == Mode::Content { "line" } else { "file" };
@@ -260,6 +277,8 @@ struct Found {
     shown: u64,
     limit: u64,
     is_full: bool,
+    /// A line holds bytes that are shown as `�` although they are valid: a NUL and its like.
+    has_bytes: bool,
 }
 
 impl Found {
@@ -276,12 +295,73 @@ impl Found {
     }
 }
 
+/// Files of a walk in which a NUL ended the search.
+#[derive(Default)]
+struct Binaries {
+    /// Those that begin as texts, so that something may have been meant to be found behind it.
+    texts: usize,
+    /// The first of them.
+    names: Vec<String>,
+    /// Those that nobody reads as texts: pictures, programs.
+    others: usize,
+}
+
+impl Binaries {
+    /// Names that are told.
+    const NAMED: usize = 3;
+    /// Bytes of a file by which it is judged.
+    const LOOKED_AT: usize = 8192;
+
+    /// A file with a NUL at this byte, or not far behind it.
+    fn push(&mut self, file: &File, at: u64, name: &str) {
+        let mut head = vec![0; Self::LOOKED_AT.min(usize::try_from(at).unwrap_or(usize::MAX))];
+        let read = file.read_at(&mut head, 0).unwrap_or_default();
+        if !begins_as_text(&head[..read]) {
+            self.others += 1;
+            return;
+        }
+        self.texts += 1;
+        if self.names.len() < Self::NAMED {
+            self.names.push(name.to_owned());
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.texts + self.others
+    }
+
+    /// How many were passed over, behind the number of those that were searched.
+    fn skipped(&self) -> String {
+        match self.others {
+            0 => String::new(),
+            1 => "; 1 binary file was skipped".to_owned(),
+            others => format!("; {} were skipped", counted(others, "binary file")),
+        }
+    }
+
+    /// The line that is told of those that begin as texts.
+    fn note(&self) -> String {
+        if self.texts == 0 {
+            return String::new();
+        }
+        let were = if self.texts == 1 { "was" } else { "were" };
+        let more = if self.texts > self.names.len() { ", …" } else { "" };
+        format!(
+            "[{} {were} not searched to the end: {}{more}; a file that `path` names is]\n",
+            counted(self.texts, "binary file"),
+            self.names.join(", ")
+        )
+    }
+}
+
 struct InFile<'a> {
     found: &'a mut Found,
     matcher: &'a RegexMatcher,
     name: &'a str,
     mode: Mode,
     matches: u64,
+    /// Where a NUL ended the search.
+    ends_at: Option<u64>,
 }
 
 impl InFile<'_> {
@@ -301,7 +381,11 @@ impl InFile<'_> {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let number = number.unwrap_or_default();
-        let text = excerpt(self.matcher, bytes);
+        let mut text = excerpt(self.matcher, bytes);
+        if bytes.contains(&0) {
+            self.found.has_bytes = true;
+            text = text.replace(|c: char| c.is_control() && c != '\t', "�");
+        }
         self.found.push(&format!("{}{sign}{number}{sign}{text}", self.name));
     }
 }
@@ -351,6 +435,11 @@ impl Sink for InFile<'_> {
             }
             self.line(context.line_number(), context.bytes(), '-');
         }
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, at: u64) -> io::Result<bool> {
+        self.ends_at = Some(at);
         Ok(true)
     }
 

@@ -28,14 +28,18 @@ mod committed;
 mod desk;
 mod diff;
 mod edit;
+mod ending;
 mod family;
 mod files;
 mod git;
 mod glob;
 mod grep;
+#[cfg(target_os = "linux")]
+mod listed;
 mod ls;
 mod masked;
 mod near;
+mod orphans;
 mod owned;
 mod path;
 pub mod pictures;
@@ -52,6 +56,7 @@ pub mod surroundings;
 mod text;
 mod todo;
 mod walk;
+mod whereabouts;
 mod write;
 
 use codelet_agent::interrupt::Interrupt;

@@ -2,6 +2,7 @@
 //! through one pipe, in the order in which it was printed.
 
 use crate::family::{Adoption, Family, MARK, Member};
+use crate::orphans;
 use crate::sandbox::{Sandbox, Sandboxing};
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Bytes that are taken out of the pipe at once.
 const PIECE: usize = 64 * 1024;
+/// Time between two looks at what else has happened while the program runs: somebody wants to see what it printed so far, or
+/// waits for an orphan to be gone.
+const TICK: Duration = Duration::from_millis(50);
 /// After the program has ended, what it left in the background may still be about to print: so long a silence, and so
 /// long a time in all, is waited for.
 const SILENCE: Duration = Duration::from_millis(30);
@@ -58,6 +62,8 @@ pub(crate) struct Ended {
     pub family: Arc<Family>,
     /// How well it was shut in.
     pub sandboxing: Option<Sandboxing>,
+    /// Where it was when it was last seen, which is not always where it ended.
+    pub seen_in: Option<PathBuf>,
     /// The pipe, if somebody still holds the other end.
     pub open: Option<PipeReader>,
 }
@@ -71,6 +77,8 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
     let began = Instant::now();
     let mark = format!("{:016x}", fastrand::u64(..));
     let _adoption = Adoption::begin();
+    // Jobs of earlier programs may have ended meanwhile.
+    orphans::look();
     let (mut output, ours) = io::pipe()?;
     let flags = fcntl_getfl(&output)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags)?;
@@ -79,15 +87,27 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
     let pid = family.leader;
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
-    let watched = watch(pid, deadline, (&mut output, &mut is_open, &mut buffer), stop, sink);
+    let mut seen_in = None;
+    let mut see = || {
+        if let Some(directory) = family.directory() {
+            seen_in = Some(directory);
+        }
+        orphans::look();
+    };
+    let pipe = (&mut output, &mut is_open, &mut buffer[..]);
+    let watched = watch(pid, deadline, pipe, stop, sink, &mut see);
     // A command that cannot be watched is not left to itself.
     let end = watched.unwrap_or(Some(End::Interrupted));
     if let Some(end) = end {
+        see();
         let patience = match end {
             End::TimedOut => PATIENCE,
             _ => IMPATIENCE,
         };
-        let mut drain = || is_open = is_open && drained(&mut output, &mut buffer, sink);
+        let mut drain = || {
+            orphans::look();
+            is_open = is_open && drained(&mut output, &mut buffer, sink);
+        };
         family.end(patience, &mut drain);
         drain();
     }
@@ -107,23 +127,31 @@ pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn Fn
         left,
         family,
         sandboxing,
+        seen_in,
         open: is_open.then_some(output),
     })
 }
 
-/// Passes the output on until the program has ended and been silent for a moment. Says why it has to be ended, if so.
+/// Passes the output on until the program has ended and been silent for a moment, and calls `see` from time to time. Says why
+/// it has to be ended, if so.
 fn watch(
     pid: Pid,
     deadline: Instant,
     (output, is_open, buffer): (&mut PipeReader, &mut bool, &mut [u8]),
     stop: Option<&PipeReader>,
     sink: &mut dyn FnMut(&[u8]),
+    see: &mut dyn FnMut(),
 ) -> io::Result<Option<End>> {
     let exit = exit_of(pid)?;
     let mut ended = None::<Instant>;
     let mut last = Instant::now();
+    let mut looked = last;
     loop {
         let now = Instant::now();
+        if now - looked >= TICK {
+            see();
+            looked = now;
+        }
         let until = match ended {
             Some(at) => (last + SILENCE).min(at + AFTERWARDS),
             None => deadline,
@@ -131,8 +159,7 @@ fn watch(
         if until <= now || (ended.is_some() && !*is_open) {
             return Ok(ended.is_none().then_some(End::TimedOut));
         }
-        // Somebody may look at what was printed so far.
-        let wait = (until - now).min(Duration::from_millis(50));
+        let wait = (until - now).min(TICK);
         let ready = wait_for(
             is_open.then_some(&*output),
             stop,

@@ -194,6 +194,8 @@ struct Page {
     /// Lines in the whole file, where that is known.
     total: Option<u64>,
     ends_crlf: u64,
+    /// Carriage returns that end no line, in what was shown.
+    returns: usize,
     encoding: Encoding,
     is_lossy: bool,
     /// Why the rest was not looked at.
@@ -211,6 +213,7 @@ impl Page {
             has_more: false,
             total: None,
             ends_crlf: 0,
+            returns: 0,
             encoding: Encoding::Utf8,
             is_lossy: false,
             trouble: None,
@@ -250,14 +253,10 @@ impl Page {
     }
 
     fn push(&mut self, line: &[u8], rest: usize) {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = match line.strip_suffix(b"\r") {
-            Some(line) if rest == 0 => {
-                self.ends_crlf += 1;
-                line
-            }
-            _ => line,
-        };
+        let crlf = line.strip_suffix(b"\r\n");
+        self.ends_crlf += u64::from(crlf.is_some());
+        let line = crlf.or(line.strip_suffix(b"\n")).unwrap_or(line);
+        self.returns += memchr::memchr_iter(b'\r', line).count();
         self.lines += 1;
         self.shown.push_str(&format!("{}\t", self.skipped + self.lines));
         if rest == 0 {
@@ -311,6 +310,14 @@ impl Page {
                 true => "lines end in CRLF".to_owned(),
                 false => format!("{} end in CRLF", counted(self.ends_crlf as usize, "line")),
             });
+        }
+        match self.returns {
+            0 => {}
+            1 => notes.push("1 carriage return (\\r) without a line feed ends no line here".to_owned()),
+            returns => notes.push(format!(
+                "{} carriage returns (\\r) without a line feed end no line here",
+                grouped(returns)
+            )),
         }
         notes.extend(self.encoding.name().map(str::to_owned));
         if self.is_lossy {

@@ -27,7 +27,8 @@ pub(crate) enum Refusal {
 }
 
 /// Replaces the one occurrence, or all of them. Texts given with `\n` also match lines that end in `\r\n`, and what is
-/// put in their place ends its lines as they do: each as the one in its place, where there are as many.
+/// put in their place ends its lines as they do: each as the one in its place, where there are as many. Where no line ends
+/// in `\r\n`, none does afterwards, unless nothing else is to change.
 pub(crate) fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, Refusal> {
     if old.contains('\r') {
         // Somebody who names carriage returns means them; if there are none, `\r\n` was said for a line's end.
@@ -41,10 +42,11 @@ pub(crate) fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<R
         }
     }
     let lines = Lines::of(bytes);
-    if lines.ends.is_empty() && !old.contains('\r') {
+    let (plain_old, plain_new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
+    if lines.ends.is_empty() && plain_new == old {
         return lines.replace(bytes, old, new, all);
     }
-    lines.replace(bytes, &old.replace("\r\n", "\n"), &new.replace("\r\n", "\n"), all)
+    lines.replace(bytes, &plain_old, &plain_new, all)
 }
 
 /// A text in which each line ends in `\n`.
@@ -225,6 +227,8 @@ mod tests {
         check("a\nb\n", "b", "b\nc", "a\nb\nc\n");
         check("a\r\nb", "b", "b\nc", "a\r\nb\r\nc");
         check("b\r\n", "b", "b\nc", "b\r\nc\r\n");
+        check("a\nb\n", "a", "x\r\ny", "x\ny\nb\n");
+        check("a", "a", "x\r\ny\r\n", "x\ny\n");
         // Each line of a mixed file as it was; new ones as most around them.
         check(
             "a\r\nb\r\nc\r\nd\ne\n",
@@ -243,6 +247,7 @@ mod tests {
         check("a\r\nb\r\n", "a\r\nb", "a\r\nx", "a\r\nx\r\n");
         check("a\nb\n", "a\r\nb", "a\r\nx", "a\nx\n");
         check("a\nb\n", "a\nb", "a\r\nb", "a\r\nb\n");
+        check("a\nb\n", "b", "x\ry", "a\nx\ry\n");
         check("progress\rdone\n", "s\rd", "s d", "progress done\n");
     }
 
@@ -285,6 +290,7 @@ mod tests {
             from in 0usize..30,
             length in 1usize..12,
             new in "[abx ä\n]{0,6}",
+            names_returns: bool,
         ) {
             let text: String = lines.iter().flat_map(|(line, end)| [line.as_str(), end]).collect();
             let plain = normal(text.as_bytes());
@@ -292,7 +298,8 @@ mod tests {
             let end = plain.ceil_char_boundary((start + length).min(plain.len()));
             let old = &plain[start..end];
             prop_assume!(old != new);
-            match replace(text.as_bytes(), old, &new, false) {
+            let given = if names_returns { new.replace('\n', "\r\n") } else { new.clone() };
+            match replace(text.as_bytes(), old, &given, false) {
                 Ok(done) => {
                     prop_assert_eq!(plain.matches(old).count(), 1);
                     prop_assert_eq!(normal(&done.bytes), plain.replacen(old, &new, 1));

@@ -100,6 +100,12 @@ pub(crate) fn encode_utf16(text: &str, encoding: Encoding) -> Vec<u8> {
         .collect()
 }
 
+/// The line of a text, from 1, in which the first `�` stands.
+pub(crate) fn first_replacement(text: &str) -> usize {
+    let before = text.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
+    1 + before.matches('\n').count()
+}
+
 /// How many `�` a file really has, besides those that stand for what is invalid.
 pub(crate) fn replacements(bytes: &[u8]) -> usize {
     match Encoding::of(bytes) {
@@ -129,6 +135,12 @@ pub(crate) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     }
     let is_text = Encoding::of(bytes).is_utf16() || !bytes[..bytes.len().min(LOOKED_AT)].contains(&0);
     (!is_text).then_some("a binary file")
+}
+
+/// Whether what stands before a file's first NUL is the beginning of a text: a line at least, and nothing that no text has.
+pub(crate) fn begins_as_text(head: &[u8]) -> bool {
+    let is_odd = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0c' | b'\x1b');
+    head.contains(&b'\n') && binary_kind(head).is_none() && !head.iter().any(is_odd)
 }
 
 /// How many lines a text has; a last line without an end counts.
@@ -177,6 +189,22 @@ mod tests {
         assert_eq!(binary_kind(b"a\0b"), Some("a binary file"));
         assert_eq!(binary_kind(b"\xff\xfea\0"), None);
         assert_eq!(binary_kind(b""), None);
+    }
+
+    #[test]
+    fn a_file_begins_as_a_text_where_a_line_of_one_stands_before_its_first_nul() {
+        for (head, expected) in [
+            (&b"int a;\nchar sep[] = \""[..], true),
+            (b"\x1b[31mred\x1b[0m\r\nnext", true),
+            ("Größe\nx".as_bytes(), true),
+            (b"Gr\xfc\xdfe\nx", true),
+            (b"name-in-an-archive.txt", false),
+            (b"\x89PNG\r\n\x1a\n", false),
+            (b"%PDF-1.7\nwords", false),
+            (b"", false),
+        ] {
+            assert_eq!(begins_as_text(head), expected, "{:?}", String::from_utf8_lossy(head));
+        }
     }
 
     proptest! {

@@ -183,12 +183,7 @@ fn renewed(old: &[u8], content: &str, secrets: &Secrets) -> Result<(Vec<u8>, &'s
     let shown_as = |text: &str| text.matches(char::REPLACEMENT_CHARACTER).count();
     // Those that really stand there may stay.
     if is_lossy && shown_as(content) > text::replacements(old) {
-        let line = 1 + text
-            .split(char::REPLACEMENT_CHARACTER)
-            .next()
-            .unwrap_or_default()
-            .matches('\n')
-            .count();
+        let line = text::first_replacement(&text);
         return Err(format!(
             "from line {line} on it has bytes that are no {}, and � in content would take their place: change other lines \
              with Edit, which keeps them, or make the file UTF-8 first (iconv)",

@@ -95,3 +95,73 @@ fn who_goes_on_behind_a_command_is_told_beside_children_of_others_and_ends_with_
     other.kill().unwrap();
     other.wait().unwrap();
 }
+
+#[test]
+fn an_orphan_that_has_ended_is_gone_while_the_command_runs() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let trial = free();
+    let until_gone = "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.01; done; echo gone";
+    for start in [
+        "(sleep 1000 > /dev/null 2>&1 & echo $! > pid)",
+        // In a session that it leads, and in one of another orphan.
+        "sleep 0.1; (setsid sleep 1000 > /dev/null 2>&1 & echo $! > pid)",
+        "(setsid sh -c 'sleep 1000 & echo $! > pid' > /dev/null 2>&1 &); until [ -s pid ]; do sleep 0.01; done",
+        "sleep 0.1; (env -i setsid /bin/sleep 1000 > /dev/null 2>&1 & echo $! > pid)",
+    ] {
+        let command = format!("rm -f pid; {start}; kill $(cat pid); {until_gone}");
+        let text = trial.done("Bash", json!({"command": command, "timeout": 20_000}));
+        assert_eq!(text.lines().next(), Some("gone"), "{start}: {text}");
+        // And one that an earlier command left.
+        trial.done("Bash", json!({"command": format!("rm -f pid; {start}")}));
+        let command = format!("kill $(cat pid); {until_gone}");
+        let text = trial.done("Bash", json!({"command": command, "timeout": 20_000}));
+        assert_eq!(text.lines().next(), Some("gone"), "{start}: {text}");
+    }
+}
+
+#[test]
+fn a_job_that_ended_between_two_commands_is_gone_when_the_next_one_begins() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let trial = free();
+    let text = trial.done("Bash", json!({"command": "sleep 1000 > /dev/null 2>&1 & echo $!"}));
+    let pid = text.lines().next().unwrap();
+    let killed = Command::new("kill").args(["-9", pid]).status().unwrap();
+    assert!(killed.success());
+    let began = Instant::now();
+    while is_alive(pid) {
+        assert!(began.elapsed() < LIMIT);
+        std::thread::yield_now();
+    }
+    let text = trial.failed("Bash", json!({"command": format!("kill -0 {pid}")}));
+    assert!(text.contains("No such process"), "{text}");
+}
+
+#[test]
+fn whom_somebody_else_has_started_is_left_to_who_waits_for_it() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let trial = free();
+    // One that leads a session of its own, as a server of tools does, and an editor.
+    for program in [&["setsid", "sh"][..], &["sh"]] {
+        for is_known in [true, false] {
+            let start = || {
+                let mut command = Command::new(program[0]);
+                command.args(&program[1..]).args(["-c", "exit 7"]);
+                if is_known {
+                    command.env(codelet_tools::MARK, "another");
+                }
+                command.spawn().unwrap()
+            };
+            let before = start();
+            let during = std::thread::scope(|scope| {
+                let command = json!({"command": "for i in 1 2 3 4 5; do (setsid true &); sleep 0.1; done"});
+                let ran = scope.spawn(|| trial.done("Bash", command));
+                let during = start();
+                ran.join().unwrap();
+                during
+            });
+            for mut child in [before, during] {
+                assert_eq!(child.wait().unwrap().code(), Some(7), "{program:?}");
+            }
+        }
+    }
+}

@@ -42,6 +42,14 @@ fn output_comes_in_the_order_in_which_it_was_printed() {
         run(&trial, "printf '\\033[31mred\\033[0m 10%%\\r100%%\\n'"),
         "100%10%\n"
     );
+    // Neither a broken letter nor a title without an end hides what comes behind.
+    assert_eq!(
+        run(
+            &trial,
+            "printf 'Stra\\303\\203\\302\\237e\\n\\033]0;title cut\\n'; echo error: E1"
+        ),
+        "StraÃe\n0;title cut\nerror: E1\n"
+    );
 }
 
 #[test]
@@ -71,6 +79,44 @@ fn the_shell_stays_where_it_went() {
         run(&trial, "cd ..; rm -r sub; mkdir x; cd x; rmdir ../x"),
         "[exit 0, no output]\n[now in .]\n"
     );
+}
+
+#[test]
+fn where_nobody_knows_where_a_command_ended_it_says_where_the_next_one_begins() {
+    let trial = free();
+    std::fs::create_dir_all(trial.workspace.join("sub")).unwrap();
+    let unknown = |place: &str| format!("[where it ended is not known; the next command begins in {place}]\n");
+    let pwd = || run(&trial, "pwd -P");
+    let (work, sub) = (
+        format!("{}\n", trial.workspace.display()),
+        format!("{}/sub\n", trial.workspace.display()),
+    );
+    for command in [
+        "cd sub && trap 'echo bye' EXIT && echo x",
+        "cd sub; exec echo x; echo bye",
+    ] {
+        let told = run(&trial, command);
+        assert!(
+            told.starts_with("x\n") && told.ends_with(&unknown(".")),
+            "{command}: {told}"
+        );
+        assert_eq!(pwd(), work, "{command}");
+    }
+    // Where it was seen there, the next one goes on there.
+    let told = trial.failed("Bash", json!({"command": "cd sub; exec sleep 1000", "timeout": 300}));
+    assert!(told.ends_with(&unknown("sub")), "{told}");
+    assert_eq!(pwd(), sub);
+    let told = trial.failed("Bash", json!({"command": "cd ..; kill -9 $$"}));
+    assert!(told.ends_with(&unknown("sub")), "{told}");
+    assert_eq!(pwd(), sub);
+    // What goes nowhere is where it was.
+    for command in ["trap 'echo bye' EXIT; echo x", "exec echo x"] {
+        let told = run(&trial, command);
+        assert!(!told.contains("not known"), "{command}: {told}");
+        assert_eq!(pwd(), sub, "{command}");
+    }
+    let told = run(&trial, "cd ..");
+    assert!(told.ends_with("[now in .]\n"), "{told}");
 }
 
 #[test]
@@ -255,7 +301,9 @@ fn a_background_job_does_not_hold_the_call() {
     assert!(start.elapsed() < Duration::from_secs(5));
     let pid = text.lines().next().unwrap().to_owned();
     assert!(
-        text.contains(&format!("[1 job still running in the background: {pid} sleep]")),
+        text.contains(&format!(
+            "[1 job still running in the background: {pid} sleep; what is printed from now on is not kept: redirect it to a file"
+        )),
         "{text}"
     );
     assert!(is_alive(&pid));
@@ -268,8 +316,13 @@ fn a_background_job_does_not_hold_the_call() {
         .to_owned();
     run(&trial, "sleep 0.3");
     assert!(is_alive(&printing));
+    // One that prints elsewhere has nothing to lose.
+    let text = run(&trial, "sleep 1000 > out 2>&1 & echo $!");
+    let elsewhere = text.lines().next().unwrap().to_owned();
+    let told = format!("[1 job still running in the background: {elsewhere} sleep]\n");
+    assert!(text.ends_with(&told), "{text}");
     drop(trial);
-    assert!(!is_alive(&pid) && !is_alive(&printing));
+    assert!(!is_alive(&pid) && !is_alive(&printing) && !is_alive(&elsewhere));
 }
 
 #[test]

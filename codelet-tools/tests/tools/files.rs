@@ -69,6 +69,19 @@ fn what_is_special_about_a_file_is_said() {
         trial.done("Read", json!({"file_path": "crlf"})),
         "1\ta\n2\tb\n[lines end in CRLF]\n"
     );
+    for (text, expected) in [
+        (
+            "l1\rl2\rl3\r",
+            "1\tl1\rl2\rl3\r\n[3 carriage returns (\\r) without a line feed end no line here]\n",
+        ),
+        (
+            "a\r\nb\r",
+            "1\ta\n2\tb\r\n[1 line end in CRLF; 1 carriage return (\\r) without a line feed ends no line here]\n",
+        ),
+    ] {
+        trial.write("returns", text);
+        assert_eq!(trial.done("Read", json!({"file_path": "returns"})), expected);
+    }
     trial.write("mixed", "a\r\nb\n");
     assert!(
         trial
@@ -280,6 +293,26 @@ fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
         json!({"file_path": "latin", "old_string": "old", "new_string": "new"}),
     );
     assert_eq!(trial.bytes("latin"), b"caf\xe9 new \xff\r\n");
+    // In which encoding, nobody says; so nothing of another one is put beside it.
+    let mixed = json!({"file_path": "latin", "old_string": "new", "new_string": "new, neu: Straße"});
+    let told = trial.failed("Edit", mixed);
+    assert!(
+        told.contains("from line 1 on it has bytes that are no UTF-8, and 'ß' in new_string") && told.contains("iconv"),
+        "{told}"
+    );
+    assert_eq!(trial.bytes("latin"), b"caf\xe9 new \xff\r\n");
+    trial.write("both", b"caf\xe9 stra\xc3\x9fe\n");
+    trial.done(
+        "Edit",
+        json!({"file_path": "both", "old_string": "straße", "new_string": "Straße"}),
+    );
+    assert_eq!(trial.bytes("both"), b"caf\xe9 Stra\xc3\x9fe\n");
+    trial.write("unix", "a\nb\n");
+    trial.done(
+        "Edit",
+        json!({"file_path": "unix", "old_string": "a", "new_string": "x\r\ny"}),
+    );
+    assert_eq!(trial.bytes("unix"), b"x\ny\nb\n");
     trial.write("wide", b"\xfe\xff\0a\0\r\0\n\0b");
     let text = trial.done(
         "Edit",

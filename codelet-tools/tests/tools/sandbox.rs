@@ -227,6 +227,52 @@ fn a_command_signals_nobody_outside() {
 }
 
 #[test]
+fn a_command_signals_no_thread_of_this_process_while_it_runs() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    // The number of a thread names its process too, and a thread that were in the sandbox could be signalled by it.
+    let all = "for thread in $(ls /proc/$PPID/task); do kill -0 $thread && echo reached $thread; done; echo done";
+    let text = trial.done("Bash", json!({"command": format!("sleep 0.1; {all}")}));
+    assert!(text.contains("not permitted") && !text.contains("reached"), "{text}");
+    assert!(text.contains("\ndone\n"), "{text}");
+}
+
+#[test]
+fn that_a_job_of_an_earlier_command_cannot_be_ended_is_said_when_it_is_left_and_when_it_is_tried() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    let told = trial.done("Bash", json!({"command": "sleep 1000 > /dev/null 2>&1 & echo $!"}));
+    let pid = told.lines().next().unwrap();
+    let left = "cannot end it]\n";
+    assert!(
+        told.contains("later commands, each in a sandbox of its own") && told.ends_with(left),
+        "{told}"
+    );
+    let told = trial.done("Bash", json!({"command": "echo other"}));
+    assert_eq!(told, "other\n");
+    let told = trial.done("Bash", json!({"command": format!("kill {pid}; echo tried")}));
+    let note = format!("[1 job of earlier commands still runs: {pid} sleep; each command has a sandbox of its own");
+    assert!(told.contains("tried\n") && told.contains(&note), "{told}");
+    // What is its own, it may end; so nothing is said of that.
+    let own = "sleep 1000 > /dev/null 2>&1 & { kill $!; wait; } 2> /dev/null; echo ended";
+    let own = trial.done("Bash", json!({"command": own}));
+    assert_eq!(own, "ended\n");
+    // Without a sandbox there is nothing between them.
+    let free = Trial::new(Permission::All);
+    let told = free.done("Bash", json!({"command": "sleep 1000 > /dev/null 2>&1 & echo $!"}));
+    let pid = told.lines().next().unwrap();
+    assert!(!told.contains("sandbox"), "{told}");
+    assert_eq!(
+        free.done("Bash", json!({"command": format!("kill {pid} && echo ended")})),
+        "ended\n"
+    );
+}
+
+#[test]
 fn a_command_sets_no_limits_of_a_process_outside() {
     if !is_there() {
         return;

@@ -388,3 +388,57 @@ fn what_may_not_be_read_is_told_and_never_as_what_is_not_there() {
         mode(&closed[0], 0o700);
     });
 }
+
+#[test]
+fn what_stands_behind_a_nul_is_found_or_said_not_to_have_been_looked_at() {
+    let trial = Trial::new(Permission::Read);
+    let lines = "all fine\n".repeat(20_000);
+    trial.write(
+        "logs/app.log",
+        b"all fine\n\0\0PANIC: disk gone\x1b[0m\0\nPANIC again\n",
+    );
+    trial.write("logs/big.log", format!("{lines}\0\nPANIC: disk gone\n"));
+    trial.write("logs/clean.log", "all fine\n");
+    trial.write("logs/program", b"\x7fELF\n\0PANIC\n");
+    trial.write("logs/shot.ico", b"\0\0\x01\0PANIC\n");
+    // Who names a file means all of it.
+    for (path, expected) in [
+        (
+            "logs/app.log",
+            "logs/app.log:2:��PANIC: disk gone�[0m�\nlogs/app.log:3:PANIC again\n[bytes that are no text are shown as �]\n",
+        ),
+        ("logs/big.log", "logs/big.log:20002:PANIC: disk gone\n"),
+        (
+            "logs/program",
+            "logs/program:2:�PANIC\n[bytes that are no text are shown as �]\n",
+        ),
+    ] {
+        assert_eq!(trial.done("Grep", json!({"pattern": "PANIC", "path": path})), expected);
+    }
+    let count = json!({"pattern": "PANIC", "path": "logs/app.log", "output_mode": "count"});
+    assert_eq!(trial.done("Grep", count), "logs/app.log:2\n");
+    let across = json!({"pattern": "gone.*\\nPANIC", "path": "logs/app.log", "output_mode": "files_with_matches"});
+    assert_eq!(trial.done("Grep", across), "logs/app.log\n");
+    // Of a folder, what begins as a text is named, and no binary file counts as searched.
+    let note =
+        "[2 binary files were not searched to the end: logs/app.log, logs/big.log; a file that `path` names is]\n";
+    assert_eq!(
+        trial.done("Grep", json!({"pattern": "PANIC", "path": "logs"})),
+        format!("[no match in 1 file; 2 binary files were skipped]\n{note}")
+    );
+    let fine = json!({"pattern": "fine", "output_mode": "files_with_matches"});
+    assert_eq!(
+        trial.done("Grep", fine),
+        "logs/big.log\nlogs/clean.log\n[1 binary file was not searched to the end: logs/app.log; a file that `path` names is]\n"
+    );
+    let told = trial.done("Grep", json!({"pattern": "PANIC", "glob": "*.ico"}));
+    assert_eq!(told, "[no match in 0 files; 1 binary file was skipped]\n");
+    for name in ["a", "b", "c"] {
+        trial.write(&format!("logs/{name}.log"), "x\n\0\n");
+    }
+    let told = trial.done("Grep", json!({"pattern": "PANIC", "glob": "*.log"}));
+    assert!(
+        told.contains("[5 binary files were not searched to the end: logs/a.log, logs/app.log, logs/b.log, …;"),
+        "{told}"
+    );
+}

@@ -1,0 +1,146 @@
+//! How a command ended, in words.
+
+use crate::apart::INTERRUPTED;
+use crate::desk::Desk;
+use crate::family::Member;
+use crate::process::{End, Ended};
+use crate::sandbox::Sandboxing;
+use crate::text::counted;
+use crate::whereabouts::Stands;
+use std::time::Duration;
+
+/// Jobs that are named.
+const NAMED: usize = 5;
+
+/// In brackets, a line each; nothing for a quick success that has printed something. `earlier` are jobs of other commands.
+pub(crate) fn notes(
+    desk: &Desk,
+    ended: &Ended,
+    timeout: Duration,
+    text: &str,
+    moved: Option<String>,
+    earlier: &[Member],
+) -> String {
+    let mut notes: Vec<String> = end(ended, timeout, text).into_iter().collect();
+    notes.extend(moved);
+    notes.extend(left(ended));
+    notes.extend(out_of_reach(ended, text, earlier));
+    if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
+        notes.push(sandbox(desk));
+    }
+    notes.into_iter().map(|note| format!("[{note}]\n")).collect()
+}
+
+/// Where the next command begins, if that is not where this one did, or not surely where this one ended.
+pub(crate) fn moved(desk: &Desk, stands: &Stands) -> Option<String> {
+    let directory = desk.paths.show(&stands.directory);
+    if !stands.is_known {
+        return Some(format!(
+            "where it ended is not known; the next command begins in {directory}"
+        ));
+    }
+    (stands.directory != desk.shell()).then(|| match directory.as_str() {
+        "." => "now in .".to_owned(),
+        _ => format!(
+            "now in {directory}; paths of the other tools still begin at {}",
+            desk.paths.directory().display()
+        ),
+    })
+}
+
+fn end(ended: &Ended, timeout: Duration, text: &str) -> Option<String> {
+    let seconds = ended.elapsed.as_secs();
+    let took = if seconds > 0 {
+        format!(", {seconds} s")
+    } else {
+        String::new()
+    };
+    Some(match ended.end {
+        End::Exited(0) if text.is_empty() => format!("exit 0{took}, no output"),
+        End::Exited(0) if seconds == 0 => return None,
+        End::Exited(status) => format!("exit {status}{took}"),
+        End::Unknown => {
+            format!("ended{took}; with which status is not known, since this process was started with SIGCHLD ignored")
+        }
+        End::Killed(signal) => format!("ended by signal {signal}{took}"),
+        End::TimedOut => format!(
+            "not finished after {:.1} s, and ended; a longer timeout can be given, or the job put in the background",
+            timeout.as_secs_f64()
+        ),
+        End::Interrupted => format!("{INTERRUPTED}{took}"),
+    })
+}
+
+/// What goes on, and what can be done about it.
+fn left(ended: &Ended) -> Option<String> {
+    let left = &ended.left;
+    let what = counted(left.len(), "job");
+    let told = format!("{what} still running in the background: {}", named(left));
+    let lost = match ended.open {
+        Some(_) => "; what is printed from now on is not kept: redirect it to a file to see it",
+        None => "",
+    };
+    let it = if left.len() == 1 { "it" } else { "them" };
+    let apart = match holds_signals(ended) {
+        true => format!("; later commands, each in a sandbox of its own, cannot end {it}"),
+        false => String::new(),
+    };
+    (!left.is_empty()).then_some(told + lost + &apart)
+}
+
+/// That jobs of earlier commands are not this one's to end, where it may have tried.
+fn out_of_reach(ended: &Ended, text: &str, earlier: &[Member]) -> Option<String> {
+    let has_tried = !earlier.is_empty() && holds_signals(ended) && tail(text).contains("not permitted");
+    has_tried.then(|| {
+        let runs = if earlier.len() == 1 { "runs" } else { "run" };
+        format!(
+            "{} of earlier commands still {runs}: {}; each command has a sandbox of its own and cannot signal another one's \
+             jobs, which end with the session: start and end a job in one command, or start it so that it ends by itself \
+             (timeout 60 …)",
+            counted(earlier.len(), "job"),
+            named(earlier)
+        )
+    })
+}
+
+/// Whether the sandbox is surely one that signals do not leave.
+fn holds_signals(ended: &Ended) -> bool {
+    ended.sandboxing == Some(Sandboxing::Full)
+}
+
+fn named(members: &[Member]) -> String {
+    let names = members.iter().take(NAMED);
+    let names: Vec<String> = names.map(|member| format!("{} {}", member.pid, member.name)).collect();
+    let more = if members.len() > NAMED { ", …" } else { "" };
+    names.join(", ") + more
+}
+
+fn sandbox(desk: &Desk) -> String {
+    let within = match desk.owned.parts_workspace() {
+        true => "what is there already and is neither a dot file nor a setting in ",
+        false => "",
+    };
+    format!(
+        "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach no network and no other program's socket (Docker, D-Bus, agents for keys)",
+        desk.paths.root().display(),
+        desk.options.temporary.display()
+    )
+}
+
+/// Whether a failure reads as if the sandbox had a part in it. Only a hint is hung on it.
+fn may_be_sandbox(text: &str) -> bool {
+    const SIGNS: [&str; 6] = [
+        "ermission denied",
+        "EACCES",
+        "not permitted",
+        "resolve host",
+        "name resolution",
+        "os error 13",
+    ];
+    SIGNS.iter().any(|sign| tail(text).contains(sign))
+}
+
+/// What it said last.
+fn tail(text: &str) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(4096))..]
+}

@@ -1,0 +1,92 @@
+//! Processes as the kernel lists them.
+
+use rustix::process;
+use std::fs::File;
+use std::io::Read;
+
+/// Longest environment that is searched for the mark, in bytes (the most that Linux lets a program start with is
+/// larger, but the mark stands first).
+const ENVIRONMENT: u64 = 256 * 1024;
+
+/// The number of this process.
+pub(crate) fn own() -> i32 {
+    process::getpid().as_raw_nonzero().get()
+}
+
+/// A process as it is listed, alive or dead and not yet waited for.
+pub(crate) struct Process {
+    pub pid: i32,
+    pub name: String,
+    pub is_alive: bool,
+    pub parent: i32,
+    pub group: i32,
+    pub session: i32,
+    /// In ticks since the machine started.
+    pub started: u64,
+}
+
+/// The children of this process, adopted ones too; `None` where that is not certain.
+pub(crate) fn children() -> Option<Vec<i32>> {
+    // A thread that ends hands its children to another, which may have been looked at already.
+    let once = children_listed()?;
+    children_listed().filter(|again| *again == once)
+}
+
+/// The children as listed, thread by thread; `None` where the kernel lists none.
+pub(crate) fn children_listed() -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for thread in std::fs::read_dir("/proc/self/task").ok()? {
+        let listed = std::fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
+        for pid in listed.split_whitespace() {
+            children.push(pid.parse().ok()?);
+        }
+    }
+    children.sort_unstable();
+    Some(children)
+}
+
+/// All that are.
+pub(crate) fn processes() -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(read_process)
+        .collect()
+}
+
+/// The one with this number, if there is one.
+pub(crate) fn read_process(pid: i32) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in brackets and may contain anything, brackets too.
+    let (head, tail) = stat.rsplit_once(')')?;
+    let name = head.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse().ok();
+    Some(Process {
+        pid,
+        name,
+        is_alive: !matches!(*fields.first()?, "Z" | "X"),
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// Whether it is this very program: a child that is about to become another.
+pub(crate) fn is_copy_of_self(pid: i32) -> bool {
+    let program = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    program(pid).is_some_and(|other| program(own()) == Some(other))
+}
+
+/// What it was started with, as far as it may be known.
+pub(crate) fn environment(pid: i32) -> Vec<u8> {
+    let mut environment = Vec::new();
+    if let Ok(file) = File::open(format!("/proc/{pid}/environ")) {
+        // A process of somebody else is no descendant.
+        let _ = file.take(ENVIRONMENT).read_to_end(&mut environment);
+    }
+    environment
+}
