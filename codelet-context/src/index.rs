@@ -18,6 +18,7 @@ use crate::posing;
 use crate::replaced;
 use crate::todo;
 use crate::tokens;
+use crate::undoable::Undoable;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use self::line::{
     diff_sign, is_hardly_words, is_numbered, mark_alike, normal_hash, number_prefix, piece_end, whole_hash,
 };
 use self::noted::Noted;
-use self::standing::Standing;
+use self::standing::{Standing, Taken};
 pub use crate::items::NONE;
 
 mod answered;
@@ -84,6 +85,8 @@ pub struct Index {
     /// By file: the blocks that show it or change it.
     about: ByHash<Vec<u32>>,
     standing: Standing,
+    /// By file: the blocks whose calls have changed it, with what each took away.
+    undoable: Undoable<(u32, Taken)>,
     /// Messages indexed so far.
     pub messages: u32,
     /// Estimated tokens so far.
@@ -97,6 +100,7 @@ pub struct Index {
 #[derive(Clone, Default)]
 struct Open {
     block: u32,
+    tool: Arc<str>,
     action: Action,
     /// It is a command that only looks at files.
     is_look: bool,
@@ -207,6 +211,7 @@ impl Index {
         };
         let open = Open {
             block,
+            tool: call.tool.clone(),
             action: call.action.clone(),
             is_look: look.is_some(),
             is_everywhere: replaced::is_everywhere(call),

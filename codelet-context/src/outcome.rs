@@ -14,6 +14,7 @@ use crate::pattern::is_pattern;
 use crate::refusal;
 use crate::testrun::{Check, CheckKind, Rewritten, echoed};
 use crate::todo::TodoList;
+use crate::undoable::Undoable;
 use errors::Errors;
 use kept::Kept;
 use mentioned::Mentioned;
@@ -112,6 +113,8 @@ pub(crate) struct Gatherer {
     /// What has become of files by the call that was taken last.
     changes: Vec<FileChange>,
     kept: Kept,
+    /// By file: how it was before each change that a tool may take back.
+    undoable: Undoable<Option<FileState>>,
     /// Names in the command lines so far.
     mentioned: Mentioned,
     errors: Errors,
@@ -205,7 +208,7 @@ impl Gatherer {
                     self.touch(path, FileState::Read);
                 }
             }
-            ActionKind::Change if is_done(action.kind, result) => self.change(call),
+            ActionKind::Change if is_done(action.kind, result) => self.change(call, result),
             // What never ran has failed at nothing, and a look at what an earlier one has printed is taken as its answer.
             ActionKind::Command if !was_refused(result) => {
                 if let Some(ran) = ran.filter(|ran| ran.earlier().is_none()) {

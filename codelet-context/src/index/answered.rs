@@ -18,6 +18,7 @@ impl Index {
     pub(super) fn answered(&mut self, role: Role, number: u32, result: &ToolResult) {
         let Open {
             block: call,
+            tool,
             action,
             is_look,
             is_everywhere,
@@ -43,7 +44,7 @@ impl Index {
             self.take_away_patched(call, line, result);
         }
         if is_change && made {
-            self.take_away(call, is_everywhere);
+            self.change(call, &tool, action.change, is_everywhere);
         } else if let Some(block) = self.blocks.get_mut(call as usize) {
             let before = std::mem::replace(&mut block.came, Came::of(&action, result));
             self.noted.answered(block, before);
