@@ -32,6 +32,7 @@ mod touched;
 
 pub use crate::answer::was_refused;
 pub use crate::verdict::{Verdict, denies_success};
+use decisions::BesideCommands;
 pub use decisions::Decision;
 pub use errors::OpenError;
 pub(crate) use touched::FileChange;
@@ -115,6 +116,7 @@ pub(crate) struct Gatherer {
     kept: Kept,
     /// By file: how it was before each change that a tool may take back.
     undoable: Undoable<Option<FileState>>,
+    beside_commands: BesideCommands,
     /// Names in the command lines so far.
     mentioned: Mentioned,
     errors: Errors,
@@ -193,11 +195,12 @@ impl Gatherer {
         self.errors.count_call();
         self.changes.clear();
         if action.kind == ActionKind::Ask && Decision::is_answer(&call.parameters, result) {
-            if let Some(decision) = Decision::of_answer(&call.parameters, result) {
-                decision.note_in(&mut self.facts.decisions);
-            }
-        } else if let Some(words) = refusal::words(result) {
-            Decision::of_refusal(call, &words).note_in(&mut self.facts.decisions);
+            self.decided(Decision::of_answer(call, result));
+        } else {
+            let refused = refusal::words(result).map(|words| Decision::of_refusal(call, &words));
+            self.decided(refused.or_else(|| Decision::beside_change(call, result)));
+            let beside = self.beside_commands.next(call, result);
+            self.decided(beside);
         }
         if let Some((ran, (line, result))) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
             self.came_of(line, result, ran);
@@ -225,6 +228,12 @@ impl Gatherer {
         } else if action.kind == ActionKind::Change && is_done(action.kind, result) {
             // Whoever changes something there works there.
             self.is_away = false;
+        }
+    }
+
+    fn decided(&mut self, decisions: impl IntoIterator<Item = Decision>) {
+        for decision in decisions {
+            decision.note_in(&mut self.facts.decisions);
         }
     }
 

@@ -107,7 +107,7 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
             kind: ActionKind::Todo,
             ..Action::default()
         },
-        Some(Does::Ask) => Action {
+        Some(Does::Ask | Does::HandOver) => Action {
             kind: ActionKind::Ask,
             ..Action::default()
         },
@@ -128,7 +128,7 @@ pub(crate) fn is_known(tool: &str) -> bool {
 /// parameters go together, since the word may be anything.
 pub(crate) fn named(name: &str, parameters: &Map<String, Value>) -> Option<Action> {
     let file = format!("{name}_file");
-    let is_of = |does: &Does| !matches!(does, Does::Ask | Does::Other) && fits(*does, parameters);
+    let is_of = |does: &Does| !matches!(does, Does::Ask | Does::HandOver | Does::Other) && fits(*does, parameters);
     if !is_here(parameters.keys().map(String::as_str)) {
         return None;
     }
@@ -171,6 +171,8 @@ fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
         Does::Search => has_any(parameters, &["pattern", "query", "regex", "path", "glob"]),
         Does::Todo => has_any(parameters, &["todos", "plan", "tasks", "items"]),
         Does::Ask => false,
+        // What a server of that name is told to show stands beside the folder that it is about.
+        Does::HandOver => has_text(parameters, &["summary"]) && has_text(parameters, &["project_directory"]),
         Does::Other => true,
     }
 }

@@ -273,6 +273,20 @@ fn only_an_agents_own_tool_asks_the_user() {
     ] {
         check(tool, question.clone(), ActionKind::Other, &[]);
     }
+    check(
+        "attempt_completion",
+        json!({"result": "It is done."}),
+        ActionKind::Ask,
+        &[],
+    );
+    let handed = json!({"project_directory": "/w", "summary": "It is done."});
+    check("mcp__feedback__interactive_feedback", handed, ActionKind::Ask, &[]);
+    check(
+        "mcp__x__attempt_completion",
+        json!({"result": "x"}),
+        ActionKind::Other,
+        &[],
+    );
     check("ExitPlanMode", json!({"plan": "1. do it"}), ActionKind::Ask, &[]);
     check(
         "mcp__x__ExitPlanMode",

@@ -19,6 +19,8 @@ pub(super) enum Does {
     Todo,
     /// Asks the user. Only under the name as it stands: a tool server's tool of that name asks somebody else.
     Ask,
+    /// Hands over what was done, which the user may say something to.
+    HandOver,
     /// Something that the engine has no notion of, whatever its parameters look like.
     Other,
 }
@@ -131,6 +133,8 @@ const TOOLS: &[(&str, Does)] = &[
     ("list_code_definition_names", Does::Search),
     ("update_todo_list", Does::Todo),
     ("ask_followup_question", Does::Ask),
+    ("attempt_completion", Does::HandOver),
+    ("plan_mode_respond", Does::HandOver),
     // Aider, Amp
     ("replace_lines", Does::Change),
     ("undo_edit", Does::Whole(ChangeKind::Undoes)),
@@ -183,6 +187,8 @@ const TOOLS: &[(&str, Does)] = &[
     ("edit_files", Does::Change),
     ("todos", Does::Todo),
     ("set_plan", Does::Todo),
+    // Servers that ask the user
+    ("interactive_feedback", Does::HandOver),
     // Tools that a vendor runs itself
     ("bash_code_execution", Does::Command),
     ("text_editor_code_execution", Does::Editor),
