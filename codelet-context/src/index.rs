@@ -36,6 +36,7 @@ use self::noted::Noted;
 use self::standing::{Standing, Taken};
 pub use crate::items::NONE;
 
+mod amended;
 mod answered;
 mod arguments;
 mod asked;

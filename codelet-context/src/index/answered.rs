@@ -49,7 +49,9 @@ impl Index {
             let before = std::mem::replace(&mut block.came, Came::of(&action, result));
             self.noted.answered(block, before);
         }
+        let is_amended = is_change && made && self.amend(call, result);
         let kind = match action.kind {
+            _ if is_amended => BlockKind::Read,
             ActionKind::Read => BlockKind::Read,
             ActionKind::Command if is_look => BlockKind::Read,
             ActionKind::Command => BlockKind::Command,
@@ -60,7 +62,9 @@ impl Index {
         for output in &result.output {
             self.part(role, number, output, Some((call, kind)));
         }
-        if kind == BlockKind::Read && made {
+        if is_amended {
+            self.take_away_amended(first);
+        } else if kind == BlockKind::Read && made {
             self.note_undone(call, &action, first);
         }
         // That it was stopped, its header tells.
@@ -84,7 +88,7 @@ impl Index {
         }
         if is_look {
             self.blocks[first..].iter_mut().for_each(|block| block.look = true);
-        } else if kind == BlockKind::Read {
+        } else if kind == BlockKind::Read && !is_amended {
             self.has_reader = true;
         }
     }

@@ -70,7 +70,8 @@ impl Index {
         let sides = self.sides(change);
         let path = self.blocks[change as usize].path;
         self.stands_again(path, taken);
-        if sides.new.is_empty() || std::mem::replace(&mut self.blocks[change as usize].undone, true) {
+        self.hide_amended(change);
+        if self.is_of_several(change) || std::mem::replace(&mut self.blocks[change as usize].undone, true) {
             return;
         }
         let mut gone = Vec::new();
@@ -153,12 +154,17 @@ impl Index {
         block.lines.start + u32::from(block.subject)..block.lines.end
     }
 
+    /// Whether a change is a patch of several files: nobody knows which line is of which.
+    fn is_of_several(&self, change: u32) -> bool {
+        let text = self.blocks[change as usize].text.as_str();
+        replaced::is_patch(text) && effects::patched(text).len() > 1
+    }
+
     fn sides(&self, change: u32) -> Sides {
         let block = &self.blocks[change as usize];
         let is_patch = replaced::is_patch(block.text.as_str());
         let mut sides = Sides::default();
-        // Nobody knows which line is of which file.
-        if is_patch && effects::patched(block.text.as_str()).len() > 1 {
+        if self.is_of_several(change) {
             return sides;
         }
         let mut before = None;
@@ -402,6 +408,8 @@ mod tests {
         assert_eq!(talk.undone(), [true, false]);
         assert!(!talk.stands("refreshWalnuts") && !talk.stands("private paint"));
         assert!(!talk.is_shown("refreshWalnuts") && talk.is_shown("new List()"));
+        let short = read().edit(OLD, "let walnuts;").undo();
+        assert!(short.undone()[0] && !short.stands("walnuts"));
         // What is taken away once more is gone once more.
         assert!(!talk.edit(OLD, "export class Almonds {}").is_shown("new List()"));
     }
