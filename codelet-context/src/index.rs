@@ -18,6 +18,7 @@ use crate::posing;
 use crate::replaced;
 use crate::todo;
 use crate::tokens;
+use crate::undoable::Undoable;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,9 +32,10 @@ use self::line::{Gutter, diff_sign, is_hardly_words, mark_alike, normal_hash, pi
 use self::line::{LITTLE, LONGEST_LINE, MANY_ALIKE, POSES, REMOVED};
 use self::noted::Noted;
 use self::report::is_report;
-use self::standing::Standing;
+use self::standing::{Standing, Taken};
 pub use crate::items::NONE;
 
+mod amended;
 mod answered;
 mod arguments;
 mod asked;
@@ -84,6 +86,8 @@ pub struct Index {
     /// By file: the blocks that show it or change it.
     about: ByHash<Vec<u32>>,
     standing: Standing,
+    /// By file: the blocks whose calls have changed it, with what each took away.
+    undoable: Undoable<(u32, Taken)>,
     /// Messages indexed so far.
     pub messages: u32,
     /// Estimated tokens so far.
@@ -97,6 +101,7 @@ pub struct Index {
 #[derive(Clone, Default)]
 struct Open {
     block: u32,
+    tool: Arc<str>,
     action: Action,
     /// It is a command that only looks at files.
     is_look: bool,
@@ -207,6 +212,7 @@ impl Index {
         };
         let open = Open {
             block,
+            tool: call.tool.clone(),
             action: call.action.clone(),
             is_look: look.is_some(),
             is_everywhere: replaced::is_everywhere(call),

@@ -191,6 +191,7 @@ pub mod tokens;
 pub mod tracker;
 mod trim;
 pub mod turn;
+mod undoable;
 pub mod unseen;
 pub mod unstated;
 pub mod usage;

@@ -7,7 +7,7 @@ mod action;
 mod extra;
 mod parameters;
 
-pub use action::{Action, ActionKind, Names};
+pub use action::{Action, ActionKind, ChangeKind, Names};
 pub use extra::Extra;
 pub use parameters::{Parameters, values_within};
 

@@ -14,6 +14,7 @@ use crate::pattern::is_pattern;
 use crate::refusal;
 use crate::testrun::{Check, CheckKind, Rewritten, echoed};
 use crate::todo::TodoList;
+use crate::undoable::Undoable;
 use errors::Errors;
 use kept::Kept;
 use mentioned::Mentioned;
@@ -31,6 +32,7 @@ mod touched;
 
 pub use crate::answer::was_refused;
 pub use crate::verdict::{Verdict, denies_success};
+use decisions::BesideCommands;
 pub use decisions::Decision;
 pub use errors::OpenError;
 pub(crate) use touched::FileChange;
@@ -112,6 +114,9 @@ pub(crate) struct Gatherer {
     /// What has become of files by the call that was taken last.
     changes: Vec<FileChange>,
     kept: Kept,
+    /// By file: how it was before each change that a tool may take back.
+    undoable: Undoable<Option<FileState>>,
+    beside_commands: BesideCommands,
     /// Names in the command lines so far.
     mentioned: Mentioned,
     errors: Errors,
@@ -190,11 +195,12 @@ impl Gatherer {
         self.errors.count_call();
         self.changes.clear();
         if action.kind == ActionKind::Ask && Decision::is_answer(&call.parameters, result) {
-            if let Some(decision) = Decision::of_answer(&call.parameters, result) {
-                decision.note_in(&mut self.facts.decisions);
-            }
-        } else if let Some(words) = refusal::words(result) {
-            Decision::of_refusal(call, &words).note_in(&mut self.facts.decisions);
+            self.decided(Decision::of_answer(call, result));
+        } else {
+            let refused = refusal::words(result).map(|words| Decision::of_refusal(call, &words));
+            self.decided(refused.or_else(|| Decision::beside_change(call, result)));
+            let beside = self.beside_commands.next(call, result);
+            self.decided(beside);
         }
         if let Some((ran, (line, result))) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
             self.came_of(line, result, ran);
@@ -205,7 +211,7 @@ impl Gatherer {
                     self.touch(path, FileState::Read);
                 }
             }
-            ActionKind::Change if is_done(action.kind, result) => self.change(call),
+            ActionKind::Change if is_done(action.kind, result) => self.change(call, result),
             // What never ran has failed at nothing, and a look at what an earlier one has printed is taken as its answer.
             ActionKind::Command if !was_refused(result) => {
                 if let Some(ran) = ran.filter(|ran| ran.earlier().is_none()) {
@@ -222,6 +228,12 @@ impl Gatherer {
         } else if action.kind == ActionKind::Change && is_done(action.kind, result) {
             // Whoever changes something there works there.
             self.is_away = false;
+        }
+    }
+
+    fn decided(&mut self, decisions: impl IntoIterator<Item = Decision>) {
+        for decision in decisions {
+            decision.note_in(&mut self.facts.decisions);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The programs that check something, as a table. Lists are words with blanks between.
 
 use crate::testrun::CheckKind::{self, Build, Lint, Test};
-use Told::{Always, Any, First, Maker, Script, Target};
+use Told::{Always, Any, By, First, Maker, Script, Target};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -27,6 +27,8 @@ pub(crate) enum Told {
     Always,
     /// By its first word, one of these.
     First(&'static str),
+    /// By this option.
+    By(&'static str),
     /// By any of its words: it may be told to do several things.
     Any(&'static str),
     /// By the name of a script of the project, after one of these words or none.
@@ -252,6 +254,13 @@ const PROGRAMS: &[Program] = &[
         "-C -j --test-dir",
     )
     .by("-R -E -L -LE -I --tests-regex"),
+    program(
+        Test,
+        "hurl",
+        By("--test"),
+        "--variable --variables-file --secret --jobs --retry --report-html --report-json --report-junit --report-tap",
+    )
+    .by("--glob --from-entry --to-entry"),
     program(Test, "meson", First("test"), "-C"),
     program(Build, "meson", First("compile setup"), "-C"),
     program(

@@ -153,12 +153,12 @@ mod tests {
 
     use super::*;
     use crate::anchor;
-    use crate::message::{Action, ActionKind, Parameters, Part, Role, ToolCall, ToolResult};
+    use crate::message::{Action, ActionKind, ChangeKind, Parameters, Part, Role, ToolCall, ToolResult};
     use crate::turn::turns;
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// One line a message: `user: words` · `edit FILE…` · `run COMMAND => STATUS OUTPUT`, where STATUS is `ok` or `bad` ·
+    /// One line a message: `user: words` · `edit FILE…` · `undo FILE` · `delete FILE` · `run COMMAND => STATUS OUTPUT`, where STATUS is `ok` or `bad` ·
     /// `todo a|>b|xc` · `ask QUESTION => ANSWER` · anything else the model says. `⏎` is a line break.
     fn conversation(lines: &str) -> Vec<Arc<Message>> {
         let mut messages = Vec::new();
@@ -171,6 +171,12 @@ mod tests {
                 continue;
             } else if let Some(files) = line.strip_prefix("edit ") {
                 (Action::on(ActionKind::Change, files.split(' ')), true, "done")
+            } else if let Some(file) = line.strip_prefix("undo ") {
+                let undo = Action::on(ActionKind::Change, [file]).changing(ChangeKind::Undoes);
+                (undo, true, "done")
+            } else if let Some(file) = line.strip_prefix("delete ") {
+                let delete = Action::on(ActionKind::Change, [file]).changing(ChangeKind::Removes);
+                (delete, true, "done")
             } else if let Some((command, answer)) = line.strip_prefix("run ").and_then(|rest| rest.split_once(" => ")) {
                 let (status, output) = answer.split_once(' ').unwrap_or((answer, ""));
                 (Action::command(command), status == "ok", output)
@@ -347,6 +353,13 @@ mod tests {
                 "ran 1 command; ",
             ),
             ("run git checkout fix/a.py => ok", "ran 1 command; "),
+            ("edit a.py\nundo a.py", "reverted a.py; "),
+            ("edit a.py b.py\nundo a.py", "edited b.py; reverted a.py; "),
+            ("edit a.py\nedit a.py\nundo a.py", "edited a.py; "),
+            ("edit a.py\nundo a.py\nedit a.py", "edited a.py; "),
+            // Nobody knows what that has done.
+            ("undo a.py", "edited a.py; "),
+            ("delete a.py\nedit b.py", "edited b.py; deleted a.py; "),
             ("run git checkout -- src => ok", "ran 1 command; "),
             (
                 "edit a.py\nrun git commit -am x => ok\nrun git checkout -- a.py => ok",
@@ -365,6 +378,17 @@ mod tests {
         assert!(
             later.contains("- \"one\": edited a.py\n- \"two\": reverted a.py\n"),
             "{later}"
+        );
+        let undone = told(
+            "user: one\nedit a.py\nuser: two\nedit a.py\nundo a.py\nuser: go on",
+            usize::MAX,
+            &[],
+            anchor::LONG_TURN,
+            10_000,
+        );
+        assert!(
+            undone.contains("- \"one\": edited a.py\n- \"two\": reverted a.py\n"),
+            "{undone}"
         );
     }
 

@@ -25,6 +25,9 @@ const BEGINNINGS: [&str; 7] = [
 /// Programs that print what others have said.
 const PRINTING: &str = "cat curl echo head http less more printf psql tail wget";
 
+/// What Go says that it does.
+const GO_TELLS: &str = "added creating downgraded downloading extracting finding found removed to upgraded";
+
 /// Whether what a command line has printed says that it failed.
 pub fn has_failed(line: &CommandLine, output: &str) -> bool {
     let output = output.trim();
@@ -37,6 +40,42 @@ pub fn has_failed(line: &CommandLine, output: &str) -> bool {
     }
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     lines.len() <= LINES && last_program(&Script::read(line)).is_some_and(|name| says_why(&name, &lines))
+}
+
+/// Whether what a command line has printed says beyond doubt that it failed, so that a flag that says otherwise is none: the
+/// reason is one that no program has that did what it was to do. What shows a file may show anything, but hardly nothing but
+/// that there is no such file.
+pub fn denies_success(line: &CommandLine, output: &str) -> bool {
+    const REASONS: [&str; 8] = [
+        "cannot ",
+        "can't ",
+        "could not ",
+        "fatal:",
+        "No such file or directory",
+        "not found",
+        "ermission denied",
+        "[rejected]",
+    ];
+    let has_reason = || REASONS.iter().any(|reason| output.contains(reason));
+    has_failed(line, output) && has_reason() || shows_none(line, output.trim())
+}
+
+/// Whether a look at a file has shown that there is none: `cat: a.rs: No such file or directory`, and nothing else.
+fn shows_none(line: &CommandLine, output: &str) -> bool {
+    let Some((said, "No such file or directory")) = output.rsplit_once(": ") else {
+        return false;
+    };
+    let (Some((name, about)), false) = (said.split_once(": "), output.contains('\n')) else {
+        return false;
+    };
+    let about = about
+        .trim_start_matches("cannot access ")
+        .trim_matches(['\'', '"', '‘', '’']);
+    let is_looking = line.look().is_some() || is_in(name, "cat head ls less more tail stat wc");
+    is_looking
+        && !about.is_empty()
+        && line.as_str().contains(about)
+        && last_program(&Script::read(line)).is_some_and(|program| program == name)
 }
 
 /// The program that a line's status is of.
@@ -55,6 +94,7 @@ fn says_why(name: &str, lines: &[&str]) -> bool {
         why.is_some_and(|why| match name {
             "make" | "gmake" => why.starts_with("***"),
             "tar" => !why.starts_with("Removing leading"),
+            "go" => !is_in(why.split(' ').next().unwrap_or_default(), GO_TELLS),
             _ => why.get(..7).is_none_or(|word| !word.eq_ignore_ascii_case("warning")),
         })
     };
@@ -137,6 +177,7 @@ mod tests {
             ("rm a || true", "rm: cannot remove 'a': No such file"),
             ("make all", "make: Nothing to be done for 'all'."),
             ("make -C x", "make: Entering directory '/w/x'"),
+            ("go mod tidy", "go: downloading example.com/a v1.2.0"),
             ("tar czf a.tgz /w", "tar: Removing leading `/' from member names"),
             ("gcc -c a.c", "gcc: warning: a.o: linker input file unused"),
             ("grep -rn x src", "grep: src/bin: binary file matches"),
@@ -145,6 +186,34 @@ mod tests {
             ("", "fatal: x"),
         ] {
             assert!(!has_failed(&CommandLine::new(line), output), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_flag_is_denied_by_what_no_program_says_that_did_its_work() {
+        for (line, output) in [
+            ("cat /w/none.txt", "cat: /w/none.txt: No such file or directory"),
+            ("ls nope", "ls: cannot access 'nope': No such file or directory"),
+            ("cd app && head -3 b.rs", "head: b.rs: No such file or directory"),
+            ("rm a", "rm: cannot remove 'a': No such file or directory"),
+            ("git push", "fatal: Authentication failed"),
+            ("deplot", "bash: line 1: deplot: command not found"),
+        ] {
+            assert!(denies_success(&CommandLine::new(line), output), "{line}");
+        }
+        for (line, output) in [
+            (
+                "nginx -t",
+                "nginx: configuration file /etc/nginx/nginx.conf test is successful",
+            ),
+            ("pg_ctl status", "pg_ctl: server is running (PID: 7)"),
+            ("cat app.log", "cat: /w/none.txt: No such file or directory"),
+            ("cat a b", "cat: b: No such file or directory\nfn main() {}"),
+            ("cat a || true", "cat: a: No such file or directory"),
+            ("cat a; echo", "cat: a: No such file or directory"),
+            ("grep -rn x src", "grep: src: No such file or directory"),
+        ] {
+            assert!(!denies_success(&CommandLine::new(line), output), "{line}");
         }
     }
 

@@ -16,6 +16,7 @@ use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
 use crate::said::{Passed, Word, begins, count, failed_count, is_counting, is_signed, passed, split};
 use crate::testrun::{Check, CheckKind, Lists};
+use crate::wrapped::is_in;
 pub(crate) use blame::{has_begun, settle};
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
@@ -200,10 +201,17 @@ pub(crate) fn counts_failures(printed: &str) -> bool {
 }
 
 /// Whether the output of a command shows that it failed, whatever is told of it: what came of a check in it is what came of the
-/// command, and failures are counted.
+/// command, and by its output alone it failed.
 pub fn denies_success(line: &CommandLine, result: &ToolResult) -> bool {
-    let decides = line.said().checks.iter().any(|check| check.decides);
-    decides && (Signs::of_result(result, false).failure || is_build_failure(result)) && !closes_well(result)
+    let mut deciding = line.said().checks.iter().filter(|check| check.decides).peekable();
+    if deciding.peek().is_none() {
+        return false;
+    }
+    let untold = ToolResult {
+        success: None,
+        ..result.clone()
+    };
+    deciding.any(|check| of(check, &untold) == Verdict::Failed)
 }
 
 /// Whether an output closes as runs of tests do, with counts of what passed or failed.
@@ -325,6 +333,10 @@ impl Signs {
         for whole in text.split('\n') {
             let start = at;
             at += whole.len() + 1;
+            if is_not_ok(whole) {
+                self.failure = true;
+                return;
+            }
             if !may_tell(whole.as_bytes()) {
                 continue;
             }
@@ -394,6 +406,25 @@ impl Signs {
                 next.is_some_and(|next| next.is_number() && next.number() != Some(0) && next.is_close());
         }
     }
+}
+
+/// Whether a line is that of a test which failed in the protocol that begins each so: `not ok 2 removes`. What is still to be
+/// done, and what was left out, is expected.
+fn is_not_ok(line: &str) -> bool {
+    let line = line.trim_start();
+    let is_numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    if !line.strip_prefix("not ok ").is_some_and(is_numbered) {
+        return false;
+    }
+    let expected = line.split_once(" # ").map(|(_, directive)| directive.trim_start());
+    let is_expected = |directive: &str| {
+        let word = directive
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        is_in(&word.to_ascii_lowercase(), "todo skip skipped")
+    };
+    !expected.is_some_and(is_expected)
 }
 
 /// Whether a line may hold one of the words that are weighed: few lines do, and an output has many.

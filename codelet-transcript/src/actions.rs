@@ -4,12 +4,18 @@
 //! server or namespace puts before it. What no row knows is judged by its parameters, and then by the words of its name.
 
 mod names;
+mod wholes;
 mod words;
 
-use codelet_context::message::{Action, ActionKind};
+use codelet_context::message::{Action, ActionKind, ChangeKind};
 use names::{Does, by_words, ends, is_same, row, short};
 use serde_json::{Map, Value};
 pub(crate) use words::*;
+
+/// Whether a tool of this name takes away the files that these parameters name, and no part of them.
+pub(crate) fn removes_wholes(name: &str, parameters: &Map<String, Value>) -> bool {
+    wholes::by_words(short(name)) == Some(ChangeKind::Removes) && wholes::is_of_all(parameters)
+}
 
 /// Names of the parameter that holds a file's path, the likeliest first. Names are the same however their words are joined.
 const PATHS: &[&str] = &[
@@ -87,6 +93,7 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
     match does {
         Some(Does::Read) => read(parameters),
         Some(Does::Change) => change(parameters),
+        Some(Does::Whole(kind)) => wholes::action(kind, parameters),
         Some(Does::Editor) => edit(parameters),
         Some(Does::Command) => run(parameters).unwrap_or_else(|| Action {
             kind: ActionKind::Command,
@@ -100,13 +107,13 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
             kind: ActionKind::Todo,
             ..Action::default()
         },
-        Some(Does::Ask) => Action {
+        Some(Does::Ask | Does::HandOver) => Action {
             kind: ActionKind::Ask,
             ..Action::default()
         },
         Some(Does::Other) => Action::default(),
         None => by_shape(parameters)
-            .filter(|action| action.kind != ActionKind::Change || changes(tool, parameters))
+            .filter(|action| goes_with(action.kind, tool, parameters))
             .or_else(|| by_name(tool, parameters))
             .unwrap_or_default(),
     }
@@ -121,14 +128,14 @@ pub(crate) fn is_known(tool: &str) -> bool {
 /// parameters go together, since the word may be anything.
 pub(crate) fn named(name: &str, parameters: &Map<String, Value>) -> Option<Action> {
     let file = format!("{name}_file");
-    let is_of = |does: &Does| !matches!(does, Does::Ask | Does::Other) && fits(*does, parameters);
+    let is_of = |does: &Does| !matches!(does, Does::Ask | Does::HandOver | Does::Other) && fits(*does, parameters);
     if !is_here(parameters.keys().map(String::as_str)) {
         return None;
     }
     match row(name).or_else(|| row(short(name))).filter(is_of) {
         Some(_) => Some(action(short(name), parameters)),
         None => by_shape(parameters)
-            .filter(|action| action.kind != ActionKind::Change || changes(name, parameters))
+            .filter(|action| goes_with(action.kind, name, parameters))
             .or_else(|| by_name(name, parameters).or_else(|| by_name(&file, parameters))),
     }
 }
@@ -136,6 +143,16 @@ pub(crate) fn named(name: &str, parameters: &Map<String, Value>) -> Option<Actio
 /// Names of the parameters that hold what a change takes away.
 pub(crate) fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
     names::replaced(parameters)
+}
+
+/// Whether a tool of this name may do what its parameters read like.
+fn goes_with(kind: ActionKind, tool: &str, parameters: &Map<String, Value>) -> bool {
+    match kind {
+        ActionKind::Change => changes(tool, parameters),
+        // Whoever deletes a piece of a file names it as others do that read one.
+        ActionKind::Read => wholes::by_words(short(tool)).is_none(),
+        _ => true,
+    }
 }
 
 /// Whether a tool whose parameters read like those of a change makes one, of a file that is here.
@@ -148,10 +165,14 @@ fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
     match does {
         Does::Read | Does::Editor => !paths(parameters).is_empty(),
         Does::Change => !paths(parameters).is_empty() || patch(parameters).is_some(),
+        Does::Whole(ChangeKind::Moves) => wholes::moved(parameters).is_some(),
+        Does::Whole(_) => !paths(parameters).is_empty(),
         Does::Command => command(parameters).is_some(),
         Does::Search => has_any(parameters, &["pattern", "query", "regex", "path", "glob"]),
         Does::Todo => has_any(parameters, &["todos", "plan", "tasks", "items"]),
         Does::Ask => false,
+        // What a server of that name is told to show stands beside the folder that it is about.
+        Does::HandOver => has_text(parameters, &["summary"]) && has_text(parameters, &["project_directory"]),
         Does::Other => true,
     }
 }
@@ -193,6 +214,7 @@ fn by_name(tool: &str, parameters: &Map<String, Value>) -> Option<Action> {
     match does {
         Does::Read => Some(on(ActionKind::Read, parameters)),
         Does::Change => Some(change(parameters)),
+        Does::Whole(kind) => Some(wholes::action(kind, parameters)),
         Does::Command => run(parameters),
         _ => None,
     }
@@ -233,6 +255,7 @@ fn read(parameters: &Map<String, Value>) -> Action {
 fn edit(parameters: &Map<String, Value>) -> Action {
     match parameters.get("command").and_then(Value::as_str) {
         Some("view" | "read") => on(ActionKind::Read, parameters),
+        Some("undo_edit" | "undo") => wholes::action(ChangeKind::Undoes, parameters),
         _ => change(parameters),
     }
 }

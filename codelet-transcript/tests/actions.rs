@@ -1,7 +1,7 @@
 //! What the tools of agents do, in the engine's notions.
 #![allow(clippy::unwrap_used)]
 
-use codelet_context::message::{Action, ActionKind};
+use codelet_context::message::{Action, ActionKind, ChangeKind};
 use codelet_transcript::actions::action;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -78,6 +78,92 @@ fn known_tools_play_their_parts() {
     check("update_plan", json!({"plan": []}), Todo, &[]);
     check("task", json!({"command": "/review", "prompt": "x"}), Other, &[]);
     check("write_stdin", json!({"session_id": 1, "chars": ""}), Other, &[]);
+}
+
+#[test]
+fn a_tool_may_take_files_away_move_them_or_undo_what_was_done_to_them() {
+    use ChangeKind::*;
+    let change = |tool: &str, parameters: Value, change: ChangeKind, paths: &[&str]| {
+        check(tool, parameters.clone(), ActionKind::Change, paths);
+        assert_eq!(act(tool, parameters.clone()).change, change, "{tool} {parameters}");
+    };
+    change(
+        "delete_file",
+        json!({"target_file": "a", "explanation": "unused"}),
+        Removes,
+        &["a"],
+    );
+    change("mcp__files__deleteFile", json!({"path": "a"}), Removes, &["a"]);
+    change("delete", json!({"path": "a"}), Removes, &["a"]);
+    change("remove-files", json!({"file_paths": ["a", "b"]}), Removes, &["a", "b"]);
+    change("delete_path", json!({"path": "a"}), Removes, &["a"]);
+    change("undo_edit", json!({"path": "a"}), Undoes, &["a"]);
+    change("undo_last_edit", json!({"path": "a"}), Undoes, &["a"]);
+    change(
+        "developer__text_editor",
+        json!({"command": "undo_edit", "path": "a"}),
+        Undoes,
+        &["a"],
+    );
+    change(
+        "move_file",
+        json!({"source": "a", "destination": "b"}),
+        Moves,
+        &["a", "b"],
+    );
+    change(
+        "mcp__fs__move_path",
+        json!({"source_path": "a", "destination_path": "b"}),
+        Moves,
+        &["a", "b"],
+    );
+    change(
+        "rename_file",
+        json!({"path": "d/a", "new_name": "b"}),
+        Moves,
+        &["d/a", "d/b"],
+    );
+    change(
+        "rename_file",
+        json!({"old_path": "d/a", "newPath": "b"}),
+        Moves,
+        &["d/a", "b"],
+    );
+    // A part of a file, and what only sounds like it.
+    change(
+        "delete_file_lines",
+        json!({"path": "a", "lines": "3-5"}),
+        Writes,
+        &["a"],
+    );
+    change(
+        "delete",
+        json!({"path": "a", "start_line": 1, "end_line": 2}),
+        Writes,
+        &["a"],
+    );
+    change("remove_from_file", json!({"path": "a", "text": "x"}), Writes, &["a"]);
+    change("undo_edit", json!({"path": "a", "steps": 2}), Writes, &["a"]);
+    change(
+        "str_replace_editor",
+        json!({"command": "insert", "path": "a"}),
+        Writes,
+        &["a"],
+    );
+    for (tool, parameters) in [
+        (
+            "mcp__github__delete_file",
+            json!({"owner": "o", "repo": "r", "path": "a", "branch": "b"}),
+        ),
+        ("delete_file", json!({"path": "a", "dry_run": true})),
+        ("move", json!({"from": "e2", "to": "e4"})),
+        ("move_cursor", json!({"from": "a", "to": "b"})),
+        ("rename_symbol", json!({"name": "a", "new_name": "b"})),
+        ("move_file", json!({"source": "a"})),
+        ("undo", json!({"steps": 2})),
+    ] {
+        check(tool, parameters, ActionKind::Other, &[]);
+    }
 }
 
 #[test]
@@ -187,6 +273,20 @@ fn only_an_agents_own_tool_asks_the_user() {
     ] {
         check(tool, question.clone(), ActionKind::Other, &[]);
     }
+    check(
+        "attempt_completion",
+        json!({"result": "It is done."}),
+        ActionKind::Ask,
+        &[],
+    );
+    let handed = json!({"project_directory": "/w", "summary": "It is done."});
+    check("mcp__feedback__interactive_feedback", handed, ActionKind::Ask, &[]);
+    check(
+        "mcp__x__attempt_completion",
+        json!({"result": "x"}),
+        ActionKind::Other,
+        &[],
+    );
     check("ExitPlanMode", json!({"plan": "1. do it"}), ActionKind::Ask, &[]);
     check(
         "mcp__x__ExitPlanMode",

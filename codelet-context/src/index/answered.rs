@@ -18,6 +18,7 @@ impl Index {
     pub(super) fn answered(&mut self, role: Role, number: u32, result: &ToolResult) {
         let Open {
             block: call,
+            tool,
             action,
             is_look,
             is_everywhere,
@@ -43,12 +44,14 @@ impl Index {
             self.take_away_patched(call, line, result);
         }
         if is_change && made {
-            self.take_away(call, is_everywhere);
+            self.change(call, &tool, action.change, is_everywhere);
         } else if let Some(block) = self.blocks.get_mut(call as usize) {
             let before = std::mem::replace(&mut block.came, Came::of(&action, result));
             self.noted.answered(block, before);
         }
+        let is_amended = is_change && made && self.amend(call, result);
         let kind = match action.kind {
+            _ if is_amended => BlockKind::Read,
             ActionKind::Read => BlockKind::Read,
             ActionKind::Command if is_look => BlockKind::Read,
             ActionKind::Command => BlockKind::Command,
@@ -60,7 +63,9 @@ impl Index {
         for output in &result.output {
             self.part(role, number, output, Some((call, kind)));
         }
-        if kind == BlockKind::Read && made {
+        if is_amended {
+            self.take_away_amended(first);
+        } else if kind == BlockKind::Read && made {
             self.note_undone(call, &action, first);
         }
         // That it was stopped, its header tells.
@@ -84,7 +89,7 @@ impl Index {
         }
         if is_look {
             self.blocks[first..].iter_mut().for_each(|block| block.look = true);
-        } else if kind == BlockKind::Read {
+        } else if kind == BlockKind::Read && !is_amended {
             self.has_reader = true;
         }
     }

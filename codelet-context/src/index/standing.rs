@@ -17,6 +17,13 @@ pub(super) struct Standing {
     places: Vec<Place>,
 }
 
+/// What a change has taken away: lines that stood in its file by all that was known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Taken {
+    lines: Vec<Shown>,
+    bare: Vec<u32>,
+}
+
 /// What is known of the lines of a file that nothing has taken away.
 #[derive(Clone, Default)]
 struct Known {
@@ -29,7 +36,7 @@ struct Known {
 }
 
 /// A line that stands in a file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Shown {
     item: u32,
     /// The newest of its places.
@@ -66,13 +73,11 @@ enum Tells {
 impl Index {
     /// The call of this block was carried out: what it takes away stands no longer in its file, whatever showed it there
     /// before. A line that stands there more often than it was taken away, unless it was everywhere, is still there.
-    pub(super) fn take_away(&mut self, call: u32, is_everywhere: bool) {
-        let Some(block) = self.blocks.get(call as usize).filter(|block| block.path != 0) else {
-            return;
-        };
+    pub(super) fn take_away(&mut self, call: u32, is_everywhere: bool) -> Taken {
+        let block = &self.blocks[call as usize];
         let (path, is_whole) = (block.path, block.whole);
         let sides = self.gone_and_come(call);
-        self.take_from(path, call, sides, is_whole, is_everywhere);
+        self.take_from(path, call, sides, is_whole, is_everywhere)
     }
 
     /// The call of this block has taken the first of these lines away from a file, and the others stand there, each side as
@@ -84,10 +89,11 @@ impl Index {
         (mut gone, mut stays): (Vec<u32>, Vec<u32>),
         is_whole: bool,
         is_everywhere: bool,
-    ) {
+    ) -> Taken {
         gone.retain(|item| stays.binary_search(item).is_err());
+        let mut taken = Taken::default();
         if gone.is_empty() && !is_whole {
-            return;
+            return taken;
         }
         let mut standing = std::mem::take(&mut self.standing);
         let Standing { files, places } = &mut standing;
@@ -100,10 +106,14 @@ impl Index {
             for (key, shown) in lines {
                 match stays.binary_search(&shown.item) {
                     Ok(_) => _ = known.lines.insert(key, shown),
-                    Err(_) => self.remove(shown, places, true),
+                    Err(_) => {
+                        self.remove(shown, places, true);
+                        taken.lines.push(shown);
+                    }
                 }
             }
-            for line in known.bare.drain(..) {
+            taken.bare = std::mem::take(&mut known.bare);
+            for &line in &taken.bare {
                 self.lines[line as usize].front |= REMOVED;
             }
         } else {
@@ -112,13 +122,44 @@ impl Index {
                 let Some(shown) = known.lines.get_mut(&key) else {
                     continue;
                 };
+                let before = *shown;
                 shown.times = shown.times.saturating_sub(alike.len() as u32);
                 if shown.times == 0 || is_everywhere {
-                    let shown = *shown;
                     known.lines.remove(&key);
-                    self.remove(shown, places, false);
+                    self.remove(before, places, false);
+                    taken.lines.push(before);
                 }
             }
+        }
+        self.standing = standing;
+        taken
+    }
+
+    /// What a change has taken away from a file stands there again, wherever it was shown before that.
+    pub(super) fn stands_again(&mut self, path: u64, taken: Taken) {
+        let mut standing = std::mem::take(&mut self.standing);
+        let Standing { files, places } = &mut standing;
+        let known = files.entry(path).or_default();
+        for &line in &taken.bare {
+            self.lines[line as usize].front &= !REMOVED;
+        }
+        known.bare.extend(taken.bare);
+        for mut shown in taken.lines {
+            let mut next = shown.newest;
+            let mut oldest = NONE;
+            while let Some(place) = places.get(next as usize) {
+                self.lines[place.line as usize].front &= !REMOVED;
+                (oldest, next) = (next, place.before);
+            }
+            let key = key(shown.item);
+            // It was shown since.
+            if let Some(newer) = known.lines.remove(&key) {
+                if let Some(oldest) = places.get_mut(oldest as usize) {
+                    oldest.before = newer.newest;
+                }
+                shown.times += newer.times;
+            }
+            known.lines.insert(key, shown);
         }
         self.standing = standing;
     }

@@ -2,12 +2,14 @@
 //! brought in. The user does that, or a tool that nobody has told of it.
 
 use super::line::REMOVED;
+use super::standing::Taken;
 use super::{Block, BlockKind, Came, Index, NONE};
 use crate::effects;
 use crate::items::ItemKind;
-use crate::message::Action;
+use crate::message::{Action, ChangeKind};
 use crate::replaced;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// So many blocks about a file are looked through for changes that a look shows to be undone, the newest.
 const EARLIER: usize = 16;
@@ -43,6 +45,47 @@ struct Sides {
 }
 
 impl Index {
+    /// The call of this block, of this tool, was carried out and has changed its file.
+    pub(super) fn change(&mut self, call: u32, tool: &Arc<str>, change: ChangeKind, is_everywhere: bool) {
+        let Some(block) = self.blocks.get(call as usize).filter(|block| block.path != 0) else {
+            return;
+        };
+        let path = block.path;
+        match change {
+            ChangeKind::Undoes => {
+                for (change, taken) in self.undoable.take_back(path, tool) {
+                    self.take_back(change, taken, call);
+                }
+            }
+            ChangeKind::Writes => {
+                let taken = self.take_away(call, is_everywhere);
+                self.undoable.note(path, tool, (call, taken));
+            }
+            ChangeKind::Removes | ChangeKind::Moves => {}
+        }
+    }
+
+    /// A change was taken back by the call of a later block: what it brought in stands no more, and what it took away does.
+    fn take_back(&mut self, change: u32, taken: Taken, undo: u32) {
+        let sides = self.sides(change);
+        let path = self.blocks[change as usize].path;
+        self.stands_again(path, taken);
+        self.hide_amended(change);
+        if self.is_of_several(change) || std::mem::replace(&mut self.blocks[change as usize].undone, true) {
+            return;
+        }
+        let mut gone = Vec::new();
+        for line in self.changed_lines(change) {
+            match self.line_item(line) {
+                None => self.lines[line as usize].front |= REMOVED,
+                Some(item) if sides.new.binary_search(&item).is_ok() => gone.push(item),
+                Some(_) => {}
+            }
+        }
+        gone.sort_unstable();
+        self.take_from(path, undo, (gone, sides.old), false, false);
+    }
+
     /// The call of this block has looked at a file, and the blocks from `first` on are its answer. Marks what changes brought
     /// in that is not there any more.
     pub(super) fn note_undone(&mut self, call: u32, action: &Action, first: usize) {
@@ -111,12 +154,17 @@ impl Index {
         block.lines.start + u32::from(block.subject)..block.lines.end
     }
 
+    /// Whether a change is a patch of several files: nobody knows which line is of which.
+    fn is_of_several(&self, change: u32) -> bool {
+        let text = self.blocks[change as usize].text.as_str();
+        replaced::is_patch(text) && effects::patched(text).len() > 1
+    }
+
     fn sides(&self, change: u32) -> Sides {
         let block = &self.blocks[change as usize];
         let is_patch = replaced::is_patch(block.text.as_str());
         let mut sides = Sides::default();
-        // Nobody knows which line is of which file.
-        if is_patch && effects::patched(block.text.as_str()).len() > 1 {
+        if self.is_of_several(change) {
             return sides;
         }
         let mut before = None;
@@ -297,6 +345,11 @@ mod tests {
             self.call(action, json!({ "path": "/w/a.ts" }), shown)
         }
 
+        fn undo(self) -> Talk {
+            let action = Action::on(ActionKind::Change, ["/w/a.ts"]).changing(ChangeKind::Undoes);
+            self.call(action, json!({ "path": "/w/a.ts" }), "Undid the last edit")
+        }
+
         fn page(self, shown: &str) -> Talk {
             let action = Action::on(ActionKind::Read, ["/w/a.ts"]);
             self.call(action, json!({ "path": "/w/a.ts", "offset": 40 }), shown)
@@ -310,6 +363,13 @@ mod tests {
         fn undone(&self) -> Vec<bool> {
             let changes = self.0.blocks.iter().filter(|block| block.change);
             changes.map(|block| block.undone).collect()
+        }
+
+        /// Whether something may be quoted of a line that says this and that a tool has shown.
+        fn is_shown(&self, text: &str) -> bool {
+            let outputs = self.0.blocks.iter().filter(|block| block.kind.is_output());
+            let mut lines = outputs.flat_map(|block| block.lines.clone().map(move |line| (block, line as usize)));
+            lines.any(|(block, line)| self.0.text_of(block, line).contains(text) && !self.0.lines[line].is_removed())
         }
 
         /// Whether something may be quoted of a line that says this in a call.
@@ -337,6 +397,41 @@ mod tests {
             assert_eq!(talk.undone(), [true]);
             assert!(!talk.stands("refreshWalnuts") && !talk.stands("private paint"));
         }
+    }
+
+    #[test]
+    fn what_an_undo_takes_back_stands_no_more_and_what_it_brings_back_does() {
+        let read = || Talk::default().read(OLD);
+        let talk = read().edit(OLD, NEW).read(NEW);
+        assert!(talk.stands("refreshWalnuts") && talk.is_shown("refreshWalnuts") && !talk.is_shown("new List()"));
+        let talk = talk.undo();
+        assert_eq!(talk.undone(), [true, false]);
+        assert!(!talk.stands("refreshWalnuts") && !talk.stands("private paint"));
+        assert!(!talk.is_shown("refreshWalnuts") && talk.is_shown("new List()"));
+        let short = read().edit(OLD, "let walnuts;").undo();
+        assert!(short.undone()[0] && !short.stands("walnuts"));
+        // What is taken away once more is gone once more.
+        assert!(!talk.edit(OLD, "export class Almonds {}").is_shown("new List()"));
+    }
+
+    #[test]
+    fn an_undo_takes_back_one_change_and_leaves_the_ones_before_it() {
+        let first = "  private refreshWalnuts(): void { this.rows.clear(); }";
+        let talk = Talk::default().edit(OLD, NEW);
+        let talk = talk.edit(first, "  private refreshAlmonds(): void { return; }");
+        assert!(!talk.stands("refreshWalnuts") && talk.stands("refreshAlmonds"));
+        let talk = talk.undo();
+        assert_eq!(talk.undone(), [false, true, false]);
+        assert!(talk.stands("refreshWalnuts") && !talk.stands("refreshAlmonds"));
+        let talk = talk.undo();
+        assert_eq!(talk.undone(), [true, true, false, false]);
+        assert!(!talk.stands("refreshWalnuts"));
+        // What was written where something else stood.
+        let written = "let only_almonds = [1, 2, 3];\nexport default almonds;\n";
+        let talk = Talk::default().read(OLD).write(written);
+        assert!(!talk.is_shown("new List()"));
+        let talk = talk.undo();
+        assert!(talk.is_shown("new List()") && !talk.stands("only_almonds"));
     }
 
     #[test]

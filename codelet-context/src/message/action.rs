@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub struct Action {
     /// The part that the tool plays.
     pub kind: ActionKind,
+    /// For a change, what it does to its files.
+    pub change: ChangeKind,
     /// Files read or changed, as the call names them; for a command, the files that it visibly writes, as seen from where it
     /// begins.
     pub paths: Vec<Arc<str>>,
@@ -54,6 +56,20 @@ pub enum ActionKind {
     Other,
 }
 
+/// What a change does to the files that it names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum ChangeKind {
+    /// Writes them, or a part of them.
+    #[default]
+    Writes,
+    /// Takes them away.
+    Removes,
+    /// Gives the last of them to the others as a name, or as the folder that they are moved to.
+    Moves,
+    /// Takes back the newest change that was made of each.
+    Undoes,
+}
+
 impl Action {
     /// An action of this kind on these files.
     pub fn on<'a>(kind: ActionKind, paths: impl IntoIterator<Item = &'a str>) -> Self {
@@ -68,6 +84,12 @@ impl Action {
     pub fn replacing<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
         self.replaced = Names((!names.is_empty()).then(|| Arc::new(names)));
+        self
+    }
+
+    /// A change that does this to its files.
+    pub fn changing(mut self, change: ChangeKind) -> Self {
+        self.change = change;
         self
     }
 

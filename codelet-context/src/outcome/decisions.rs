@@ -7,7 +7,10 @@ use crate::said::QUESTION_MARKS;
 use crate::{answer, cut, refusal};
 use serde_json::{Map, Value};
 
+mod beside;
 mod unanswered;
+
+pub(super) use beside::BesideCommands;
 
 /// Decisions that are kept, and bytes of a question or an answer.
 const DECISIONS: usize = 20;
@@ -32,7 +35,11 @@ pub struct Decision {
 
 impl Decision {
     /// A question to the user with its answer, or a plan that the user approved.
-    pub(super) fn of_answer(parameters: &Parameters, result: &ToolResult) -> Option<Decision> {
+    pub(super) fn of_answer(call: &ToolCall, result: &ToolResult) -> Option<Decision> {
+        let parameters = &call.parameters;
+        if beside::hands_over(parameters.as_map()) {
+            return Decision::of_reply(call, result);
+        }
         let question = asked(parameters.as_map());
         if question.trim().is_empty() {
             return None;
@@ -41,7 +48,7 @@ impl Decision {
         let is_plan = parameters.as_map().contains_key("plan");
         let answer = match approval(said).filter(|_| is_plan) {
             Some(approval) => approval,
-            None => unanswered::answer_in(said),
+            None => beside::in_tag(said).unwrap_or_else(|| unanswered::answer_in(said)),
         };
         Some(Decision {
             question: shorten(&question, ANSWER),
@@ -58,6 +65,9 @@ impl Decision {
         let is_plan = parameters.as_map().contains_key("plan");
         if !is_plan && (unanswered::is_unanswered(said) || unanswered::listed(said).is_some()) {
             return true;
+        }
+        if beside::hands_over(parameters.as_map()) {
+            return !answer::was_refused(result);
         }
         result.success != Some(false) && (!answer::was_refused(result) || !is_plan && answer::is_choice(said))
     }

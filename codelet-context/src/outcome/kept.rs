@@ -122,7 +122,7 @@ impl Gatherer {
         }
     }
 
-    fn state(&self, known: u64) -> Option<FileState> {
+    pub(super) fn state(&self, known: u64) -> Option<FileState> {
         self.touched.get(&known).map(|(file, _)| file.state)
     }
 
@@ -200,9 +200,27 @@ impl Gatherer {
                 before: Some(file.state),
                 after: state,
                 is_written: false,
+                undone: 0,
             });
             file.state = state;
             self.outdate_checks();
+        }
+    }
+
+    /// A tool has taken back so many changes of a file that is known. What was committed since is not what is there now.
+    pub(super) fn take_back_to(&mut self, known: u64, before: FileState, undone: usize) {
+        let after = match before {
+            FileState::Read if self.kept.committed.contains(&known) => FileState::Edited,
+            before => before,
+        };
+        self.put(known, after);
+        if let Some(change) = self.changes.last_mut() {
+            change.undone = undone;
+        }
+        self.touches += 1;
+        if let Some((file, touch)) = self.touched.get_mut(&known) {
+            *touch = self.touches;
+            self.errors.change(&file.path);
         }
     }
 
@@ -228,6 +246,7 @@ impl Gatherer {
             before: None,
             after: FileState::Read,
             is_written: false,
+            undone: 0,
         });
         self.outdate_checks();
     }
@@ -287,7 +306,7 @@ impl Gatherer {
 }
 
 /// Whether a file gets another name of the same kind, and is not moved to a folder.
-fn is_renamed(from: &str, to: &str) -> bool {
+pub(super) fn is_renamed(from: &str, to: &str) -> bool {
     let ending = |path: &str| {
         let name = path.rsplit(['/', '\\']).next()?;
         let (front, ending) = name.rsplit_once('.')?;

@@ -1,8 +1,9 @@
 //! The files that calls touch, and in which state they are left.
 
 use super::Gatherer;
-use crate::effects;
-use crate::message::ToolCall;
+use super::kept::is_renamed;
+use crate::effects::{self, Effect};
+use crate::message::{ChangeKind, ToolCall, ToolResult};
 use crate::testrun::WHOLE;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub(crate) struct FileChange {
     pub after: FileState,
     /// The call has written it, and not only put it back or away.
     pub is_written: bool,
+    /// So many changes of it were taken back.
+    pub undone: usize,
 }
 
 /// What was done to a file. A file that was changed and read again is still changed.
@@ -56,12 +59,67 @@ impl FileState {
 
 impl Gatherer {
     /// Takes what a call has changed that was carried out.
-    pub(super) fn change(&mut self, call: &ToolCall) {
+    pub(super) fn change(&mut self, call: &ToolCall, result: &ToolResult) {
+        let paths = call.action.changed();
+        match call.action.change {
+            ChangeKind::Writes => self.write(call),
+            ChangeKind::Removes => paths.iter().for_each(|path| self.take_away(path, result)),
+            ChangeKind::Moves => {
+                if let Some((to, from)) = paths.split_last() {
+                    from.iter().for_each(|from| self.move_to(from, to, result));
+                }
+            }
+            ChangeKind::Undoes => paths.iter().for_each(|path| self.take_back(path, &call.tool)),
+        }
+    }
+
+    fn write(&mut self, call: &ToolCall) {
         let patched: HashMap<&str, FileState> = effects::patched_by(&call.parameters).collect();
         for path in call.action.changed() {
             let state = patched.get(path.as_ref()).copied();
             let state = state.unwrap_or_else(|| self.written(path, call));
+            let before = self.files.find(path).and_then(|file| self.state(file));
             self.touch(path, state);
+            if let Some(file) = self.files.find(path) {
+                self.undoable.note(file, &call.tool, before);
+            }
+        }
+    }
+
+    /// What a tool was told to take away is gone, also if nobody has read or written it here.
+    fn take_away(&mut self, path: &str, result: &ToolResult) {
+        match self.files.within(path, |_| true).is_empty() {
+            true => self.touch(path, FileState::Deleted),
+            false => self.apply(&Effect::Remove(path.to_owned()), result),
+        }
+    }
+
+    fn move_to(&mut self, from: &str, to: &str, result: &ToolResult) {
+        let is_unseen = self.files.within(from, |_| true).is_empty();
+        if is_unseen && is_renamed(from, to) {
+            self.touch(from, FileState::Deleted);
+            self.touch(to, FileState::Created);
+        } else {
+            let (from, to) = (from.to_owned(), to.to_owned());
+            let is_tracked = false;
+            self.apply(&Effect::Move { from, to, is_tracked }, result);
+        }
+    }
+
+    /// A tool has taken back the newest change of a file. Where nobody knows which that was, the file is changed once more,
+    /// and so it is where that change has made the file: some tools take it away then, and others leave it.
+    fn take_back(&mut self, path: &str, tool: &str) {
+        let file = self.files.find(path);
+        let undone = file.map_or_else(Vec::new, |file| self.undoable.take_back(file, tool));
+        let now = file.and_then(|file| self.state(file));
+        let before = match (undone.last(), now) {
+            (Some(Some(FileState::Created)), _) => Some(FileState::Created),
+            (None, _) | (_, None | Some(FileState::Created | FileState::Deleted)) => None,
+            (Some(before), _) => Some(before.unwrap_or(FileState::Read)),
+        };
+        match file.zip(before) {
+            Some((file, before)) => self.take_back_to(file, before, undone.len()),
+            None => self.touch(path, FileState::Edited),
         }
     }
 
@@ -90,6 +148,7 @@ impl Gatherer {
                     before,
                     after: file.state,
                     is_written: state != FileState::Deleted,
+                    undone: 0,
                 });
             }
         }
@@ -111,7 +170,7 @@ impl Gatherer {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Talk, files};
-    use crate::message::{Action, ActionKind};
+    use crate::message::{Action, ActionKind, ChangeKind};
     use serde_json::json;
 
     #[test]
@@ -162,6 +221,78 @@ mod tests {
         let action = Action::on(ActionKind::Change, ["n", "d", "u"]);
         let talk = Talk::new().call(action, json!({"input": patch}), Some(true), "ok");
         assert_eq!(files(&talk), "n:Created d:Deleted u:Edited");
+    }
+
+    fn changing(talk: Talk, change: ChangeKind, paths: &[&str]) -> Talk {
+        let action = Action::on(ActionKind::Change, paths.iter().copied()).changing(change);
+        talk.call(action, json!({}), Some(true), "ok")
+    }
+
+    #[test]
+    fn an_undo_takes_back_the_newest_change_of_its_file() {
+        let edit = |talk: Talk| talk.on(ActionKind::Change, "/w/a", Some(true));
+        let undo = |talk: Talk| changing(talk, ChangeKind::Undoes, &["/w/a"]);
+        let create = |talk: Talk| {
+            let action = Action::on(ActionKind::Change, ["/w/a"]);
+            talk.call(action, json!({"content": "x"}), Some(true), "ok")
+        };
+        let new = Talk::new;
+        for (talk, expected) in [
+            (undo(edit(new())), "/w/a:Read"),
+            (undo(edit(edit(new()))), "/w/a:Edited"),
+            (undo(undo(edit(edit(new())))), "/w/a:Read"),
+            (edit(undo(edit(new()))), "/w/a:Edited"),
+            // What others have done to it since goes with it.
+            (undo(edit(new()).run("sed -i s/a/b/ /w/a", true, "")), "/w/a:Read"),
+            // Nobody knows what it took back.
+            (undo(new()), "/w/a:Edited"),
+            (undo(undo(edit(new()))), "/w/a:Edited"),
+            (undo(edit(new()).run("rm /w/a", true, "")), "/w/a:Edited"),
+            (undo(create(new())), "/w/a:Created"),
+            (undo(edit(create(new()))), "/w/a:Created"),
+            // What was committed is not what is there.
+            (
+                undo(edit(new()).run("git commit -am x", true, "[main 1a2b3c4] x")),
+                "/w/a:Edited",
+            ),
+        ] {
+            assert_eq!(files(&talk), expected);
+        }
+        let failed = Action::on(ActionKind::Change, ["/w/a"]).changing(ChangeKind::Undoes);
+        let talk = edit(new()).call(failed, json!({}), None, "No edit history found for /w/a");
+        assert_eq!(files(&talk), "/w/a:Edited");
+        let checked = edit(new()).run("cargo test", true, "");
+        assert!(undo(checked).facts().tests.is_some_and(|tests| tests.is_stale));
+    }
+
+    #[test]
+    fn a_file_that_a_tool_takes_away_or_moves_is_there_no_more() {
+        let read = || Talk::new().on(ActionKind::Read, "/w/src/a.ts", Some(true));
+        for (talk, change, paths, expected) in [
+            (read(), ChangeKind::Removes, &["/w/src/a.ts"][..], "/w/src/a.ts:Deleted"),
+            (read(), ChangeKind::Removes, &["src/a.ts"], "/w/src/a.ts:Deleted"),
+            (read(), ChangeKind::Removes, &["/w/src"], "/w/src/a.ts:Deleted"),
+            (Talk::new(), ChangeKind::Removes, &["b.ts"], "b.ts:Deleted"),
+            (
+                read(),
+                ChangeKind::Moves,
+                &["/w/src/a.ts", "/w/src/b.ts"],
+                "/w/src/a.ts:Deleted /w/src/b.ts:Created",
+            ),
+            (
+                Talk::new(),
+                ChangeKind::Moves,
+                &["a.ts", "b.ts"],
+                "a.ts:Deleted b.ts:Created",
+            ),
+            // Folders of which nobody has seen anything.
+            (Talk::new(), ChangeKind::Moves, &["src", "lib"], ""),
+        ] {
+            assert_eq!(files(&changing(talk, change, paths)), expected);
+        }
+        let failed = Action::on(ActionKind::Change, ["/w/src/a.ts"]).changing(ChangeKind::Removes);
+        let talk = read().call(failed, json!({}), Some(false), "EACCES");
+        assert_eq!(files(&talk), "/w/src/a.ts:Read");
     }
 
     #[test]

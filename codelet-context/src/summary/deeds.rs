@@ -43,16 +43,43 @@ struct Left {
     path: Arc<str>,
     before: Option<FileState>,
     after: FileState,
-    /// The turn has made it, and has written it.
+    /// The turn has made it.
     is_made: bool,
+    /// What the turn has written to it that stands, in calls, and whether it has written anything at all or taken anything
+    /// back.
+    writes: usize,
     is_written: bool,
+    is_taken_back: bool,
 }
 
 impl Left {
+    /// As it was before this, the first that was done to it.
+    fn of(change: &FileChange) -> Left {
+        let is_new = matches!(change.before, None | Some(FileState::Deleted));
+        Left {
+            path: change.path.clone(),
+            before: change.before,
+            after: change.after,
+            is_made: is_new && change.after == FileState::Created,
+            writes: 0,
+            is_written: false,
+            is_taken_back: false,
+        }
+    }
+
+    /// Takes what was done to it next.
+    fn take(&mut self, change: &FileChange) {
+        self.after = change.after;
+        self.writes = (self.writes + usize::from(change.is_written)).saturating_sub(change.undone);
+        self.is_written |= change.is_written;
+        self.is_taken_back |= change.undone > 0;
+    }
+
     /// What is told as done to it.
     fn done(&self) -> Option<&'static str> {
         match self.after {
-            FileState::Edited | FileState::Created if self.is_written => Some("edited"),
+            FileState::Edited | FileState::Created if self.writes > 0 => Some("edited"),
+            FileState::Edited | FileState::Created if self.is_taken_back => Some("reverted"),
             // What came and went in one turn is as it was.
             FileState::Deleted if !self.is_made => Some("deleted"),
             FileState::Read if self.is_written || self.before != Some(FileState::Read) => Some("reverted"),
@@ -111,28 +138,15 @@ impl Deeds {
     }
 
     fn change(&mut self, change: &FileChange) {
-        let FileChange {
-            path,
-            before,
-            after,
-            is_written,
-        } = change;
-        let known = self.changed.iter().position(|left| left.path == *path);
-        match known {
-            Some(at) => {
-                let left = &mut self.changed[at];
-                left.after = *after;
-                left.is_written |= is_written;
-            }
-            None if self.changed.len() < FILES => self.changed.push(Left {
-                path: path.clone(),
-                before: *before,
-                after: *after,
-                is_made: matches!(before, None | Some(FileState::Deleted)) && *after == FileState::Created,
-                is_written: *is_written,
-            }),
-            None => {}
+        let known = self.changed.iter().position(|left| left.path == change.path);
+        let at = known.unwrap_or(self.changed.len());
+        if at == FILES {
+            return;
         }
+        if known.is_none() {
+            self.changed.push(Left::of(change));
+        }
+        self.changed[at].take(change);
     }
 
     /// What became of files, by what was done to them.

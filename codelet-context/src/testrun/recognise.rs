@@ -164,6 +164,13 @@ fn run_by_interpreter(name: &str, words: &[String], depth: usize) -> Option<Opti
                     Scope::of(&Program::OWN, words, None),
                 )));
             }
+            if let Some(call) = called_in_code(language, words) {
+                return Some(Some((
+                    Test,
+                    format!("{language} {call}"),
+                    Scope::of(&Program::OWN, words, None),
+                )));
+            }
             let script = skip_options(words, valued);
             if words[..words.len() - script.len()].iter().any(|word| is_in(word, code)) {
                 return Some(None);
@@ -188,6 +195,34 @@ fn run_by_interpreter(name: &str, words: &[String], depth: usize) -> Option<Opti
     })
 }
 
+/// What an interpreter calls to run tests, in code that stands in its command: `Rscript -e "devtools::test()"`.
+fn called_in_code(language: &str, words: &[String]) -> Option<&'static str> {
+    const R: &[&str] = &[
+        "devtools::test",
+        "testthat::test_check",
+        "testthat::test_dir",
+        "testthat::test_file",
+        "testthat::test_local",
+        "testthat::test_package",
+        "tinytest::run_test_dir",
+        "tinytest::test_all",
+        "tinytest::test_package",
+    ];
+    let calls = match language {
+        "r" | "rscript" => R,
+        "julia" => &["Pkg.test"],
+        _ => return None,
+    };
+    let at = words.iter().position(|word| is_in(word, "-e --eval -E"))?;
+    let code = words.get(at + 1)?;
+    let is_called = |call: &&&str| {
+        let ends = code.match_indices(**call).map(|(at, call)| &code[at + call.len()..]);
+        let mut ends = ends.map(str::trim_start);
+        ends.any(|rest| rest.starts_with('('))
+    };
+    calls.iter().find(is_called).copied()
+}
+
 /// The options with a value of an interpreter, and those that bring the code that it runs.
 fn interpreter(language: &str) -> Option<(&'static str, &'static str)> {
     Some(match language {
@@ -199,7 +234,7 @@ fn interpreter(language: &str) -> Option<(&'static str, &'static str)> {
         "ruby" => ("-I -r -C", "-e"),
         "perl" => ("-I", "-e -E -ne -pe -lne -lpe"),
         "bash" | "sh" | "zsh" => ("-o +o -O --rcfile --init-file", ""),
-        "lua" | "rscript" | "julia" => ("-l --project -L -t --threads", "-e --eval"),
+        "lua" | "r" | "rscript" | "julia" => ("-l --project -L -t --threads", "-e --eval"),
         _ => return None,
     })
 }
@@ -208,6 +243,7 @@ fn interpreter(language: &str) -> Option<(&'static str, &'static str)> {
 fn told<'a>(row: &Program, words: &'a [String]) -> Option<(CheckKind, Option<&'a str>)> {
     match &row.told {
         Told::Always => Some((row.kind, None)),
+        Told::By(option) => words.iter().any(|word| word == option).then_some((row.kind, None)),
         Told::First(verbs) => {
             let valued = format!("{} {} {}", row.valued, row.narrows, row.alters);
             let (verb, _) = first_word(words, &valued)?;

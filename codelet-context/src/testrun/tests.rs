@@ -50,6 +50,8 @@ fn commands_that_run_tests_are_recognised() {
            rebar3 eunit ¦ meson test -C build ¦ ninja -C build test ¦ prove -l t ¦ bats tests ¦
            ./run_tests.sh ¦ bash scripts/test.sh fast ¦ python tests/runtests.py ¦ python test_parser.py ¦
            ./target/debug/deps/parser_test ¦ node --test ¦ node test.js ¦ playwright test ¦
+           Rscript -e "devtools::test()" ¦ R -q -e 'testthat::test_local(".")' ¦
+           julia --project -e "using Pkg; Pkg.test()" ¦ hurl --test api.hurl ¦ hurl --variable a=b --test a ¦
            npx cypress run ¦ busted ¦ nx test web ¦ turbo run test ¦ xcodebuild -scheme A test"#,
     ) {
         assert!(test_run(&line).is_some_and(|run| run.decides), "{line}");
@@ -117,7 +119,8 @@ fn commands_that_only_speak_of_tests_are_not_taken_for_test_runs() {
            npm i --save-dev mocha ¦ which pytest ¦ make ¦ make build ¦ npm run build ¦ npm ls test ¦
            cat <<'EOF' > run.sh⏎cargo test⏎EOF ¦ # cargo test ¦ rm -rf test ¦ cp test.sh a.sh ¦
            sed -i s/a/b/ tests/a.py ¦ python -c 'import pytest' ¦ python setup.py install ¦
-           node -e 'test()' ¦ go build ./... ¦ docker run postgres ¦ find . -name 'test*' ¦
+           node -e 'test()' ¦ Rscript -e 'library(devtools)' ¦ julia -e 'using Pkg; Pkg.add("X")' ¦ hurl api.hurl ¦
+           Rscript -e 'devtools::test_active' ¦ go build ./... ¦ docker run postgres ¦ find . -name 'test*' ¦
            cargo run --bin app ¦ mkdir -p tests ¦ python gen.py -m pytest ¦ python update_test.py ¦ bun -e 'test()' ¦ go test -c ./a"#,
     ) {
         let found = test_run(&line);

@@ -57,6 +57,69 @@ fn a_run_that_closes_with_failures_has_failed_though_its_status_is_dropped() {
 }
 
 #[test]
+fn an_output_denies_a_flag_by_the_verdict_on_it_alone() {
+    let denies = |line: &str, output: &str| {
+        denies_success(
+            &crate::command::CommandLine::new(line),
+            &ToolResult::new("1", Some(true), output),
+        )
+    };
+    for (line, output) in [
+        (
+            "flutter test",
+            "00:02 +11 -1: /app/test/fare_test.dart: rounds up [E]\n  Expected: <2>\n    Actual: <1>\n00:02 +11 -1: Some tests failed.",
+        ),
+        (
+            "cargo test",
+            "running 3 tests\ntest a ... ok\n\ntest result: ok. 3 passed; 0 failed; 0 ignored\n\n     Running tests/b.rs\nerror: test failed, to rerun pass `--test b`\n\nCaused by:\n  process didn't exit successfully: `b` (signal: 11, SIGSEGV: invalid memory reference)",
+        ),
+        (
+            "npx nx run-many -t test",
+            " NX   Running target test for 3 projects failed\n\nFailed tasks:\n\n- fares:test",
+        ),
+        (
+            "pytest -q",
+            "...\n3 passed in 0.1s\nFAIL Required test coverage of 90% not reached. Total coverage: 71.20%",
+        ),
+        (
+            "bats test",
+            "1..2\nok 1 adds\nnot ok 2 removes\n# (in test file test/a.bats, line 4)",
+        ),
+        (
+            "Rscript -e 'devtools::test()'",
+            "[ FAIL 1 | WARN 0 | SKIP 0 | PASS 11 ]",
+        ),
+        (
+            "julia -e 'using Pkg; Pkg.test()'",
+            "Test Summary: | Pass  Fail  Total\nfares         |    3     1      4\nERROR: Some tests did not pass: 3 passed, 1 failed, 0 errored, 0 broken.",
+        ),
+        (
+            "hurl --test a.hurl",
+            "Executed files:  2\nSucceeded files: 1 (50.0%)\nFailed files:    1 (50.0%)",
+        ),
+    ] {
+        assert!(denies(line, output), "{line}");
+    }
+    for (line, output) in [
+        ("flutter test", "00:02 +12: All tests passed!"),
+        ("cargo test", "worker: 2 failed\ntest result: ok. 3 passed; 0 failed"),
+        ("cargo test; true", "test result: FAILED. 2 passed; 1 failed"),
+        ("bats test", "1..3\nok 1 adds\nnot ok 2 removes # TODO later\nok 3 ends"),
+        (
+            "Rscript -e 'devtools::test()'",
+            "[ FAIL 0 | WARN 0 | SKIP 0 | PASS 12 ]",
+        ),
+        (
+            "hurl --test a.hurl",
+            "Executed files:  2\nSucceeded files: 2 (100.0%)\nFailed files:    0 (0.0%)",
+        ),
+        ("cat a.log", "3 failed"),
+    ] {
+        assert!(!denies(line, output), "{line}");
+    }
+}
+
+#[test]
 fn what_a_formatter_lists_is_what_it_finds_fault_with() {
     for (line, output, expected) in [
         ("gofmt -l .", "main.go\npkg/a.go\n", Failed),

@@ -1,6 +1,8 @@
 //! Names of tools: a table of those that are known, and what the words of any other say; and what the words of parameters
 //! say of what is replaced.
 
+use super::wholes;
+use codelet_context::message::ChangeKind;
 use serde_json::{Map, Value};
 
 /// What a tool of the table does.
@@ -8,6 +10,8 @@ use serde_json::{Map, Value};
 pub(super) enum Does {
     Read,
     Change,
+    /// Does this to files as wholes, if its parameters are of such.
+    Whole(ChangeKind),
     /// A parameter `command` says whether it looks or changes.
     Editor,
     Command,
@@ -15,6 +19,8 @@ pub(super) enum Does {
     Todo,
     /// Asks the user. Only under the name as it stands: a tool server's tool of that name asks somebody else.
     Ask,
+    /// Hands over what was done, which the user may say something to.
+    HandOver,
     /// Something that the engine has no notion of, whatever its parameters look like.
     Other,
 }
@@ -102,7 +108,7 @@ const TOOLS: &[(&str, Does)] = &[
     // Cursor
     ("edit_file", Does::Change),
     ("search_replace", Does::Change),
-    ("delete_file", Does::Change),
+    ("delete_file", Does::Whole(ChangeKind::Removes)),
     ("edit_notebook", Does::Change),
     ("reapply", Does::Change),
     ("run_terminal_cmd", Does::Command),
@@ -127,9 +133,11 @@ const TOOLS: &[(&str, Does)] = &[
     ("list_code_definition_names", Does::Search),
     ("update_todo_list", Does::Todo),
     ("ask_followup_question", Does::Ask),
+    ("attempt_completion", Does::HandOver),
+    ("plan_mode_respond", Does::HandOver),
     // Aider, Amp
     ("replace_lines", Does::Change),
-    ("undo_edit", Does::Change),
+    ("undo_edit", Does::Whole(ChangeKind::Undoes)),
     ("todo_read", Does::Todo),
     // Goose, OpenHands, SWE-agent, and the editors that the vendors themselves define
     ("text_editor", Does::Editor),
@@ -158,6 +166,7 @@ const TOOLS: &[(&str, Does)] = &[
     ("fs_read", Does::Read),
     ("fs_write", Does::Change),
     ("search_code", Does::Search),
+    ("move_file", Does::Whole(ChangeKind::Moves)),
     // Kiro, Amazon Q
     ("fs_append", Does::Change),
     ("fs_replace", Does::Change),
@@ -178,6 +187,8 @@ const TOOLS: &[(&str, Does)] = &[
     ("edit_files", Does::Change),
     ("todos", Does::Todo),
     ("set_plan", Does::Todo),
+    // Servers that ask the user
+    ("interactive_feedback", Does::HandOver),
     // Tools that a vendor runs itself
     ("bash_code_execution", Does::Command),
     ("text_editor_code_execution", Does::Editor),
@@ -213,7 +224,10 @@ pub(super) fn ends(name: &str) -> impl Iterator<Item = Does> {
     let ends = name.match_indices(['_', '-']).map(|(at, _)| &name[at + 1..]);
     ends.filter(|end| end.contains(['_', '-']))
         .filter_map(row)
-        .filter(|does| matches!(does, Does::Read | Does::Change | Does::Editor | Does::Command))
+        .filter(|does| {
+            let is_work = matches!(does, Does::Read | Does::Change | Does::Editor | Does::Command);
+            is_work || matches!(does, Does::Whole(_))
+        })
 }
 
 const READ: &[&str] = &["read", "get", "load", "view", "open", "show"];
@@ -299,12 +313,11 @@ const NEUTRAL: &[&str] = &[
 
 /// What the words of a name say, verb and noun.
 pub(super) fn by_words(name: &str) -> Option<Does> {
+    if let Some(kind) = wholes::by_words(name) {
+        return Some(Does::Whole(kind));
+    }
     let words = words(name);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    // One that only removes needs no noun.
-    if let ["delete" | "remove"] = words.as_slice() {
-        return Some(Does::Change);
-    }
     let verbs = [
         (READ, Does::Read, FILES),
         (CHANGE, Does::Change, TEXTS),

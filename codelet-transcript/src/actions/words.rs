@@ -2,8 +2,9 @@
 //! being taken for what it is not, and break ties.
 
 use super::names::{NEW, OLD, SOUGHT, by_words, is_text, only_looks, short, words};
+use super::wholes::REMOVES;
 use super::{CONTENTS, Does, PATHS, is_same};
-use codelet_context::message::ActionKind;
+use codelet_context::message::{ActionKind, ChangeKind};
 
 /// What a tool does that says something to somebody, or asks for something elsewhere.
 const SAYS: &[&str] = &[
@@ -144,7 +145,6 @@ const NOT_READ: &[&str] = &[
     "verify",
     "warnings",
 ];
-const REMOVES: &[&str] = &["delete", "erase", "remove", "rm", "unlink"];
 const PLANS: &[&str] = &[
     "agenda",
     "board",
@@ -233,7 +233,7 @@ pub(crate) fn removes(name: &str) -> bool {
 pub(crate) fn file_words(name: &str) -> Option<ActionKind> {
     match by_words(short(name))? {
         Does::Read => Some(ActionKind::Read),
-        Does::Change => Some(ActionKind::Change),
+        Does::Change | Does::Whole(ChangeKind::Removes) => Some(ActionKind::Change),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use super::fields::Call;
 use super::line::{self, Likeness, likeness};
 use super::values::{Shown, are_versions, holds, holds_prose, is_path, is_prose, longest_line, shown};
 use crate::actions;
-use codelet_context::message::{Action, ActionKind, Message, values_within};
+use codelet_context::message::{Action, ActionKind, ChangeKind, Message, values_within};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -35,6 +35,8 @@ pub(super) struct Roles {
     may_change: bool,
     reads: bool,
     removes: bool,
+    /// What the tool is called, or the word that tells it what to do.
+    name: String,
     searches: bool,
 }
 
@@ -42,7 +44,10 @@ impl Roles {
     /// What the values in calls of one tool show. `looks` is how often it may still be looked what was shown before.
     pub(super) fn of(tool: &str, name: &str, calls: &[&Call], messages: &[Message], looks: &mut usize) -> Self {
         let calls = &calls[..calls.len().min(LOOKED_AT)];
-        let mut roles = Roles::default();
+        let mut roles = Roles {
+            name: name.to_owned(),
+            ..Roles::default()
+        };
         let speaks = actions::speaks(tool) || actions::speaks(name);
         if !speaks {
             let is_named = [tool, name].into_iter().any(actions::is_about_programs);
@@ -119,7 +124,11 @@ impl Roles {
         }
         let writes = self.text.as_ref().is_some_and(|name| call.text(name).is_some());
         if writes || self.removes {
-            return Some(Action::on(ActionKind::Change, [path]));
+            let action = Action::on(ActionKind::Change, [path]);
+            return Some(match !writes && actions::removes_wholes(&self.name, &call.map()) {
+                true => action.changing(ChangeKind::Removes),
+                false => action,
+            });
         }
         let is_read = self.reads && self.path.as_deref().is_some_and(|name| is_alone(call, name));
         is_read.then(|| Action::on(ActionKind::Read, [path]))
