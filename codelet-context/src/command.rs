@@ -129,6 +129,14 @@ impl CommandLine {
     }
 }
 
+/// Whether a text is a key, as harnesses write those that they send to what runs, and not the name of a program.
+pub fn is_key(text: &str) -> bool {
+    const KEYS: [&str; 10] = [
+        "C-c", "C-d", "C-z", "C-\\", "^C", "^D", "^Z", "\u{3}", "\u{4}", "\u{1a}",
+    ];
+    KEYS.contains(&text.trim_matches([' ', '\n']))
+}
+
 impl Deref for CommandLine {
     type Target = str;
 
