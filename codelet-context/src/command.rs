@@ -17,11 +17,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use told::Told;
 
-pub(crate) use folder::{Folders, beside, entered, left_in, parted};
+pub(crate) use folder::{Folders, beside, entered, parted};
+pub(crate) use moves::{Move, Moves};
 
 mod flow;
 mod folder;
 pub(crate) mod git;
+mod moves;
 mod told;
 
 /// A command line. Clones share what was read in it.
@@ -37,6 +39,7 @@ struct Read {
     /// Where it is not the whole line.
     told: Option<Box<str>>,
     attempt: Attempt,
+    moves: Moves,
     scripts: Vec<(String, bool)>,
     scripted: Option<Box<Scripted>>,
 }
@@ -56,6 +59,7 @@ impl CommandLine {
             attempt: Attempt::of(&script.commands[first..]),
             scripts: testrun::scripts(&script),
             scripted: authored::read(&script),
+            moves: Moves::of(script),
         }))
     }
 
@@ -109,6 +113,11 @@ impl CommandLine {
         &self.0.attempt
     }
 
+    /// How it moves the shell that it is typed into.
+    pub(crate) fn moves(&self) -> &Moves {
+        &self.0.moves
+    }
+
     /// The scripts that it writes whose names say that they run tests, with whether they test anything.
     pub(crate) fn scripts(&self) -> &[(String, bool)] {
         &self.0.scripts
@@ -118,6 +127,14 @@ impl CommandLine {
     pub(crate) fn scripted(&self) -> Option<&Scripted> {
         self.0.scripted.as_deref()
     }
+}
+
+/// Whether a text is a key, as harnesses write those that they send to what runs, and not the name of a program.
+pub fn is_key(text: &str) -> bool {
+    const KEYS: [&str; 10] = [
+        "C-c", "C-d", "C-z", "C-\\", "^C", "^D", "^Z", "\u{3}", "\u{4}", "\u{1a}",
+    ];
+    KEYS.contains(&text.trim_matches([' ', '\n']))
 }
 
 impl Deref for CommandLine {
@@ -153,6 +170,8 @@ impl fmt::Display for CommandLine {
 pub(crate) struct Script {
     /// In the order in which they are written.
     pub commands: Vec<Command>,
+    /// What it does to the folder of the shell that it is typed into.
+    pub moves: Vec<Move>,
 }
 
 /// A command in its place.
@@ -239,7 +258,10 @@ impl Script {
             drop(name);
             commands.push(command);
         }
-        Script { commands }
+        Script {
+            commands,
+            moves: flow.moves(),
+        }
     }
 }
 

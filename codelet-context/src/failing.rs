@@ -1,5 +1,6 @@
 //! The lines of an output that say what failed, without the frame that harnesses put around what a program has printed.
 
+mod headed;
 mod named;
 mod noise;
 mod passing;
@@ -8,6 +9,8 @@ mod signs;
 use crate::answer::{PRINTED, object};
 use crate::message::ToolResult;
 use crate::said::is_pass;
+use headed::Heading;
+pub(crate) use headed::as_printed;
 pub(crate) use named::{ENTRIES, Entry, Named};
 use noise::{is_elision, is_listed, is_source, is_tag, points};
 pub(crate) use passing::Passing;
@@ -61,13 +64,13 @@ pub(crate) fn failing(result: &ToolResult) -> (Vec<String>, Named) {
         if reader.last.is_empty() {
             // Nothing but the frame: that the program has ended, and how.
             let all = text.lines().filter(|line| !line.trim().is_empty());
-            reader.last.extend(all.take(LAST).map(|line| (usize::MAX, line)));
+            reader.last.extend(all.take(LAST).map(|line| (usize::MAX, line.into())));
         }
     }
     let found = reader.end();
     let mut chosen = most_telling(&found, LINES);
     chosen.sort_unstable();
-    let lines = chosen.into_iter().map(|at| shorten(found[at], WIDTH)).collect();
+    let lines = chosen.into_iter().map(|at| shorten(&found[at], WIDTH)).collect();
     (lines, Named::of(&found, &texts))
 }
 
@@ -149,11 +152,13 @@ pub(crate) fn other_sides(lines: &[impl AsRef<str>]) -> Vec<Option<usize>> {
 /// Reads an output line by line, and keeps those that say what failed.
 #[derive(Default)]
 struct Reader<'a> {
-    found: Vec<(usize, &'a str)>,
-    seen: HashSet<&'a str>,
+    /// Each with its number, and the file that it stands below, if it names none.
+    found: Vec<(usize, Cow<'a, str>)>,
+    seen: HashSet<Cow<'a, str>>,
+    heading: Heading<'a>,
     /// A line says it, and not only that a tool gives up.
     says_why: bool,
-    last: VecDeque<(usize, &'a str)>,
+    last: VecDeque<(usize, Cow<'a, str>)>,
     block: Option<Block>,
     is_behind_blank: bool,
     /// The line below points at something in this one: it is source.
@@ -188,8 +193,9 @@ impl<'a> Reader<'a> {
         if self.last.len() == LAST {
             self.last.pop_front();
         }
-        self.last.push_back((self.number, line));
         let is_behind_blank = std::mem::take(&mut self.is_behind_blank);
+        let whole = self.heading.take(line, is_behind_blank);
+        self.last.push_back((self.number, whole.clone()));
         let indent = line.len() - line.trim_start().len();
         if self.frame.is_some_and(|frame| indent > frame) {
             return;
@@ -215,7 +221,7 @@ impl<'a> Reader<'a> {
             (Said::Label, _) => block = Some(Block::new(indent)),
             (Said::Name | Said::Cause, _) => {
                 self.says_why = true;
-                self.keep(line);
+                self.keep(whole);
                 // What else is said of a test is indented as deep as that of its first line.
                 let outer = block.map_or(indent, |block| block.indent.min(indent));
                 block = Some(Block {
@@ -225,12 +231,12 @@ impl<'a> Reader<'a> {
             }
             (Said::Count | Said::Closing | Said::End, _) => {
                 self.says_why |= said == Said::End;
-                self.keep(line);
+                self.keep(whole);
                 block = None;
             }
             (Said::Side, Some(block)) if block.sides < SIDES => {
                 (block.sides, block.is_at_place) = (block.sides + 1, false);
-                self.found.push((self.number, line));
+                self.found.push((self.number, whole));
             }
             (Said::Place, Some(block)) => {
                 block.is_at_place = true;
@@ -240,12 +246,12 @@ impl<'a> Reader<'a> {
                     self.replace_place(line);
                 } else if block.places < PLACES {
                     block.places += 1;
-                    self.found.push((self.number, line));
+                    self.found.push((self.number, whole));
                 }
             }
             (_, Some(block)) if block.lines < BLOCK && !block.is_at_place && !is_drawn(line) => {
                 block.lines += 1;
-                self.keep(line);
+                self.keep(whole);
             }
             _ => {}
         }
@@ -253,8 +259,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Keeps a line, once.
-    fn keep(&mut self, line: &'a str) {
-        if self.seen.insert(line.trim()) {
+    fn keep(&mut self, line: Cow<'a, str>) {
+        let bare = match &line {
+            Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+            Cow::Owned(line) => Cow::Owned(line.clone()),
+        };
+        if self.seen.insert(bare) {
             self.found.push((self.number, line));
         }
     }
@@ -265,15 +275,15 @@ impl<'a> Reader<'a> {
             .iter_mut()
             .rfind(|(_, line)| line.trim_start().starts_with("File \""));
         if let Some(last) = last {
-            *last = (self.number, line);
+            *last = (self.number, line.into());
         }
     }
 
     /// What was found; with the last lines, where nothing says why.
-    fn end(mut self) -> Vec<&'a str> {
+    fn end(mut self) -> Vec<Cow<'a, str>> {
         if !self.says_why {
             let known: HashSet<usize> = self.found.iter().map(|(number, _)| *number).collect();
-            let others = self.last.iter().filter(|(number, _)| !known.contains(number));
+            let others = self.last.into_iter().filter(|(number, _)| !known.contains(number));
             self.found.extend(others);
             self.found.sort_by_key(|(number, _)| *number);
         }

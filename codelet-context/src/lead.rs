@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::command::entered;
-use crate::failing::{failing, most_telling, within_frame};
+use crate::failing::{as_printed, failing, most_telling, within_frame};
 use crate::index::{Block, Came, Line, NONE};
 use crate::message::{Action, ActionKind, ToolCall, ToolResult};
 use crate::verdict::is_silent;
@@ -59,10 +59,7 @@ pub(crate) fn answer<'a>(
         None if is_question => short(lines.clone()),
         found => found.filter(|_| is_question || !is_silent(result)),
     };
-    short.or_else(|| {
-        let line = (came == Came::Failed).then(|| reason(result, lines))??;
-        Some(line..line + 1)
-    })
+    short.or_else(|| (came == Came::Failed).then(|| reason(result, lines))?)
 }
 
 /// All of these lines, if they are few and short and stand together.
@@ -77,14 +74,30 @@ fn short<'a>(lines: impl Iterator<Item = (u32, &'a str)>) -> Option<Range<u32>> 
     (few.len() <= FEW_LINES && range.len() == few.len() && bytes <= most).then_some(range)
 }
 
-/// The line of an answer that says most of why the call failed, among those that are not too long.
-fn reason<'a>(result: &ToolResult, lines: impl Iterator<Item = (u32, &'a str)> + Clone) -> Option<u32> {
+/// The line of an answer that says most of why the call failed, among those that are not too long; with the name of the file
+/// above it, if it stands below that.
+fn reason<'a>(result: &ToolResult, lines: impl Iterator<Item = (u32, &'a str)> + Clone) -> Option<Range<u32>> {
     let telling = failing(result).0;
     let best = most_telling(&telling, telling.len()).into_iter();
     let best = best.map(|at| telling[at].trim()).filter(|telling| !telling.is_empty());
     let short = lines.filter(|(_, text)| text.len() <= REASON_BYTES);
-    let mut found = best.filter_map(|telling| short.clone().find(|(_, text)| text.contains(telling)));
-    found.next().map(|(line, _)| line)
+    let mut found = best.filter_map(|telling| {
+        let printed = as_printed(telling);
+        let mut above = None;
+        for (line, text) in short.clone() {
+            if text.contains(printed) {
+                let is_file =
+                    |above: &&str| !above.is_empty() && telling[..telling.len() - printed.len()].contains(above);
+                let is_below = above
+                    .filter(|(_, text)| is_file(text))
+                    .is_some_and(|(above, _)| above + 1 == line);
+                return Some(line - u32::from(is_below)..line + 1);
+            }
+            above = Some((line, text.trim()));
+        }
+        None
+    });
+    found.next()
 }
 
 /// Where a call's command line stands among its parameters, as lines of its own.

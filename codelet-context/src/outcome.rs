@@ -17,6 +17,7 @@ use crate::todo::TodoList;
 use crate::undoable::Undoable;
 use errors::Errors;
 use kept::Kept;
+use left::Spot;
 use mentioned::Mentioned;
 use removed::Removed;
 use std::collections::HashMap;
@@ -194,6 +195,9 @@ impl Gatherer {
         let action = &call.action;
         self.errors.count_call();
         self.changes.clear();
+        if action.kind == ActionKind::Command && !was_refused(result) {
+            self.errors.hear(call, result);
+        }
         if action.kind == ActionKind::Ask && Decision::is_answer(&call.parameters, result) {
             self.decided(Decision::of_answer(call, result));
         } else {
@@ -325,15 +329,17 @@ impl Gatherer {
     /// Takes what came of a command and its checks.
     fn came_of(&mut self, line: &CommandLine, result: &ToolResult, ran: &Ran) {
         for (check, verdict) in ran.line.checks.iter().zip(&ran.verdicts) {
+            let spot = self.errors.spot(check, line);
+            let check = &*spot.placed(check);
             let fact = CheckFact {
-                command: shorten(line.told(), COMMAND),
+                command: shorten(&spot.told(line.told()), COMMAND),
                 verdict: *verdict,
                 is_stale: false,
             };
             *self.facts.check(check.kind) = Some(fact);
             match verdict {
-                Verdict::Passed => self.pass(check, result),
-                Verdict::Unknown => self.errors.run(check),
+                Verdict::Passed => self.pass(check, &spot, result),
+                Verdict::Unknown => self.errors.run(check, &spot),
                 Verdict::Failed => {}
             }
         }
@@ -351,15 +357,15 @@ impl Gatherer {
     }
 
     /// Takes a check that succeeded, with what its output shows to have been checked.
-    fn pass(&mut self, check: &Check, result: &ToolResult) {
-        self.errors.pass(check);
+    fn pass(&mut self, check: &Check, spot: &Spot, result: &ToolResult) {
+        self.errors.pass(check, spot);
         // Most of the time nothing is open that this could be over.
         if !self.errors.has_checks() {
             return;
         }
         let shown = echoed(check, result);
         for check in &shown {
-            self.errors.pass(check);
+            self.errors.pass(check, spot);
         }
         if check.kind == CheckKind::Test {
             let is_chosen = |check: &Check| check.kind == CheckKind::Test && !check.scope.filters.is_empty();

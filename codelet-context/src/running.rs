@@ -1,10 +1,11 @@
 //! Commands that run on behind the answers to their calls, and the later answers that tell what came of them.
 //!
 //! That a command was started is no word on how it went, whatever status comes with it. Harnesses say that it runs on in the
-//! first or last lines of an answer, each in its own words, with a name for it; whoever asks for it later names it.
+//! first or last lines of an answer, each in its own words, with a name for it; whoever asks for it later names it. Others let
+//! their tool for commands be called once more, without a command: that is about what it has started last.
 
 use crate::answer::was_refused;
-use crate::command::{Command, CommandLine, Script};
+use crate::command::{Command, CommandLine, Script, is_key};
 use crate::failing::printed;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::path::{is_absolute, plain};
@@ -12,6 +13,7 @@ use crate::verdict;
 use crate::wrapped::is_in;
 use serde_json::Value;
 use stand::{Stand, says_it_runs, says_it_runs_on, stand};
+use std::sync::Arc;
 
 mod stand;
 
@@ -30,6 +32,8 @@ pub(crate) struct Running(Vec<Started>);
 
 #[derive(Clone, Debug)]
 struct Started {
+    /// The tool that has started it.
+    tool: Arc<str>,
     line: CommandLine,
     /// What it is called in its answer, and was in its call.
     names: Vec<Box<str>>,
@@ -63,6 +67,7 @@ impl Running {
             let mut names = names(call, result);
             names.truncate(NAMES);
             self.0.push(Started {
+                tool: call.tool.clone(),
                 line: line.clone(),
                 names,
                 has_failed: verdict::closes_with_failures(result),
@@ -87,11 +92,7 @@ impl Running {
         if let Some(later) = self.shown(call, result) {
             return Some(later);
         }
-        if call.action.kind == ActionKind::Command {
-            return None;
-        }
-        let is_it = |started: &Started| started.names.iter().any(|name| asks_for(call, name));
-        let at = self.0.iter().rposition(is_it)?;
+        let at = self.meant(call)?;
         let end = stand(result);
         let shows_tests = verdict::closes_as_tests_do(result);
         if shows_tests {
@@ -104,8 +105,15 @@ impl Running {
             self.0.remove(at);
             return None;
         }
+        let is_broken_off = sends_key(call);
+        if is_broken_off && end != Some(Stand::Ended(true)) && !shows_tests {
+            self.0.remove(at);
+            return None;
+        }
         let result = ToolResult {
             success: match end {
+                // Who has broken it off knows that it did not end by itself.
+                Some(Stand::Ended(false)) if is_broken_off => None,
                 // What watches the tests goes well when it is left, whatever it has shown.
                 Some(Stand::Ended(true)) if self.0[at].has_failed && !shows_tests => None,
                 Some(Stand::Ended(success)) => Some(success),
@@ -120,6 +128,25 @@ impl Running {
             None => return None,
         };
         Some(Later { line, result })
+    }
+
+    /// Which of those that were started a call is about.
+    fn meant(&self, call: &ToolCall) -> Option<usize> {
+        if call.action.kind == ActionKind::Command {
+            let is_named = call
+                .parameters
+                .as_map()
+                .iter()
+                .any(|(name, value)| is_name_of_run(name) && name_in(value).is_some());
+            if call.action.command.is_some() {
+                return None;
+            }
+            if !is_named {
+                return self.0.iter().rposition(|started| started.tool == call.tool);
+            }
+        }
+        let is_it = |started: &Started| started.names.iter().any(|name| asks_for(call, name));
+        self.0.iter().rposition(is_it)
     }
 }
 
@@ -215,6 +242,12 @@ fn is_sent_away(call: &ToolCall) -> bool {
         let is_mode = name.eq_ignore_ascii_case("mode") && value.as_str() == Some("async");
         is_mode || is_asked && names.iter().any(|one| name.eq_ignore_ascii_case(one))
     })
+}
+
+/// Whether a call sends a key that ends what runs, or its input, or puts it aside.
+fn sends_key(call: &ToolCall) -> bool {
+    let mut values = call.parameters.as_map().values().filter_map(Value::as_str);
+    values.any(is_key)
 }
 
 /// Whether a tool ends what runs, by its name. That it has done so is no word on the command.

@@ -7,6 +7,7 @@ mod names;
 mod wholes;
 mod words;
 
+use codelet_context::command::is_key;
 use codelet_context::message::{Action, ActionKind, ChangeKind};
 use names::{Does, by_words, ends, is_same, row, short};
 use serde_json::{Map, Value};
@@ -53,6 +54,8 @@ const FOLDERS: &[&str] = &[
     "dir_path",
     "directory",
 ];
+/// Names of the parameter that says that the line is none, but what is typed into the program that runs.
+const INPUTS: &[&str] = &["is_input", "as_input", "is_stdin", "stdin"];
 /// Names of parameters that may hold a patch.
 const PATCHES: &[&str] = &["input", "patch", "patch_text", "diff", "command"];
 /// Names of parameters that only a tool which replaces text has.
@@ -95,10 +98,7 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
         Some(Does::Change) => change(parameters),
         Some(Does::Whole(kind)) => wholes::action(kind, parameters),
         Some(Does::Editor) => edit(parameters),
-        Some(Does::Command) => run(parameters).unwrap_or_else(|| Action {
-            kind: ActionKind::Command,
-            ..Action::default()
-        }),
+        Some(Does::Command) => run(parameters).unwrap_or_else(input),
         Some(Does::Search) => Action {
             kind: ActionKind::Search,
             ..Action::default()
@@ -361,9 +361,30 @@ fn run(parameters: &Map<String, Value>) -> Option<Action> {
     if patch(parameters).is_some() {
         return Some(change(parameters));
     }
-    let line = command(parameters)?;
+    let line = command(parameters);
+    if is_input(line.as_deref().unwrap_or_default(), |name| parameter(parameters, name)) {
+        return Some(input());
+    }
     let text = |name: &str| parameter(parameters, name)?.as_str();
-    Some(Action::command(&in_its_folder(line, text)))
+    Some(Action::command(&in_its_folder(line?, text)))
+}
+
+/// A call of a tool for commands that runs none.
+pub(crate) fn input() -> Action {
+    Action {
+        kind: ActionKind::Command,
+        ..Action::default()
+    }
+}
+
+/// Whether what stands where a command does is none: keys, or what is typed into the program that runs. `field` finds a parameter.
+pub(crate) fn is_input<'a>(line: &str, field: impl Fn(&str) -> Option<&'a Value>) -> bool {
+    let is_on = |value: &Value| match value {
+        Value::Bool(is_on) => *is_on,
+        Value::String(word) => word.eq_ignore_ascii_case("true"),
+        _ => false,
+    };
+    is_key(line) || INPUTS.iter().any(|name| field(name).is_some_and(is_on))
 }
 
 /// A line as it would be written without a parameter for its folder: what it runs, it runs there. `text` finds a parameter.

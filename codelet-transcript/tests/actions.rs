@@ -20,6 +20,33 @@ fn check(tool: &str, parameters: Value, kind: ActionKind, paths: &[&str]) {
 }
 
 #[test]
+fn what_is_typed_into_a_program_that_runs_is_no_command_line() {
+    let line = |parameters| {
+        let action = act("execute_bash", parameters);
+        assert_eq!(action.kind, ActionKind::Command);
+        action.command.map(|line| line.to_string())
+    };
+    for parameters in [
+        json!({"command": ""}),
+        json!({"command": "C-c"}),
+        json!({"command": "C-c", "is_input": "true"}),
+        json!({"command": "y", "is_input": true}),
+        json!({"command": "y", "isInput": "True"}),
+    ] {
+        assert_eq!(line(parameters.clone()), None, "{parameters}");
+    }
+    for parameters in [
+        json!({"command": "true"}),
+        json!({"command": "true", "is_input": "false"}),
+        json!({"command": "true", "is_input": false}),
+        json!({"command": "true", "stdin": "C-c"}),
+    ] {
+        assert_eq!(line(parameters.clone()).as_deref(), Some("true"), "{parameters}");
+    }
+    assert_eq!(act("box_run", json!({"command": "C-d"})).command, None);
+}
+
+#[test]
 fn known_tools_play_their_parts() {
     use ActionKind::*;
     check("Read", json!({"file_path": "/a.rs", "limit": 3}), Read, &["/a.rs"]);

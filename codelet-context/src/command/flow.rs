@@ -1,6 +1,7 @@
 //! Where the commands of a line run, and whether they run for sure if the line succeeds.
 
 use super::Command;
+use super::moves::Move;
 use crate::path::Folder;
 use crate::shell::{Commands, Next, Sign};
 use crate::wrapped::is_in;
@@ -42,13 +43,16 @@ pub(super) struct Flow {
     before: Option<Folder>,
     /// Folders to go back to.
     pushed: Vec<Folder>,
+    /// What it has done so far to the folder of the shell that the line is typed into.
+    moves: Vec<Move>,
     /// Where the list of commands began that `&` would send to the background.
     list_at: Folder,
+    list_moves: usize,
     /// The parentheses, each with the command that it stands before; nothing if they cannot be told.
     signs: Option<Vec<(usize, Sign)>>,
     /// How many of them are behind.
     passed: usize,
-    groups: Vec<(Folder, Option<Folder>, Vec<Folder>)>,
+    groups: Vec<(Folder, Option<Folder>, Vec<Folder>, usize)>,
     /// Braces are the bodies of functions.
     has_functions: bool,
     /// Conditions, loops and bodies around the command.
@@ -81,8 +85,10 @@ impl Flow {
             at: outer.at.clone(),
             before: None,
             list_at: outer.at.clone(),
+            list_moves: 0,
             outer,
             pushed: Vec::new(),
+            moves: Vec::new(),
             signs: commands.signs.clone(),
             passed: 0,
             groups: Vec::new(),
@@ -116,22 +122,7 @@ impl Flow {
 
     /// Goes to a command, and says whether it is run for sure if the line succeeds.
     pub(super) fn enter(&mut self, index: usize, words: &[String], is_inverted: bool) -> bool {
-        while let Some(&(before, sign)) = self.signs.as_ref().and_then(|signs| signs.get(self.passed))
-            && before <= index
-        {
-            self.passed += 1;
-            match sign {
-                Sign::Opens => {
-                    let before = self.before.clone();
-                    self.groups.push((self.at.clone(), before, self.pushed.clone()));
-                }
-                Sign::Closes => {
-                    if let Some(saved) = self.groups.pop() {
-                        (self.at, self.before, self.pushed) = saved;
-                    }
-                }
-            }
-        }
+        self.pass_signs(index);
         self.open_blocks(words);
         let is_told = self.outer.is_last && index >= self.told_from;
         self.outer.is_sure
@@ -140,6 +131,28 @@ impl Flow {
             && !is_inverted
             && !self.is_behind_or
             && (is_told || !self.is_behind_and)
+    }
+
+    /// Goes through the parentheses before a command.
+    fn pass_signs(&mut self, index: usize) {
+        while let Some(&(before, sign)) = self.signs.as_ref().and_then(|signs| signs.get(self.passed))
+            && before <= index
+        {
+            self.passed += 1;
+            match sign {
+                Sign::Opens => {
+                    let before = self.before.clone();
+                    let saved = (self.at.clone(), before, self.pushed.clone(), self.moves.len());
+                    self.groups.push(saved);
+                }
+                Sign::Closes => {
+                    if let Some((at, before, pushed, moves)) = self.groups.pop() {
+                        (self.at, self.before, self.pushed) = (at, before, pushed);
+                        self.moves.truncate(moves);
+                    }
+                }
+            }
+        }
     }
 
     /// Whether a command that is run for sure if the line succeeds has succeeded then.
@@ -183,6 +196,8 @@ impl Flow {
             self.at = self.at.unknown();
             return;
         }
+        let is_told = command.is_sure && self.signs.is_some();
+        self.moves.push(Move::of(command, name, is_told));
         let (here, is_sure) = (self.at.clone(), command.is_sure);
         if is_in(name, "popd pop-location") {
             self.at = match self.pushed.pop() {
@@ -191,10 +206,7 @@ impl Flow {
                 None => here.unknown(),
             };
         } else {
-            let is_option = |word: &str| word.len() > 1 && word.starts_with('-') || word.eq_ignore_ascii_case("/d");
-            let words = command.arguments(1);
-            let operands: Vec<(&str, bool)> = words.filter(|(word, _)| !is_option(word)).take(2).collect();
-            self.at = match operands[..] {
+            self.at = match operands(command)[..] {
                 [("-", _)] => match &self.before {
                     Some(before) if is_sure && self.signs.is_some() => before.clone(),
                     Some(before) => before.unknown(),
@@ -217,6 +229,12 @@ impl Flow {
         self.before = Some(here);
     }
 
+    /// What the line has done to the folder of the shell that it is typed into.
+    pub(super) fn moves(mut self) -> Vec<Move> {
+        self.pass_signs(self.joins.len());
+        self.moves
+    }
+
     /// Goes on behind a command.
     pub(super) fn leave(&mut self, index: usize, name: &str, words: &[String], is_sure: bool) {
         let then = self.joins[index];
@@ -236,11 +254,21 @@ impl Flow {
                 (self.is_behind_and, self.is_behind_or) = (false, false);
                 if then == Next::Background {
                     (self.at, self.before) = (self.list_at.clone(), None);
+                    self.moves.truncate(self.list_moves);
                 }
                 self.list_at = self.at.clone();
+                self.list_moves = self.moves.len();
             }
         }
     }
+}
+
+/// The words that say where a command goes that goes to another folder, with whether the shell has to work them out; of more than
+/// two the first two.
+pub(super) fn operands(command: &Command) -> Vec<(&str, bool)> {
+    let is_option = |word: &str| word.len() > 1 && word.starts_with('-') || word.eq_ignore_ascii_case("/d");
+    let words = command.arguments(1);
+    words.filter(|(word, _)| !is_option(word)).take(2).collect()
 }
 
 /// Whether a program of this name, in small letters, goes to another folder.

@@ -41,22 +41,6 @@ pub(crate) fn beside(line: &str) -> Option<(&str, &str)> {
     (is_told && is_plain && !rest.trim_start().starts_with("cd ")).then_some((name, rest.trim_start()))
 }
 
-/// Where a line leaves a shell that keeps its folder: the folder, or none where nobody knows which, and whether the line does
-/// nothing else. Nothing where it goes nowhere.
-pub(crate) fn left_in(line: &str) -> Option<(Option<String>, bool)> {
-    let line = line.trim();
-    let (name, rest) = match line.strip_prefix("cd ")?.split_once(" && ") {
-        Some(_) => parted(line),
-        None if line.contains(['\n', ';', '|', '&']) => return Some((None, false)),
-        // As if something came behind it.
-        None => {
-            let (name, _) = parted(&format!("{line} && :"));
-            (name, "")
-        }
-    };
-    Some((Some(name).filter(|name| !name.is_empty()), rest.is_empty()))
-}
-
 /// How many lines were run in which folder.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Folders(BTreeMap<String, u32>);
@@ -121,22 +105,6 @@ mod tests {
         ] {
             assert_eq!(beside(line), told, "{line}");
         }
-    }
-
-    #[test]
-    fn a_line_leaves_the_shell_where_it_has_gone_to() {
-        let left = |line| left_in(line).map(|(folder, is_all)| (folder.unwrap_or_default(), is_all));
-        for (line, folder, is_all) in [
-            ("cd /w/web", "/w/web", true),
-            ("cd web && npm test", "web", false),
-            ("cd /w && cd 'a b' && ls", "/w/a b", false),
-            ("cd ../core", "", true),
-            ("cd web; npm test", "", false),
-        ] {
-            assert_eq!(left(line), Some((folder.to_owned(), is_all)), "{line}");
-        }
-        assert_eq!(left("npm test"), None);
-        assert_eq!(left("(cd web && ls)"), None);
     }
 
     #[test]

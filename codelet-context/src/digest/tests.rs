@@ -384,6 +384,11 @@ fn a_command_that_failed_brings_the_line_that_says_why() {
             trace,
             "→ sqlite3.OperationalError: no such table: cherry\n",
         ),
+        (
+            "npx eslint .",
+            "/w/walnut.ts\n  9:12  error  'Almond' is not defined\n\n/w/pecan.ts\n  1:1  error  Unexpected hazel\n\n✖ 2 problems",
+            "→ /w/walnut.ts\n→   9:12  error  'Almond' is not defined\n",
+        ),
         ("make pecan", "", ""),
     ] {
         let mut history = History::new();

@@ -44,7 +44,10 @@ pub(crate) fn done(line: &CommandLine, result: &ToolResult) -> Vec<Effect> {
     }
     let answer = Answer::of(result, line.as_str());
     let commands = before_failure(line, &script.commands, &answer, result);
-    let mut found = effects(&Script { commands });
+    let mut found = effects(&Script {
+        commands,
+        ..Script::default()
+    });
     found.retain(is_told);
     found
 }

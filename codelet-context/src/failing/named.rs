@@ -42,7 +42,7 @@ pub(crate) struct Entry {
 
 impl Named {
     /// From the lines that say what failed, and all that was printed.
-    pub(super) fn of(lines: &[&str], texts: &[impl AsRef<str>]) -> Named {
+    pub(super) fn of(lines: &[impl AsRef<str>], texts: &[impl AsRef<str>]) -> Named {
         // A run that was told to end with the first failure, or could not go on, says nothing of the rest.
         const STOPPED: &[&str] = &[
             "to rerun pass",
@@ -60,11 +60,12 @@ impl Named {
             "truncated",
             "omitted",
         ];
-        let all = lines.join("\n");
+        let lines = || lines.iter().map(AsRef::as_ref);
+        let all = lines().collect::<Vec<&str>>().join("\n");
         let signs = Signs::of([&all, ""]);
         let mut named = Named::default();
         let mut places = Vec::new();
-        for line in lines {
+        for line in lines() {
             let line = shortened(line);
             match signs.said(line) {
                 Said::Name => named.entries.push(Entry::of(line)),

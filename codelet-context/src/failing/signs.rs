@@ -1,5 +1,6 @@
 //! What one line of an output says of a failure: by the words that programs use, and by forms that no language changes.
 
+use super::headed::{as_printed, is_marked};
 use crate::said::{FAILED_IN, names_failed, place};
 use crate::verdict::{CAUSES, CLOSINGS, ENDS, counts_failures, is_error};
 
@@ -46,9 +47,9 @@ impl Signs {
         }
     }
 
-    /// What a line says, blanks around it aside.
+    /// What a line says, blanks around it and the file that was put before it aside.
     pub(super) fn said(&self, line: &str) -> Said {
-        let line = line.trim();
+        let line = as_printed(line);
         if is_label(line) {
             Said::Label
         } else if self.ends.iter().any(|sign| line.contains(sign)) {
@@ -61,7 +62,7 @@ impl Signs {
             Said::Count
         } else if side(line).is_some() {
             Said::Side
-        } else if is_cause(line, &self.causes) || is_error(line) {
+        } else if is_cause(line, &self.causes) || is_error(line) || is_marked(line) {
             Said::Cause
         } else if place(line).is_some() {
             Said::Place

@@ -31,6 +31,45 @@ fn an_error_keeps_the_lines_that_failed_and_no_flood() {
 }
 
 #[test]
+fn a_finding_is_told_with_the_file_that_it_stands_below() {
+    let table: [(&str, &[&str]); 4] = [
+        (
+            "/r/web/cart.ts\n  7:5   warning  'q' is never used  no-unused\n  9:12  error    'Tax' is not defined  no-undef\n\n\
+             /r/web/tax.ts\n  9:12  error    'Tax' is not defined  no-undef\n\n✖ 3 problems (2 errors, 1 warning)",
+            &[
+                "/r/web/cart.ts 9:12  error    'Tax' is not defined  no-undef",
+                "/r/web/tax.ts 9:12  error    'Tax' is not defined  no-undef",
+                "✖ 3 problems (2 errors, 1 warning)",
+            ],
+        ),
+        (
+            "ui/a.css\n  4:3  ✖  Unexpected unit  unit-no-unknown\n\nb.css\n  9:1  ✖  Unexpected empty block\n\n✖ 2 problems (2 errors, 0 warnings)",
+            &[
+                "ui/a.css 4:3  ✖  Unexpected unit  unit-no-unknown",
+                "b.css 9:1  ✖  Unexpected empty block",
+                "✖ 2 problems (2 errors, 0 warnings)",
+            ],
+        ),
+        (
+            "FILE: /r/src/Tax.php\n-----\nFOUND 1 ERROR AFFECTING 1 LINE\n-----\n 14 | ERROR | Opening brace on a new line\n-----",
+            &[
+                "FOUND 1 ERROR AFFECTING 1 LINE",
+                "/r/src/Tax.php 14 | ERROR | Opening brace on a new line",
+            ],
+        ),
+        (
+            "src/a.ts:3:1 - error TS2304: Cannot find name 'b'.",
+            &["src/a.ts:3:1 - error TS2304: Cannot find name 'b'."],
+        ),
+    ];
+    for (output, expected) in table {
+        assert_eq!(lines(output), expected, "{output}");
+    }
+    let (_, named) = failing(&ToolResult::new("1", Some(false), table[0].0));
+    assert_eq!(named.files, ["/r/web/cart.ts", "/r/web/tax.ts"]);
+}
+
+#[test]
 fn the_frame_around_an_output_is_no_error() {
     let gemini = "Command: npm test\nDirectory: (root)\nStdout: 1 test\nTypeError: x is not a function\nat a.js:3\n\
                   Stderr: (empty)\nError: (none)\nExit Code: 1\nSignal: (none)\nBackground PIDs: (none)\n\

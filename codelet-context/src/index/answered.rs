@@ -163,9 +163,9 @@ impl Index {
     fn lead_to_reason(&mut self, call: u32, first: usize, result: &ToolResult) {
         let lines = |block: &Block| block.lines.clone();
         let telling = failing::failing(result).0.into_iter().next().unwrap_or_default();
-        let says = |block: &Block, line: u32| {
-            !telling.is_empty() && self.text_of(block, line as usize).contains(telling.trim())
-        };
+        let telling = failing::as_printed(&telling);
+        let says =
+            |block: &Block, line: u32| !telling.is_empty() && self.text_of(block, line as usize).contains(telling);
         let answer = &self.blocks[first..];
         let all = answer
             .iter()

@@ -42,6 +42,7 @@ impl<'a> Arguments<'a> {
             return self.push(key, line);
         }
         match value {
+            Value::String(string) if self.is_switch(string) => {}
             Value::String(string) => self.push(key, string),
             Value::Number(number) => self.push(key, &number.to_string()),
             Value::Array(items) if depth < 64 => items.iter().for_each(|item| self.leaf(key, item, depth + 1)),
@@ -64,6 +65,12 @@ impl<'a> Arguments<'a> {
         own.into_iter().chain([command]).find(|line| is_given(line))
     }
 
+    /// Whether it only turns something on or off beside a command. As a value of its own kind it is no text either.
+    fn is_switch(&self, string: &str) -> bool {
+        let command = self.action.command.as_deref();
+        self.action.kind == ActionKind::Command && matches!(string, "true" | "false") && command != Some(string)
+    }
+
     fn push(&mut self, key: &str, string: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -80,5 +87,29 @@ impl<'a> Arguments<'a> {
             self.removed
                 .extend(parts.map(|part| start + part.start..start + part.end));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_switch_beside_a_command_is_no_line_of_the_call() {
+        let text = |action: Action, parameters: Value| {
+            let parameters = parameters.as_object().cloned().unwrap_or_default();
+            Arguments::of(&ToolCall::new("a", "t", parameters).doing(action)).text
+        };
+        let run = |line: &str| Action::command(line);
+        assert_eq!(text(run("ls"), json!({"command": "ls", "is_background": "true"})), "ls");
+        assert_eq!(text(run("true"), json!({"command": "true"})), "true");
+        let waits = Action {
+            kind: ActionKind::Command,
+            ..Action::default()
+        };
+        assert_eq!(text(waits, json!({"command": "", "is_input": "true"})), "");
+        let change = Action::on(ActionKind::Change, ["a.json"]);
+        assert_eq!(text(change, json!({"path": "a.json", "new": "true"})), "a.json\ntrue");
     }
 }

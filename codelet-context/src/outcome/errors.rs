@@ -7,11 +7,11 @@
 //! of in few words. Turns in which only words were said make nothing older.
 
 use super::COMMAND;
-use super::left::{Left, is_apart};
+use super::left::{Left, Spot};
 use crate::attempt::Attempt;
 use crate::command::CommandLine;
 use crate::failing::{ENTRIES, Named, Passing, failing, shorten};
-use crate::message::{Message, Role, ToolResult};
+use crate::message::{Message, Role, ToolCall, ToolResult};
 use crate::path::{Path, is_in_folder, is_within_end};
 use crate::testrun::{Check, CheckKind, stands_for};
 
@@ -37,8 +37,8 @@ pub struct OpenError {
     about: About,
     /// Of a check that runs another one and nothing else: that one.
     within: Option<Check>,
-    /// Of a check: the folder that it was run in, as far as that was said.
-    place: Option<String>,
+    /// Of a check: where it was run, as far as that was said.
+    spot: Spot,
     /// Git has stopped where two have changed the same, and goes on with a commit.
     awaits_commit: bool,
     since: Since,
@@ -145,18 +145,27 @@ impl Errors {
         });
     }
 
-    /// A line was carried out, and may have left the shell elsewhere.
-    pub fn went(&mut self, line: &CommandLine) {
-        self.left.went(line.told());
+    /// A command was answered. What came of it is taken behind that.
+    pub fn hear(&mut self, call: &ToolCall, result: &ToolResult) {
+        self.left.hear(call, result);
     }
 
-    /// A check succeeded.
-    pub fn pass(&mut self, check: &Check) {
-        let place = check.scope.place.as_deref().or(self.left.likely());
+    /// Where a check of the line is run that was answered last.
+    pub fn spot(&self, check: &Check, line: &CommandLine) -> Spot {
+        self.left.spot(check, line)
+    }
+
+    /// A line was carried out, and may have left the shell elsewhere.
+    pub fn went(&mut self, line: &CommandLine) {
+        self.left.went(line);
+    }
+
+    /// A check succeeded there.
+    pub fn pass(&mut self, check: &Check, spot: &Spot) {
         self.open.retain_mut(|error| {
             error.since.is_followed = true;
             let is_unrun = error.is_unrun(check);
-            if error.is_check() && is_apart(place, error.place.as_deref()) {
+            if error.is_check() && spot.is_apart(&error.spot) {
                 return true;
             }
             let About::Check(failed, named) = &mut error.about else {
@@ -187,21 +196,25 @@ impl Errors {
         });
     }
 
-    /// A check ran, and nothing says what came of it.
-    pub fn run(&mut self, check: &Check) {
-        self.mark_rerun(|about| matches!(about, About::Check(failed, _) if check.covers(failed)));
+    /// A check ran there, and nothing says what came of it.
+    pub fn run(&mut self, check: &Check, spot: &Spot) {
+        self.mark_rerun(|error| {
+            let is_same = matches!(&error.about, About::Check(failed, _) if check.covers(failed));
+            is_same && !spot.is_apart(&error.spot)
+        });
         self.open.retain(|error| !error.is_unrun(check));
     }
 
     /// A check failed.
     pub fn fail(&mut self, line: &CommandLine, check: &Check, result: &ToolResult) {
+        let spot = self.left.spot(check, line).sure();
+        let check = &*spot.placed(check);
         if check.kind == CheckKind::Test && self.has_checks() {
             self.show(&Passing::tests_of(result), &[check]);
         }
         let (lines, mut named) = failing(result);
         named.is_uncut = is_uncut(check, result);
-        let place = check.scope.place.as_deref().or(self.left.meant()).map(str::to_owned);
-        let is_here = |error: &OpenError| !is_apart(place.as_deref(), error.place.as_deref());
+        let is_here = |error: &OpenError| !spot.is_apart(&error.spot);
         let is_same = |error: &OpenError| {
             is_here(error) && matches!(&error.about, About::Check(failed, _) if failed.is_same(check))
         };
@@ -215,10 +228,8 @@ impl Errors {
         if let Some(error) = self.open.last_mut() {
             error.within = stands_for(check, result);
             // Where it stands in another folder than the line tells, the same words may be told of another one.
-            if let Some(folder) = place.as_deref().filter(|_| check.scope.place.is_none()) {
-                error.command = shorten(&format!("cd {folder} && {}", line.told()), COMMAND);
-            }
-            error.place = place;
+            error.command = shorten(&spot.told(line.told()), COMMAND);
+            error.spot = spot;
         }
     }
 
@@ -246,7 +257,7 @@ impl Errors {
     /// A command that is no check has succeeded, or nothing says what came of it.
     pub fn run_command(&mut self, line: &CommandLine, name: &str, success: Option<bool>) {
         if success.is_none() {
-            self.mark_rerun(|about| matches!(about, About::Program(other, _) if other == name));
+            self.mark_rerun(|error| error.is_of(name));
             return;
         }
         let done = line.attempt();
@@ -273,8 +284,8 @@ impl Errors {
         self.has_worked = true;
     }
 
-    fn mark_rerun(&mut self, is_it: impl Fn(&About) -> bool) {
-        for error in self.open.iter_mut().filter(|error| is_it(&error.about)) {
+    fn mark_rerun(&mut self, is_it: impl Fn(&OpenError) -> bool) {
+        for error in self.open.iter_mut().filter(|error| is_it(error)) {
             error.is_rerun = true;
         }
     }
@@ -292,7 +303,7 @@ impl Errors {
             is_past: false,
             about,
             within: None,
-            place: None,
+            spot: Spot::default(),
             awaits_commit: false,
             since: Since {
                 turn: self.turn,

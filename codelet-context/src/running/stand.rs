@@ -76,13 +76,17 @@ pub(super) fn says_it_runs(line: &str) -> bool {
         "task is running",
         "running with session",
         "has no new output",
+        "you may wait longer",
     ];
     if line.len() > LONGEST {
         return false;
     }
     let line = line.to_ascii_lowercase();
     // One of these stands in each of the words, and in few lines.
-    if !["running", "background", "no new"].iter().any(|one| line.contains(one)) {
+    if !["running", "background", "no new", "wait longer"]
+        .iter()
+        .any(|one| line.contains(one))
+    {
         return false;
     }
     RUNS.iter().any(|runs| line.contains(runs)) && WHO.iter().any(|who| line.contains(who))

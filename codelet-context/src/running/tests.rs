@@ -13,7 +13,14 @@ fn facts(calls: &[(&str, Value, Option<bool>, &str)]) -> Facts {
     for (number, (tool, parameters, success, answer)) in calls.iter().enumerate() {
         let id = number.to_string();
         let line = parameters.get("command").and_then(Value::as_str);
-        let action = line.map_or_else(Action::default, Action::command);
+        let action = match line {
+            // As a reader takes what is typed into what runs.
+            Some(line) if line.is_empty() || is_key(line) || parameters.get("is_input").is_some() => Action {
+                kind: ActionKind::Command,
+                ..Action::default()
+            },
+            line => line.map_or_else(Action::default, Action::command),
+        };
         let call = ToolCall::new(id.as_str(), *tool, parameters.as_object().unwrap().clone()).doing(action);
         messages.push(Arc::new(Message::new(Role::Assistant, vec![Part::ToolCall(call)])));
         messages.push(Arc::new(Message::results(vec![ToolResult::new(
@@ -198,6 +205,85 @@ fn a_later_answer_tells_what_came_of_it() {
     let facts = facts(&[claude.clone(), poll]);
     assert_eq!(facts.errors[0].command, "cargo test");
     assert!(facts.errors[0].lines.iter().any(|line| line.contains("FAILED")));
+}
+
+/// A call of a tool for commands, with its answer.
+fn typed<'a>(line: &'a str, success: bool, answer: &'a str) -> (&'a str, Value, Option<bool>, &'a str) {
+    ("shell", json!({ "command": line }), Some(success), answer)
+}
+
+const WAITS: &str =
+    "collected 9 items\na.py ....\n[The command has no new output after 30 seconds. You may wait longer.]";
+
+#[test]
+fn a_call_of_the_same_tool_without_a_command_tells_what_came_of_it() {
+    let poll = |success, answer| typed("", success, answer);
+    let failed = "..F\nFAILED a.py::test_b - x\n1 failed, 8 passed in 44.1s\n[Command finished with exit code 1]";
+    let passed = "....\n9 passed in 71.2s\n[Command finished with exit code 0]";
+    for (answers, expected) in [
+        (&[poll(false, failed)][..], Verdict::Failed),
+        (&[poll(true, passed)], Verdict::Passed),
+        (&[poll(true, WAITS), poll(false, failed)], Verdict::Failed),
+        (&[poll(true, WAITS)], Verdict::Unknown),
+        (&[poll(false, "ERROR: nothing runs")], Verdict::Unknown),
+        (
+            &[("other", json!({"command": ""}), Some(false), failed)],
+            Verdict::Unknown,
+        ),
+        (
+            &[("shell", json!({"command": "", "session": "s2"}), Some(false), failed)],
+            Verdict::Unknown,
+        ),
+    ] {
+        let calls = [&[typed("pytest", true, WAITS)], answers].concat();
+        assert_eq!(tests(&calls), Some(expected), "{answers:?}");
+    }
+    let told = facts(&[typed("pytest", true, WAITS), poll(false, failed)]);
+    assert_eq!(told.errors[0].command, "pytest");
+    assert!(told.errors[0].lines.iter().any(|line| line.contains("test_b")));
+    // What was typed into it is no command of its own.
+    let answered = (
+        "shell",
+        json!({"command": "y", "is_input": "true"}),
+        Some(false),
+        failed,
+    );
+    assert_eq!(tests(&[typed("pytest", true, WAITS), answered]), Some(Verdict::Failed));
+}
+
+#[test]
+fn a_key_ends_what_runs_and_is_no_command_that_failed() {
+    let started = || {
+        typed(
+            "pytest",
+            true,
+            "[The command timed out after 9 seconds. You may wait longer.]",
+        )
+    };
+    for answer in [
+        "^C\n[Command finished with exit code 130]",
+        "^C",
+        "^C\n[Command finished with exit code 1]",
+    ] {
+        let told = facts(&[started(), typed("C-c", false, answer)]);
+        assert_eq!(told.errors.len(), 0, "{answer}");
+        assert_eq!(told.tests.unwrap().verdict, Verdict::Unknown, "{answer}");
+        // A later call without a command is about nothing that is over.
+        let later = typed("", false, "1 failed\n[Command finished with exit code 1]");
+        assert_eq!(
+            tests(&[started(), typed("C-c", false, answer), later]),
+            Some(Verdict::Unknown)
+        );
+    }
+    let shown = "^C\nFAILED a.py::test_b\n1 failed, 2 passed in 3s\n[Command finished with exit code 2]";
+    assert_eq!(tests(&[started(), typed("C-c", false, shown)]), Some(Verdict::Failed));
+    let goes_on = typed("C-c", true, WAITS);
+    let end = typed(
+        "",
+        false,
+        "1 failed, 2 passed in 3s\n[Command finished with exit code 1]",
+    );
+    assert_eq!(tests(&[started(), goes_on, end]), Some(Verdict::Failed));
 }
 
 #[test]

@@ -94,6 +94,9 @@ impl Roles {
                 call.field(name)?,
                 self.arguments.as_deref().and_then(|name| call.field(name)),
             )?;
+            if actions::is_input(&line, |name| call.field(name)) {
+                return Some(actions::input());
+            }
             let line = actions::in_its_folder(line, |name| call.text(name));
             return Some(Action::command(&line));
         }

@@ -1,0 +1,103 @@
+//! The folder that a harness says the shell is in, below what a command has printed.
+//!
+//! A program may print the same. So it counts only of a tool of which nearly all answers say it.
+
+use crate::message::ToolResult;
+use crate::path::is_absolute;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Lines of an answer, from its end, in which a harness says it.
+const BELOW: usize = 5;
+/// Longer lines say nothing of it.
+const LONGEST: usize = 400;
+/// What the folder is called.
+const NAMES: [&str; 6] = [
+    "current working directory",
+    "current directory",
+    "working directory",
+    "working_directory",
+    "cwd",
+    "pwd",
+];
+
+/// How many answers of a tool there were, and how many have said it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    all: u32,
+    saying: u32,
+}
+
+/// The tools so far, by their names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Footers(HashMap<Arc<str>, Count>);
+
+impl Footers {
+    /// The folder that the next answer of a tool says the shell is in behind it, if its answers do.
+    pub fn folder<'a>(&mut self, tool: &Arc<str>, result: &'a ToolResult) -> Option<&'a str> {
+        let count = self.0.entry(tool.clone()).or_default();
+        count.all += 1;
+        let folder = stated(result)?;
+        count.saying += 1;
+        // Of a command that runs on, and of one that was broken off, nothing is said.
+        (count.saying * 4 >= count.all * 3).then_some(folder)
+    }
+}
+
+/// The folder that is named in the last lines of an answer.
+fn stated(result: &ToolResult) -> Option<&str> {
+    let text = result.texts().last()?.body.as_str();
+    let lines = text.rsplit('\n').map(str::trim).filter(|line| !line.is_empty());
+    lines
+        .take(BELOW)
+        .filter(|line| line.len() <= LONGEST)
+        .find_map(named_in)
+}
+
+/// The folder that one line names: `[Current working directory: /w]`, `<cwd>/w</cwd>`.
+fn named_in(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(['[', '(', '<', '{']);
+    let (name, value) = line.split_once([':', '>'])?;
+    let is_named = NAMES.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
+    let value = value.split("</").next().unwrap_or_default();
+    let value = value
+        .trim()
+        .trim_end_matches([']', ')', '}'])
+        .trim_matches(['"', '\'', '`']);
+    (is_named && is_absolute(value)).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_read_where_a_harness_writes_it() {
+        for (text, folder) in [
+            ("ok\n[Current working directory: /w/a b]\n[Exit code 0]", Some("/w/a b")),
+            ("ok\n(Open file: n/a)\n(Current directory: /w)\nbash-$", Some("/w")),
+            ("ok\n<cwd>/w/a</cwd>", Some("/w/a")),
+            ("ok\ncwd: C:\\w", Some("C:\\w")),
+            ("[Current working directory: /w]\n1\n2\n3\n4\n5", None),
+            ("[Current working directory: web]", None),
+            ("the current directory: /w", None),
+            ("", None),
+        ] {
+            assert_eq!(stated(&ToolResult::new("a", None, text)), folder, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_one_answer_of_many_says_is_what_its_program_printed() {
+        let mut footers = Footers::default();
+        let mut says = |tool: &str, text: &str| {
+            let result = ToolResult::new("a", None, text);
+            footers.folder(&tool.into(), &result).is_some()
+        };
+        assert!(says("shell", "cwd: /w"));
+        assert!(!(0..4).any(|_| says("bash", "ok")));
+        assert!(!says("bash", "cwd: /w"));
+        assert!(!says("shell", "still running"));
+        assert!((0..2).all(|_| !says("shell", "ok") || says("shell", "cwd: /w")));
+    }
+}
