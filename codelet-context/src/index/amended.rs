@@ -5,6 +5,7 @@
 use super::line::REMOVED;
 use super::{BlockKind, Index};
 use crate::answer::HEAD;
+use crate::body::Body;
 use crate::message::ToolResult;
 use std::collections::HashSet;
 
@@ -51,6 +52,16 @@ impl Amended<'_> {
         };
         move |line| lines.contains(line.trim()) != is_left
     }
+
+    /// What stands in the file, as far as the answer shows it.
+    fn shown(&self) -> String {
+        let lines: Vec<&str> = match self {
+            // The sentence ends behind the text.
+            Amended::Instead(text) => text.strip_suffix("\n.").unwrap_or(text).lines().collect(),
+            Amended::Diff(diff) => diff.lines().filter_map(left).collect(),
+        };
+        lines.join("\n")
+    }
 }
 
 /// The line that a line of a diff takes away.
@@ -59,41 +70,30 @@ fn taken_away(line: &str) -> Option<&str> {
     Some(line.trim())
 }
 
+/// The line that a line of a diff leaves or brings.
+fn left(line: &str) -> Option<&str> {
+    line.strip_prefix(['+', ' ']).filter(|_| !line.starts_with("+++ "))
+}
+
 impl Index {
-    /// The call of this block was carried out, with this answer. Whether the user has changed it before: then what it brings
-    /// in is not what its file holds, and the answer shows that.
-    pub(super) fn amend(&mut self, call: u32, result: &ToolResult) -> bool {
-        let Some(amended) = Amended::of(result) else {
-            return false;
-        };
-        let Some(block) = self.blocks.get(call as usize) else {
-            return true;
-        };
+    /// The call of this block was carried out, with this answer. If the user has changed it before, what it brings in is not
+    /// what its file holds, and what the answer shows of that is given.
+    pub(super) fn amend(&mut self, call: u32, result: &ToolResult) -> Option<String> {
+        let amended = Amended::of(result)?;
+        let block = self.blocks.get(call as usize)?;
         let has_replaced = amended.has_replaced();
         let first = block.lines.start + u32::from(block.subject);
         let replaced = (first..block.lines.end).filter(|line| has_replaced(self.text_of(block, *line as usize)));
         for line in replaced.collect::<Vec<u32>>() {
             self.lines[line as usize].front |= REMOVED;
         }
-        true
+        Some(amended.shown())
     }
 
-    /// The blocks from this one on are an answer that shows what the user has made of a change: what its diff takes away is
-    /// not in the file.
-    pub(super) fn take_away_amended(&mut self, first: usize) {
-        for block in &self.blocks[first..] {
-            let text = block.text.as_str();
-            let diff = text.find(OPEN).zip(text.find(CLOSE));
-            let Some((from, to)) = diff.filter(|_| block.kind == BlockKind::Read) else {
-                continue;
-            };
-            for line in &mut self.lines[block.lines.start as usize..block.lines.end as usize] {
-                let (start, bytes) = (line.start as usize, usize::from(line.bytes));
-                if (from..to).contains(&start) && taken_away(&text[start..start + bytes]).is_some() {
-                    line.front |= REMOVED;
-                }
-            }
-        }
+    /// Takes in what the answer to a call shows of its file, as a look at that shows it.
+    pub(super) fn show_amended(&mut self, call: u32, number: u32, shown: String) {
+        let path = self.blocks[call as usize].path;
+        self.block(BlockKind::Read, number, Some(call), Body::from(shown), path);
     }
 
     /// What the user has made of a change that was taken back is there no more.

@@ -49,9 +49,8 @@ impl Index {
             let before = std::mem::replace(&mut block.came, Came::of(&action, result));
             self.noted.answered(block, before);
         }
-        let is_amended = is_change && made && self.amend(call, result);
+        let amended = (is_change && made).then(|| self.amend(call, result)).flatten();
         let kind = match action.kind {
-            _ if is_amended => BlockKind::Read,
             ActionKind::Read => BlockKind::Read,
             ActionKind::Command if is_look => BlockKind::Read,
             ActionKind::Command => BlockKind::Command,
@@ -60,12 +59,14 @@ impl Index {
             _ => BlockKind::Other,
         };
         let first = self.blocks.len();
-        for output in &result.output {
-            self.part(role, number, output, Some((call, kind)));
+        if let Some(shown) = amended {
+            self.show_amended(call, number, shown);
+        } else {
+            for output in &result.output {
+                self.part(role, number, output, Some((call, kind)));
+            }
         }
-        if is_amended {
-            self.take_away_amended(first);
-        } else if kind == BlockKind::Read && made {
+        if kind == BlockKind::Read && made {
             self.note_undone(call, &action, first);
         }
         // That it was stopped, its header tells.
@@ -89,7 +90,7 @@ impl Index {
         }
         if is_look {
             self.blocks[first..].iter_mut().for_each(|block| block.look = true);
-        } else if kind == BlockKind::Read && !is_amended {
+        } else if kind == BlockKind::Read {
             self.has_reader = true;
         }
     }

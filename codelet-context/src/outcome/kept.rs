@@ -306,7 +306,7 @@ impl Gatherer {
 }
 
 /// Whether a file gets another name of the same kind, and is not moved to a folder.
-pub(super) fn is_renamed(from: &str, to: &str) -> bool {
+fn is_renamed(from: &str, to: &str) -> bool {
     let ending = |path: &str| {
         let name = path.rsplit(['/', '\\']).next()?;
         let (front, ending) = name.rsplit_once('.')?;

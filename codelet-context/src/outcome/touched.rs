@@ -1,7 +1,6 @@
 //! The files that calls touch, and in which state they are left.
 
 use super::Gatherer;
-use super::kept::is_renamed;
 use crate::effects::{self, Effect};
 use crate::message::{ChangeKind, ToolCall, ToolResult};
 use crate::testrun::WHOLE;
@@ -96,9 +95,12 @@ impl Gatherer {
 
     fn move_to(&mut self, from: &str, to: &str, result: &ToolResult) {
         let is_unseen = self.files.within(from, |_| true).is_empty();
-        if is_unseen && is_renamed(from, to) {
+        if is_unseen && names_file(from) {
             self.touch(from, FileState::Deleted);
-            self.touch(to, FileState::Created);
+            // To another folder, perhaps.
+            if names_file(to) {
+                self.touch(to, FileState::Created);
+            }
         } else {
             let (from, to) = (from.to_owned(), to.to_owned());
             let is_tracked = false;
@@ -165,6 +167,12 @@ impl Gatherer {
             FileState::Edited
         }
     }
+}
+
+/// Whether a path has an ending, as those of files have and those of folders have not.
+fn names_file(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.trim_start_matches('.').contains('.')
 }
 
 #[cfg(test)]
@@ -285,6 +293,13 @@ mod tests {
                 &["a.ts", "b.ts"],
                 "a.ts:Deleted b.ts:Created",
             ),
+            (
+                Talk::new(),
+                ChangeKind::Moves,
+                &["a.txt", "b.md"],
+                "a.txt:Deleted b.md:Created",
+            ),
+            (Talk::new(), ChangeKind::Moves, &["a.txt", "lib"], "a.txt:Deleted"),
             // Folders of which nobody has seen anything.
             (Talk::new(), ChangeKind::Moves, &["src", "lib"], ""),
         ] {

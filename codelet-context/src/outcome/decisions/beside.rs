@@ -6,6 +6,7 @@
 
 use super::{Decision, described, said};
 use crate::answer::{self, HEAD};
+use crate::cut;
 use crate::failing::shorten;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use serde_json::{Map, Value};
@@ -165,7 +166,15 @@ impl Decision {
 
     /// What the user has said to work that a call has handed over, if anything.
     pub(super) fn of_reply(call: &ToolCall, result: &ToolResult) -> Option<Decision> {
-        Some(Decision::of_words(call, &in_reply(said(result)?)?))
+        let words = in_reply(said(result)?)?;
+        let handed = HANDED_OVER
+            .iter()
+            .find_map(|name| call.parameters.as_map().get(*name)?.as_str());
+        let question = format!("{} {}", cut::plain_name(&call.tool), handed.unwrap_or_default().trim());
+        Some(Decision {
+            question: shorten(&question, super::ANSWER),
+            ..Decision::of_words(call, &words)
+        })
     }
 }
 
@@ -220,6 +229,12 @@ mod tests {
             let question = "attempt_completion Limits are in place.".to_owned();
             assert_eq!(told, [(question, expected.to_owned())], "{text}");
         }
+        let handed = json!({"project_directory": "/w", "summary": "It is done."});
+        let told = decided(&[(done(handed), "{\"interactive_feedback\":\"once more\"}")]);
+        assert_eq!(
+            told,
+            [("attempt_completion It is done.".to_owned(), "once more".to_owned())]
+        );
         for text in [
             "",
             "Task completed.",
