@@ -24,8 +24,8 @@ use crate::message::Message;
 use crate::outcome::Facts;
 use crate::turn::Turn;
 use context::{
-    TODO_FRAME, add_decisions, add_errors, add_goal, add_past, add_pins, add_status, add_todo, count_todo,
-    lengthen_pins, lengthen_refusals, urgent,
+    TODO_FRAME, add_decisions, add_errors, add_goal, add_left_todo, add_past, add_pins, add_status, add_todo,
+    count_todo, lengthen_pins, lengthen_refusals, urgent,
 };
 use earlier::Earlier;
 pub(crate) use outcomes::shortest_bytes as outcome_bytes;
@@ -112,8 +112,7 @@ pub fn tell(story: &Story<'_>, bytes: usize) -> String {
     }
     add_past(&mut page, facts, width(COMMAND));
     earlier.add_past(&mut page);
-    add_todo(&mut page, facts, 12..usize::MAX, width(ITEM));
-    count_todo(&mut page, facts);
+    add_left_todo(&mut page, facts, width(ITEM));
     lengthen_refusals(&mut page, facts);
     lengthen_outcomes(&mut page, longer);
     lengthen_pins(&mut page, story.pins);
@@ -273,6 +272,21 @@ mod tests {
               - committed \"Comments survive\"
             - \"now the printer\": edited printer.rs; tests failed",
         );
+    }
+
+    #[test]
+    fn what_is_under_way_is_told_before_what_is_not_begun_however_little_room_there_is() {
+        let lines = "user: the totals are wrong by a cent
+            todo xfind the call|run it|>use the minor units of the currency in line 77 of the quote
+            run cargo test -p printer => bad test wide ... FAILED⏎left: 1⏎right: 2";
+        for bytes in 0..600 {
+            let text = told(lines, usize::MAX, &[], anchor::LONG_TURN, bytes);
+            assert!(text.len() <= bytes, "{bytes}: {text}");
+            let is_told = text.contains("To do, under way: use the mi");
+            assert!(is_told || !text.contains("To do: "), "{bytes}: {text}");
+            // Room that the others have left is not wasted.
+            assert!(is_told || bytes - text.len() < 70, "{bytes}: {text}");
+        }
     }
 
     #[test]

@@ -224,15 +224,20 @@ fn item(value: &Value) -> Option<(Option<String>, TodoItem)> {
     }
 }
 
-/// A line of a list in Markdown: `- [x] text`.
+/// A line of a list: `- [x] text`, `2. [in_progress] text`.
 fn checkbox(line: &str) -> Option<(Option<String>, TodoItem)> {
-    let line = line.trim_start().trim_start_matches(['-', '*', '+']).trim_start();
-    let (mark, text) = line.strip_prefix('[')?.split_once(']')?;
+    let line = line.trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let line = match line[digits..].strip_prefix(['.', ')']).filter(|_| digits > 0) {
+        Some(numbered) => numbered,
+        None => line.trim_start_matches(['-', '*', '+']),
+    };
+    let (mark, text) = line.trim_start().strip_prefix('[')?.split_once(']')?;
     let state = match mark.trim() {
         "" => TodoState::Open,
         "x" | "X" | "✓" => TodoState::Done,
         "~" | "/" | ">" | "-" => TodoState::Active,
-        _ => return None,
+        word => progress(word)?,
     };
     let text = text.trim();
     (!text.is_empty()).then(|| {
@@ -362,6 +367,11 @@ mod tests {
             ),
             (&[r#"{"todos":"- [x] a\n- [ ] b\nwords"}"#], "[x]a [ ]b"),
             (&[r#"{"items":["a","[x] b"," "]}"#], "[ ]a [x]b"),
+            (
+                &[r#"{"todos":"1. [completed] a\n2. [in_progress] b [c]\n3) [pending] d\n- [cancelled] e\nwords"}"#],
+                "[x]a [>]b [c] [ ]d [-]e",
+            ),
+            (&[r#"{"todos":"1. a\n2. [see] b\n3 [x] c"}"#], ""),
             // Written as a string of itself.
             (
                 &[r#"{"todos":"[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\"}]"}"#],

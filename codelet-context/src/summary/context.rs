@@ -4,7 +4,7 @@ use super::Story;
 use super::asks::asks;
 use super::earlier::Earlier;
 use super::gist::prompt;
-use super::page::{Page, Topic};
+use super::page::{Page, Place, Topic};
 use super::place::placed_command;
 use super::quotation::{harmless, quoted, shown_command};
 use crate::failing::{most_telling, other_sides};
@@ -22,6 +22,12 @@ use std::ops::Range;
 const CALL: usize = 60;
 /// Bytes of the goal where there is next to no room.
 const LEAST_GOAL: usize = 24;
+/// Where the number of items stands that are not told of.
+const UNLISTED: Place = (Topic::Todo, usize::MAX - 1, 0);
+/// Bytes of an item under way where there is next to no room.
+const LEAST_ITEM: usize = 12;
+/// What the number of those takes that are not told of, at most.
+const LEFT: usize = labels::UNLISTED.len() + "200 more\n".len();
 /// What stands around an item of the list, at most.
 pub(super) const TODO_FRAME: usize = labels::UNDER_WAY.len() + 1;
 
@@ -70,8 +76,7 @@ pub(super) fn urgent(facts: &Facts, bytes: usize, width: usize) -> usize {
 /// Says how many open items of the list found no room so far. Called early, so that there is room for it, and again at the
 /// end, when the number is known.
 pub(super) fn count_todo(page: &mut Page, facts: &Facts) {
-    let place = (Topic::Todo, usize::MAX - 1, 0);
-    page.remove(place);
+    page.remove(UNLISTED);
     let open = facts.todo.open().count();
     let told = page
         .lines
@@ -79,7 +84,7 @@ pub(super) fn count_todo(page: &mut Page, facts: &Facts) {
         .filter(|(topic, number, _)| *topic == Topic::Todo && *number < open);
     let left = open - told.count() + facts.todo.untold();
     if left > 0 {
-        page.add(place, format!("{}{left} more", labels::UNLISTED));
+        page.add(UNLISTED, format!("{}{left} more", labels::UNLISTED));
     }
 }
 
@@ -94,16 +99,48 @@ pub(super) fn add_todo(page: &mut Page, facts: &Facts, which: Range<usize>, widt
         } else {
             labels::TO_DO
         };
-        page.add(
-            (Topic::Todo, *number, 0),
-            format!("{mark}{}", harmless(&todo::named(*id, &item.text), width)),
-        );
+        let text = todo::named(*id, &item.text);
+        let place = (Topic::Todo, *number, 0);
+        // What is under way is cut to what fits, before what comes behind it is told of.
+        let is_told = page.add(place, format!("{mark}{}", harmless(&text, width)));
+        if !is_told && item.state == TodoState::Active {
+            let room = page.room.saturating_sub(mark.len() + "…\n".len());
+            // That there are others is told, too, where that leaves enough of this one.
+            let others = if open.len() > 1 && room >= LEFT + 2 * LEAST_ITEM {
+                LEFT
+            } else {
+                0
+            };
+            let most = room - others;
+            if most < LEAST_ITEM || !page.add(place, format!("{mark}{}", harmless(&text, most))) {
+                break;
+            }
+        }
     }
     let all = facts.todo.all();
     if all > 0 && !is_first {
         let done = facts.todo.done();
         page.add((Topic::Todo, usize::MAX, 0), format!("{}{done} of {all}", labels::DONE));
     }
+}
+
+/// The items that found no room before others were told, which may have left some; what is under way as long as it fits now.
+pub(super) fn add_left_todo(page: &mut Page, facts: &Facts, width: usize) {
+    add_todo(page, facts, 0..12, width);
+    add_todo(page, facts, 12..usize::MAX, width);
+    for (number, (id, item)) in facts
+        .todo
+        .open()
+        .filter(|(_, item)| item.state == TodoState::Active)
+        .enumerate()
+    {
+        let place = (Topic::Todo, number, 0);
+        if page.lines.contains_key(&place) {
+            let text = harmless(&todo::named(id, &item.text), width);
+            page.replace(place, format!("{}{text}", labels::UNDER_WAY));
+        }
+    }
+    count_todo(page, facts);
 }
 
 /// The newest errors, at most so many, with at most so many of the lines that say why: checks that are broken, or else
