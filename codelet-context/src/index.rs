@@ -124,6 +124,8 @@ struct Scratch {
     coloured: bool,
     /// The parts of the call's text that it takes away from a file, in order and apart.
     removed: Vec<Range<usize>>,
+    /// Those that say what it is for.
+    reasons: Vec<Range<usize>>,
     /// What the lines of the block have.
     seen: Vec<Sighting>,
     /// The block's pairs of lines, with the lines that they end at, and their numbers as items.
@@ -134,17 +136,23 @@ struct Scratch {
     names: Vec<Name>,
 }
 
+/// Whether one of these parts, which are in order and apart, holds this place.
+fn is_in(parts: &[Range<usize>], at: usize) -> bool {
+    let next = parts.partition_point(|part| part.end <= at);
+    parts.get(next).is_some_and(|part| part.start <= at)
+}
+
 impl Scratch {
     /// Whether the call takes away what begins here.
     fn is_removed(&self, start: usize) -> bool {
-        let next = self.removed.partition_point(|range| range.end <= start);
-        self.removed.get(next).is_some_and(|range| range.start <= start)
+        is_in(&self.removed, start)
     }
 
     /// Leaves nothing of the block.
     fn end_block(&mut self) {
         (self.command, self.patch) = (false, false);
         self.removed.clear();
+        self.reasons.clear();
         self.seen.clear();
         self.neighbours.clear();
         self.ends.clear();
@@ -228,6 +236,7 @@ impl Index {
         let arguments = Arguments::of(call);
         let patch = call.action.kind == ActionKind::Change && replaced::is_patch(&arguments.text);
         self.scratch.removed = arguments.removed;
+        self.scratch.reasons = arguments.reasons;
         self.scratch.patch = patch;
         self.scratch.command = call.action.kind == ActionKind::Command;
         self.block(BlockKind::Call, number, None, Body::new(arguments.text), path);
@@ -359,6 +368,7 @@ impl Index {
         let scratch = &mut self.scratch;
         let is_gone = kind == BlockKind::Call && scratch.is_removed(start);
         let removed = is_gone || kind == BlockKind::Call && scratch.patch && bytes.first() == Some(&b'-');
+        let says_little = is_hardly_words(&bytes[prefix..]) || is_in(&scratch.reasons, start);
         let line_kind = if removed { BlockKind::Other } else { kind };
         let (norm, length) = normal_hash(&bytes[prefix + diff_sign(&bytes[prefix..])..]);
         let items = (self.line_items.len() + scratch.seen.len()) as u32;
@@ -396,7 +406,7 @@ impl Index {
             front: prefix as u8
                 | if posing::poses(&bytes[prefix..]) { POSES } else { 0 }
                 | if is_gone { REMOVED } else { 0 }
-                | if is_hardly_words(&bytes[prefix..]) { LITTLE } else { 0 },
+                | if says_little { LITTLE } else { 0 },
             names: scratch.names.len().min(usize::from(u8::MAX)) as u8,
             items,
             after: NONE,

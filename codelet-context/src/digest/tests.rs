@@ -310,6 +310,65 @@ fn a_call_without_a_file_brings_its_short_answer_too_and_where_something_is_foun
 }
 
 #[test]
+fn what_a_call_is_for_gives_way_to_what_it_does() {
+    let mut history = History::new();
+    for number in 0..12 {
+        let line = format!("./walnut --shelf almond_{number}");
+        let parameters = json!({"command": line, "description": format!("Look for cherries on hazel_{number}")});
+        call(
+            &mut history,
+            "Bash",
+            Action::command(&line),
+            parameters,
+            (Some(true), ""),
+        );
+    }
+    let text = quoted(&history, &[], 340);
+    assert!(
+        text.matches("--shelf").count() >= 11 && !text.contains("cherries"),
+        "{text}"
+    );
+    assert!(
+        quoted(&history, &[], 10_000).contains("hazel_11"),
+        "where there is room it stands there"
+    );
+}
+
+#[test]
+fn what_another_agent_reports_is_quoted_before_what_other_tools_print() {
+    let mut history = History::new();
+    let task = json!({"prompt": "Find out who keeps the walnut_press open after the last shelf was filled."});
+    let report = "The second almond_writer keeps it open, because the first one was closed too early.\n\
+                  It does so in cherry_shelf, and nobody else asks it for another handle there.";
+    let table: String = (0..60)
+        .map(|row| format!("hazel_{row} | pecan_{} | quince_{}\n", row * 7, row * 3))
+        .collect();
+    call(
+        &mut history,
+        "pantry",
+        Action::default(),
+        json!({"of": "hazel"}),
+        (Some(true), &table),
+    );
+    call(
+        &mut history,
+        "ask_another",
+        Action::default(),
+        task,
+        (Some(true), report),
+    );
+    call(
+        &mut history,
+        "pantry",
+        Action::default(),
+        json!({"of": "pecan"}),
+        (Some(true), &table),
+    );
+    let text = quoted(&history, &[], 420);
+    assert!(report.lines().all(|line| text.contains(line)), "{text}");
+}
+
+#[test]
 fn a_command_brings_its_short_answer() {
     let framed = "Chunk ID: 41e4e7\nWall time: 0.05 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\n8243e674\n";
     for (line, success, output, answer) in [

@@ -14,7 +14,21 @@ pub(super) struct Arguments<'a> {
     pub subject: bool,
     /// The parts of the text that the call takes away from a file.
     pub removed: Vec<Range<usize>>,
+    /// The parts that say what the call is for, beside what it does.
+    pub reasons: Vec<Range<usize>>,
 }
+
+/// Parameters in which models say, for whoever lets them work, what a call is for. Beside a file or a command they say little.
+const REASONS: [&str; 8] = [
+    "description",
+    "explanation",
+    "instruction",
+    "justification",
+    "purpose",
+    "reason",
+    "security_risk",
+    "thought",
+];
 
 impl<'a> Arguments<'a> {
     /// The strings of a call's parameters, one after the other; the file that it is about comes first.
@@ -28,6 +42,7 @@ impl<'a> Arguments<'a> {
             text: String::from(subject.unwrap_or_default()),
             subject: subject.is_some(),
             removed: Vec::new(),
+            reasons: Vec::new(),
         };
         for (key, value) in call.parameters.as_map() {
             if value.as_str().is_none_or(|string| Some(string) != subject) {
@@ -77,6 +92,9 @@ impl<'a> Arguments<'a> {
         }
         let start = self.text.len();
         self.text.push_str(string);
+        if (self.subject || self.action.command.is_some()) && REASONS.contains(&key) {
+            self.reasons.push(start..self.text.len());
+        }
         if self.action.kind != ActionKind::Change {
             return;
         }

@@ -25,8 +25,8 @@ pub struct Line {
 pub(super) const POSES: u8 = 1 << 7;
 /// The bit that tells of a line that the call takes away from a file.
 pub(super) const REMOVED: u8 = 1 << 6;
-/// The bit that tells of a line that says little by itself: others of its block are alike but for numbers, or it is hardly
-/// anything but numbers.
+/// The bit that tells of a line that says little by itself: others of its block are alike but for numbers, it is hardly
+/// anything but numbers, or it says what a call is for that does it.
 pub(super) const LITTLE: u8 = 1 << 5;
 
 impl Line {
@@ -35,7 +35,8 @@ impl Line {
         self.front & !(POSES | REMOVED | LITTLE)
     }
 
-    /// Whether many lines of its block are alike to it but for numbers, or it is hardly anything but numbers.
+    /// Whether many lines of its block are alike to it but for numbers, it is hardly anything but numbers, or says only what its
+    /// call is for.
     pub fn says_little(&self) -> bool {
         self.front & LITTLE != 0
     }

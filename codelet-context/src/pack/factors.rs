@@ -21,8 +21,8 @@ const LOOK_FACTOR: f32 = 0.7;
 const OUTPUT_FACTOR: f32 = 0.5;
 /// What tools printed for an earlier prompt is worth this much of it: that work is done, and what it needed was used.
 pub(crate) const FINISHED_FACTOR: f32 = 0.35;
-/// One of many lines that are alike but for numbers, or one of numbers, is worth this much of what it says: it hides the one
-/// that is not.
+/// One of many lines that are alike but for numbers, one of numbers, or one that says what a call is for, is worth this much of
+/// what it says: it hides the one that is not.
 const LITTLE_FACTOR: f32 = 0.2;
 
 /// The blocks of a history by how much their lines are worth.
@@ -56,7 +56,7 @@ impl<'a> Factors<'a> {
             BlockKind::Read if index.is_stale(number as usize) => OUTPUT_FACTOR,
             BlockKind::Read if block.look && index.has_reader => ASIDE_FACTOR,
             BlockKind::Read if block.look => LOOK_FACTOR,
-            BlockKind::Command | BlockKind::Search | BlockKind::Other => OUTPUT_FACTOR,
+            BlockKind::Command | BlockKind::Search | BlockKind::Report | BlockKind::Other => OUTPUT_FACTOR,
             _ => 1.0,
         };
         if self.newest_changes.contains(&number) {
