@@ -297,7 +297,7 @@ impl Index {
             self.about.entry(path).or_default().push(self.blocks.len() as u32 - 1);
         }
         let text = text.as_str();
-        let gutter = Gutter::of(text);
+        let gutter = Gutter::of(text, matches!(kind, BlockKind::Search | BlockKind::Command));
         self.scratch.coloured = text.contains(codes::ESCAPE);
         // What a harness says within an output is not quoted, nor is it known from there.
         let said = if kind.is_output() {

@@ -108,18 +108,26 @@ fn says_why(name: &str, lines: &[&str]) -> bool {
         return false;
     }
     let first = lines.first().copied().unwrap_or_default();
-    let is_unfound = ["bash: ", "sh: ", "zsh: ", "dash: ", "/bin/sh: ", "/bin/bash: "]
-        .iter()
-        .any(|shell| first.starts_with(shell))
-        && ["not found", "No such file", "ermission denied"]
-            .iter()
-            .any(|why| first.contains(why));
+    let is_unfound = is_unfound(first) && (lines.len() == 1 || names(first, name));
     let is_error =
         lines.len() <= FEW && !is_in(name, PRINTING) && BEGINNINGS.iter().any(|beginning| first.starts_with(beginning));
     is_unfound
         || is_error
         || lines.iter().any(|line| own(line))
         || name == "git" && lines.iter().any(|line| of_git(line))
+}
+
+/// Whether a shell says that there is no such program, or none that it may run. What it warns of at its start is no reason.
+fn is_unfound(line: &str) -> bool {
+    let shells = ["bash: ", "sh: ", "zsh: ", "dash: ", "/bin/sh: ", "/bin/bash: "];
+    let said = shells.iter().find_map(|shell| line.strip_prefix(shell));
+    let reasons = ["not found", "No such file", "ermission denied"];
+    said.is_some_and(|said| !said.starts_with("warning") && reasons.iter().any(|why| said.contains(why)))
+}
+
+/// Whether a line has a name among its words.
+fn names(line: &str, name: &str) -> bool {
+    line.split([' ', ':', '`', '\'', '"']).any(|word| word == name)
 }
 
 #[cfg(test)]
@@ -182,6 +190,14 @@ mod tests {
             ("gcc -c a.c", "gcc: warning: a.o: linker input file unused"),
             ("grep -rn x src", "grep: src/bin: binary file matches"),
             ("psql -c 'select 1'", "ERROR: x"),
+            (
+                "git push",
+                "bash: warning: setlocale: LC_ALL: cannot change locale (en_US.UTF-8): No such file or directory\na..b main",
+            ),
+            (
+                "docker exec web ./deploy.sh",
+                "bash: /root/.cargo/env: No such file or directory\nDeployed v2",
+            ),
             ("ls", ""),
             ("", "fatal: x"),
         ] {

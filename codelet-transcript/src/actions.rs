@@ -55,7 +55,7 @@ const FOLDERS: &[&str] = &[
     "directory",
 ];
 /// Names of the parameter that says that the line is none, but what is typed into the program that runs.
-const INPUTS: &[&str] = &["is_input", "as_input", "is_stdin", "stdin"];
+const INPUTS: &[&str] = &["is_input", "as_input"];
 /// Names of parameters that may hold a patch.
 const PATCHES: &[&str] = &["input", "patch", "patch_text", "diff", "command"];
 /// Names of parameters that only a tool which replaces text has.

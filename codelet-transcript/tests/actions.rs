@@ -40,6 +40,7 @@ fn what_is_typed_into_a_program_that_runs_is_no_command_line() {
         json!({"command": "true", "is_input": "false"}),
         json!({"command": "true", "is_input": false}),
         json!({"command": "true", "stdin": "C-c"}),
+        json!({"command": "true", "stdin": true, "tty": true}),
     ] {
         assert_eq!(line(parameters.clone()).as_deref(), Some("true"), "{parameters}");
     }

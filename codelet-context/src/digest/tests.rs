@@ -574,7 +574,7 @@ fn a_remark_above_a_command_does_not_stand_for_it() {
 #[test]
 fn a_command_that_looks_like_line_numbers_has_no_line_of_its_own() {
     let mut history = History::new();
-    let parameters = json!({"about": "1: one", "command": "12:"});
+    let parameters = json!({"about": "11: one", "command": "12:"});
     call(
         &mut history,
         "Bash",

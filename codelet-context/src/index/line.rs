@@ -109,72 +109,124 @@ pub(super) struct Gutter {
     has_blank: bool,
 }
 
-/// Whether a text is a listing with line numbers is told by so many of its first lines, …
+/// Whether a text may be a listing with line numbers is told by so many of its first lines, …
 const FIRST: usize = 12;
-/// … and what stands between a number and its line by so many.
+/// … and whether it is, and what stands between a number and its line, by so many.
 const MANY: usize = 400;
 
 impl Gutter {
-    /// Of a listing with line numbers: most of its first lines have one. `None` of other texts.
-    pub fn of(text: &str) -> Option<Self> {
+    /// Of a listing with line numbers: most of its first lines have one, and most are the next of the one before. What a search
+    /// has printed (`is_search`) may leave lines out. `None` of other texts: keys and the numbers of records are no gutter.
+    pub fn of(text: &str, is_search: bool) -> Option<Self> {
         let lines = || text.split('\n').map(str::as_bytes).filter(|line| !line.is_empty());
         let (mut all, mut numbered) = (0, 0);
         for line in lines().take(FIRST) {
             all += 1;
-            numbered += usize::from(number(line) > 0);
+            numbered += usize::from(Numbered::of(line).is_some());
         }
-        let is_listing = numbered >= 2 && numbered * 2 > all;
+        if numbered < 2 || numbered * 2 <= all {
+            return None;
+        }
+        let is_listing = is_counted(lines().take(MANY), is_search);
         is_listing.then(|| Gutter {
-            has_blank: blanks_behind(lines().take(MANY)) % 2 == 1,
+            has_blank: has_blank(lines().take(MANY)),
         })
     }
 
     /// How many bytes in front of a line are its number and what parts it from the line.
     pub fn before(self, line: &[u8]) -> usize {
-        let number = number(line);
-        let is_blank = self.has_blank && number > 0 && line.get(number) == Some(&b' ');
-        number + usize::from(is_blank)
+        let bytes = Numbered::of(line).map_or(0, |numbered| numbered.bytes);
+        let is_blank = self.has_blank && bytes > 0 && line.get(bytes) == Some(&b' ');
+        bytes + usize::from(is_blank)
     }
 }
 
-/// The blanks that stand behind the number of every line, at least. Code is indented by an even number of them, if at all: one
-/// more is no part of it. Behind a tab or an arrow there is nothing more.
-fn blanks_behind<'a>(lines: impl Iterator<Item = &'a [u8]>) -> usize {
-    let blanks = lines.filter_map(|line| {
-        let number = number(line);
-        let rest = line
-            .get(number..)
-            .filter(|rest| number > 0 && !rest.trim_ascii().is_empty())?;
-        let is_part = matches!(line[number - 1], b'\t' | 0x92);
-        Some(if is_part {
-            0
-        } else {
-            rest.iter().take_while(|&&byte| byte == b' ').count()
+/// Whether the numbers of these lines count them.
+fn is_counted<'a>(lines: impl Iterator<Item = &'a [u8]>, is_search: bool) -> bool {
+    let (mut before, mut pairs, mut next) = (None, 0, 0);
+    for Numbered { number, sign, .. } in lines.filter_map(Numbered::of) {
+        if let Some(before) = before {
+            pairs += 1;
+            let is_behind = is_search && matches!(sign, Sign::Colon) && number > before;
+            next += usize::from(number == before + 1 || is_behind);
+        }
+        before = Some(number);
+    }
+    next * 3 >= pairs * 2
+}
+
+/// Whether a blank behind the sign is no part of the line: every line has one that is not empty, and one that is not indented
+/// shows it. Behind a sign that stands apart from its number it always is none.
+fn has_blank<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
+    let mut least: Option<usize> = None;
+    for line in lines {
+        let Some(Numbered { bytes, sign, .. }) = Numbered::of(line) else {
+            continue;
+        };
+        let rest = &line[bytes..];
+        if rest.trim_ascii().is_empty() {
+            continue;
+        }
+        let blanks = rest.iter().take_while(|&&byte| byte == b' ').count();
+        match sign {
+            Sign::Tab | Sign::Arrow => return false,
+            Sign::Apart if blanks == 0 => return false,
+            Sign::Apart => least = Some(1),
+            Sign::Colon | Sign::Bar => least = Some(least.map_or(blanks, |least| least.min(blanks))),
+        }
+    }
+    least == Some(1)
+}
+
+/// A line number, and what stands behind it.
+struct Numbered {
+    number: u32,
+    sign: Sign,
+    /// How many bytes both take, with the blanks before them.
+    bytes: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Sign {
+    Tab,
+    Arrow,
+    Colon,
+    Bar,
+    /// A bar with a blank before it.
+    Apart,
+}
+
+impl Numbered {
+    /// The number in front of a line (`  12→`, `12:`, `L12:`, `12|`, `12 |`, `12 │`, `12` and a tab).
+    fn of(line: &[u8]) -> Option<Self> {
+        let indent = line.iter().take_while(|&&b| b == b' ').count();
+        let letter = usize::from(line.get(indent) == Some(&b'L'));
+        let start = indent + letter;
+        let digits = line[start..].iter().take(7).take_while(|b| b.is_ascii_digit()).count();
+        if !(1..=6).contains(&digits) || indent > 8 {
+            return None;
+        }
+        let end = start + digits;
+        let (sign, bytes) = match &line[end..] {
+            [b':', ..] => (Sign::Colon, 1),
+            _ if letter > 0 => return None,
+            [b'\t', ..] => (Sign::Tab, 1),
+            [b'|', ..] => (Sign::Bar, 1),
+            [b' ', b'|', ..] => (Sign::Apart, 2),
+            // The arrow, and the bar of drawings.
+            [0xe2, 0x86, 0x92, ..] => (Sign::Arrow, 3),
+            [0xe2, 0x94, 0x82, ..] => (Sign::Bar, 3),
+            [b' ', 0xe2, 0x94, 0x82, ..] => (Sign::Apart, 4),
+            _ => return None,
+        };
+        let number = line[start..end]
+            .iter()
+            .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
+        Some(Numbered {
+            number,
+            sign,
+            bytes: end + bytes,
         })
-    });
-    blanks.min().unwrap_or_default()
-}
-
-/// How many bytes in front of a line are a line number with its sign (`  12→`, `12:`, `L12:`, `12|`, `12 |`, `12 │`, `12` and a
-/// tab).
-fn number(line: &[u8]) -> usize {
-    let indent = line.iter().take_while(|&&b| b == b' ').count();
-    let letter = usize::from(line.get(indent) == Some(&b'L'));
-    let start = indent + letter;
-    let digits = line[start..].iter().take(7).take_while(|b| b.is_ascii_digit()).count();
-    if !(1..=6).contains(&digits) || indent > 8 {
-        return 0;
-    }
-    let end = start + digits;
-    match &line[end..] {
-        [b':', ..] => end + 1,
-        _ if letter > 0 => 0,
-        [b'\t' | b'|', ..] => end + 1,
-        [b' ', b'|', ..] => end + 2,
-        // The arrow, and the bar of drawings.
-        [0xe2, 0x86, 0x92, ..] | [0xe2, 0x94, 0x82, ..] => end + 3,
-        [b' ', 0xe2, 0x94, 0x82, ..] => end + 4,
-        _ => 0,
     }
 }
 
@@ -261,8 +313,8 @@ pub(super) fn normal_hash(line: &[u8]) -> (u64, usize) {
 mod tests {
     use super::*;
 
-    fn without(text: &str) -> Vec<&str> {
-        let gutter = Gutter::of(text);
+    fn without(text: &str, is_search: bool) -> Vec<&str> {
+        let gutter = Gutter::of(text, is_search);
         let before = |line: &str| gutter.map_or(0, |gutter| gutter.before(line.as_bytes()));
         text.lines().map(|line| &line[before(line)..]).collect()
     }
@@ -276,31 +328,43 @@ mod tests {
             "1: fn a() {\n2:     b\n3: }",
             "L1: fn a() {\nL2:     b\nL3: }",
             "00001| fn a() {\n00002|     b\n00003| }",
-            "  1 | fn a() {\n  2 |     b\n  3 | }",
+            "  9 | fn a() {\n 10 |     b\n 11 | }",
             "   1 │ fn a() {\n   2 │     b\n   3 │ }",
             "1|fn a() {\n2|    b\n3|}",
         ] {
-            assert_eq!(without(listing), ["fn a() {", "    b", "}"], "{listing}");
+            assert_eq!(without(listing, false), ["fn a() {", "    b", "}"], "{listing}");
         }
+        assert_eq!(without("7:a\n12:b\n31:c", true), ["a", "b", "c"]);
     }
 
     #[test]
     fn of_lines_that_are_all_indented_the_indentation_stays() {
         for (listing, lines) in [
             ("7:    let a;\n8:    let b;", ["    let a;", "    let b;"]),
-            ("7:     let a;\n8:     let b;", ["    let a;", "    let b;"]),
-            ("7: \tlet a;\n8: \tlet b;", ["\tlet a;", "\tlet b;"]),
+            ("7:   let a;\n8:     let b;", ["   let a;", "     let b;"]),
+            ("7 |     let a;\n8 |     let b;", ["    let a;", "    let b;"]),
             ("7→ let a;\n8→ let b;", [" let a;", " let b;"]),
             ("7 | \n8 |   let b;\n9 |   let c;", ["", "  let b;"]),
         ] {
-            assert_eq!(&without(listing)[..2], lines, "{listing}");
+            assert_eq!(&without(listing, false)[..2], lines, "{listing}");
         }
     }
 
     #[test]
-    fn a_text_with_a_number_here_and_there_is_no_listing() {
-        for text in ["L1\nL2\nL3", "1 a\n2 b", "3: a\nb\nc", "Lines: 1\nLines: 2"] {
-            assert_eq!(Gutter::of(text), None, "{text}");
+    fn numbers_that_count_no_lines_are_no_gutter() {
+        for text in [
+            "L1\nL2\nL3",
+            "1 a\n2 b",
+            "3: a\nb\nc",
+            "Lines: 1\nLines: 2",
+            "1000: by truck\n1250: by train\n1500: by ship",
+            "L10: mov a\nL20: mov b\nL30: jmp L10",
+            "17 | alpha | 0.50\n24 | beta | 0.75\n31 | gamma | 1.00",
+            "812\tAlpha\n90\tBeta\n7\tGamma",
+        ] {
+            assert_eq!(Gutter::of(text, false), None, "{text}");
+            let is_key = text.starts_with("1000") || text.starts_with("L10");
+            assert!(is_key || Gutter::of(text, true).is_none(), "{text}");
         }
     }
 }

@@ -26,7 +26,7 @@ impl Flags {
         let mut calls: Calls<Arc<str>, Called> = Calls::default();
         let (mut flagged, mut failed) = (false, 0);
         // Commands that show that they failed, where the flag says otherwise, and where there is none.
-        let (mut denied, mut silent) = (0, 0);
+        let (mut denied, mut silent) = (Denials::default(), 0);
         for part in messages.iter().flat_map(|message| &message.parts) {
             match part {
                 Part::ToolCall(call) => calls.called(call.id.clone(), called(call)),
@@ -39,26 +39,51 @@ impl Flags {
                     }
                     flagged |= result.success.is_some();
                     failed += usize::from(result.success == Some(false));
-                    let is_denied = result.success != Some(false)
-                        && super::stated(result, called).is_none()
-                        && called.command.as_ref().is_some_and(|line| denies(line, result));
+                    let is_open = result.success != Some(false) && super::stated(result, called).is_none();
+                    let line = called.command.as_ref().filter(|_| is_open);
+                    let denies = line.map_or_else(Denials::default, |line| Denials::by(line, result));
                     match result.success {
-                        Some(_) => denied += usize::from(is_denied),
-                        None => silent += usize::from(is_denied),
+                        Some(_) => denied.add(denies),
+                        None => silent += denies.shown + denies.said,
                     }
                 }
                 _ => {}
             }
         }
         Flags {
-            are_statuses: denied <= failed,
-            are_left_out: flagged && denied <= failed && (silent == 0 || silent < failed),
+            are_statuses: denied.count() <= failed,
+            are_left_out: flagged && denied.count() <= failed && (silent == 0 || silent < failed),
         }
     }
 }
 
-/// Whether the answer to a command shows that it failed, whatever its flag says.
-fn denies(line: &CommandLine, result: &ToolResult) -> bool {
-    let printed = || result.texts().next().map_or("", |text| text.body.as_str());
-    outcome::denies_success(line, result) || unstated::denies_success(line, printed())
+/// How many answers to commands show that these failed, whatever their flags say.
+#[derive(Clone, Copy, Default)]
+struct Denials {
+    /// By what a check has counted, or by its end.
+    shown: usize,
+    /// By what a program says of itself: one that says so might go on all the same.
+    said: usize,
+}
+
+impl Denials {
+    /// What the answer to this command shows.
+    fn by(line: &CommandLine, result: &ToolResult) -> Self {
+        let printed = || result.texts().next().map_or("", |text| text.body.as_str());
+        let is_shown = outcome::denies_success(line, result);
+        Denials {
+            shown: usize::from(is_shown),
+            said: usize::from(!is_shown && unstated::denies_success(line, printed())),
+        }
+    }
+
+    fn add(&mut self, more: Denials) {
+        self.shown += more.shown;
+        self.said += more.said;
+    }
+
+    /// Of those that only say so, one alone is none.
+    fn count(self) -> usize {
+        self.shown + if self.said > 1 { self.said } else { 0 }
+    }
 }

@@ -395,7 +395,9 @@ fn flags_that_never_tell_of_a_check_that_failed_are_no_statuses() {
     let broken = run("flutter test", "00:02 +11 -1: Some tests failed.", no);
     assert_eq!(flagged(&[broken, run("ls", "a", no)]), [None, None]);
     let unfound = || run("cat /w/none.txt", "cat: /w/none.txt: No such file or directory", no);
-    assert_eq!(flagged(&[unfound(), good()]), [None, None]);
+    assert_eq!(flagged(&[unfound(), unfound(), good()]), [None, None, None]);
+    // A script may go on behind one that was not found.
+    assert_eq!(flagged(&[unfound(), good()]), [yes, yes]);
     assert_eq!(flagged(&[unfound(), run("make", "timed out", yes)]), [yes, no]);
     // Where they do, one output that looks otherwise shows nothing.
     let failed = || run("make", "make: *** [all] Error 2", yes);
