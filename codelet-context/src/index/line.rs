@@ -112,7 +112,7 @@ pub(super) struct Gutter {
 /// Whether a text may be a listing with line numbers is told by so many of its first lines, …
 const FIRST: usize = 12;
 /// … and whether it is, and what stands between a number and its line, by so many.
-const MANY: usize = 400;
+const MANY: usize = 60;
 
 impl Gutter {
     /// Of a listing with line numbers: most of its first lines have one, and most are the next of the one before. What a search
