@@ -118,7 +118,7 @@ impl Gutter {
     /// Of a listing with line numbers: most of its first lines have one, and most are the next of the one before. What a search
     /// has printed (`is_search`) may leave lines out. `None` of other texts: keys and the numbers of records are no gutter.
     pub fn of(text: &str, is_search: bool) -> Option<Self> {
-        let lines = || text.split('\n').map(str::as_bytes).filter(|line| !line.is_empty());
+        let lines = || lines(text.as_bytes()).filter(|line| !line.is_empty());
         let (mut all, mut numbered) = (0, 0);
         for line in lines().take(FIRST) {
             all += 1;
@@ -139,6 +139,13 @@ impl Gutter {
         let is_blank = self.has_blank && bytes > 0 && line.get(bytes) == Some(&b' ');
         bytes + usize::from(is_blank)
     }
+}
+
+/// The lines of a text. Asked of the beginning of every text.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', text).chain([text.len()]);
+    ends.map(move |end| &text[std::mem::replace(&mut start, end + 1)..end])
 }
 
 /// Whether the numbers of these lines count them.

@@ -82,10 +82,21 @@ pub(crate) fn squeeze(text: &str) -> Option<String> {
     (folded.len() + LEAST_SAVING <= text.len()).then(|| folded.into_owned())
 }
 
+/// The lines of a text, each with its line break.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
+        let line;
+        (line, rest) = rest.split_at(end);
+        (end > 0).then_some(line)
+    })
+}
+
 /// Each line as a terminal would show it in the end, as far as what was overwritten was only an earlier state of the same
 /// progress. A file with carriage returns as line ends keeps them.
 fn last_states(text: &str) -> Cow<'_, str> {
-    if !text.as_bytes().contains(&b'\r') {
+    if memchr::memchr(b'\r', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -138,7 +149,7 @@ fn fold(text: &str) -> Cow<'_, str> {
         run: None,
     };
     let mut start = 0;
-    for line in text.split_inclusive('\n') {
+    for line in lines(text) {
         if line.starts_with("@@ -") || line.starts_with("diff --git ") {
             return Cow::Borrowed(text);
         }
