@@ -9,10 +9,11 @@ mod abroad;
 mod choice;
 pub mod object;
 mod refusal;
+mod spared;
 mod table;
 mod words;
 
-use crate::message::{ActionKind, ToolResult};
+use crate::message::{Action, ActionKind, ChangeKind, ToolResult};
 use crate::refusal::NOT_RUN;
 use crate::verdict;
 use abroad::Abroad;
@@ -85,6 +86,14 @@ pub(crate) fn is_done(kind: ActionKind, result: &ToolResult) -> bool {
             _ => text.len() > SHORT || text.lines().count() > COMPLAINT || !begins_with_complaint(text),
         }
     })
+}
+
+/// Whether an [action was done](is_done), and has done to files what it was to do. Of one that takes them away, moves them or
+/// takes back what was done to them, its answer may say that they stay as they are.
+pub(crate) fn has_done(action: &Action, result: &ToolResult) -> bool {
+    let is_whole = action.kind == ActionKind::Change && action.change != ChangeKind::Writes;
+    let mut texts = result.texts().map(|text| text.body.as_str());
+    is_done(action.kind, result) && !(is_whole && texts.next().is_some_and(spared::spares))
 }
 
 /// Whether a call that did not succeed was not carried out to its end: the user refused or interrupted it, or its answer is

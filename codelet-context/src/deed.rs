@@ -1,6 +1,6 @@
 //! What a call has done, once it was answered.
 
-use crate::answer::{is_done, was_refused};
+use crate::answer::{has_done, was_refused};
 use crate::ledger::Ran;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::outcome::FileChange;
@@ -46,7 +46,7 @@ impl Deed {
         fails: impl Fn(CheckKind) -> bool,
     ) -> impl Iterator<Item = Deed> {
         let action = &call.action;
-        let is_done = is_done(action.kind, result);
+        let is_done = has_done(action, result);
         let read = (action.kind == ActionKind::Read && is_done).then(|| Deed::Read(action.paths.clone()));
         let changed = (!changes.is_empty()).then_some(Deed::Changed(changes));
         let ran = ran.filter(|_| !was_refused(result)).map(|ran| {

@@ -1,6 +1,6 @@
 //! What has come of a conversation so far, as facts that its calls and results state: files, checks, errors, todo, decisions.
 
-use crate::answer::is_done;
+use crate::answer::has_done;
 use crate::command::{CommandLine, Folders};
 use crate::commits::has_made;
 use crate::effects::sweep::is_scratch;
@@ -210,12 +210,12 @@ impl Gatherer {
             self.came_of(line, result, ran);
         }
         match action.kind {
-            ActionKind::Read if is_done(action.kind, result) => {
+            ActionKind::Read if has_done(action, result) => {
                 for path in &action.paths {
                     self.touch(path, FileState::Read);
                 }
             }
-            ActionKind::Change if is_done(action.kind, result) => self.change(call, result),
+            ActionKind::Change if has_done(action, result) => self.change(call, result),
             // What never ran has failed at nothing, and a look at what an earlier one has printed is taken as its answer.
             ActionKind::Command if !was_refused(result) => {
                 if let Some(ran) = ran.filter(|ran| ran.earlier().is_none()) {
@@ -223,13 +223,13 @@ impl Gatherer {
                     self.mentioned.note(action, result);
                 }
             }
-            ActionKind::Todo if is_done(action.kind, result) => self.facts.todo.take(&call.parameters),
+            ActionKind::Todo if has_done(action, result) => self.facts.todo.take(&call.parameters),
             _ => {}
         }
         if let Some(ran) = ran.filter(|_| !was_refused(result)) {
             self.is_away = ran.is_away;
             ran.outdated.iter().for_each(|kind| self.facts.outdate(*kind));
-        } else if action.kind == ActionKind::Change && is_done(action.kind, result) {
+        } else if action.kind == ActionKind::Change && has_done(action, result) {
             // Whoever changes something there works there.
             self.is_away = false;
         }

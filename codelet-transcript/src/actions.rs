@@ -18,6 +18,11 @@ pub(crate) fn removes_wholes(name: &str, parameters: &Map<String, Value>) -> boo
     wholes::by_words(short(name)) == Some(ChangeKind::Removes) && wholes::is_of_all(parameters)
 }
 
+/// Whether what a tool takes away by that name, or by this verb, are files that are here.
+pub(crate) fn takes_from_here(tool: &str, name: &str) -> bool {
+    wholes::is_served_here(tool) && wholes::is_here(name)
+}
+
 /// Names of the parameter that holds a file's path, the likeliest first. Names are the same however their words are joined.
 const PATHS: &[&str] = &[
     "file_path",
@@ -96,6 +101,7 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
     match does {
         Some(Does::Read) => read(parameters),
         Some(Does::Change) => change(parameters),
+        Some(Does::Whole(_)) if !wholes::is_here(tool) => Action::default(),
         Some(Does::Whole(kind)) => wholes::action(kind, parameters),
         Some(Does::Editor) => edit(parameters),
         Some(Does::Command) => run(parameters).unwrap_or_else(input),
@@ -133,7 +139,7 @@ pub(crate) fn named(name: &str, parameters: &Map<String, Value>) -> Option<Actio
         return None;
     }
     match row(name).or_else(|| row(short(name))).filter(is_of) {
-        Some(_) => Some(action(short(name), parameters)),
+        Some(_) => Some(action(name, parameters)),
         None => by_shape(parameters)
             .filter(|action| goes_with(action.kind, name, parameters))
             .or_else(|| by_name(name, parameters).or_else(|| by_name(&file, parameters))),
@@ -214,7 +220,7 @@ fn by_name(tool: &str, parameters: &Map<String, Value>) -> Option<Action> {
     match does {
         Does::Read => Some(on(ActionKind::Read, parameters)),
         Does::Change => Some(change(parameters)),
-        Does::Whole(kind) => Some(wholes::action(kind, parameters)),
+        Does::Whole(kind) => wholes::is_here(tool).then(|| wholes::action(kind, parameters)),
         Does::Command => run(parameters),
         _ => None,
     }

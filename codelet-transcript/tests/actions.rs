@@ -123,6 +123,14 @@ fn a_tool_may_take_files_away_move_them_or_undo_what_was_done_to_them() {
     );
     change("mcp__files__deleteFile", json!({"path": "a"}), Removes, &["a"]);
     change("delete", json!({"path": "a"}), Removes, &["a"]);
+    change(
+        "mcp__desktop-commander__delete_file",
+        json!({"path": "a"}),
+        Removes,
+        &["a"],
+    );
+    change("functions.delete_file", json!({"path": "a"}), Removes, &["a"]);
+    change("serena_delete_file", json!({"path": "a"}), Removes, &["a"]);
     change("remove-files", json!({"file_paths": ["a", "b"]}), Removes, &["a", "b"]);
     change("delete_path", json!({"path": "a"}), Removes, &["a"]);
     change("undo_edit", json!({"path": "a"}), Undoes, &["a"]);
@@ -189,6 +197,26 @@ fn a_tool_may_take_files_away_move_them_or_undo_what_was_done_to_them() {
         ("rename_symbol", json!({"name": "a", "new_name": "b"})),
         ("move_file", json!({"source": "a"})),
         ("undo", json!({"steps": 2})),
+        // What a server for something else keeps under such a path.
+        ("mcp__qdrant__delete_file", json!({"file_path": "/w/src/a.py"})),
+        ("qdrant_delete_file", json!({"file_path": "/w/src/a.py"})),
+        ("mcp__repomap__remove_file", json!({"path": "/w/src/a.py"})),
+        (
+            "mcp__e2b__delete_file",
+            json!({"sandbox_id": "b", "path": "/w/src/a.py"}),
+        ),
+        (
+            "mcp__e2b__move_file",
+            json!({"source": "/w/a.py", "destination": "/w/b.py"}),
+        ),
+        ("mcp__files_index__remove_file", json!({"path": "/w/src/a.py"})),
+        ("mcp__pencil__undo", json!({"path": "/w/src/a.py"})),
+        ("mcp__pencil__undo_edit", json!({"path": "/w/src/a.py"})),
+        ("mcp__vault__delete", json!({"path": "secret/app/db.json"})),
+        ("mcp__rest__delete", json!({"path": "/api/v1/orders/17"})),
+        ("mcp__firebase__remove", json!({"path": "users/123"})),
+        ("mcp__files__delete", json!({"path": "users/123"})),
+        ("http.delete", json!({"path": "/w/src/a.py"})),
     ] {
         check(tool, parameters, ActionKind::Other, &[]);
     }

@@ -1,6 +1,6 @@
 //! What a call came to, as far as it tells whether something was finished.
 
-use crate::answer::{is_done, was_refused};
+use crate::answer::{has_done, was_refused};
 use crate::ledger::Ran;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::testrun::{Check, CheckKind};
@@ -58,7 +58,7 @@ pub(super) fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> 
     }
     match (action.kind, ran) {
         // A change that could not be made breaks nothing: everything is as it was.
-        (ActionKind::Change, _) if is_done(action.kind, result) => [changed(), None],
+        (ActionKind::Change, _) if has_done(action, result) => [changed(), None],
         (ActionKind::Other, _) => [None, other(result.success, false)],
         (ActionKind::Command, Some(ran)) => {
             // A command that failed may have written all the same, but nothing says so.

@@ -28,7 +28,7 @@ impl Index {
         });
         let is_change = action.kind == ActionKind::Change;
         let made = if is_change {
-            answer::is_done(action.kind, result)
+            answer::has_done(&action, result)
         } else {
             result.success != Some(false)
         };

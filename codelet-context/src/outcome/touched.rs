@@ -311,6 +311,30 @@ mod tests {
     }
 
     #[test]
+    fn a_file_stays_as_it_was_where_the_answer_says_so() {
+        for answer in [
+            "Removed /w/src/a.ts from the chat context.",
+            "This would delete /w/src/a.ts (1 file). Pass confirm=true to go on.",
+            "{\"deleted\": false, \"reason\": \"protected\"}",
+            "User chose to keep the file.",
+        ] {
+            for success in [None, Some(true)] {
+                let checked = Talk::new()
+                    .on(ActionKind::Read, "/w/src/a.ts", Some(true))
+                    .run("cargo test", true, "");
+                let action = Action::on(ActionKind::Change, ["/w/src/a.ts"]).changing(ChangeKind::Removes);
+                let talk = checked.call(action, json!({}), success, answer);
+                assert_eq!(files(&talk), "/w/src/a.ts:Read", "{answer}");
+                assert!(talk.facts().tests.is_some_and(|tests| !tests.is_stale), "{answer}");
+            }
+        }
+        // An edit may say what it likes.
+        let edit = Action::on(ActionKind::Change, ["a"]);
+        let talk = Talk::new().call(edit, json!({}), None, "Updated a. You may want to confirm that.");
+        assert_eq!(files(&talk), "a:Edited");
+    }
+
+    #[test]
     fn a_file_is_changed_by_a_script_that_was_written_for_that() {
         let write = |at: &str| format!("cat <<'EOF' > fix.py\np = '{at}'\nopen(p, 'w').write(new)\nEOF");
         let talk = |at: &str, says: &str| {

@@ -8,7 +8,7 @@
 use super::context::add_lines;
 use super::page::{Page, Topic};
 use super::place::{self, placed_again};
-use crate::answer::{is_done, was_refused};
+use crate::answer::{has_done, was_refused};
 use crate::attempt::Attempt;
 use crate::exchange::Exchanges;
 use crate::labels;
@@ -194,7 +194,7 @@ impl<'a> Earlier<'a> {
             (false, false, Exchanges::default(), Before::default());
         let mut rerun: Vec<CheckKind> = Vec::new();
         let mut take = |call: &ToolCall, result: &ToolResult, before: &mut Before| {
-            is_stale |= !call.action.changed().is_empty() && is_done(call.action.kind, result);
+            is_stale |= !call.action.changed().is_empty() && has_done(&call.action, result);
             let Some(ran) = Ran::of(call, result, before).filter(|_| !was_refused(result)) else {
                 return;
             };

@@ -5,7 +5,7 @@
 //! known that what was checked there counts.
 
 use super::Line;
-use crate::answer::{is_done, was_refused};
+use crate::answer::{has_done, was_refused};
 use crate::command::Command;
 use crate::command::git::Git;
 use crate::message::{ActionKind, ToolCall, ToolResult};
@@ -239,7 +239,7 @@ impl Aside {
 
     fn look(&mut self, call: &ToolCall, result: &ToolResult, line: Option<&Line>) -> Vec<usize> {
         (self.moved, self.is_fetched) = (None, false);
-        let changes = || call.action.kind == ActionKind::Change && is_done(call.action.kind, result);
+        let changes = || call.action.kind == ActionKind::Change && has_done(&call.action, result);
         let Some(line) = line else {
             if changes() {
                 self.go_on(call.action.changed().iter().map(|path| &**path));

@@ -1,7 +1,7 @@
 //! Tools that do something to files as wholes: they take them away, give them another name, or take back what was done to
 //! them.
 
-use super::names::words;
+use super::names::{short, words};
 use super::{CONTENTS, ELSEWHERE, PIECES, REPLACED, change, has_any, parameter, patch, paths};
 use codelet_context::message::{Action, ActionKind, ChangeKind};
 use serde_json::{Map, Value};
@@ -39,6 +39,32 @@ const BESIDE: &[&str] = &[
     "tool",
     "workspace",
 ];
+/// Of what the name of a server is made whose files are those that are here. Any other may keep an index, secrets or a store
+/// under paths that look the same.
+const HERE: &[&str] = &[
+    "acp",
+    "commander",
+    "default",
+    "desktop",
+    "developer",
+    "edit",
+    "editor",
+    "file",
+    "files",
+    "filesystem",
+    "fs",
+    "functions",
+    "ide",
+    "jetbrains",
+    "local",
+    "mcp",
+    "serena",
+    "server",
+    "system",
+    "text",
+    "tools",
+    "vscode",
+];
 /// What begins the name of a parameter for the name that a file has, …
 const FROM: &[&str] = &["from", "old", "original", "source", "src"];
 /// … and of one for the name that it gets.
@@ -64,6 +90,21 @@ pub(super) fn by_words(name: &str) -> Option<ChangeKind> {
     }
     let is_undo = has(UNDOES) && (is_bare || has(CHANGES)) && is_one(&[UNDOES, CHANGES, FILES, BESIDE]);
     is_undo.then_some(ChangeKind::Undoes)
+}
+
+/// Whether a tool that is [named for it](by_words) does that to the files that are here: it is of no server, or of one for
+/// files, and then it says itself that it is about such.
+pub(super) fn is_here(tool: &str) -> bool {
+    let own = words(short(tool));
+    let is_of = |word: &String, lists: &[&[&str]]| lists.iter().any(|list| list.contains(&word.as_str()));
+    let is_own = |word: &String| is_of(word, &[REMOVES, MOVES, UNDOES, FILES, CHANGES, BESIDE, HERE]);
+    is_served_here(tool) && (own.len() > 1 || short(tool) == tool) && own.iter().all(is_own)
+}
+
+/// Whether a tool is of no server, or of one for files.
+pub(super) fn is_served_here(tool: &str) -> bool {
+    let server = &tool[..tool.len() - short(tool).len()];
+    words(server).iter().all(|word| HERE.contains(&word.as_str()))
 }
 
 /// What a tool that is named for this does with these parameters. Where they speak of a part of a file it is a change like any

@@ -35,6 +35,8 @@ pub(super) struct Roles {
     may_change: bool,
     reads: bool,
     removes: bool,
+    /// What it removes are files that are here.
+    is_here: bool,
     /// What the tool is called, or the word that tells it what to do.
     name: String,
     searches: bool,
@@ -74,6 +76,7 @@ impl Roles {
             roles.pair = pair(path, calls, messages, looks);
             roles.text = text(path, calls, words == Some(ActionKind::Change)).filter(|_| roles.pair.is_none());
             roles.removes = actions::removes(name);
+            roles.is_here = actions::takes_from_here(tool, name);
         }
         let alone: Vec<&Call> = calls.iter().copied().filter(|call| is_alone(call, path)).collect();
         let lines = |call: &&Call| call.answered().is_some_and(|answer| shown(answer) == Shown::Lines);
@@ -128,10 +131,10 @@ impl Roles {
         let writes = self.text.as_ref().is_some_and(|name| call.text(name).is_some());
         if writes || self.removes {
             let action = Action::on(ActionKind::Change, [path]);
-            return Some(match !writes && actions::removes_wholes(&self.name, &call.map()) {
-                true => action.changing(ChangeKind::Removes),
-                false => action,
-            });
+            return match !writes && actions::removes_wholes(&self.name, &call.map()) {
+                true => self.is_here.then(|| action.changing(ChangeKind::Removes)),
+                false => Some(action),
+            };
         }
         let is_read = self.reads && self.path.as_deref().is_some_and(|name| is_alone(call, name));
         is_read.then(|| Action::on(ActionKind::Read, [path]))
