@@ -21,6 +21,17 @@ const NAMES: [&str; 6] = [
     "pwd",
 ];
 
+/// What it is said to be when a harness has put the shell back to it.
+const RESET: &str = "was reset to ";
+
+/// The folder that a harness says the shell is in behind an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Stated {
+    pub folder: String,
+    /// It was put back there behind the command.
+    pub is_reset: bool,
+}
+
 /// How many answers of a tool there were, and how many have said it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
@@ -33,25 +44,43 @@ struct Count {
 pub(super) struct Footers(HashMap<Arc<str>, Count>);
 
 impl Footers {
-    /// The folder that the next answer of a tool says the shell is in behind it, if its answers do.
-    pub fn folder<'a>(&mut self, tool: &Arc<str>, result: &'a ToolResult) -> Option<&'a str> {
+    /// The folder that the next answer of a tool says the shell is in behind it, if its answers do, or if it was put back there:
+    /// that is said in words of their own, and only then.
+    pub fn folder(&mut self, tool: &Arc<str>, result: &ToolResult) -> Option<Stated> {
+        let said = |folder: &str, is_reset| Stated {
+            folder: folder.to_owned(),
+            is_reset,
+        };
+        if let Some(folder) = last_lines(result).find_map(reset_to) {
+            return Some(said(folder, true));
+        }
         let count = self.0.entry(tool.clone()).or_default();
         count.all += 1;
         let folder = stated(result)?;
         count.saying += 1;
         // Of a command that runs on, and of one that was broken off, nothing is said.
-        (count.saying * 4 >= count.all * 3).then_some(folder)
+        (count.saying * 4 >= count.all * 3).then(|| said(folder, false))
     }
+}
+
+/// The last lines of an answer, the last first.
+fn last_lines(result: &ToolResult) -> impl Iterator<Item = &str> {
+    let text = result.texts().last().map_or("", |text| text.body.as_str());
+    let lines = text.rsplit('\n').map(str::trim).filter(|line| !line.is_empty());
+    lines.take(BELOW).filter(|line| line.len() <= LONGEST)
 }
 
 /// The folder that is named in the last lines of an answer.
 fn stated(result: &ToolResult) -> Option<&str> {
-    let text = result.texts().last()?.body.as_str();
-    let lines = text.rsplit('\n').map(str::trim).filter(|line| !line.is_empty());
-    lines
-        .take(BELOW)
-        .filter(|line| line.len() <= LONGEST)
-        .find_map(named_in)
+    last_lines(result).find_map(named_in)
+}
+
+/// The folder that one line says the shell was put back to: `Shell cwd was reset to /w`.
+fn reset_to(line: &str) -> Option<&str> {
+    let (name, folder) = line.split_once(RESET)?;
+    let name = name.trim().to_ascii_lowercase();
+    let name = name.strip_prefix("shell ").unwrap_or(&name);
+    (NAMES.contains(&name) && is_absolute(folder)).then_some(folder)
 }
 
 /// The folder that one line names: `[Current working directory: /w]`, `<cwd>/w</cwd>`.
