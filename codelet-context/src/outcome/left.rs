@@ -326,7 +326,8 @@ mod tests {
     fn a_folder_that_a_harness_states_below_its_answers_is_where_the_command_ran() {
         let says = |text: &str, folder: &str| format!("{text}\n[Current working directory: {folder}]\n[Exit code 0]");
         let talk = || {
-            Talk::new()
+            let known = (0..2).fold(Talk::new(), |talk, _| talk.run("ls", true, &says("a", "/r/web")));
+            known
                 .run("npm test", false, &says(FAILED, "/r/web"))
                 .run("cd $NEXT", true, &says("", "/r/core"))
         };
@@ -340,6 +341,24 @@ mod tests {
             .run("cd $OLD", true, &says("", "/r/web"))
             .run("npm test", true, &says(PASSED, "/r/web"));
         assert_eq!(open(&back), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_a_program_prints_is_not_where_the_shell_is() {
+        for (info, failed, passed) in [
+            ("node v20\ncwd: /srv/build", "npm test", "cd /w/app && npm test"),
+            (
+                "CC=gcc\nWorking directory: /srv/build",
+                "cd web && npm test",
+                "cd /w/web && npm test",
+            ),
+        ] {
+            let talk = Talk::new()
+                .run("make info", true, info)
+                .run(failed, false, FAILED)
+                .run(passed, true, PASSED);
+            assert_eq!(open(&talk), [""; 0], "{info}");
+        }
     }
 
     /// What is open, and how the last tests are told, after these lines: each with its tool, its parameters and its answer.
