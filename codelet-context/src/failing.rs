@@ -187,6 +187,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let Some(line) = within_frame(line).filter(|line| !is_tag(line)) else {
+            self.heading.end();
             return;
         };
         self.number += 1;

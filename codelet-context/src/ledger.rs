@@ -3,7 +3,6 @@
 use crate::anchor::{Anchor, Outcomes};
 use crate::answer::was_refused;
 use crate::authored::Authored;
-use crate::command::CommandLine;
 use crate::commits::{Change, Commits};
 use crate::deed::Deed;
 use crate::effects::scripted::Target;
@@ -309,8 +308,8 @@ impl Ran {
     }
 
     /// The command that an earlier call has started, with its answer, where this one tells what came of it.
-    pub fn earlier(&self) -> Option<(&CommandLine, &ToolResult)> {
-        self.later.as_ref().map(|later| (&later.line, &later.result))
+    pub fn earlier(&self) -> Option<&Later> {
+        self.later.as_ref()
     }
 
     /// Whether the command has succeeded, as far as `result` tells, which is the answer to the call.

@@ -195,7 +195,7 @@ impl Gatherer {
         let action = &call.action;
         self.errors.count_call();
         self.changes.clear();
-        if action.kind == ActionKind::Command && !was_refused(result) {
+        if !was_refused(result) {
             self.errors.hear(call, result);
         }
         if action.kind == ActionKind::Ask && Decision::is_answer(&call.parameters, result) {
@@ -206,8 +206,9 @@ impl Gatherer {
             let beside = self.beside_commands.next(call, result);
             self.decided(beside);
         }
-        if let Some((ran, (line, result))) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
-            self.came_of(line, result, ran);
+        if let Some((ran, later)) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
+            self.errors.turn_to(&later.session);
+            self.came_of(&later.line, &later.result, ran);
         }
         match action.kind {
             ActionKind::Read if has_done(action, result) => {

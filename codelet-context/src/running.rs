@@ -12,9 +12,10 @@ use crate::path::{is_absolute, plain};
 use crate::verdict;
 use crate::wrapped::is_in;
 use serde_json::Value;
+pub(crate) use session::Session;
 use stand::{Stand, says_it_runs, says_it_runs_on, stand};
-use std::sync::Arc;
 
+mod session;
 mod stand;
 
 /// Commands that are remembered, and names of each.
@@ -32,8 +33,8 @@ pub(crate) struct Running(Vec<Started>);
 
 #[derive(Clone, Debug)]
 struct Started {
-    /// The tool that has started it.
-    tool: Arc<str>,
+    /// Where it was started.
+    session: Session,
     line: CommandLine,
     /// What it is called in its answer, and was in its call.
     names: Vec<Box<str>>,
@@ -50,6 +51,8 @@ struct Started {
 pub(crate) struct Later {
     /// The command line that was started.
     pub line: CommandLine,
+    /// Where it was started.
+    pub session: Session,
     /// The answer as one to that command: its success is the command's, where it says so.
     pub result: ToolResult,
 }
@@ -67,7 +70,7 @@ impl Running {
             let mut names = names(call, result);
             names.truncate(NAMES);
             self.0.push(Started {
-                tool: call.tool.clone(),
+                session: Session::of(call),
                 line: line.clone(),
                 names,
                 has_failed: verdict::closes_with_failures(result),
@@ -122,12 +125,12 @@ impl Running {
             ..result.clone()
         };
         // Where nothing says that it has ended, how tests close may.
-        let line = match end {
-            Some(_) => self.0.remove(at).line,
-            None if shows_tests => self.0[at].line.clone(),
+        let Started { line, session, .. } = match end {
+            Some(_) => self.0.remove(at),
+            None if shows_tests => self.0[at].clone(),
             None => return None,
         };
-        Some(Later { line, result })
+        Some(Later { line, session, result })
     }
 
     /// Which of those that were started a call is about.
@@ -142,7 +145,7 @@ impl Running {
                 return None;
             }
             if !is_named {
-                return self.0.iter().rposition(|started| started.tool == call.tool);
+                return self.0.iter().rposition(|started| started.session.tool == call.tool);
             }
         }
         let is_it = |started: &Started| started.names.iter().any(|name| asks_for(call, name));
@@ -176,6 +179,7 @@ impl Running {
         self.0[at].is_told = true;
         Some(Later {
             line: self.0[at].line.clone(),
+            session: self.0[at].session.clone(),
             result: shown,
         })
     }

@@ -3,6 +3,7 @@
 use crate::answer::{has_done, was_refused};
 use crate::ledger::Ran;
 use crate::message::{ActionKind, ToolCall, ToolResult};
+use crate::running::Later;
 use crate::testrun::{Check, CheckKind};
 use crate::verdict::{self, Verdict};
 use std::sync::Arc;
@@ -49,7 +50,7 @@ pub(super) fn weigh(call: &ToolCall, result: &ToolResult, ran: Option<&Ran>) -> 
         Some(false) if is_question => None,
         success => success.map(|success| Event::Other { success }),
     };
-    if let Some((ran, (_, result))) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
+    if let Some((ran, Later { result, .. })) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
         let event = match ran.last_check() {
             Some((check, verdict)) => judge(check, verdict, result),
             None => other(result.success, ran.line.is_question),

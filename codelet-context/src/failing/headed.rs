@@ -14,38 +14,88 @@ const MARKS: [char; 5] = ['✖', '✘', '✗', '×', '⨯'];
 #[derive(Default)]
 pub(super) struct Heading<'a> {
     file: Option<&'a str>,
+    kind: Kind,
+    /// How deep it stands.
+    indent: usize,
     /// Lines since it.
     lines: usize,
     /// Something was found in it.
     has_findings: bool,
+    /// Something was found below it, or below one before.
+    has_heads: bool,
+}
+
+/// How sure it is that a line is a heading.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Kind {
+    /// It says so: other lines may follow before what was found.
+    Told,
+    /// It is the name of a file.
+    #[default]
+    Named,
+    /// It may be a path: only what was found right below it says so.
+    Odd,
 }
 
 impl<'a> Heading<'a> {
     /// Takes the next line, and gives it with the file that it is about, if it does not name that itself.
     pub fn take(&mut self, line: &'a str, is_behind_blank: bool) -> Cow<'a, str> {
-        if let Some(file) = named(line) {
+        let is_finding = is_bare(line.trim());
+        if let Some((file, kind)) = self.begins(line, is_finding) {
             *self = Heading {
                 file: Some(file),
+                kind,
+                indent: indent(line),
+                has_heads: self.has_heads,
                 ..Heading::default()
             };
             return Cow::Borrowed(line);
         }
         self.lines += 1;
-        let is_over = match self.has_findings {
-            true => is_behind_blank,
-            false => self.lines > BETWEEN,
-        };
-        if is_over {
-            self.file = None;
+        if self.is_over(line, is_finding, is_behind_blank) {
+            self.end();
         }
         match self.file {
-            Some(file) if is_bare(line.trim()) => {
-                self.has_findings = true;
+            Some(file) if is_finding => {
+                (self.has_findings, self.has_heads) = (true, true);
                 Cow::Owned(format!("{file} {}", line.trim()))
             }
             _ => Cow::Borrowed(line),
         }
     }
+
+    /// What comes next belongs to nothing that is known.
+    pub fn end(&mut self) {
+        self.file = None;
+    }
+
+    /// The file that a line is a heading for.
+    fn begins(&self, line: &'a str, is_finding: bool) -> Option<(&'a str, Kind)> {
+        if let Some(file) = told(line.trim()) {
+            return Some((file, Kind::Told));
+        }
+        if let Some(file) = named(line.trim()) {
+            return Some((file, Kind::Named));
+        }
+        let is_odd = !is_finding && indent(line) <= self.indent && may_be_path(line.trim(), self.has_heads);
+        is_odd.then(|| (line.trim(), Kind::Odd))
+    }
+
+    /// Whether the findings of the file have ended before this line.
+    fn is_over(&self, line: &str, is_finding: bool, is_behind_blank: bool) -> bool {
+        if self.kind != Kind::Told && !is_finding && indent(line) <= self.indent {
+            return true;
+        }
+        match (self.has_findings, self.kind) {
+            (true, _) => is_behind_blank,
+            (false, Kind::Odd) => is_behind_blank || self.lines > 1,
+            (false, _) => self.lines > BETWEEN,
+        }
+    }
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// A finding as it was printed, without the file that was put before it.
@@ -63,19 +113,31 @@ pub(super) fn is_marked(line: &str) -> bool {
     behind.is_some_and(|said| said.starts_with(MARKS) && said.contains(char::is_alphabetic))
 }
 
-/// The file, or the module, that a line names and says nothing else.
-fn named(line: &str) -> Option<&str> {
-    let line = line.trim();
-    if let Some(module) = line.strip_prefix("************* Module ") {
-        return Some(module);
-    }
-    let (file, is_told) = match line.strip_prefix("FILE: ") {
-        Some(file) => (file.trim(), true),
-        None => (line, false),
-    };
-    let is_one = !file.contains(char::is_whitespace) || is_told || file.starts_with(['/', '.']);
-    let is_path = ends_with_file(file) && !file.contains([':', '(', '"', '\'']) || is_told;
+/// The file, or the module, that a line says it is a heading for.
+fn told(line: &str) -> Option<&str> {
+    let file = line.strip_prefix("FILE: ").map(str::trim);
+    let file = file.filter(|file| file.len() <= LONGEST);
+    file.or_else(|| line.strip_prefix("************* Module "))
+}
+
+/// The file that a line names and says nothing else.
+fn named(file: &str) -> Option<&str> {
+    let is_one = !file.contains(char::is_whitespace) || file.starts_with(['/', '.']);
+    let is_path = ends_with_file(file) && !file.contains([':', '(', '"', '\'']);
     (is_one && is_path && file.len() <= LONGEST).then_some(file)
+}
+
+/// Whether a line may be a path, whatever its names are made of: `/w/bin/cli`, `./app/(auth)/page.tsx`. Where others stand above
+/// their findings, less is asked of it.
+fn may_be_path(line: &str, has_heads: bool) -> bool {
+    let rest = match line.as_bytes() {
+        [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic() => &line[2..],
+        _ => line,
+    };
+    let is_word = !line.contains(char::is_whitespace);
+    let begins = rest.starts_with(['/', '\\']) || line.starts_with("./") || line.starts_with("../");
+    let is_path = begins && (is_word || has_heads) || is_word && has_heads && rest.contains(['/', '\\']);
+    is_path && !rest.contains(':') && line.len() <= LONGEST
 }
 
 /// Whether a line begins with a place in a file and does not name the file.
@@ -142,6 +204,33 @@ mod tests {
             ("a.ts:\n12:30:44: error y", "12:30:44: error y"),
             ("a.ts\nb.ts:2:2 error y", "b.ts:2:2 error y"),
             ("a.ts\n  12 | const a = 1", "  12 | const a = 1"),
+            // What stands between belongs to it only where it is no other heading.
+            ("a.ts\n  1:1 error x\n<text>\n  2:2 error y", "  2:2 error y"),
+            ("src/a.ts\n\nstdin\n  2:2 error y", "  2:2 error y"),
+            (" a.md\n 1:1 error x\n   more\n 2:2 error y", "a.md 2:2 error y"),
+            ("a.ts\n  1:1 error x\n    more\n  2:2 error y", "a.ts 2:2 error y"),
+            // Files are called in many ways.
+            (
+                "./a.tsx\n./app/(auth)/a.tsx\n40:1  Error: x",
+                "./app/(auth)/a.tsx 40:1  Error: x",
+            ),
+            ("/w/a.ts\n\n/w/bin/cli\n  3:4  error  y", "/w/bin/cli 3:4  error  y"),
+            (
+                "/w/a.ts\n  1:2  error  x\n/w/bin/cli\n  3:4  error  y",
+                "/w/bin/cli 3:4  error  y",
+            ),
+            (
+                "w/a.ts\n  1:2  error  x\n\nbin/cli\n  3:4  error  y",
+                "bin/cli 3:4  error  y",
+            ),
+            (
+                "/w/a.ts\n  1:2  error  x\n\n/w/it's (b)\n  3:4  error  y",
+                "/w/it's (b) 3:4  error  y",
+            ),
+            ("bin/cli\n  3:4  error  y", "  3:4  error  y"),
+            ("/w/bin/cli\n\n  3:4  error  y", "  3:4  error  y"),
+            ("/w/bin/cli\n  more\n  3:4  error  y", "  3:4  error  y"),
+            ("/w/a.ts\n/w/b:9 is odd\n  3:4  error  y", "  3:4  error  y"),
         ] {
             assert_eq!(headed(text).last().map(String::as_str), Some(last), "{text}");
         }

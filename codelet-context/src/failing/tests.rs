@@ -32,7 +32,7 @@ fn an_error_keeps_the_lines_that_failed_and_no_flood() {
 
 #[test]
 fn a_finding_is_told_with_the_file_that_it_stands_below() {
-    let table: [(&str, &[&str]); 4] = [
+    let table: [(&str, &[&str]); 5] = [
         (
             "/r/web/cart.ts\n  7:5   warning  'q' is never used  no-unused\n  9:12  error    'Tax' is not defined  no-undef\n\n\
              /r/web/tax.ts\n  9:12  error    'Tax' is not defined  no-undef\n\n✖ 3 problems (2 errors, 1 warning)",
@@ -60,6 +60,14 @@ fn a_finding_is_told_with_the_file_that_it_stands_below() {
         (
             "src/a.ts:3:1 - error TS2304: Cannot find name 'b'.",
             &["src/a.ts:3:1 - error TS2304: Cannot find name 'b'."],
+        ),
+        // What stands in a file without a name is in none that was listed before.
+        (
+            "src/fmt.ts\n\n<text>\n  3:4  error  'bar' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)",
+            &[
+                "  3:4  error  'bar' is not defined  no-undef",
+                "✖ 1 problem (1 error, 0 warnings)",
+            ],
         ),
     ];
     for (output, expected) in table {

@@ -13,6 +13,7 @@ use crate::command::CommandLine;
 use crate::failing::{ENTRIES, Named, Passing, failing, shorten};
 use crate::message::{Message, Role, ToolCall, ToolResult};
 use crate::path::{Path, is_in_folder, is_within_end};
+use crate::running::Session;
 use crate::testrun::{Check, CheckKind, stands_for};
 
 /// Open errors that are kept, newest last.
@@ -145,9 +146,14 @@ impl Errors {
         });
     }
 
-    /// A command was answered. What came of it is taken behind that.
+    /// A call was answered. What came of it is taken behind that.
     pub fn hear(&mut self, call: &ToolCall, result: &ToolResult) {
         self.left.hear(call, result);
+    }
+
+    /// What came of an earlier command is taken next, which was begun there.
+    pub fn turn_to(&mut self, session: &Session) {
+        self.left.turn_to(session);
     }
 
     /// Where a check of the line is run that was answered last.

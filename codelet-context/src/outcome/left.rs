@@ -1,154 +1,96 @@
-//! Where the shell was left by the commands so far, if it keeps its folder from one to the next.
+//! Where the shells were left by the commands so far, if they keep their folders from one to the next.
 //!
-//! Some agents' shells do, and some begin each line in the same place. So a folder that was gone to says in doubt which failure a
+//! Each tool has its own, and each session or machine that its calls name. Some agents' shells do, and some begin each line in the same place. So a folder that was gone to says in doubt which failure a
 //! later success is not over, and never that it is over one. Some harnesses say below each answer where the shell is: that is
 //! known.
 
-use crate::command::{CommandLine, Move};
-use crate::message::{ToolCall, ToolResult};
-use crate::path::{Path, is_absolute};
+use crate::command::CommandLine;
+use crate::message::{ActionKind, ToolCall, ToolResult};
+use crate::running::Session;
 use crate::testrun::{Check, place_covers};
-use footer::Footers;
+use footer::{Footers, Stated};
+use serde_json::Value;
+use shell::{Place, Shell};
 use std::borrow::Cow;
 
 mod footer;
+mod shell;
 
-/// Folders that are remembered to be gone back to.
-const MOST_KEPT: usize = 64;
-/// The longest folder that is followed, in bytes.
-const LONGEST: usize = 1024;
+/// Shells of which it is remembered where they are.
+const MOST_SHELLS: usize = 64;
 
-/// A folder, or none where nobody has said which.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Place {
-    /// As far as it was told from where the conversation began; empty there.
-    name: String,
-    /// Which one that is, only the shell knows.
-    is_open: bool,
-}
-
-impl Place {
-    /// The folder of this name as seen from this one.
-    fn enter(&self, name: &str, is_open: bool) -> Place {
-        let is_seen_from_here = !is_absolute(name);
-        let is_open = is_open || self.is_open && is_seen_from_here;
-        if self.name.len() + name.len() > LONGEST {
-            return Place {
-                name: String::from("?"),
-                is_open: true,
-            };
-        }
-        let path = match self.is_open && is_seen_from_here {
-            // What `..` leads to from there, nobody knows.
-            true => format!("{}/{name}", self.name),
-            false => Path::within(&self.name, name).spelled(),
-        };
-        let name = if path == "." { String::new() } else { path };
-        Place { name, is_open }
-    }
-}
-
-/// A shell that keeps its folder, as far as anybody can tell.
-#[derive(Clone, Debug, Default)]
-struct Shell {
-    at: Place,
-    /// Where it was before.
-    before: Place,
-    /// Where it is to go back to.
-    kept: Vec<Place>,
-    /// A line that does nothing else has gone there, so whoever wrote it takes the shell to stay there; or a harness says so.
-    is_meant: bool,
-    /// It was elsewhere before.
-    has_moved: bool,
-}
-
-impl Shell {
-    /// A line was carried out in it.
-    fn went(&mut self, line: &CommandLine) {
-        let moves = line.moves();
-        let Some(first) = moves.list.first() else { return };
-        let is_seen_from_here = matches!(first, Move::To { name, .. } if name.starts_with(".."));
-        let is_meant = moves.is_all || self.is_meant && is_seen_from_here;
-        for one in &moves.list {
-            self.go(one);
-            // Within a line nothing begins anew.
-            self.is_meant = true;
-        }
-        self.is_meant = is_meant;
-        self.has_moved = true;
-    }
-
-    fn go(&mut self, one: &Move) {
-        let at = match one {
-            Move::To { name, is_open, is_kept } => {
-                if *is_kept && self.kept.len() < MOST_KEPT {
-                    self.kept.push(self.at.clone());
-                }
-                // Of a shell that may begin each line in the same place, only a name that leads out of where it was says so. What
-                // the shell has to work out is often a whole path.
-                let is_seen_from_here = !is_open && (name.starts_with("..") || self.is_meant || self.at.is_open);
-                match is_seen_from_here {
-                    true => self.at.enter(name, *is_open),
-                    false => Place::default().enter(name, *is_open),
-                }
-            }
-            Move::Back => self.before.clone(),
-            Move::Pop => self.kept.pop().unwrap_or_else(|| self.at.enter("popd", true)),
-        };
-        self.before = std::mem::replace(&mut self.at, at);
-    }
-
-    /// A harness says where it is.
-    fn is_in(&mut self, folder: String) {
-        self.has_moved |= !self.at.name.is_empty() && self.at.name != folder;
-        self.at = Place {
-            name: folder,
-            is_open: false,
-        };
-        self.is_meant = true;
-    }
-
-    fn spot(&self) -> Spot {
-        Spot {
-            name: Some(self.at.name.clone()).filter(|name| !name.is_empty()),
-            is_open: self.at.is_open,
-            is_sure: self.is_meant && !self.at.is_open,
-            is_untold: false,
-        }
-    }
-}
-
-/// Where the shell may be.
+/// Where the shells may be.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Left {
-    shell: Shell,
+    /// Those that have gone anywhere, by when that was first, newest last.
+    shells: Vec<(Session, Shell)>,
+    /// The one that the line is carried out in that is taken now.
+    now: Session,
     footers: Footers,
-    /// Where the harness says that it is behind the line that is taken now.
-    stated: Option<String>,
+    /// Where the harness says that it is behind that line.
+    stated: Option<Stated>,
 }
 
 impl Left {
-    /// A command was answered. What came of it is taken behind that.
+    /// A call was answered. What came of it is taken behind that.
     pub fn hear(&mut self, call: &ToolCall, result: &ToolResult) {
+        let is_command = call.action.kind == ActionKind::Command;
+        let is_restart = restarts(call) && result.success != Some(false);
+        if !is_command && !is_restart {
+            return;
+        }
         self.settle();
-        self.stated = self.footers.folder(&call.tool, result).map(str::to_owned);
+        self.now = Session::of(call);
+        if is_restart {
+            self.shells.retain(|(session, _)| *session != self.now);
+        }
+        if is_command {
+            self.stated = self.footers.folder(&call.tool, result);
+        }
+    }
+
+    /// What came of an earlier line is taken next, which was begun in this one.
+    pub fn turn_to(&mut self, session: &Session) {
+        if self.now != *session {
+            self.settle();
+            self.now = session.clone();
+        }
     }
 
     /// A line was carried out.
     pub fn went(&mut self, line: &CommandLine) {
-        self.shell.went(line);
+        if !line.moves().list.is_empty() {
+            self.shell().went(line);
+        }
         self.settle();
     }
 
     fn settle(&mut self) {
-        if let Some(folder) = self.stated.take() {
-            self.shell.is_in(folder);
+        if let Some(stated) = self.stated.take() {
+            self.shell().is_in(stated.folder);
         }
+    }
+
+    /// The shell of the line that is taken now.
+    fn shell(&mut self) -> &mut Shell {
+        let known = self.shells.iter().position(|(session, _)| *session == self.now);
+        let at = known.unwrap_or_else(|| {
+            if self.shells.len() == MOST_SHELLS {
+                self.shells.remove(0);
+            }
+            self.shells.push((self.now.clone(), Shell::default()));
+            self.shells.len() - 1
+        });
+        &mut self.shells[at].1
     }
 
     /// Where a check of the line is run that is taken now.
     pub fn spot(&self, check: &Check, line: &CommandLine) -> Spot {
-        let (shell, moves) = (&self.shell, line.moves());
+        let (fresh, moves) = (Shell::default(), line.moves());
+        let known = self.shells.iter().find(|(session, _)| *session == self.now);
+        let shell = known.map_or(&fresh, |(_, shell)| shell);
+        // Where it was put back to, it was not while the line ran.
+        let stated = self.stated.as_ref().filter(|stated| !stated.is_reset);
         if let Some(place) = &check.scope.place {
             let from = if shell.is_meant { &shell.at } else { &Place::default() };
             let Place { name, is_open } = from.enter(place, false);
@@ -163,15 +105,15 @@ impl Left {
             // It has gone back, or where only the shell knows.
             let mut behind = shell.clone();
             behind.went(line);
-            if let Some(folder) = self.stated.as_ref().filter(|_| moves.list.len() == 1) {
-                behind.is_in(folder.clone());
+            if let Some(stated) = stated.filter(|_| moves.list.len() == 1) {
+                behind.is_in(stated.folder.clone());
             }
             return behind.spot();
         }
-        let spot = match &self.stated {
-            Some(folder) if moves.list.is_empty() => {
+        let spot = match stated {
+            Some(stated) if moves.list.is_empty() => {
                 let mut now = shell.clone();
-                now.is_in(folder.clone());
+                now.is_in(stated.folder.clone());
                 now.spot()
             }
             _ => shell.spot(),
@@ -236,10 +178,23 @@ impl Spot {
     }
 }
 
+/// Whether a call begins its shell anew: `{"restart": true}`.
+fn restarts(call: &ToolCall) -> bool {
+    let is_on = |value: &Value| match value {
+        Value::Bool(is_on) => *is_on,
+        Value::String(word) => word.eq_ignore_ascii_case("true"),
+        _ => false,
+    };
+    let parameters = call.parameters.as_map();
+    ["restart", "reset"]
+        .iter()
+        .any(|name| parameters.get(*name).is_some_and(is_on))
+}
+
 /// Whether one folder may be around another, or the same. Nobody knows what `..` was in.
 fn is_around(one: &str, other: &str) -> bool {
     let bare = |name: &str| name.trim_start_matches("../").to_owned();
-    place_covers(&bare(one), &bare(other))
+    place_covers(one, other) || place_covers(&bare(one), &bare(other))
 }
 
 #[cfg(test)]
@@ -371,7 +326,8 @@ mod tests {
     fn a_folder_that_a_harness_states_below_its_answers_is_where_the_command_ran() {
         let says = |text: &str, folder: &str| format!("{text}\n[Current working directory: {folder}]\n[Exit code 0]");
         let talk = || {
-            Talk::new()
+            let known = (0..2).fold(Talk::new(), |talk, _| talk.run("ls", true, &says("a", "/r/web")));
+            known
                 .run("npm test", false, &says(FAILED, "/r/web"))
                 .run("cd $NEXT", true, &says("", "/r/core"))
         };
@@ -385,5 +341,141 @@ mod tests {
             .run("cd $OLD", true, &says("", "/r/web"))
             .run("npm test", true, &says(PASSED, "/r/web"));
         assert_eq!(open(&back), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_a_program_prints_is_not_where_the_shell_is() {
+        for (info, failed, passed) in [
+            ("node v20\ncwd: /srv/build", "npm test", "cd /w/app && npm test"),
+            (
+                "CC=gcc\nWorking directory: /srv/build",
+                "cd web && npm test",
+                "cd /w/web && npm test",
+            ),
+        ] {
+            let talk = Talk::new()
+                .run("make info", true, info)
+                .run(failed, false, FAILED)
+                .run(passed, true, PASSED);
+            assert_eq!(open(&talk), [""; 0], "{info}");
+        }
+    }
+
+    /// What is open, and how the last tests are told, after these lines: each with its tool, its parameters and its answer.
+    fn told(lines: &[(&str, serde_json::Value, &str)]) -> (Vec<String>, String) {
+        let talk = lines.iter().fold(Talk::new(), |talk, (tool, parameters, answer)| {
+            let action = parameters["command"].as_str().map(Action::command);
+            let success = !answer.contains("failed");
+            talk.by(
+                tool,
+                action.unwrap_or_default(),
+                parameters.clone(),
+                Some(success),
+                answer,
+            )
+        });
+        (open(&talk), talk.facts().tests.unwrap().command)
+    }
+
+    #[test]
+    fn what_is_done_in_another_shell_moves_none() {
+        let run = |line: &str| json!({"command": line});
+        let none: Vec<String> = Vec::new();
+        let (is_open, tests) = told(&[
+            ("bash", run("cd /w/app"), ""),
+            ("bash", run("npm test"), FAILED),
+            ("mcp__ssh__exec", run("cd /srv/prod"), ""),
+            ("bash", run("npm test"), PASSED),
+        ]);
+        assert_eq!((is_open, tests), (none.clone(), "cd /w/app && npm test".to_owned()));
+        let (is_open, tests) = told(&[
+            ("mcp__ssh__exec", run("cd /srv/prod"), ""),
+            ("bash", run("npm test"), FAILED),
+        ]);
+        assert_eq!((&*is_open[0], &*tests), ("npm test", "npm test"));
+        for name in ["id", "session_id", "terminal", "host"] {
+            let run = |shell: &str, line: &str| json!({name: shell, "command": line});
+            let (is_open, tests) = told(&[
+                ("sh", run("s1", "cd /w/web"), ""),
+                ("sh", run("s1", "npm test"), FAILED),
+                ("sh", run("s2", "cd /w/core"), ""),
+                ("sh", run("s1", "npm test"), PASSED),
+            ]);
+            assert_eq!((is_open, &*tests), (none.clone(), "cd /w/web && npm test"), "{name}");
+            let (is_open, _) = told(&[
+                ("sh", run("s1", "cd /w/web"), ""),
+                ("sh", run("s2", "cd /w/core"), ""),
+                ("sh", run("s1", "npm test"), FAILED),
+                ("sh", run("s2", "npm test"), PASSED),
+            ]);
+            assert_eq!(is_open, ["cd /w/web && npm test"], "{name}");
+        }
+    }
+
+    #[test]
+    fn what_comes_of_a_command_later_came_where_it_was_begun() {
+        let run = |line: &str| json!({"command": line});
+        let (is_open, tests) = told(&[
+            ("bash", run("cd /w/app"), ""),
+            ("bash", run("npm test"), "Command running in background with ID: b1"),
+            ("mcp__ssh__exec", run("cd /srv/prod"), ""),
+            (
+                "BashOutput",
+                json!({"bash_id": "b1"}),
+                "<status>failed</status>\n<exit_code>1</exit_code>",
+            ),
+        ]);
+        assert_eq!(
+            (&*is_open[0], &*tests),
+            ("cd /w/app && npm test", "cd /w/app && npm test")
+        );
+    }
+
+    #[test]
+    fn a_shell_that_is_put_back_or_begun_anew_is_not_where_it_went() {
+        let run = |line: &str| json!({"command": line});
+        let none: Vec<String> = Vec::new();
+        let back = "Shell cwd was reset to /w/app";
+        let (is_open, tests) = told(&[
+            ("Bash", run("npm test"), FAILED),
+            ("Bash", run("cd /w/other"), back),
+            ("Bash", run("npm test"), PASSED),
+        ]);
+        assert_eq!((is_open, &*tests), (none.clone(), "cd /w/app && npm test"));
+        // The line that it was put back behind ran where it had gone.
+        let failed = format!("{FAILED}\n{back}");
+        let (is_open, _) = told(&[
+            ("Bash", run("cd /w/lib && npm test"), &failed),
+            ("Bash", run("npm test"), PASSED),
+        ]);
+        assert_eq!(is_open, ["cd /w/lib && npm test"]);
+        for restart in [json!({"restart": true}), json!({"command": "", "reset": "true"})] {
+            let (is_open, tests) = told(&[
+                ("bash", run("cd /w/web"), ""),
+                ("bash", run("npm test"), FAILED),
+                ("bash", restart.clone(), "Tool has been restarted."),
+                ("bash", run("npm test"), PASSED),
+            ]);
+            assert_eq!((is_open, &*tests), (none.clone(), "npm test"), "{restart}");
+        }
+    }
+
+    #[test]
+    fn a_folder_beside_another_is_any_of_its_name() {
+        let after = |failed: &str, passed: &str| {
+            let talk = Talk::new().run("cd /w/app/web && ls", true, "a");
+            open(&talk.run(failed, false, FAILED).run(passed, true, PASSED)).len()
+        };
+        for (failed, passed, is_open) in [
+            ("cd ../core && npm test", "cd /w/app/core && npm test", 0),
+            ("cd ../core && npm test", "cd core && npm test", 0),
+            ("cd ../core && npm test", "cd packages/core && npm test", 0),
+            ("cd /w/app/core && npm test", "cd ../core && npm test", 0),
+            ("cd ../core && npm test", "cd /w/app/web && npm test", 1),
+            ("cd ../core && npm test", "cd /w/app/score && npm test", 1),
+            ("cd ../.. && npm test", "cd .. && npm test", 1),
+        ] {
+            assert_eq!(after(failed, passed), is_open, "{failed}; {passed}");
+        }
     }
 }

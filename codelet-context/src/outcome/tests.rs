@@ -12,9 +12,20 @@ impl Talk {
         Talk(Vec::new())
     }
 
-    pub(super) fn call(mut self, action: Action, parameters: Value, success: Option<bool>, output: &str) -> Self {
+    pub(super) fn call(self, action: Action, parameters: Value, success: Option<bool>, output: &str) -> Self {
+        self.by("t", action, parameters, success, output)
+    }
+
+    pub(super) fn by(
+        mut self,
+        tool: &str,
+        action: Action,
+        parameters: Value,
+        success: Option<bool>,
+        output: &str,
+    ) -> Self {
         let id = format!("c{}", self.0.len());
-        let call = ToolCall::new(id.as_str(), "t", parameters.as_object().unwrap().clone()).doing(action);
+        let call = ToolCall::new(id.as_str(), tool, parameters.as_object().unwrap().clone()).doing(action);
         self.0
             .push(Arc::new(Message::new(Role::Assistant, vec![Part::ToolCall(call)])));
         self.0.push(Arc::new(Message::results(vec![ToolResult::new(

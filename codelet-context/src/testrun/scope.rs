@@ -235,13 +235,28 @@ impl Scope {
     }
 }
 
-/// Whether what is run in a place takes in the other one, as far as their names tell.
+/// Whether what is run in a place takes in the other one, as far as their names tell. Nobody knows what `..` was in: `../core` is
+/// any folder of that name.
 pub(crate) fn place_covers(place: &str, other: &str) -> bool {
+    let is_end = |whole: &str, end: &str| whole == end || is_within_end(whole, end);
     match (is_absolute(place), is_absolute(other)) {
-        (true, false) => is_within_end(place, other),
-        (false, true) => is_within_end(other, place),
-        _ => is_in_folder(other, place),
+        (true, false) => is_within_end(place, beside(other).unwrap_or(other)),
+        (false, true) => is_within_end(other, beside(place).unwrap_or(place)),
+        (true, true) => is_in_folder(other, place),
+        (false, false) => {
+            // What is around a folder is not in it.
+            let is_around = || other.strip_prefix(place).is_some_and(|rest| rest.starts_with("/.."));
+            is_in_folder(other, place) && !is_around()
+                || beside(place).is_some_and(|end| is_end(other, end))
+                || beside(other).is_some_and(|end| is_end(place, end))
+        }
     }
+}
+
+/// The folder that is named from one around that where the shell is: `core` of `../core`.
+fn beside(name: &str) -> Option<&str> {
+    let rest = name.trim_start_matches("../");
+    (rest.len() < name.len() && rest != "..").then_some(rest)
 }
 
 /// Whether this is the project or the file of rules that a program takes where it is told none: `-p .`, `-c jest.config.js`.

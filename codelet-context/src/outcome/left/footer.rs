@@ -1,6 +1,7 @@
 //! The folder that a harness says the shell is in, below what a command has printed.
 //!
-//! A program may print the same. So it counts only of a tool of which nearly all answers say it.
+//! A program may print the same. So it counts only of a tool of which nearly all answers say it, and some have said it in the
+//! same words and in the same place.
 
 use crate::message::ToolResult;
 use crate::path::is_absolute;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 const BELOW: usize = 5;
 /// Longer lines say nothing of it.
 const LONGEST: usize = 400;
+/// So many answers have to say it alike before one is believed.
+const ALIKE: u32 = 3;
 /// What the folder is called.
 const NAMES: [&str; 6] = [
     "current working directory",
@@ -21,11 +24,24 @@ const NAMES: [&str; 6] = [
     "pwd",
 ];
 
+/// What it is said to be when a harness has put the shell back to it.
+const RESET: &str = "was reset to ";
+
+/// The folder that a harness says the shell is in behind an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Stated {
+    pub folder: String,
+    /// It was put back there behind the command.
+    pub is_reset: bool,
+}
+
 /// How many answers of a tool there were, and how many have said it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     all: u32,
     saying: u32,
+    /// By what the folder was called, and how many lines from the end.
+    alike: [[u32; BELOW]; NAMES.len()],
 }
 
 /// The tools so far, by their names.
@@ -33,38 +49,62 @@ struct Count {
 pub(super) struct Footers(HashMap<Arc<str>, Count>);
 
 impl Footers {
-    /// The folder that the next answer of a tool says the shell is in behind it, if its answers do.
-    pub fn folder<'a>(&mut self, tool: &Arc<str>, result: &'a ToolResult) -> Option<&'a str> {
+    /// The folder that the next answer of a tool says the shell is in behind it, if its answers do, or if it was put back there:
+    /// that is said in words of their own, and only then.
+    pub fn folder(&mut self, tool: &Arc<str>, result: &ToolResult) -> Option<Stated> {
+        let said = |folder: &str, is_reset| Stated {
+            folder: folder.to_owned(),
+            is_reset,
+        };
+        if let Some(folder) = last_lines(result).find_map(reset_to) {
+            return Some(said(folder, true));
+        }
         let count = self.0.entry(tool.clone()).or_default();
         count.all += 1;
-        let folder = stated(result)?;
+        let (folder, name, below) = stated(result)?;
         count.saying += 1;
+        count.alike[name][below] += 1;
         // Of a command that runs on, and of one that was broken off, nothing is said.
-        (count.saying * 4 >= count.all * 3).then_some(folder)
+        let is_usual = count.saying * 4 >= count.all * 3 && count.alike[name][below] >= ALIKE;
+        is_usual.then(|| said(folder, false))
     }
 }
 
-/// The folder that is named in the last lines of an answer.
-fn stated(result: &ToolResult) -> Option<&str> {
-    let text = result.texts().last()?.body.as_str();
+/// The last lines of an answer, the last first.
+fn last_lines(result: &ToolResult) -> impl Iterator<Item = &str> {
+    let text = result.texts().last().map_or("", |text| text.body.as_str());
     let lines = text.rsplit('\n').map(str::trim).filter(|line| !line.is_empty());
-    lines
-        .take(BELOW)
-        .filter(|line| line.len() <= LONGEST)
-        .find_map(named_in)
+    lines.take(BELOW).filter(|line| line.len() <= LONGEST)
 }
 
-/// The folder that one line names: `[Current working directory: /w]`, `<cwd>/w</cwd>`.
-fn named_in(line: &str) -> Option<&str> {
+/// The folder that is named in the last lines of an answer, which of the names it has there, and how many lines are below.
+fn stated(result: &ToolResult) -> Option<(&str, usize, usize)> {
+    let mut lines = last_lines(result).enumerate();
+    lines.find_map(|(below, line)| {
+        let (folder, name) = named_in(line)?;
+        Some((folder, name, below))
+    })
+}
+
+/// The folder that one line says the shell was put back to: `Shell cwd was reset to /w`.
+fn reset_to(line: &str) -> Option<&str> {
+    let (name, folder) = line.split_once(RESET)?;
+    let name = name.trim().to_ascii_lowercase();
+    let name = name.strip_prefix("shell ").unwrap_or(&name);
+    (NAMES.contains(&name) && is_absolute(folder)).then_some(folder)
+}
+
+/// The folder that one line names, and which of the names it has there: `[Current working directory: /w]`, `<cwd>/w</cwd>`.
+fn named_in(line: &str) -> Option<(&str, usize)> {
     let line = line.trim_start_matches(['[', '(', '<', '{']);
     let (name, value) = line.split_once([':', '>'])?;
-    let is_named = NAMES.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
+    let name = NAMES.iter().position(|known| name.trim().eq_ignore_ascii_case(known))?;
     let value = value.split("</").next().unwrap_or_default();
     let value = value
         .trim()
         .trim_end_matches([']', ')', '}'])
         .trim_matches(['"', '\'', '`']);
-    (is_named && is_absolute(value)).then_some(value)
+    is_absolute(value).then_some((value, name))
 }
 
 #[cfg(test)]
@@ -83,7 +123,8 @@ mod tests {
             ("the current directory: /w", None),
             ("", None),
         ] {
-            assert_eq!(stated(&ToolResult::new("a", None, text)), folder, "{text}");
+            let result = ToolResult::new("a", None, text);
+            assert_eq!(stated(&result).map(|(folder, ..)| folder), folder, "{text}");
         }
     }
 
@@ -94,10 +135,15 @@ mod tests {
             let result = ToolResult::new("a", None, text);
             footers.folder(&tool.into(), &result).is_some()
         };
+        assert!(!(0..2).any(|_| says("shell", "cwd: /w")));
+        // In other words, or elsewhere, it is not the same.
+        assert!(!says("shell", "pwd: /w") && !says("shell", "cwd: /w\nok"));
         assert!(says("shell", "cwd: /w"));
-        assert!(!(0..4).any(|_| says("bash", "ok")));
-        assert!(!says("bash", "cwd: /w"));
         assert!(!says("shell", "still running"));
-        assert!((0..2).all(|_| !says("shell", "ok") || says("shell", "cwd: /w")));
+        assert!(says("shell", "cwd: /x") && says("shell", "ok\ncwd: /w"));
+        assert!(!(0..4).any(|_| says("bash", "ok")));
+        assert!(!(0..4).any(|_| says("bash", "cwd: /w")));
+        assert!(says("bash", "Shell cwd was reset to /w"));
+        assert!(!says("bash", "the cache was reset to /w") && !says("bash", "Shell cwd was reset to w"));
     }
 }
