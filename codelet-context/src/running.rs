@@ -109,7 +109,8 @@ impl Running {
             return None;
         }
         let is_broken_off = sends_key(call);
-        if is_broken_off && end != Some(Stand::Ended(true)) && !shows_tests {
+        let is_whole = shows_tests && (self.0[at].has_failed || !says_broken_off(result));
+        if is_broken_off && end != Some(Stand::Ended(true)) && !is_whole {
             self.0.remove(at);
             return None;
         }
@@ -252,6 +253,13 @@ fn is_sent_away(call: &ToolCall) -> bool {
 fn sends_key(call: &ToolCall) -> bool {
     let mut values = call.parameters.as_map().values().filter_map(Value::as_str);
     values.any(is_key)
+}
+
+/// Whether a run says that it was broken off: what has passed till then is not all.
+fn says_broken_off(result: &ToolResult) -> bool {
+    result
+        .texts()
+        .any(|text| text.body.as_str().contains("KeyboardInterrupt"))
 }
 
 /// Whether a tool ends what runs, by its name. That it has done so is no word on the command.

@@ -264,6 +264,7 @@ fn a_key_ends_what_runs_and_is_no_command_that_failed() {
         "^C\n[Command finished with exit code 130]",
         "^C",
         "^C\n[Command finished with exit code 1]",
+        "^C\n!!! KeyboardInterrupt !!!\n4 passed in 9.1s\n[The command completed with exit code 2.]",
     ] {
         let told = facts(&[started(), typed("C-c", false, answer)]);
         assert_eq!(told.errors.len(), 0, "{answer}");
@@ -277,6 +278,11 @@ fn a_key_ends_what_runs_and_is_no_command_that_failed() {
     }
     let shown = "^C\nFAILED a.py::test_b\n1 failed, 2 passed in 3s\n[Command finished with exit code 2]";
     assert_eq!(tests(&[started(), typed("C-c", false, shown)]), Some(Verdict::Failed));
+    let broken_off = shown.replace("1 failed", "!!! KeyboardInterrupt !!!\n1 failed");
+    assert_eq!(
+        tests(&[started(), typed("C-c", false, &broken_off)]),
+        Some(Verdict::Failed)
+    );
     let goes_on = typed("C-c", true, WAITS);
     let end = typed(
         "",
