@@ -112,6 +112,8 @@ pub(crate) async fn stream(
     let mut billed = None;
     let mut has_begun = false;
     let mut come = Come::default();
+    // What was said does not change while the stream comes.
+    let mut may_look_ahead = true;
     loop {
         let next = tokio::select! {
             biased;
@@ -166,7 +168,9 @@ pub(crate) async fn stream(
             quiet.is_shown = false;
             listener.on(event);
         }
-        session.conversation.look_ahead();
+        if std::mem::take(&mut may_look_ahead) {
+            session.conversation.look_ahead();
+        }
     }
 }
 

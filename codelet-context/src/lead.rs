@@ -40,8 +40,9 @@ pub(crate) fn of(call: &ToolCall, block: &Block, lines: &[Line]) -> Range<u32> {
     block.lines.start + start as u32..block.lines.start + end as u32
 }
 
-/// The lines that are quoted with a command, or with a call without a file, of what came of it, among those of its answer: all, if they are few and short, or
-/// else the one that says most of why it failed. What was not run to its end is told of otherwise.
+/// The lines that are quoted with a command, or with a call without a file, of what came of it, among those of its answer: all,
+/// if they are few and short, or else the one that says most of why it failed. What was not run to its end is told of
+/// otherwise.
 pub(crate) fn answer<'a>(
     action: &Action,
     came: Came,

@@ -127,9 +127,14 @@ impl Gutter {
         if numbered < 2 || numbered * 2 <= all {
             return None;
         }
-        let is_listing = is_counted(lines().take(MANY), is_search);
-        is_listing.then(|| Gutter {
-            has_blank: has_blank(lines().take(MANY)),
+        let numbered = lines().take(MANY).filter_map(|line| {
+            let numbered = Numbered::of(line)?;
+            let rest = &line[numbered.bytes..];
+            Some((numbered, rest))
+        });
+        let numbered: Vec<(Numbered, &[u8])> = numbered.collect();
+        is_counted(&numbered, is_search).then(|| Gutter {
+            has_blank: has_blank(&numbered),
         })
     }
 
@@ -149,28 +154,20 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Whether the numbers of these lines count them.
-fn is_counted<'a>(lines: impl Iterator<Item = &'a [u8]>, is_search: bool) -> bool {
-    let (mut before, mut pairs, mut next) = (None, 0, 0);
-    for Numbered { number, sign, .. } in lines.filter_map(Numbered::of) {
-        if let Some(before) = before {
-            pairs += 1;
-            let is_behind = is_search && matches!(sign, Sign::Colon) && number > before;
-            next += usize::from(number == before + 1 || is_behind);
-        }
-        before = Some(number);
-    }
-    next * 3 >= pairs * 2
+fn is_counted(lines: &[(Numbered, &[u8])], is_search: bool) -> bool {
+    let follows = |pair: &&[(Numbered, &[u8])]| {
+        let (before, Numbered { number, sign, .. }) = (pair[0].0.number, &pair[1].0);
+        *number == before + 1 || is_search && matches!(sign, Sign::Colon) && *number > before
+    };
+    let pairs = lines.windows(2);
+    pairs.clone().filter(follows).count() * 3 >= pairs.len() * 2
 }
 
 /// Whether a blank behind the sign is no part of the line: every line has one that is not empty, and one that is not indented
 /// shows it. Behind a sign that stands apart from its number it always is none.
-fn has_blank<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
+fn has_blank(lines: &[(Numbered, &[u8])]) -> bool {
     let mut least: Option<usize> = None;
-    for line in lines {
-        let Some(Numbered { bytes, sign, .. }) = Numbered::of(line) else {
-            continue;
-        };
-        let rest = &line[bytes..];
+    for (Numbered { sign, .. }, rest) in lines {
         if rest.trim_ascii().is_empty() {
             continue;
         }

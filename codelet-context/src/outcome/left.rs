@@ -1,8 +1,8 @@
 //! Where the shells were left by the commands so far, if they keep their folders from one to the next.
 //!
-//! Each tool has its own, and each session or machine that its calls name. Some agents' shells do, and some begin each line in the same place. So a folder that was gone to says in doubt which failure a
-//! later success is not over, and never that it is over one. Some harnesses say below each answer where the shell is: that is
-//! known.
+//! Each tool has its own, and each session or machine that its calls name. Some agents' shells do, and some begin each line in
+//! the same place. So a folder that was gone to says in doubt which failure a later success is not over, and never that it is
+//! over one. Some harnesses say below each answer where the shell is: that is known.
 
 use crate::command::CommandLine;
 use crate::message::{ActionKind, ToolCall, ToolResult};
