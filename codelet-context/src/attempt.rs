@@ -4,7 +4,8 @@ use crate::command::git::Git;
 use crate::command::{Command, Script};
 use crate::effects::{awk_writes, perl_writes, sed_writes, yq_writes};
 use crate::path::plain;
-use crate::wrapped::{base, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::base;
 
 /// What a command that is no check was an attempt at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -11,7 +11,8 @@ use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::outcome::FileState;
 use crate::path::Folder;
 use crate::testrun::WHOLE;
-use crate::wrapped::{base, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::base;
 use crate::{failing, hash};
 
 /// What runs a script, given as a file, in an option, or by standard input.

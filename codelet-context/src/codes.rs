@@ -14,7 +14,7 @@ const PARAMETERS: usize = 64;
 
 /// A text without its codes. A lone or unknown escape stays, and so does what stands behind one that nothing ends.
 pub(crate) fn without(text: &str) -> Cow<'_, str> {
-    let Some(first) = text.find(ESCAPE) else {
+    let Some(first) = memchr::memchr(ESCAPE as u8, text.as_bytes()) else {
         return Cow::Borrowed(text);
     };
     let mut out = String::with_capacity(text.len());
@@ -39,7 +39,7 @@ pub(crate) fn without(text: &str) -> Cow<'_, str> {
 /// A line, or a piece of one, as a terminal shows it: without its codes, and without the beginning of one at its end, as
 /// what is cut off there is no more to be read than the rest of it.
 pub(crate) fn shown(line: &str) -> Cow<'_, str> {
-    let Some(last) = line.rfind(ESCAPE) else {
+    let Some(last) = memchr::memrchr(ESCAPE as u8, line.as_bytes()) else {
         return Cow::Borrowed(line);
     };
     let line = if is_begun(&line.as_bytes()[last..]) {

@@ -5,7 +5,7 @@ use crate::command::git::Git;
 use crate::command::{Command, Script};
 use crate::message::ToolResult;
 use crate::path::{Path, is_in_folder};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 use printed::Printed;
 
 mod printed;

@@ -6,7 +6,7 @@ use crate::command::{Command, Script};
 use crate::outcome::FileState;
 use crate::path::Folder;
 use crate::shell::Simple;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 pub(crate) use done::done;
 use in_place::InPlace;
 pub(crate) use in_place::{awk_writes, perl_writes, sed_writes, yq_writes};

@@ -27,10 +27,24 @@ impl History {
         History::default()
     }
 
+    /// A history of what was recorded, to be looked at or compacted once. What only the messages that stay are asked for is
+    /// computed for them alone, when it is asked for.
+    pub fn of_recording(messages: impl IntoIterator<Item = Message>) -> Self {
+        let mut history = History::new();
+        for message in messages {
+            history.note(message.into());
+        }
+        history
+    }
+
     /// Appends a message. Takes time in proportion to its bytes, however long the history is.
     pub fn append(&mut self, message: impl Into<Arc<Message>>) {
         let message = message.into();
         strategy::prepare(&message);
+        self.note(message);
+    }
+
+    fn note(&mut self, message: Arc<Message>) {
         self.index.append(&message);
         self.ledger.append(&message);
         let estimate = tokens::estimate_message(&message);

@@ -298,7 +298,7 @@ impl Index {
         }
         let text = text.as_str();
         let gutter = Gutter::of(text, matches!(kind, BlockKind::Search | BlockKind::Command));
-        self.scratch.coloured = text.contains(codes::ESCAPE);
+        self.scratch.coloured = memchr::memchr(codes::ESCAPE as u8, text.as_bytes()).is_some();
         // What a harness says within an output is not quoted, nor is it known from there.
         let said = if kind.is_output() {
             posing::reminders(text)

@@ -199,5 +199,6 @@ pub mod validate;
 mod value;
 mod verdict;
 pub mod view;
+pub mod word_list;
 mod wrapped;
 mod wrappers;

@@ -4,7 +4,7 @@ use crate::command::git::Git;
 use crate::command::{Command, Script};
 use crate::commits::is_hash;
 use crate::effects::{awk_writes, sed_writes};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// What prints the lines of the files that it is given.
 const READERS: &str = "cat nl head tail sed awk gawk bat batcat less more type get-content gc";

@@ -58,25 +58,22 @@ const LONGEST: usize = 200;
 /// Appends the names of a line, in order.
 pub fn scan(line: &[u8], names: &mut Vec<Name>) {
     let mut at = 0;
-    while at < line.len() {
-        let start = at;
-        let mut word = Word::default();
-        while is_word(shape(line, at)) {
-            word.take(shape(line, at));
+    while let Some(&byte) = line.get(at) {
+        if !is_word(SHAPE[usize::from(byte)]) {
             at += 1;
+            continue;
         }
-        if at == start {
-            at += 1;
-        } else if shape(line, at) != JOINER {
-            // Most runs are a single word.
-            if word.is_name(&line[start..at]) {
-                names.push(Name {
-                    at: start as u32,
-                    hash: hash::bytes(&line[start..at]),
-                });
-            }
-        } else {
+        let start = at;
+        let (word, behind) = Word::of(&line[start..]);
+        at += word.length;
+        // Most runs are a single word.
+        if behind == JOINER {
             at = joined(line, start, at, names);
+        } else if word.is_name(&line[start..at]) {
+            names.push(Name {
+                at: start as u32,
+                hash: hash::bytes(&line[start..at]),
+            });
         }
     }
 }
@@ -120,12 +117,9 @@ fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> us
 /// The identifiers and numbers between the joiners of a run.
 fn segments(line: &[u8], from: usize, end: usize, inside: bool, names: &mut Vec<Name>) {
     let mut start = from;
-    let mut word = Word::default();
-    for at in from..=end {
-        if at < end && is_word(shape(line, at)) {
-            word.take(shape(line, at));
-            continue;
-        }
+    while start <= end {
+        let (word, _) = Word::of(&line[start..end]);
+        let at = start + word.length;
         let text = &line[start..at];
         if !(inside && start == from && at == end) && word.is_name(text) {
             names.push(Name {
@@ -134,7 +128,6 @@ fn segments(line: &[u8], from: usize, end: usize, inside: bool, names: &mut Vec<
             });
         }
         start = at + 1;
-        word = Word::default();
     }
 }
 
@@ -158,20 +151,27 @@ fn is_hyphenated(run: &[u8]) -> bool {
     is_long && run[0].is_ascii_alphanumeric() && !run.windows(2).any(|two| two == b"--")
 }
 
-/// What the signs of a word are, as they come.
-#[derive(Default)]
+/// The signs of a word.
 struct Word {
+    length: usize,
+    /// Their kinds.
     seen: u8,
-    before: u8,
-    /// A capital stands behind a small letter.
-    has_hump: bool,
 }
 
 impl Word {
-    fn take(&mut self, shape: u8) {
-        self.has_hump |= (self.before == LOWER) & (shape == UPPER);
-        self.seen |= shape;
-        self.before = shape;
+    /// The word that a text begins with, and the shape of the byte behind it.
+    #[inline]
+    fn of(text: &[u8]) -> (Word, u8) {
+        let mut seen = 0;
+        let mut rest = text.iter();
+        let behind = loop {
+            match rest.next().map(|&byte| SHAPE[usize::from(byte)]) {
+                Some(shape) if is_word(shape) => seen |= shape,
+                behind => break behind,
+            }
+        };
+        let length = text.len() - rest.len() - usize::from(behind.is_some());
+        (Word { length, seen }, behind.unwrap_or(0))
     }
 
     /// Whether a word of these signs is a name: an identifier of four or more characters with an inner capital, underscore
@@ -181,10 +181,20 @@ impl Word {
         match word.len() {
             3..=80 if self.seen == DIGIT => true,
             12..=80 => true,
-            4..=80 => self.has_hump || has(DIGIT) || has(UNDERSCORE) && word[1..word.len() - 1].contains(&b'_'),
+            4..=80 => {
+                has(DIGIT)
+                    || has(UNDERSCORE) && word[1..word.len() - 1].contains(&b'_')
+                    || has(LOWER) && has(UPPER) && has_hump(word)
+            }
             _ => false,
         }
     }
+}
+
+/// Whether a capital stands behind a small letter.
+fn has_hump(word: &[u8]) -> bool {
+    word.windows(2)
+        .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ pub(crate) fn reminders(text: &str) -> Vec<Range<usize>> {
 
 /// The tags of reminders that begin so: where each begins, and where its name ends.
 fn tags<'a>(text: &'a str, opening: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
-    text.match_indices(opening).filter_map(move |(at, _)| {
+    memmem::find_iter(text.as_bytes(), opening).filter_map(move |at| {
         let name = &text[at + opening.len()..];
         let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))?;
         let is_tag = name[end..].starts_with(['>', ' ', '\n']) && harness::is_reminder(&name[..end]);

@@ -10,7 +10,7 @@ use crate::failing::printed;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::path::{is_absolute, plain};
 use crate::verdict;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 use serde_json::Value;
 pub(crate) use session::Session;
 use stand::{Stand, says_it_runs, says_it_runs_on, stand};

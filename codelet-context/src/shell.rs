@@ -2,7 +2,8 @@
 //! line ends with, and where its output goes. What a line of PowerShell or of `cmd` says is understood, too, as far as its
 //! words can be told from those of a shell.
 
-use crate::wrapped::{is_in, is_windows_path};
+use crate::word_list::is_in;
+use crate::wrapped::is_windows_path;
 use std::str::Chars;
 
 /// How much of a line is looked at, in bytes; what follows is text that a command is fed with.

@@ -3,7 +3,8 @@
 use crate::command::git::Git;
 use crate::command::{Command, Script};
 use crate::shell::Next;
-use crate::wrapped::{base, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::base;
 use aside::beside;
 pub(crate) use aside::{Aside, Stash};
 pub use behind::Behind;

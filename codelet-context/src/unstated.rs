@@ -5,7 +5,7 @@
 //! a long output or by a program that prints what others have said, it tells nothing.
 
 use crate::command::{CommandLine, Script};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// More was worth something, whatever a line of it says: lines, and bytes.
 const LINES: usize = 12;

@@ -16,7 +16,7 @@ use crate::failing::{printed, within_frame};
 use crate::message::ToolResult;
 use crate::said::{Passed, Word, begins, count, failed_count, is_counting, is_signed, passed, split};
 use crate::testrun::{Check, CheckKind, Lists};
-use crate::wrapped::is_in;
+use crate::word_list::{is_in, is_in_any_case};
 pub(crate) use blame::{has_begun, settle};
 #[cfg(test)]
 pub(crate) use closing::breaks_off;
@@ -370,7 +370,7 @@ impl Signs {
     /// Weighs one word of a line, which for itself says that all went well if the line `stands_alone`, or beside a number.
     fn weigh(&mut self, words: &[Word], at: usize, stands_alone: bool) {
         let word = words[at].text;
-        let is = |names: &str| names.split(' ').any(|name| name.eq_ignore_ascii_case(word));
+        let is = |names: &str| is_in_any_case(word, names);
         // Few words begin like the words below, and an output has many words.
         if word.len() > 12 || !word.starts_with(['p', 's', 'o', 'f', 'e', 'c', 'r', 'P', 'S', 'O', 'F', 'E', 'C', 'R'])
         {

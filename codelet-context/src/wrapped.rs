@@ -1,5 +1,6 @@
 //! Commands without what they are wrapped in: `sudo`, `timeout 60`, `uv run`, and scripts that a shell is given.
 
+use crate::word_list::is_in;
 use crate::wrappers::{Begins, Wrapper, wrappers};
 use std::borrow::Cow;
 
@@ -287,11 +288,6 @@ pub(crate) fn is_windows_path(word: &str) -> bool {
     let bytes = word.as_bytes();
     let has_drive = bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';
     has_drive && matches!(bytes[2], b'\\' | b'/') || word.starts_with(".\\") || word.starts_with("..\\")
-}
-
-/// Whether a word is one of a list of words.
-pub(crate) fn is_in(word: &str, list: &str) -> bool {
-    list.split(' ').any(|other| other == word)
 }
 
 pub(crate) fn is_assignment(word: &str) -> bool {

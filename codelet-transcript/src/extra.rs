@@ -50,53 +50,45 @@ impl Fields {
         Value::Object(self.0)
     }
 
+    /// Takes a value of this kind out. An object has few fields, and to go through them is quicker than to look one up.
+    fn take(&mut self, name: &str, is_kind: impl Fn(&Value) -> bool) -> Option<Value> {
+        let (_, value) = self.0.iter_mut().find(|(other, _)| *other == name)?;
+        is_kind(value).then(|| value.take())
+    }
+
     /// Takes a string out; any other kind of value stays where it is.
     pub(crate) fn string(&mut self, name: &str) -> Option<String> {
-        match self.0.get_mut(name)? {
-            Value::String(text) => {
-                let text = std::mem::take(text);
-                self.0[name] = Value::Null;
-                Some(text)
-            }
+        match self.take(name, Value::is_string)? {
+            Value::String(text) => Some(text),
             _ => None,
         }
     }
 
     /// Takes a list out.
     pub(crate) fn list(&mut self, name: &str) -> Option<Vec<Value>> {
-        match self.0.get_mut(name)? {
-            Value::Array(items) => {
-                let items = std::mem::take(items);
-                self.0[name] = Value::Null;
-                Some(items)
-            }
+        match self.take(name, Value::is_array)? {
+            Value::Array(items) => Some(items),
             _ => None,
         }
     }
 
     /// Takes an object out.
     pub(crate) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
-        match self.0.get_mut(name)? {
-            Value::Object(fields) => {
-                let fields = std::mem::take(fields);
-                self.0[name] = Value::Null;
-                Some(fields)
-            }
+        match self.take(name, Value::is_object)? {
+            Value::Object(fields) => Some(fields),
             _ => None,
         }
     }
 
     /// Takes a truth value out.
     pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
-        let value = self.0.get_mut(name)?;
-        let flag = value.as_bool()?;
-        *value = Value::Null;
-        Some(flag)
+        self.take(name, Value::is_boolean)?.as_bool()
     }
 
     /// Looks at a string.
     pub(crate) fn peek(&self, name: &str) -> Option<&str> {
-        self.0.get(name)?.as_str()
+        let mut fields = self.0.iter();
+        fields.find(|(other, _)| *other == name)?.1.as_str()
     }
 
     /// Whether a field is there and is a string.

@@ -2,6 +2,7 @@
 //! that it failed. A few words of each language are known; what they do not settle stays open.
 
 use super::HEAD;
+use memchr::memmem;
 
 /// Words of a line that are looked at.
 const WORDS: usize = 16;
@@ -309,7 +310,11 @@ fn failed(line: &str, words: &[&str]) -> bool {
     {
         return true;
     }
-    let Some(failed) = FAILED.iter().filter_map(|words| line.find(words)).min() else {
+    // A line is short, and these are many: no search is worth setting up.
+    let is_plain = line.is_ascii();
+    let may_be = |words: &&&str| !is_plain || words.is_ascii();
+    let found = |words: &&str| memmem::find(line.as_bytes(), words.as_bytes());
+    let Some(failed) = FAILED.iter().filter(may_be).filter_map(found).min() else {
         return false;
     };
     !DONE.iter().any(|done| line[..failed].contains(done))

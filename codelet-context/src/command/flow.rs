@@ -4,7 +4,7 @@ use super::Command;
 use super::moves::Move;
 use crate::path::Folder;
 use crate::shell::{Commands, Next, Sign};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// How many folders there are to go back to.
 const MOST_PUSHED: usize = 64;

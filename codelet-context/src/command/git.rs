@@ -2,7 +2,7 @@
 
 use super::Command;
 use crate::path::Folder;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// The options of Git's own that are followed by a value.
 const VALUED: &str = "-C -c --git-dir --work-tree --namespace --config-env --attr-source";

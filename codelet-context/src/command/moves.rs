@@ -2,7 +2,7 @@
 
 use super::flow::operands;
 use super::{Command, Script};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// One change of the folder.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,7 +12,8 @@ use crate::message::ToolResult;
 use crate::shell::Next;
 use crate::testrun::Line;
 use crate::verdict::{self, Verdict};
-use crate::wrapped::{base, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::base;
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use super::{Among, Effect, MOST, is_file};
 use crate::command::git::Git;
 use crate::outcome::FileState;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// What a command does to files, verb by verb.
 pub(super) fn effects(git: &Git) -> Vec<Effect> {

@@ -1,6 +1,7 @@
 //! Programs that change the files that they are given, in place.
 
-use crate::wrapped::{base, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::base;
 
 /// The files that a program is told to change.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::command::git::Git;
 use crate::message::Parameters;
 use crate::outcome::FileState;
 use crate::path::Folder;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 use serde_json::Value;
 
 /// What a program is told that applies patches, so that it does something else with one.

@@ -4,7 +4,7 @@
 use super::is_file;
 use crate::outcome::FileState;
 use crate::pattern::is_pattern;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// A script is looked at so far, in bytes; one that mends a file is short.
 const LOOKED_AT: usize = 32 * 1024;

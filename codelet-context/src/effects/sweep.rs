@@ -6,7 +6,8 @@ use crate::command::{Command, Script};
 use crate::outcome::FileState;
 use crate::path::{Folder, below_temporary};
 use crate::pattern::{alternatives, braces, is_pattern};
-use crate::wrapped::{DEEPEST, base, inner_script, is_assignment, is_in, unwrap};
+use crate::word_list::is_in;
+use crate::wrapped::{DEEPEST, base, inner_script, is_assignment, unwrap};
 
 mod listed;
 

@@ -26,7 +26,7 @@ const BETWEEN: [&str; 8] = ["code", "status", "value", "with", "was", "is", "non
 
 /// The status that a line states once, whatever else it says and however it is decorated.
 pub(super) fn status(line: &str) -> Option<i64> {
-    if line.len() > LONGEST_LINE {
+    if line.len() > LONGEST_LINE || !line.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let words: Vec<String> = words(line).take(MOST_WORDS + 1).collect();

@@ -3,6 +3,7 @@
 use super::headed::{as_printed, is_marked};
 use crate::said::{FAILED_IN, names_failed, place};
 use crate::verdict::{CAUSES, CLOSINGS, ENDS, counts_failures, is_error};
+use std::borrow::Cow;
 
 /// What a line says of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,10 +30,10 @@ pub(crate) enum Said {
 
 /// The signs that a text has at all: most have few, and each line is asked only for those.
 pub(super) struct Signs {
-    causes: Vec<&'static str>,
-    closings: Vec<&'static str>,
-    ends: Vec<&'static str>,
-    names: Vec<&'static str>,
+    causes: Cow<'static, [&'static str]>,
+    closings: Cow<'static, [&'static str]>,
+    ends: Cow<'static, [&'static str]>,
+    names: Cow<'static, [&'static str]>,
 }
 
 impl Signs {
@@ -44,6 +45,16 @@ impl Signs {
             closings: those(CLOSINGS.texts()),
             ends: those(ENDS.texts()),
             names: those(FAILED_IN),
+        }
+    }
+
+    /// Those that there are: a single line is asked for each of them once.
+    fn all() -> Signs {
+        Signs {
+            causes: CAUSES.texts().into(),
+            closings: CLOSINGS.texts().into(),
+            ends: ENDS.texts().into(),
+            names: FAILED_IN.into(),
         }
     }
 
@@ -74,7 +85,7 @@ impl Signs {
 
 /// What a line by itself says, see [`Signs::said`].
 pub(super) fn said(line: &str) -> Said {
-    Signs::of([line, ""]).said(line)
+    Signs::all().said(line)
 }
 
 /// What is drawn to part or to point, with or without words in it.

@@ -263,13 +263,25 @@ pub(super) fn mark_alike(text: &str, lines: &mut [Line]) {
 /// among them.
 fn shape(line: &[u8]) -> u64 {
     let mut words = [0_u8; LONGEST_LINE + 4];
-    let mut length = 0;
-    for word in line.chunk_by(|a, b| a.is_ascii_alphanumeric() == b.is_ascii_alphanumeric()) {
-        let is_number = word.iter().any(u8::is_ascii_digit);
-        let word = if is_number { b"0".as_slice() } else { word };
-        let end = (length + word.len()).min(words.len());
-        words[length..end].copy_from_slice(&word[..end - length]);
-        length = end;
+    let line = &line[..line.len().min(LONGEST_LINE)];
+    // Where the word under way begins, and whether it is a number.
+    let (mut length, mut word, mut is_number) = (0, 0, false);
+    for byte in line {
+        if !byte.is_ascii_alphanumeric() {
+            if is_number {
+                words[word] = b'0';
+                length = word + 1;
+                is_number = false;
+            }
+            word = length + 1;
+        }
+        is_number |= byte.is_ascii_digit();
+        words[length] = *byte;
+        length += 1;
+    }
+    if is_number {
+        words[word] = b'0';
+        length = word + 1;
     }
     hash::bytes(&words[..length])
 }

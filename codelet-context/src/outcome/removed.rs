@@ -3,7 +3,7 @@
 use crate::command::{Command, Script};
 use crate::message::ToolResult;
 use crate::path::plain;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// What a line with one `rm` and nothing else has done, by its complaints.
 #[derive(Debug, Default, PartialEq, Eq)]

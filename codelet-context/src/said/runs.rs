@@ -2,6 +2,7 @@
 
 use super::place::ends_with_file;
 use super::words::{FAILED, PASSED, RUN, Word, count, is_letter};
+use std::sync::LazyLock;
 
 /// How lines begin that name a test that has failed, as only runners begin them.
 const FAILED_HEADS: &[&str] = &[
@@ -176,36 +177,25 @@ pub(crate) fn is_counting(words: &[Word]) -> bool {
 
 /// Whether a word is a number or one of those that runs of tests count by.
 fn is_of_counts(word: &Word) -> bool {
-    word.text.starts_with(|c: char| c.is_ascii_digit())
-        || is_shaped(word.text) && COUNTING.iter().any(|list| word.is_in(list))
+    word.text.starts_with(|c: char| c.is_ascii_digit()) || is_counting_word(word.text)
 }
 
-const COUNTING: [&str; 5] = [PASSED, FAILED, RUN, OTHERS, ASIDE];
-/// For each letter, a bit for each length of those words that begin with it: few words of an output are shaped as one of them.
-const SHAPES: [u32; 26] = shapes(&COUNTING);
-
-const fn shapes(lists: &[&str]) -> [u32; 26] {
-    let mut shapes = [0; 26];
-    let mut list = 0;
-    while list < lists.len() {
-        let bytes = lists[list].as_bytes();
-        let (mut start, mut at) = (0, 0);
-        while at <= bytes.len() {
-            if at == bytes.len() || bytes[at] == b' ' {
-                shapes[(bytes[start] - b'a') as usize] |= 1 << (at - start);
-                start = at + 1;
-            }
-            at += 1;
-        }
-        list += 1;
+/// The words of counts by their first letters: asked of most words of an output, few of which begin as one of these.
+static COUNTING: LazyLock<[Vec<&str>; 26]> = LazyLock::new(|| {
+    let mut by_letter = <[Vec<&str>; 26]>::default();
+    for word in [PASSED, FAILED, RUN, OTHERS, ASIDE]
+        .iter()
+        .flat_map(|list| list.split(' '))
+    {
+        by_letter[usize::from(word.as_bytes()[0] - b'a')].push(word);
     }
-    shapes
-}
+    by_letter
+});
 
-fn is_shaped(word: &str) -> bool {
+fn is_counting_word(word: &str) -> bool {
     let first = word.bytes().next().unwrap_or_default().to_ascii_lowercase();
-    let shape = SHAPES.get(usize::from(first.wrapping_sub(b'a')));
-    shape.is_some_and(|shape| word.len() < 32 && shape >> word.len() & 1 == 1)
+    let known = COUNTING.get(usize::from(first.wrapping_sub(b'a')));
+    known.is_some_and(|known| known.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
 /// Whether the last word of a line may be of a [count](ran), which all of its words are then. Costs little, and most lines

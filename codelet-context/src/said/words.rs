@@ -1,5 +1,7 @@
 //! The words of a line, and what is counted in it.
 
+use crate::word_list::is_in_any_case;
+
 /// What passed, as runs of tests count it.
 pub(crate) const PASSED: &str = "pass passed passing passes succeeded success successes successful successfully ok";
 /// What did not.
@@ -25,9 +27,7 @@ pub(crate) struct Word<'a> {
 impl Word<'_> {
     /// Whether it is one of a list of words, however it is written.
     pub fn is_in(&self, list: &str) -> bool {
-        // Asked of most words of most lines: by bytes, since a list has no others than single blanks.
-        let mut others = list.as_bytes().split(|&byte| byte == b' ');
-        others.any(|other| other.eq_ignore_ascii_case(self.text.as_bytes()))
+        is_in_any_case(self.text, list)
     }
 
     pub fn is_number(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::command::Command;
 use crate::command::git::Git;
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use crate::path::{is_absolute, is_in_folder, is_within_end, plain};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// What a command does to the work as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,8 @@
 
 use super::recognise::plain;
 use crate::programs::Program;
-use crate::wrapped::{is_in, is_option};
+use crate::word_list::is_in;
+use crate::wrapped::is_option;
 
 /// Options by which every program only tells something.
 const ASKING: &str = "--help --version -V --co --collect-only --dry-run --just-print --recon --show-only --nobuild --init \

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::command::Command;
 use crate::shell::Next;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 use std::ops::Range;
 
 /// What runs behind a check, whose status that of a line that failed may be.

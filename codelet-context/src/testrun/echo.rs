@@ -4,7 +4,7 @@ use super::{Check, Line};
 use crate::command::Script;
 use crate::failing::printed;
 use crate::message::ToolResult;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 use std::borrow::Cow;
 
 /// Programs that run what a project has written down for them and show it: behind a sign, or as it stands there.

@@ -1,6 +1,6 @@
 //! Formatters, which put files in order and say nothing of the work, unless they are told only to look.
 
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// Formatters, by their names as checks have them, with the words that tell them only to look.
 const FORMATTERS: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@ use super::SEARCHES;
 use super::sifted::{Asked, alternatives, is_noise, plain};
 use crate::command::Command;
 use crate::shell::Next;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// Words that lines have in them which tell how many have failed, beside how many have passed.
 const TOTALS: &str = "passed passedin test tests testspassed testresult testresults testsuite testsuites testfile testfiles testsrun \

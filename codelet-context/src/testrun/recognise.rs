@@ -6,7 +6,8 @@ use super::formats::is_named_for_formats;
 use super::scope::{Filter, Scope};
 use super::spelled;
 use crate::programs::{Program, Told, programs};
-use crate::wrapped::{DEEPEST, base, first_word, is_assignment, is_in, skip_options};
+use crate::word_list::is_in;
+use crate::wrapped::{DEEPEST, base, first_word, is_assignment, skip_options};
 
 /// A check: its kind, its name, and what it is narrowed to.
 type Recognised = (CheckKind, String, Scope);

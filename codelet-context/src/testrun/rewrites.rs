@@ -10,7 +10,7 @@ use crate::message::ToolResult;
 use crate::outcome::FileState;
 use crate::path::{Folder, below_temporary};
 use crate::said::{Word, split};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// A command that may change files that its line does not name.
 #[derive(Clone, PartialEq, Eq, Debug)]

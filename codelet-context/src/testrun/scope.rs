@@ -5,7 +5,8 @@ use super::spelled;
 use super::variables::{Role, variable};
 use crate::path::{Folder, is_absolute, is_in_folder, is_within_end, plain};
 use crate::programs::Program;
-use crate::wrapped::{is_assignment, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::is_assignment;
 use std::collections::HashSet;
 
 /// An option that chooses, with its value or nothing.

@@ -4,7 +4,7 @@ use super::scope::word_covers;
 use super::{Check, CheckKind};
 use crate::failing::{Entry, Named};
 use crate::path::{is_within_end, plain};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// Options whose value is a piece of the names of the tests that are run.
 const BY_NAME: &str = "-k -t -g -run --run -test.run --grep --filter --tests -Dtest -Dit.test --test-name-pattern \

@@ -5,7 +5,8 @@ use super::telling::{finds_no_less, is_telling};
 use super::variables::{Role, variable};
 use crate::path::plain;
 use crate::programs::Program;
-use crate::wrapped::{Layer, base, first_word, is_assignment, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::{Layer, base, first_word, is_assignment};
 use crate::wrappers::Names;
 use std::collections::HashSet;
 

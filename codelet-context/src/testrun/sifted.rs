@@ -1,6 +1,6 @@
 //! What a program that looks for lines in an output lets pass of it.
 
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// Words by which nearly every program begins or ends a line that tells of a failure, or a count of them.
 const FAILURES: &str =

@@ -1,7 +1,7 @@
 //! What is written in more than one way and means the same: programs, what they are told to do, and their options.
 
 use crate::programs::Program;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// Programs that stand for others, as pairs of names.
 const PROGRAMS: &str =

@@ -2,7 +2,7 @@
 
 use crate::command::Command;
 use crate::shell::Next;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// What a line prints with the status of a check in it.
 #[derive(Clone, PartialEq, Eq, Debug)]

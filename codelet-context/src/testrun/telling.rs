@@ -1,7 +1,7 @@
 //! Options that change what is told, or when a run ends, and not what is found.
 
 use crate::programs::Program;
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 /// Pieces of the names of options that change what is told, or when a run ends, and not what is found. Without `-` and `_`.
 const TELLING: &[&str] = &[

@@ -2,7 +2,8 @@
 
 use super::telling::is_telling;
 use crate::programs::Program;
-use crate::wrapped::{is_assignment, is_in};
+use crate::word_list::is_in;
+use crate::wrapped::is_assignment;
 
 /// What a variable may change of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -42,18 +42,18 @@ pub(crate) fn is_error(line: &str) -> bool {
         };
         is_word && head.eq_ignore_ascii_case(with)
     };
-    let is_none = line
-        .rsplit_once(':')
-        .is_some_and(|(_, value)| matches!(value.trim(), "0" | "(none)" | "none" | "null" | "(empty)"));
-    let is_denied = ["no error ", "0 error ", "without error "]
-        .iter()
-        .any(|no| line.contains(no));
+    let is_none = || {
+        let behind = line.rsplit_once(':');
+        behind.is_some_and(|(_, value)| matches!(value.trim(), "0" | "(none)" | "none" | "null" | "(empty)"))
+    };
+    let denials = ["no error ", "0 error ", "without error "];
+    let is_denied = || denials.iter().any(|no| line.contains(no));
     let is_ended = |with: &&str| {
         let behind = line.trim().strip_prefix(with);
         behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
     };
     let shows = BEGINS.iter().any(begins) || ENDED.iter().any(is_ended) || ERRORS.is_in(line);
-    shows && !is_none && !is_denied && !leaves_none(line)
+    shows && !is_none() && !is_denied() && !leaves_none(line)
 }
 
 /// Whether what was run may not have come to its end.

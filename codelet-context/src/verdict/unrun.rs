@@ -7,6 +7,7 @@
 use crate::message::ToolResult;
 use crate::said::failed_count;
 use crate::testrun::Check;
+use crate::word_list::is_in;
 use memchr::memmem;
 
 /// Lines of an answer that only says so.
@@ -24,11 +25,7 @@ pub(crate) fn unrun(line: &str, checks: &[Check], result: &ToolResult) -> Option
     if lines().nth(FEW).is_some() {
         return None;
     }
-    let of_check = |name: &str| {
-        checks
-            .iter()
-            .find(|check| check.name.split(' ').any(|word| word == name))
-    };
+    let of_check = |name: &str| checks.iter().find(|check| is_in(name, &check.name));
     // What a manager of scripts runs, it says before.
     let echoed = || lines().filter_map(|line| line.strip_prefix("> ").or_else(|| line.strip_prefix("$ ")));
     let found = lines().filter_map(missing).find(|missing| match missing {

@@ -3,8 +3,9 @@
 //! People write sentences that begin with the name of a program (`make sure that …`, `git rebase conflict`), so the name
 //! alone proves nothing: what follows it has to be what follows a program.
 
-use super::values::{self, has_file_name, is_in};
+use super::values::{self, has_file_name};
 use codelet_context::command::CommandLine;
+use codelet_context::word_list::is_in;
 
 /// How much a text looks like a command line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,6 +1,7 @@
 //! What a single value says of itself: the path of a file, prose, two versions of one text, what a file holds.
 
 use codelet_context::message::values_within;
+use codelet_context::word_list::is_in;
 use serde_json::Value;
 
 /// Endings of names of files.
@@ -13,11 +14,6 @@ const PROSE: &str = "md mdx rst txt adoc tex html htm csv log";
 /// Names of files that have no ending.
 const NAMES: &str = "Makefile Dockerfile Gemfile Rakefile Procfile Justfile CMakeLists.txt LICENSE README CHANGELOG BUILD .gitignore \
     .dockerignore .env .editorconfig";
-
-/// Whether a word is one of a list of words.
-pub(super) fn is_in(word: &str, list: &str) -> bool {
-    list.split(' ').any(|other| other == word)
-}
 
 /// Whether a text can be nothing but the path of a file.
 pub(super) fn is_path(text: &str) -> bool {

@@ -20,6 +20,7 @@ use codelet_context::view::View;
 use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,14 +60,15 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
 
     progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
     let began = Instant::now();
-    let history: History = std::mem::take(&mut document.messages).into_iter().collect();
+    // What is large is given back with the process, as a whole, and not piece by piece before it.
+    let history = ManuallyDrop::new(History::of_recording(std::mem::take(&mut document.messages)));
     let target = target(args);
     let overhead = tool_definitions(&document);
     let options = Options {
         overhead,
         ..Options::new(target)
     };
-    let done = compact_with(&history, &options);
+    let done = ManuallyDrop::new(compact_with(&history, &options));
     let elapsed = began.elapsed();
     let odd = std::mem::take(&mut document.warnings);
     let written = match original.filter(|_| shows_all(&history, &done)) {

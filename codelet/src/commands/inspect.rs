@@ -40,7 +40,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     let mut document = input.parse(args.from.0)?;
     // The conversation is in the document now; what it was read from need not stay beside it.
     let name = input.into_name();
-    let history: History = std::mem::take(&mut document.messages).into_iter().collect();
+    let history = History::of_recording(std::mem::take(&mut document.messages));
     let beside = tool_definitions(&document);
     let largest = if args.json { JSON_LARGEST } else { LINES };
     let anchors = history.anchors(&turn::turns(history.messages()), &[]);

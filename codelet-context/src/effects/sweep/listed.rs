@@ -4,7 +4,7 @@ use super::{Chosen, Here};
 use crate::command::Command;
 use crate::command::git::Git;
 use crate::pattern::{alternatives, is_pattern};
-use crate::wrapped::is_in;
+use crate::word_list::is_in;
 
 impl Here<'_> {
     /// The files that a command lists, as seen from where this one runs.
