@@ -359,6 +359,10 @@ fn opening(text: &str) -> Option<Opening> {
     if line.starts_with("EXECUTION RESULT of [") {
         return Some(common("execution result of", true));
     }
+    // AutoGen: `exitcode: 0 (execution succeeded)`.
+    if line.starts_with("exitcode: ") && line.ends_with(')') && text.contains("\nCode output: ") {
+        return Some(common("exitcode", true));
+    }
     if let Some(rest) = text.strip_prefix('<') {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))?;
         let (tag, after) = rest.split_at(end);
@@ -390,7 +394,7 @@ fn is_action(message: &Message) -> bool {
 
 /// One fenced block of what can be run.
 fn is_fenced(text: &str) -> bool {
-    const RUN: [&str; 12] = [
+    const RUN: [&str; 13] = [
         "",
         "bash",
         "sh",
@@ -400,6 +404,7 @@ fn is_fenced(text: &str) -> bool {
         "powershell",
         "cmd",
         "python",
+        "py",
         "ipython",
         "json",
         "xml",

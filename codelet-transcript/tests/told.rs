@@ -62,7 +62,7 @@ fn that_the_user_has_stopped_it_is_no_prompt_and_what_a_user_says_of_it_is_one()
 #[test]
 fn observations_of_agents_that_speak_in_text_are_no_prompts() {
     type Observation = fn(usize) -> Value;
-    let cases: [(&str, Observation); 8] = [
+    let cases: [(&str, Observation); 10] = [
         (BASH, |n| {
             format!("<returncode>{n}</returncode>\n<output>\na.rs\n</output>").into()
         }),
@@ -82,6 +82,12 @@ fn observations_of_agents_that_speak_in_text_are_no_prompts() {
         }),
         (BASH, |n| {
             format!("I ran this command:\n\nls\n\nAnd got this output:\n\na{n}.rs\n").into()
+        }),
+        ("Code:\n```py\nprint(1)\n```<end_code>", |n| {
+            format!("Observation:\nExecution logs:\n{n}").into()
+        }),
+        ("Run it.\n```python\nprint(1)\n```", |n| {
+            format!("exitcode: 0 (execution succeeded)\nCode output: {n}").into()
         }),
         // Of an agent that nobody here has seen.
         (BASH, |n| format!("WHAT HAPPENED:\na{n}.rs").into()),
