@@ -264,6 +264,8 @@ pub struct ToolCall {
     pub action: Action,
     /// The parameters shown are cut; the whole is kept under this handle.
     pub cut: Option<Handle>,
+    /// The reply makes it in words: what these say before, between and behind the parameters, which are strings then.
+    pub spoken: Option<Arc<Vec<String>>>,
     /// Unread fields.
     pub extra: Extra,
 }
@@ -277,6 +279,7 @@ impl ToolCall {
             parameters: Parameters::new(parameters),
             action: Action::default(),
             cut: None,
+            spoken: None,
             extra: Extra::default(),
         }
     }

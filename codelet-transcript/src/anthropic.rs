@@ -212,6 +212,7 @@ fn call(mut fields: Fields) -> Part {
         tool: tool.into(),
         parameters: Parameters::new(parameters),
         cut: None,
+        spoken: None,
         extra: fields.rest(&["type", "id", "name", "input"]),
     })
 }

@@ -203,6 +203,7 @@ impl Reader {
             tool,
             parameters: Parameters::new(parameters),
             cut: None,
+            spoken: None,
             extra: fields.rest(&["functionCall"]),
         })
     }

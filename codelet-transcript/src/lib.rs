@@ -72,6 +72,7 @@ pub mod shape;
 mod sketch;
 mod skim;
 mod source;
+mod spoken;
 mod success;
 mod swe_agent;
 mod take;
@@ -87,6 +88,8 @@ pub use error::{ReadError, WriteError};
 pub use format::Format;
 pub use maker::{Maker, Retelling};
 pub use recording::{Billed, Recorded, Recording};
+
+use std::borrow::Cow;
 
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
 ///
@@ -187,10 +190,19 @@ pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteEr
         Format::Shape => return Ok(Written::whole(shape::write(&document.messages))),
         other => return Err(WriteError::NotWritable(other)),
     };
+    let document = match spoken::put_back(&document.messages) {
+        Cow::Borrowed(_) => Cow::Borrowed(document),
+        Cow::Owned(messages) => Cow::Owned(Document {
+            format: document.format,
+            messages,
+            envelope: document.envelope.clone(),
+            warnings: document.warnings.clone(),
+        }),
+    };
     if document.format == format {
-        return Ok(Written::whole(writer(document)));
+        return Ok(Written::whole(writer(&document)));
     }
-    let (converted, warning) = convert::convert(document, format);
+    let (converted, warning) = convert::convert(&document, format);
     Ok(Written {
         text: writer(&converted),
         warnings: warning.into_iter().collect(),

@@ -128,6 +128,7 @@ impl Reader {
                 tool: tool.into(),
                 parameters: Parameters::new(parameters),
                 cut: None,
+                spoken: None,
                 extra: extra.rest(&[]),
             }));
         }
@@ -290,6 +291,7 @@ fn call(value: Value) -> Option<Part> {
         tool: tool.into(),
         parameters: Parameters::new(parameters),
         cut: None,
+        spoken: None,
         extra: fields.rest(&["id", "type", "function"]),
     }))
 }

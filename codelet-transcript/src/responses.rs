@@ -336,6 +336,7 @@ fn call(mut fields: Fields, kind: &str) -> Part {
         tool: tool.into(),
         parameters: Parameters::new(parameters),
         cut: None,
+        spoken: None,
         extra: fields.rest(usual),
     })
 }
@@ -350,6 +351,7 @@ fn built_in(mut fields: Fields, kind: &str, field: &str) -> Part {
         action: actions::action(tool, &parameters),
         parameters: Parameters::new(parameters),
         cut: None,
+        spoken: None,
         extra: fields.rest(&[]),
     })
 }

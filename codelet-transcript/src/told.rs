@@ -22,6 +22,7 @@
 //! a prompt.
 
 use crate::complaint::is_complaint;
+use crate::spoken;
 use codelet_context::compact::is_ending;
 use codelet_context::harness::{self, is_event, is_fragment, is_frame, is_interruption, is_opening};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
@@ -53,6 +54,8 @@ const LABELS: [&str; 7] = [
     "execution result",
     "execution output",
 ];
+/// The opening of an action that could not be done: a line of its own.
+const ERROR: &str = "error";
 /// Bytes of a reply that only acknowledges what was said.
 const ACKNOWLEDGEMENT: usize = 200;
 /// Within an observation: what the user says to it.
@@ -67,7 +70,7 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     mark_complaints(messages);
     mark_blocks(messages);
     // First, as what came of an action is nothing that the user says behind an opening.
-    mark_observations(messages);
+    let observed = mark_observations(messages);
     mark_openings(messages);
     mark_events(messages);
     mark_interruptions(messages);
@@ -75,6 +78,7 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
         // Somebody has asked for all this, and nothing else is left that could be it.
         texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
     }
+    spoken::take(messages, &observed);
     let is_compacted = mark_endings(messages);
     if is_compacted {
         *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
@@ -262,9 +266,10 @@ fn inject(text: &mut Text) {
     text.origin = Origin::Injected;
 }
 
-fn mark_observations(messages: &mut [Message]) {
+/// Marks what came of actions. Returns where it stands behind an action in words.
+fn mark_observations(messages: &mut [Message]) -> Vec<usize> {
     let mut acted = 0;
-    let mut found: Vec<(usize, Opening)> = Vec::new();
+    let mut found: Vec<(usize, Opening, bool)> = Vec::new();
     for at in 1..messages.len() {
         let message = &messages[at];
         let has_results = message.tool_results().next().is_some();
@@ -278,22 +283,29 @@ fn mark_observations(messages: &mut [Message]) {
             _ => None,
         });
         if let Some(opening) = opening.flatten().filter(|opening| is_behind_action || opening.is_whole) {
-            found.push((at, opening));
+            found.push((at, opening, is_behind_action));
         }
     }
     let mut counts: HashMap<String, usize> = HashMap::new();
-    for (_, opening) in &found {
+    for (_, opening, _) in &found {
         *counts.entry(opening.words.clone()).or_default() += 1;
     }
-    for (at, opening) in found {
+    let is_many = |opening: &Opening| opening.is_known && counts[&opening.words] >= MANY;
+    let are_known = found.iter().any(|(_, opening, _)| is_many(opening));
+    let mut observed = Vec::new();
+    for (at, opening, is_behind_action) in found {
         let count = counts[&opening.words];
+        // How the same harness says that the action could not be done.
+        let is_error = are_known && is_behind_action && opening.words == ERROR;
         let is_common = count >= VERY_MANY && count as f64 >= SHARE * acted as f64;
-        if is_common || opening.is_known && count >= MANY {
+        if is_common || is_many(&opening) || is_error {
             own_texts(&mut messages[at])
                 .filter(|text| !is_answer(text.body.as_str()))
                 .for_each(inject);
+            observed.extend(is_behind_action.then_some(at));
         }
     }
+    observed
 }
 
 /// Marks what harnesses say to replies that they cannot read.
@@ -388,49 +400,5 @@ fn is_action(message: &Message) -> bool {
         Part::Text(text) => Some(text.body.as_str()),
         _ => None,
     });
-    let text = texts.collect::<Vec<_>>().join("\n");
-    is_fenced(&text) || is_tagged(&text) || text.lines().any(|line| line.starts_with("Action: "))
-}
-
-/// One fenced block of what can be run.
-fn is_fenced(text: &str) -> bool {
-    const RUN: [&str; 13] = [
-        "",
-        "bash",
-        "sh",
-        "shell",
-        "console",
-        "zsh",
-        "powershell",
-        "cmd",
-        "python",
-        "py",
-        "ipython",
-        "json",
-        "xml",
-    ];
-    let mut fences = text.lines().filter_map(|line| line.strip_prefix("```"));
-    let (Some(open), Some(_), None) = (fences.next(), fences.next(), fences.next()) else {
-        return false;
-    };
-    let open = open.trim();
-    RUN.contains(&open)
-        || ["bash", "command", "action", "tool", "execute"]
-            .iter()
-            .any(|word| open.contains(word))
-}
-
-/// The reply ends with an element in tags that stands on lines of its own.
-fn is_tagged(text: &str) -> bool {
-    let text = text.trim_end();
-    let Some(tag) = text.rsplit("</").next().and_then(|tag| tag.strip_suffix('>')) else {
-        return false;
-    };
-    let is_tag = tag.len() > 2 && tag.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    let open = format!("<{tag}");
-    is_tag
-        && text.lines().any(|line| {
-            line.strip_prefix(&open)
-                .is_some_and(|rest| rest.starts_with(['>', ' ']))
-        })
+    spoken::start(&texts.collect::<Vec<_>>().join("\n")).is_some()
 }

@@ -106,6 +106,21 @@ fn observations_of_agents_that_speak_in_text_are_no_prompts() {
 }
 
 #[test]
+fn what_the_harness_says_of_an_action_that_failed_is_no_prompt_where_it_says_so_of_others() {
+    let mut messages = run(4, BASH, |n| format!("Observation:\n{n}").into());
+    messages.extend([
+        model(BASH),
+        user("Error:\nCode execution failed at line 1"),
+        model("It is mended."),
+        user("Error:\nno, it is not"),
+    ]);
+    assert_eq!(prompts(&messages), [0, 12]);
+    // Of an agent that says nothing else, it may be what a person has pasted.
+    let messages = run(2, BASH, |n| format!("Error:\n{n}").into());
+    assert_eq!(prompts(&messages), [0, 2, 4]);
+}
+
+#[test]
 fn what_a_user_answers_within_an_observation_stays_a_prompt() {
     let mut messages = run(5, TAGGED, |n| {
         format!("[read_file for 'a{n}.rs'] Result:\n\nfn a() {{}}").into()
