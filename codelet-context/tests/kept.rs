@@ -375,7 +375,7 @@ fn the_outputs_of_the_last_step_stay_whole_under_a_budget_that_holds_them_with_e
     messages.extend(last.clone());
     let history: History = messages.into_iter().collect();
     let weight = estimate_message(&last[1]);
-    let done = compact(&history, Target::Budget(weight * 4));
+    let done = compact(&history, Target::Budget(weight * 6));
     assert!(done.changed && done.view.messages.iter().any(|message| **message == last[1]));
     // Where the next request is about to be sent, nobody has seen them.
     let options = |goes_on| Options {

@@ -12,8 +12,9 @@ use crate::tokens::{self, PART_TOKENS, Tokens};
 pub const KEPT_SHARE: f64 = 0.15;
 /// The share of a budget that one output among the kept steps may take before it is shortened.
 pub const OUTPUT_SHARE: f64 = 0.05;
-/// The outputs of the last complete step stay whole where they take at most this share of a budget together.
-const LAST_SHARE: f64 = 0.3;
+/// The outputs of the last complete step stay whole where they take at most this share of a budget together: of longer ones
+/// little is needed, and their lines compete with all others.
+const LAST_SHARE: f64 = 0.2;
 /// The same where the model has not seen them yet: it has just asked for them, and a piece of them is no answer. Of longer ones
 /// that much stays.
 pub const UNSEEN_SHARE: f64 = 0.7;
@@ -27,7 +28,7 @@ pub const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget that the user's pictures and files may take before the oldest of them give way to markers.
 pub const FILES_SHARE: f64 = 0.3;
 /// The share of a budget that prompts may take before the huge ones among them are shortened.
-const PROMPTS_SHARE: f64 = 0.2;
+const PROMPTS_SHARE: f64 = 0.17;
 /// A prompt of fewer tokens, or of a smaller part of the budget, is not huge: it is shortened only where not even prompts
 /// would fit otherwise.
 const HUGE_PROMPT: Tokens = 500;
