@@ -307,6 +307,8 @@ pub struct ToolResult {
     pub error: Option<Body>,
     /// The call stands where the vendor keeps it, not among the messages: the answer has none here and is no orphan.
     pub is_apart: bool,
+    /// Of an answer in words: what its harness says before it, such as `[read_file for 'a.rs'] Result:`.
+    pub head: Option<Arc<Text>>,
     /// Unread fields.
     pub extra: Extra,
 }
@@ -321,6 +323,7 @@ impl ToolResult {
             bare: true,
             error: None,
             is_apart: false,
+            head: None,
             extra: Extra::default(),
         }
     }

@@ -83,5 +83,9 @@ fn estimate_call(call: &ToolCall) -> Tokens {
 pub(crate) fn estimate_result(result: &ToolResult) -> Tokens {
     let error = result.error.as_ref().map_or(0, |error| estimate_bytes(error.len()));
     let output: Tokens = result.output.iter().map(estimate_part).sum();
-    unread(&result.extra) + error + output.max(PART_TOKENS)
+    let head = result
+        .head
+        .as_ref()
+        .map_or(0, |head| estimate_bytes(head.body.len()) + PART_TOKENS);
+    unread(&result.extra) + error + head + output.max(PART_TOKENS)
 }

@@ -229,6 +229,7 @@ fn result(mut fields: Fields) -> Part {
         bare,
         error: None,
         is_apart: false,
+        head: None,
         extra: fields.rest(&["type", "tool_use_id", "content", "is_error?"]),
     })
 }

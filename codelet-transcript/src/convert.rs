@@ -186,6 +186,7 @@ impl<'a> Converter<'a> {
             bare,
             error: None,
             is_apart: false,
+            head: None,
             extra: Extra::default(),
         }
     }

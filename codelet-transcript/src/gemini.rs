@@ -278,6 +278,7 @@ impl Reader {
             bare: true,
             error: None,
             is_apart: false,
+            head: None,
             extra,
         })
     }

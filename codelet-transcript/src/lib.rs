@@ -58,6 +58,7 @@ mod manner;
 mod mini_swe_agent;
 mod node;
 mod objects;
+mod observed;
 mod openai;
 mod opencode;
 pub mod origin;

@@ -95,6 +95,7 @@ impl Reader {
             bare,
             error: None,
             is_apart: false,
+            head: None,
             extra,
         };
         match self.messages.last_mut() {

@@ -5,20 +5,22 @@
 //! that what was read, changed and run is known. What stands around the parameters is kept, and a writer puts all of it into
 //! words again, to the byte: whoever reads such a reply finds nothing elsewhere.
 
+mod called;
+
+use self::called::{Called, words};
 use crate::actions::action;
 use crate::extra::marked;
+use crate::observed::Opening;
 use codelet_context::body::Body;
 use codelet_context::harness::is_block;
 use codelet_context::message::{Message, Origin, Part, Role, Text, ToolCall, ToolResult};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// On a call in words: others stand before it in the same text.
+/// On a call in words, or what was said before an answer: others stand before it in the same text.
 const BEHIND: &str = "codelet.behind";
-/// The parameter of what is not taken apart.
-const INPUT: &str = "input";
 /// Fences of what is run, and the tool that runs it.
 const RUN: [(&str, &str); 13] = [
     ("", SHELL),
@@ -39,7 +41,6 @@ const RUN: [(&str, &str); 13] = [
 const RUN_WORDS: [&str; 5] = ["bash", "command", "action", "tool", "execute"];
 const SHELL: &str = "bash";
 const ACTION: &str = "Action: ";
-const ACTION_INPUT: &str = "Action Input:";
 
 /// Where the action begins that a reply without calls ends with, or that alone would be run of it.
 pub(crate) fn start(text: &str) -> Option<usize> {
@@ -67,19 +68,39 @@ fn runner(name: &str) -> Option<&'static str> {
     known.or_else(|| RUN_WORDS.iter().any(|word| name.contains(word)).then_some(SHELL))
 }
 
-/// The line that opens the element in tags that the reply ends with, if it stands on lines of its own.
+/// The line that opens the element in tags that the reply ends with, if it stands on lines of its own. Elements of its name that
+/// stand within it, as in a file that tells of such calls, are closed there.
 fn tagged(text: &str) -> Option<&str> {
     let text = text.trim_end();
     let tag = text.rsplit("</").next().and_then(|tag| tag.strip_suffix('>'))?;
     if tag.len() < 3 || !tag.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') {
         return None;
     }
-    let open = format!("<{tag}");
-    let opens = |line: &&str| {
-        line.strip_prefix(&open)
-            .is_some_and(|rest| rest.starts_with(['>', ' ', '=']))
+    let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
+    let mut depth = 0_usize;
+    for line in text.lines().rev() {
+        depth += line.matches(&close).count();
+        let opens = line
+            .strip_prefix(&open)
+            .is_some_and(|rest| rest.starts_with(['>', ' ', '=']));
+        if opens {
+            depth = depth.checked_sub(1)?;
+            if depth == 0 {
+                return Some(line);
+            }
+        }
+    }
+    None
+}
+
+/// Whether a reply ends one more call before this place: which of several an answer is for is not known.
+fn has_more(words: &str, raw: &str) -> bool {
+    let tag = raw.strip_prefix('<').and_then(|raw| raw.split(['>', ' ', '=']).next());
+    let ends = |line: &str| {
+        let name = line.strip_prefix("</").and_then(|rest| rest.strip_suffix('>'));
+        name.is_some_and(|name| name.contains('_') || Some(name) == tag)
     };
-    text.lines().rfind(opens)
+    tag.is_some() && words.lines().any(|line| ends(line.trim_end()))
 }
 
 /// Makes calls of the actions of these replies and answers of the messages behind them, which are the places; none of the
@@ -108,21 +129,40 @@ fn ids(message: &Message) -> impl Iterator<Item = Arc<str>> {
 }
 
 fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<()> {
+    let is_said = |part: Option<&Part>| {
+        part.is_some_and(
+            |part| matches!(part, Part::Text(text) if text.origin == Origin::Injected && !is_block(text.body.as_str())),
+        )
+    };
     // What the harness says first is the answer; behind it may stand what the user says.
-    let is_said = |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Injected && !is_block(text.body.as_str()));
-    let said = answer.parts.iter().take_while(|part| is_said(part)).count();
-    let place = reply.parts.len().checked_sub(1).filter(|_| said > 0)?;
+    let Some(Part::Text(first)) = answer.parts.first().filter(|part| is_said(Some(part))) else {
+        return None;
+    };
+    let opening = Opening::of(first.body.as_str());
+    let is_bare = opening.as_ref().is_some_and(|opening| opening.is_bare);
+    let said = 1 + usize::from(is_bare && is_said(answer.parts.get(1)));
+    // Answers to several calls.
+    if is_said(answer.parts.get(said)) {
+        return None;
+    }
+    let place = reply.parts.len().checked_sub(1)?;
     let Part::Text(text) = &reply.parts[place] else {
         return None;
     };
     let start = start(text.body.as_str())?;
     let (words, raw) = text.body.as_str().split_at(start);
+    let called = Called::of(raw);
+    let named = opening.as_ref().and_then(|opening| opening.tool.as_deref());
+    // A reply may end with what only looks like a call.
+    if has_more(words, raw) || named.is_some_and(|named| named != called.tool) {
+        return None;
+    }
     let Called {
         tool,
         parameters,
         does,
         around,
-    } = Called::of(raw);
+    } = called;
     let does = action(&tool, does.as_ref().unwrap_or(&parameters));
     let mut call = ToolCall::new(id.clone(), tool, parameters).doing(does);
     call.spoken = Some(Arc::new(around));
@@ -140,167 +180,51 @@ fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<
     }
     reply.parts.push(Part::ToolCall(call));
 
-    let own = |part| match part {
+    let mut result = ToolResult::new(id.clone(), None, "");
+    result.bare = answer.bare;
+    result.output = answer.parts.drain(..said).map(own).collect();
+    if let Some(head) = opening.map(|opening| opening.head).filter(|&head| head > 0) {
+        take_head(&mut result, head);
+    }
+    answer.parts.insert(0, Part::ToolResult(result));
+    Some(())
+}
+
+fn own(part: Part) -> Part {
+    match part {
         Part::Text(text) => Part::Text(Text {
             origin: Origin::Own,
             ..text
         }),
         part => part,
+    }
+}
+
+/// Parts what the harness says before an answer, so many bytes of its first text, from what the tool says.
+fn take_head(result: &mut ToolResult, head: usize) {
+    let Some(Part::Text(first)) = result.output.first_mut() else {
+        return;
     };
-    let mut result = ToolResult::new(id.clone(), None, "");
-    result.output = answer.parts.drain(..said).map(own).collect();
-    result.bare = answer.bare;
-    answer.parts.insert(0, Part::ToolResult(result));
-    Some(())
-}
-
-/// A call as it stands in words.
-struct Called {
-    tool: String,
-    parameters: Map<String, Value>,
-    /// The parameters that tell what it does, where these are others.
-    does: Option<Map<String, Value>>,
-    /// What stands before, between and behind the parameters.
-    around: Vec<String>,
-}
-
-impl Called {
-    fn of(raw: &str) -> Called {
-        let called = Self::in_a_fence(raw)
-            .or_else(|| Self::by_a_label(raw))
-            .or_else(|| Self::in_tags(raw));
-        // What would not be the same again is not taken apart.
-        match called {
-            Some(called) if words(&called.parameters, &called.around).as_deref() == Some(raw) => called,
-            called => Called {
-                does: called
-                    .as_ref()
-                    .map(|called| called.does.as_ref().unwrap_or(&called.parameters).clone()),
-                tool: called.map_or_else(|| String::from("action"), |called| called.tool),
-                parameters: one(INPUT, raw),
-                around: vec![String::new(); 2],
-            },
-        }
+    let (before, rest) = first.body.as_str().split_at(head);
+    let (before, rest) = (Body::new(before), Body::new(rest));
+    if rest.is_empty() {
+        let Part::Text(head) = result.output.remove(0) else {
+            return;
+        };
+        result.head = Some(Arc::new(head));
+        return;
     }
-
-    fn in_a_fence(raw: &str) -> Option<Called> {
-        let (open, inside) = raw.strip_prefix("```").and_then(|_| raw.split_once('\n'))?;
-        let end = inside.find("\n```")?;
-        let tool = runner(fence_name(open))?;
-        Some(Called {
-            tool: tool.to_owned(),
-            // A program is no command line.
-            parameters: one(if tool == SHELL { "command" } else { "code" }, &inside[..end]),
-            does: None,
-            around: around(raw, &inside[..end]),
-        })
-    }
-
-    fn by_a_label(raw: &str) -> Option<Called> {
-        let (tool, rest) = raw.strip_prefix(ACTION)?.split_once('\n')?;
-        let input = rest.split_once(ACTION_INPUT)?.1.trim();
-        Some(Called {
-            tool: tool.trim().to_owned(),
-            parameters: one(INPUT, input),
-            does: object(input),
-            around: around(raw, input),
-        })
-    }
-
-    fn in_tags(raw: &str) -> Option<Called> {
-        let (name, inside, _) = element(raw)?;
-        // `<tool_call>{"name": …, "arguments": {…}}</tool_call>`
-        if let Some(mut map) = object(inside) {
-            let tool = map.get("name").and_then(Value::as_str).unwrap_or(name).to_owned();
-            let arguments = map.get_mut("arguments").map(Value::take);
-            let inside = inside.trim();
-            return Some(Called {
-                tool,
-                parameters: one(INPUT, inside),
-                does: Some(match arguments {
-                    Some(Value::Object(arguments)) => arguments,
-                    _ => map,
-                }),
-                around: around(raw, inside),
-            });
-        }
-        let (mut parameters, mut around) = (Map::new(), Vec::new());
-        let (mut rest, mut said) = (inside, 0);
-        while let Some((name, value, behind)) = rest.find('<').and_then(|at| element(&rest[at..])) {
-            let value = value.strip_prefix('\n').unwrap_or(value);
-            let value = value.strip_suffix('\n').unwrap_or(value);
-            let start = offset(raw, value);
-            around.push(raw[said..start].to_owned());
-            said = start + value.len();
-            parameters.insert(String::from(name), Value::from(value));
-            rest = behind;
-        }
-        around.push(raw[said..].to_owned());
-        Some(Called {
-            tool: name.to_owned(),
-            parameters,
-            does: None,
-            around,
-        })
-    }
-}
-
-fn one(name: &str, value: &str) -> Map<String, Value> {
-    Map::from_iter([(String::from(name), Value::from(value))])
-}
-
-fn object(text: &str) -> Option<Map<String, Value>> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(map)) => Some(map),
-        _ => None,
-    }
+    result.head = Some(Arc::new(Text {
+        body: before,
+        ..first.clone()
+    }));
+    first.body = rest;
+    result.extra = marked(std::mem::take(&mut result.extra), BEHIND, true);
 }
 
 /// Where a part of a text begins in it.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
-}
-
-/// What stands before and behind a part of a text.
-fn around(text: &str, part: &str) -> Vec<String> {
-    let start = offset(text, part);
-    [&text[..start], &text[start + part.len()..]]
-        .map(str::to_owned)
-        .to_vec()
-}
-
-/// What a reply says to make a call of these parameters, if they are what stood between these words.
-fn words(parameters: &Map<String, Value>, around: &[String]) -> Option<String> {
-    let (first, behind) = around.split_first()?;
-    if behind.len() != parameters.len() {
-        return None;
-    }
-    let mut words = first.clone();
-    for (value, behind) in parameters.values().zip(behind) {
-        words.push_str(value.as_str()?);
-        words.push_str(behind);
-    }
-    Some(words)
-}
-
-/// The element that a text begins with: its name (`read_file`, and `run` of `<function=run>` or `<invoke name="run">`), what
-/// stands in it, and what stands behind it.
-fn element(text: &str) -> Option<(&str, &str, &str)> {
-    let (open, inside) = text.strip_prefix('<')?.split_once('>')?;
-    let end = open.find([' ', '=']).unwrap_or(open.len());
-    let (tag, named) = open.split_at(end);
-    if tag.is_empty() || !tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
-        return None;
-    }
-    let named = named
-        .rsplit('=')
-        .next()
-        .unwrap_or_default()
-        .trim_matches(['"', '\'', ' ']);
-    let close = format!("</{tag}>");
-    let at = inside.find(&close)?;
-    let name = if named.is_empty() { tag } else { named };
-    Some((name, &inside[..at], &inside[at + close.len()..]))
 }
 
 /// The messages with each such call and its answer as words again.
@@ -332,9 +256,7 @@ fn in_words(message: &Message, spoken: &HashSet<&str>) -> Message {
                     })),
                 }
             }
-            Part::ToolResult(result) if spoken.contains(&*result.call_id) => {
-                parts.extend(result.output.iter().cloned())
-            }
+            Part::ToolResult(result) if spoken.contains(&*result.call_id) => parts.extend(said_by(result)),
             part => parts.push(part.clone()),
         }
     }
@@ -344,11 +266,34 @@ fn in_words(message: &Message, spoken: &HashSet<&str>) -> Message {
     }
 }
 
+/// What the harness and the tool say.
+fn said_by(result: &ToolResult) -> Vec<Part> {
+    let mut output = result.output.iter().cloned();
+    let Some(head) = &result.head else {
+        return output.collect();
+    };
+    let mut head = Text::clone(head);
+    let mut parts = Vec::new();
+    if result.extra.get(BEHIND).is_some() {
+        match output.next() {
+            Some(Part::Text(first)) => head.body = Body::new([head.body.as_str(), first.body.as_str()].concat()),
+            other => parts.extend(other),
+        }
+    }
+    parts.insert(0, Part::Text(head));
+    parts.extend(output);
+    parts
+}
+
 /// What a reply says to make this call. Where nothing is left of its parameters but a marker, that.
 fn words_of(call: &ToolCall) -> String {
     let parameters = call.parameters.as_map();
-    let spoken = call.spoken.as_deref().and_then(|around| words(parameters, around));
-    spoken.unwrap_or_else(|| format!("{} {}", call.tool, call.parameters.json()))
+    let around = call.spoken.as_deref().map(Vec::as_slice).unwrap_or_default();
+    words(parameters, around).unwrap_or_else(|| {
+        let values = parameters.values().filter_map(Value::as_str).collect::<Vec<_>>();
+        let ends = |word: Option<&String>| word.map_or("", String::as_str).to_owned();
+        [ends(around.first()), values.join("\n"), ends(around.last())].concat()
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! What a request says in the user's name and no user has typed. Requests have no field for it, so it is known by forms
 //! that prompts do not have.
 //!
-//! *Observations*: some agents speak with their tools in text. The model's action stands in its reply, and the next
-//! message in the user's role is what came of it. One message proves nothing, since people paste outputs too. Many of one
-//! opening do, where nearly all that follows an action begins so.
+//! *Observations*: what came of an action that stands in words, see [`crate::observed`].
 //!
 //! *Complaints*: what a harness says to a reply that it could read no action from, see [`crate::complaint`].
 //!
@@ -22,45 +20,13 @@
 //! a prompt.
 
 use crate::complaint::is_complaint;
-use crate::spoken;
+use crate::{observed, spoken};
 use codelet_context::compact::is_ending;
 use codelet_context::harness::{self, is_event, is_fragment, is_frame, is_interruption, is_opening};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
-use std::collections::HashMap;
 
-/// Messages with an opening that agents are known for, before it counts.
-const MANY: usize = 3;
-/// Messages with any other common opening, before it counts, and the share of all that follows an action.
-const VERY_MANY: usize = 6;
-const SHARE: f64 = 0.8;
-/// Openings of outputs that agents are known for: tags, and words before a colon.
-const TAGS: [&str; 9] = [
-    "returncode",
-    "output",
-    "observation",
-    "tool_response",
-    "tool_result",
-    "tool_output",
-    "function_results",
-    "function_response",
-    "command_output",
-];
-const LABELS: [&str; 7] = [
-    "observation",
-    "tool result",
-    "tool output",
-    "tool response",
-    "command output",
-    "execution result",
-    "execution output",
-];
-/// The opening of an action that could not be done: a line of its own.
-const ERROR: &str = "error";
 /// Bytes of a reply that only acknowledges what was said.
 const ACKNOWLEDGEMENT: usize = 200;
-/// Within an observation: what the user says to it.
-const ANSWERS: [&str; 3] = ["<feedback>", "<answer>", "<user_message>"];
-
 /// Marks what a harness has said in the user's name. Says whether the conversation was compacted before.
 pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     if says_what_is_what(messages) {
@@ -70,7 +36,7 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     mark_complaints(messages);
     mark_blocks(messages);
     // First, as what came of an action is nothing that the user says behind an opening.
-    let observed = mark_observations(messages);
+    let observed = observed::mark(messages);
     mark_openings(messages);
     mark_events(messages);
     mark_interruptions(messages);
@@ -153,7 +119,7 @@ fn texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
     })
 }
 
-fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
+pub(crate) fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
     texts(message).filter(|text| text.origin == Origin::Own)
 }
 
@@ -262,50 +228,8 @@ fn words(message: &Message) -> usize {
     texts.sum()
 }
 
-fn inject(text: &mut Text) {
+pub(crate) fn inject(text: &mut Text) {
     text.origin = Origin::Injected;
-}
-
-/// Marks what came of actions. Returns where it stands behind an action in words.
-fn mark_observations(messages: &mut [Message]) -> Vec<usize> {
-    let mut acted = 0;
-    let mut found: Vec<(usize, Opening, bool)> = Vec::new();
-    for at in 1..messages.len() {
-        let message = &messages[at];
-        let has_results = message.tool_results().next().is_some();
-        if message.role != Role::User || has_results || messages[at - 1].role != Role::Assistant {
-            continue;
-        }
-        let is_behind_action = is_action(&messages[at - 1]);
-        acted += usize::from(is_behind_action);
-        let opening = message.parts.iter().find_map(|part| match part {
-            Part::Text(text) if text.origin == Origin::Own => Some(opening(text.body.as_str())),
-            _ => None,
-        });
-        if let Some(opening) = opening.flatten().filter(|opening| is_behind_action || opening.is_whole) {
-            found.push((at, opening, is_behind_action));
-        }
-    }
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for (_, opening, _) in &found {
-        *counts.entry(opening.words.clone()).or_default() += 1;
-    }
-    let is_many = |opening: &Opening| opening.is_known && counts[&opening.words] >= MANY;
-    let are_known = found.iter().any(|(_, opening, _)| is_many(opening));
-    let mut observed = Vec::new();
-    for (at, opening, is_behind_action) in found {
-        let count = counts[&opening.words];
-        // How the same harness says that the action could not be done.
-        let is_error = are_known && is_behind_action && opening.words == ERROR;
-        let is_common = count >= VERY_MANY && count as f64 >= SHARE * acted as f64;
-        if is_common || is_many(&opening) || is_error {
-            own_texts(&mut messages[at])
-                .filter(|text| !is_answer(text.body.as_str()))
-                .for_each(inject);
-            observed.extend(is_behind_action.then_some(at));
-        }
-    }
-    observed
 }
 
 /// Marks what harnesses say to replies that they cannot read.
@@ -330,69 +254,8 @@ fn mark_interruptions(messages: &mut [Message]) {
     }
 }
 
-/// Whether a text holds what the user says to an observation.
-fn is_answer(text: &str) -> bool {
-    text.lines().any(|line| ANSWERS.iter().any(|tag| line.starts_with(tag)))
-}
-
-/// How a message begins that may be an observation.
-struct Opening {
-    /// What it has in common with others.
-    words: String,
-    /// Agents are known to begin so.
-    is_known: bool,
-    /// The message is put together by an agent whatever stands before it.
-    is_whole: bool,
-}
-
-fn opening(text: &str) -> Option<Opening> {
-    let text = text.trim();
-    let common = |words: &str, is_known| Opening {
-        words: words.to_lowercase(),
-        is_known,
-        is_whole: false,
-    };
-    let line = text.lines().next()?.trim_end();
-    // Aider.
-    if line == "I ran this command:" && text.contains("\nAnd got this output:\n") {
-        return Some(Opening {
-            is_whole: true,
-            ..common(line, true)
-        });
-    }
-    // Cline and its like: `[read_file for 'src/a.rs'] Result:`; what is named may have several lines.
-    if let Some(rest) = text.strip_prefix('[') {
-        let tool = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '_'))?;
-        let end = rest.find("] Result:")?;
-        let is_named = tool > 0 && (end == tool || rest[tool..].starts_with(" for "));
-        return is_named.then(|| common("[tool] result:", true));
-    }
-    // OpenHands: `EXECUTION RESULT of [run]:`.
-    if line.starts_with("EXECUTION RESULT of [") {
-        return Some(common("execution result of", true));
-    }
-    // AutoGen: `exitcode: 0 (execution succeeded)`.
-    if line.starts_with("exitcode: ") && line.ends_with(')') && text.contains("\nCode output: ") {
-        return Some(common("exitcode", true));
-    }
-    if let Some(rest) = text.strip_prefix('<') {
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))?;
-        let (tag, after) = rest.split_at(end);
-        let is_tag = !tag.is_empty() && after.starts_with(['>', ' ']);
-        // All of it stands in tags: people write something beside what they paste.
-        let last = text.rsplit("</").next()?.strip_suffix('>')?;
-        let is_whole = !last.is_empty() && last.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
-        return (is_tag && is_whole).then(|| common(&format!("<{tag}>"), TAGS.contains(&tag)));
-    }
-    let (label, after) = line.split_once(':')?;
-    let is_label =
-        label.len() <= 40 && !label.is_empty() && label.chars().all(|c| c.is_alphabetic() || " _-".contains(c));
-    let is_known = LABELS.contains(&label.to_lowercase().as_str());
-    (is_label && (is_known || after.trim().is_empty())).then(|| common(label, is_known))
-}
-
 /// Whether a reply without calls holds one action in text, and nothing else that would be run.
-fn is_action(message: &Message) -> bool {
+pub(crate) fn is_action(message: &Message) -> bool {
     if message.calls().next().is_some() {
         return false;
     }

@@ -104,6 +104,7 @@ const TOOLS: &[(&str, Does)] = &[
     ("list_directory", Does::Search),
     ("write_todos", Does::Todo),
     ("ask_user", Does::Ask),
+    ("human", Does::Ask),
     ("todo_write", Does::Todo),
     // Cursor
     ("edit_file", Does::Change),

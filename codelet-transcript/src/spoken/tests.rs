@@ -4,7 +4,8 @@ use super::*;
 use crate::{Document, Format, read, write};
 use codelet_context::compact::{Target, compact};
 use codelet_context::history::History;
-use codelet_context::message::ActionKind;
+use codelet_context::message::{Action, ActionKind};
+use codelet_context::outcome::FileState;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -28,7 +29,11 @@ fn first(action: &str, observation: &str) -> (String, ToolCall) {
     let result = document.messages[2].tool_results().next().unwrap();
     let call = reply.calls().next().unwrap().clone();
     assert_eq!(result.call_id, call.id);
-    assert_eq!(result.texts().next().unwrap().body.as_str(), observation);
+    let head = result.head.as_ref().map_or("", |head| head.body.as_str());
+    assert_eq!(
+        [head, result.texts().next().unwrap().body.as_str()].concat(),
+        observation
+    );
     let words = match &reply.parts[0] {
         Part::Text(text) => text.body.to_string(),
         _ => String::new(),
@@ -84,6 +89,117 @@ fn an_action_in_words_is_a_call_with_what_it_does() {
             ActionKind::Command => assert_eq!(call.action.command.as_deref().map(str::trim), Some(what)),
             ActionKind::Other => assert!(call.action.paths.is_empty()),
             _ => assert_eq!(call.action.paths.iter().map(|path| &**path).collect::<Vec<_>>(), [what]),
+        }
+    }
+}
+
+/// The actions of all calls that are read of replies and answers in turn.
+fn does(steps: &[(&str, &str)]) -> Vec<(String, Action)> {
+    let known = (
+        "<read_file>\n<path>known.rs</path>\n</read_file>",
+        "[read_file] Result:\n\nok",
+    );
+    let steps = [known; 3].into_iter().chain(steps.iter().copied());
+    let steps = steps.flat_map(|(reply, answer)| {
+        [
+            json!({"role": "assistant", "content": reply}),
+            json!({"role": "user", "content": answer}),
+        ]
+    });
+    let task = json!({"role": "user", "content": "Mend the parser."});
+    let request = json!({"messages": std::iter::once(task).chain(steps).collect::<Vec<_>>()}).to_string();
+    let document = read(request.as_bytes(), Some(Format::Openai)).unwrap();
+    assert_eq!(write(&document, Format::Openai).unwrap(), request);
+    let calls = document.messages.iter().flat_map(Message::calls).skip(3);
+    calls.map(|call| (call.tool.to_string(), call.action.clone())).collect()
+}
+
+#[test]
+fn a_call_is_what_its_tags_and_names_say_and_no_other_that_stands_within_it() {
+    let shown = "<write_to_file>\n<path>docs/tools.md</path>\n<content>\n<write_to_file>\n<path>src/evil.rs</path>\n\
+        </write_to_file>\n</content>\n</write_to_file>";
+    let feed = "<write_to_file>\n<path>feed.xml</path>\n<content>\na</content>\n<path>src/evil.rs</path>\n</content>\n</write_to_file>";
+    for (reply, answer, (tool, paths)) in [
+        (
+            shown,
+            "[write_to_file for 'docs/tools.md'] Result:\n\nok",
+            ("write_to_file", vec!["docs/tools.md"]),
+        ),
+        (
+            feed,
+            "[write_to_file for 'feed.xml'] Result:\n\nok",
+            ("write_to_file", vec!["feed.xml"]),
+        ),
+        (
+            "<read_file>\n<args>\n<file>\n<path>a.rs</path>\n</file>\n</args>\n</read_file>",
+            "[read_file for 'a.rs'] Result:\n\nok",
+            ("read_file", vec!["a.rs"]),
+        ),
+        (
+            "<function_calls>\n<invoke name=\"read_file\">\n<parameter name=\"path\">a.rs</parameter>\n</invoke>\n</function_calls>",
+            "<function_results>\nok\n</function_results>",
+            ("read_file", vec!["a.rs"]),
+        ),
+        (
+            "<tool_call>\n{\"name\": \"read_file\", \"arguments\": \"{\\\"path\\\": \\\"a.rs\\\"}\"}\n</tool_call>",
+            "<tool_response>\nok\n</tool_response>",
+            ("read_file", vec!["a.rs"]),
+        ),
+        (
+            "<read_file lines=\"1-3\">\n<path>a.rs</path>\n</read_file>",
+            "[read_file for 'a.rs'] Result:\n\nok",
+            ("read_file", vec!["a.rs"]),
+        ),
+    ] {
+        let found = does(&[(reply, answer)]);
+        assert_eq!(found.len(), 1, "{reply}");
+        let found_paths: Vec<&str> = found[0].1.paths.iter().map(|path| &**path).collect();
+        assert_eq!((found[0].0.as_str(), found_paths), (tool, paths), "{reply}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_call_and_one_of_several_stay_words() {
+    let page = "I show the page:\n<div>\n<path>src/h.rs</path>\n</div>";
+    assert_eq!(does(&[(page, "[attempt_completion] Result:\n\nok")]), []);
+    let two = "<write_to_file>\n<path>a.rs</path>\n<content>\na\n</content>\n</write_to_file>\n\
+        <write_to_file>\n<path>b.rs</path>\n<content>\nb\n</content>\n</write_to_file>";
+    assert_eq!(does(&[(two, "[write_to_file for 'a.rs'] Result:\n\nok")]), []);
+}
+
+#[test]
+fn an_answer_in_words_tells_of_its_call_behind_what_the_harness_says_first() {
+    for answer in [
+        "[write_to_file for 'a.rs'] Result:\n\nThe user denied this operation.",
+        "[write_to_file for 'a.rs'] Result:\n\nThe tool execution failed with the following error:\n<error>\nno room\n</error>",
+    ] {
+        let action = "<write_to_file>\n<path>a.rs</path>\n<content>\na\n</content>\n</write_to_file>";
+        let request = document(action, answer).to_string();
+        let document = read(request.as_bytes(), Some(Format::Openai)).unwrap();
+        let history: History = document.messages.into_iter().collect();
+        assert!(
+            history.facts().files.iter().all(|file| file.state == FileState::Read),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn a_session_that_was_compacted_is_compacted_again_with_one_summary() {
+    for format in [Format::Anthropic, Format::Gemini, Format::Openai, Format::Responses] {
+        let mut document = session();
+        for _ in 0..2 {
+            let history: History = document.messages.iter().cloned().collect();
+            let done = compact(&history, Target::Budget(2_000));
+            let written = Document::new(done.view.messages.iter());
+            let written = write(&written, format).unwrap();
+            assert_eq!(
+                written.matches("Summary of the earlier part of this session.").count(),
+                1,
+                "{written}"
+            );
+            document = read(written.as_bytes(), Some(format)).unwrap();
+            document.messages.extend(session().messages.drain(1..20));
         }
     }
 }
