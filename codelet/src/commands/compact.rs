@@ -63,6 +63,7 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     // What is large is given back with the process, as a whole, and not piece by piece before it.
     let history = ManuallyDrop::new(History::of_recording(std::mem::take(&mut document.messages)));
     let target = target(args);
+    let original = original.filter(|_| may_stay(&history, target));
     let overhead = tool_definitions(&document);
     let options = Options {
         overhead,
@@ -194,6 +195,16 @@ fn target(args: &Compact) -> Target {
         (Some(tokens), _) => Target::Budget(tokens),
         (None, Some(tokens)) => Target::Window(tokens),
         (None, None) => Target::Select,
+    }
+}
+
+/// Whether a conversation may be left as it is. One that is several times as large as it is to be never is.
+fn may_stay(history: &History, target: Target) -> bool {
+    const FAR_TOO_LARGE: u64 = 4;
+    let whole: u64 = history.estimates().iter().sum();
+    match target {
+        Target::Select => true,
+        Target::Budget(most) | Target::Window(most) => whole <= most.saturating_mul(FAR_TOO_LARGE),
     }
 }
 
