@@ -131,16 +131,21 @@ fn mark_one(message: &mut Message, words: &str) {
         }
         let opening = Opening::of(text.body.as_str()).filter(|opening| opening.words == words);
         // Some say in a text of its own what follows.
-        let head = match (opening, before.take()) {
-            (Some(opening), _) => opening,
-            (None, Some(before)) if before.is_bare => Opening {
-                is_bare: false,
-                ..before
-            },
+        let (head, at) = match (opening, before.take()) {
+            (Some(opening), _) => {
+                let at = opening.head;
+                (opening, at)
+            }
+            (None, Some(before)) if before.is_bare => {
+                let head = Opening {
+                    is_bare: false,
+                    ..before
+                };
+                (head, 0)
+            }
             _ => return,
         };
-        let said = text.body.as_str();
-        let said = said.get(head.head_in(said)..).unwrap_or_default();
+        let said = text.body.as_str().get(at..).unwrap_or_default();
         if !head.lets_the_user_speak(said) {
             inject(text);
         }
@@ -255,13 +260,6 @@ impl Opening {
     fn names_a_speaker(&self) -> bool {
         let mut parts = self.words.split(|c: char| !c.is_alphanumeric());
         self.words == ERROR || parts.any(|part| SPEAKERS.contains(&part))
-    }
-
-    /// The bytes of this text that are its head: none, where it is another text than the one that begins so.
-    fn head_in(&self, text: &str) -> usize {
-        Opening::of(text)
-            .filter(|own| own.words == self.words)
-            .map_or(0, |own| own.head)
     }
 
     /// Whether what is said behind it holds words of the user's: what a tool has answered that asks, or what the harness says at

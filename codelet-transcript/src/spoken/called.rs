@@ -171,15 +171,17 @@ pub(super) fn words(parameters: &Map<String, Value>, around: &[String]) -> Optio
 
 /// The element that a text begins with, up to the first tag that closes it: its name, what stands in it, and what stands behind it.
 fn element(text: &str) -> Option<(&str, &str, &str)> {
-    let (name, close, inside) = opened(text)?;
-    let at = inside.find(&close)?;
-    Some((name, &inside[..at], &inside[at + close.len()..]))
+    closed(text, |inside, close| inside.find(close))
 }
 
 /// The same up to the last one.
 fn outer(text: &str) -> Option<(&str, &str, &str)> {
+    closed(text, |inside, close| inside.rfind(close))
+}
+
+fn closed(text: &str, end: impl Fn(&str, &str) -> Option<usize>) -> Option<(&str, &str, &str)> {
     let (name, close, inside) = opened(text)?;
-    let at = inside.rfind(&close)?;
+    let at = end(inside, &close)?;
     Some((name, &inside[..at], &inside[at + close.len()..]))
 }
 

@@ -9,15 +9,20 @@ use codelet_context::outcome::FileState;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn document(action: &str, observation: &str) -> Value {
-    let steps = (0..4).flat_map(|_| {
+/// A task, and replies with what came of them.
+fn request<'a>(steps: impl IntoIterator<Item = (&'a str, &'a str)>) -> Value {
+    let steps = steps.into_iter().flat_map(|(reply, answer)| {
         [
-            json!({"role": "assistant", "content": action}),
-            json!({"role": "user", "content": observation}),
+            json!({"role": "assistant", "content": reply}),
+            json!({"role": "user", "content": answer}),
         ]
     });
     let task = json!({"role": "user", "content": "Mend the parser."});
     json!({"messages": std::iter::once(task).chain(steps).collect::<Vec<_>>()})
+}
+
+fn document(action: &str, observation: &str) -> Value {
+    request([(action, observation); 4])
 }
 
 /// The first call that is read of this, with the words before it.
@@ -99,15 +104,7 @@ fn does(steps: &[(&str, &str)]) -> Vec<(String, Action)> {
         "<read_file>\n<path>known.rs</path>\n</read_file>",
         "[read_file] Result:\n\nok",
     );
-    let steps = [known; 3].into_iter().chain(steps.iter().copied());
-    let steps = steps.flat_map(|(reply, answer)| {
-        [
-            json!({"role": "assistant", "content": reply}),
-            json!({"role": "user", "content": answer}),
-        ]
-    });
-    let task = json!({"role": "user", "content": "Mend the parser."});
-    let request = json!({"messages": std::iter::once(task).chain(steps).collect::<Vec<_>>()}).to_string();
+    let request = request([known; 3].into_iter().chain(steps.iter().copied())).to_string();
     let document = read(request.as_bytes(), Some(Format::Openai)).unwrap();
     assert_eq!(write(&document, Format::Openai).unwrap(), request);
     let calls = document.messages.iter().flat_map(Message::calls).skip(3);
