@@ -3,6 +3,9 @@
 use crate::choice::ConnectError;
 use crate::secret::Secret;
 use crate::vendor::Wire;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use percent_encoding::percent_decode_str;
 use rig_core::http_client::{HeaderMap, HeaderValue};
 use rig_reqwest::reqwest::Url;
 
@@ -18,12 +21,49 @@ const ENDINGS: &[&[&str]] = &[
 /// The version of the Messages interface that is spoken.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
+/// An address as it may be shown: without a user and password before the host, and without what stands behind the path,
+/// which may be a key.
+pub fn shown(address: &str) -> String {
+    let address = address.trim();
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let mark = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{mark}{host}{path}")
+}
+
+/// What lets somebody in at an address, in every form in which it goes over the line: user and password, or a user alone, which
+/// is then a token, and the values of the query.
+pub fn secrets(address: &str) -> Vec<String> {
+    let Ok(url) = Url::parse(address.trim()) else {
+        return Vec::new();
+    };
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let (user, password) = (url.username(), url.password().unwrap_or_default());
+    let alone = if password.is_empty() { user } else { password };
+    let mut found = Vec::new();
+    if !alone.is_empty() {
+        found.push(BASE64.encode(format!("{}:{}", decoded(user), decoded(password))));
+        found.extend([alone.to_owned(), decoded(alone)]);
+    }
+    for pair in url.query().into_iter().flat_map(|query| query.split('&')) {
+        let value = pair.split_once('=').map_or(pair, |(_, value)| value);
+        found.extend([value.to_owned(), decoded(value)]);
+    }
+    found
+}
+
+/// Whether what is sent to an address can be read on the way: it begins with `http://`, and leads to another machine.
+pub fn is_in_the_clear(address: &str) -> bool {
+    Url::parse(address.trim()).is_ok_and(|url| url.scheme() == "http" && !is_own_machine(&url))
+}
+
 /// The address below which everything of a server is: as given, without an ending that names one thing, and with the
 /// version that the wire's paths begin with.
 pub(crate) fn base(given: &str, wire: Wire) -> Result<Url, ConnectError> {
     let wrong = |why: &str| ConnectError::BaseUrl {
-        // A password may stand before the host.
-        url: given.rsplit('@').next().unwrap_or_default().to_owned(),
+        url: shown(given),
         why: why.to_owned(),
     };
     let mut url = Url::parse(given.trim()).map_err(|error| wrong(&error.to_string()))?;
@@ -127,6 +167,36 @@ mod tests {
 
     fn at(given: &str, wire: Wire) -> String {
         endpoint(&base(given, wire).unwrap(), wire, "m").to_string()
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_lets_somebody_in() {
+        for (given, expected) in [
+            ("http://127.0.0.1:7911", "http://127.0.0.1:7911"),
+            (
+                "https://me:secret@gate.example/v1?key=secret",
+                "https://gate.example/v1",
+            ),
+            ("https://me:sec@ret@gate.example/a@b#x", "https://gate.example/a@b"),
+            ("gate.example", "gate.example"),
+        ] {
+            assert_eq!(shown(given), expected);
+        }
+    }
+
+    #[test]
+    fn only_plain_http_to_another_machine_is_in_the_clear() {
+        for (address, is) in [
+            ("http://gate.example/v1", true),
+            ("HTTP://192.0.2.7:8000", true),
+            ("https://gate.example", false),
+            ("http://127.0.0.1:11434", false),
+            ("http://[::1]:8080/v1", false),
+            ("http://localhost:1234", false),
+            ("gate.example", false),
+        ] {
+            assert_eq!(is_in_the_clear(address), is, "{address}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::catalogue::{self, Known, Thinks};
 use crate::marks::Lifetime;
 use crate::network::{self, Line, Network, TimeLimits};
 use crate::provider::Provider;
-use crate::secret::Secret;
+use crate::secret::{Secret, Secrets};
 use crate::vendor::{self, Vendor, Wire};
 use crate::window;
 use codelet_agent::model::{Model, Profile, SAFE_OUTPUT, SAFE_WINDOW};
@@ -136,6 +136,7 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
     let line = Line {
         client: network::client(&choice.network, limits).map_err(|why| ConnectError::Network { why })?,
         url: address::endpoint(&base, wire, name),
+        secrets: Secrets::of(key.as_ref(), &base),
         headers: address::headers(wire, key.as_ref()).ok_or(ConnectError::BadKey { vendor: vendor.name })?,
         key,
         limits,

@@ -21,7 +21,7 @@
 //! assert_eq!(error, Some(ConnectError::NoKey { vendor: "anthropic", variable }));
 //! ```
 
-mod address;
+pub mod address;
 mod answer;
 mod body;
 pub mod catalogue;

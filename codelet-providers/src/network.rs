@@ -1,7 +1,7 @@
 //! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment and no
 //! file.
 
-use crate::secret::Secret;
+use crate::secret::{Secret, Secrets};
 use crate::sort::{Refusal, sort};
 use crate::wait::Received;
 use codelet_agent::model::ModelError;
@@ -105,6 +105,8 @@ pub(crate) struct Line {
     pub url: Url,
     pub headers: HeaderMap,
     pub key: Option<Secret>,
+    /// What no error may show: the key, and what the address holds besides the way.
+    pub secrets: Secrets,
     pub limits: TimeLimits,
 }
 
@@ -205,7 +207,7 @@ impl Line {
             headers: &received,
             body: &body,
         };
-        sort(&refusal, self.key.as_ref())
+        sort(&refusal, &self.secrets)
     }
 
     /// Host and port, which is all of the address that is ever shown.
@@ -252,12 +254,9 @@ impl Line {
         }
     }
 
-    /// A text without the key.
+    /// A text without the key and what else lets somebody in.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        match &self.key {
-            Some(key) => key.scrub(text),
-            None => text.to_owned(),
-        }
+        self.secrets.scrub(text)
     }
 }
 
@@ -382,7 +381,7 @@ impl Stream {
                     headers: &crate::sort::NoHeaders,
                     body: &body,
                 };
-                sort(&refusal, line.key.as_ref())
+                sort(&refusal, &line.secrets)
             }
             Ok(_) => ModelError::Garbled {
                 said: format!("{} answers with a document where a stream was asked for", line.place()),

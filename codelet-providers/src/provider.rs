@@ -164,7 +164,7 @@ impl Exchange {
                     headers: &NoHeaders,
                     body: &body,
                 };
-                Err(sort(&refusal, self.line.key.as_ref()))
+                Err(sort(&refusal, &self.line.secrets))
             }
         }
     }

@@ -1,5 +1,7 @@
 //! A key that nobody sees: not in logs, not in errors, not in what a vendor says about it, not in what a model answers.
 
+use crate::address;
+use rig_reqwest::reqwest::Url;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -96,6 +98,30 @@ impl Secret {
     }
 }
 
+/// What no error shows: the key, and what an address holds besides the way: user, password, values of the query.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Secrets(Vec<Secret>);
+
+impl Secrets {
+    /// Those of a request with this key to this address, each in every form in which it goes over the line.
+    pub(crate) fn of(key: Option<&Secret>, url: &Url) -> Secrets {
+        let key = key.map(|key| key.expose().to_owned());
+        let found: Vec<String> = key.into_iter().chain(address::secrets(url.as_str())).collect();
+        let mut secrets: Vec<Secret> = Vec::new();
+        for secret in found.iter().map(|text| Secret::new(text)) {
+            if !secret.is_empty() && !secrets.contains(&secret) {
+                secrets.push(secret);
+            }
+        }
+        Secrets(secrets)
+    }
+
+    /// A text without any of them.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text))
+    }
+}
+
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("[key]")
@@ -120,6 +146,34 @@ mod tests {
         );
         assert_eq!(format!("{key:?}"), "[key]");
         assert_eq!(Secret::new("x").scrub("an exact text"), "an exact text");
+    }
+
+    #[test]
+    fn what_an_address_holds_besides_the_way_is_in_no_error() {
+        let key = Secret::new("sk-proj-0123456789");
+        let url = Url::parse("https://ada:pass%20word%21@gate.example/v1?api_key=query%2Bsecret&alt=1").unwrap();
+        let secrets = Secrets::of(Some(&key), &url);
+        let basic = "YWRhOnBhc3Mgd29yZCE=";
+        for secret in [
+            "pass%20word%21",
+            "pass word!",
+            "query%2Bsecret",
+            "query+secret",
+            basic,
+            key.expose(),
+        ] {
+            assert_eq!(
+                secrets.scrub(&format!("bad {secret}, sorry")),
+                "bad [key], sorry",
+                "{secret}"
+            );
+        }
+        assert_eq!(
+            secrets.scrub("ada at gate.example/v1, alt=1"),
+            "ada at gate.example/v1, alt=1"
+        );
+        let token = Url::parse("https://token-0123@gate.example").unwrap();
+        assert_eq!(Secrets::of(None, &token).scrub("bad token-0123"), "bad [key]");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod count;
 mod limit;
 
-use crate::secret::Secret;
+use crate::secret::Secrets;
 use crate::wait::{self, Headers};
 use codelet_agent::model::ModelError;
 use serde_json::Value;
@@ -30,14 +30,11 @@ impl Headers for NoHeaders {
     }
 }
 
-/// Sorts a refusal. The key, if any, is in no error.
-pub(crate) fn sort(refusal: &Refusal, key: Option<&Secret>) -> ModelError {
+/// Sorts a refusal. No secret is in an error.
+pub(crate) fn sort(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     let parsed = error_object(refusal.body);
     let words = Words::of(&parsed, refusal);
-    let scrub = |text: &str| match key {
-        Some(key) => key.scrub(text),
-        None => text.to_owned(),
-    };
+    let scrub = |text: &str| secrets.scrub(text);
     let said = scrub(&words.said);
     let status = refusal.status.or(words.status).unwrap_or(0);
     if let Some(limit) = limit::too_long(status, &words, &parsed) {
@@ -233,6 +230,7 @@ fn shorten(text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
     use proptest::prelude::*;
     use serde_json::json;
     use std::time::Duration;
@@ -247,7 +245,7 @@ mod tests {
             headers: &Vec::<(&str, &str)>::new(),
             body: &body,
         };
-        sort(&refusal, None)
+        sort(&refusal, &Secrets::default())
     }
 
     pub(super) fn message(text: &str) -> Value {
@@ -345,6 +343,7 @@ mod tests {
     #[test]
     fn the_key_is_in_no_error() {
         let key = Secret::new("sk-ant-0123456789abcdefghijklmnopqrstuvwxyz");
+        let secrets = Secrets::of(Some(&key), &"https://gate.example".parse().unwrap());
         let body = format!("{{\"error\":{{\"message\":\"no such key {}\"}}}}", key.expose());
         for status in [400, 401, 403, 404, 413, 429, 500] {
             let refusal = Refusal {
@@ -352,7 +351,7 @@ mod tests {
                 headers: &NoHeaders,
                 body: &body,
             };
-            let error = sort(&refusal, Some(&key));
+            let error = sort(&refusal, &secrets);
             assert!(!format!("{error:?} {error}").contains("0123456789"), "{error:?}");
         }
     }

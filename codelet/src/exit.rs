@@ -23,6 +23,9 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+/// The exit status of a program that broke down: Rust's own after a panic.
+pub const BROKEN: u8 = 101;
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)

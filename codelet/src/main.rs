@@ -30,18 +30,43 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
+/// Bytes of stack: as many as most systems give a program. `ulimit -s` may give fewer.
+const STACK: usize = 8 * 1024 * 1024;
+
 fn main() -> ExitCode {
     let began = Instant::now();
+    let main = std::thread::Builder::new().name("codelet".to_owned()).stack_size(STACK);
+    let done = main.spawn(move || menu(began)).map(|main| main.join());
+    match done {
+        Ok(Ok(status)) => status,
+        // The panic has been told.
+        Ok(Err(_)) => exit::BROKEN.into(),
+        Err(error) => {
+            tell(
+                "error",
+                Ink::Red,
+                &format!("no thread can be started: {}", exit::words(&error)),
+            );
+            Exit::Usage.into()
+        }
+    }
+}
+
+fn menu(began: Instant) -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
     let args = match Codelet::try_parse_from(dashed::joined(typed.clone())) {
         Ok(args) => args,
-        Err(told) => {
-            // Help is an error to the parser, but not to the user who asked for it. A closed pipe is none either.
+        Err(told) if told.use_stderr() => {
             let _ = told.print();
             if let Some(advice) = dashed::advice(&told, &typed) {
                 let _ = writeln!(std::io::stderr(), "{advice}");
             }
-            return if told.use_stderr() { Exit::Usage } else { Exit::Done }.into();
+            return Exit::Usage.into();
+        }
+        // Help is an error to the parser, but not to the user who asked for it.
+        Err(help) => {
+            let done = output::stdout().and_then(|mut out| output::printed(help.print().and_then(|()| out.flush())));
+            return ended(done.map(|()| Exit::Done));
         }
     };
     if args.command.is_none() {
@@ -71,6 +96,11 @@ fn main() -> ExitCode {
     };
     // An interrupted run does not wait for its tools, and what they were about to end is not to live on.
     codelet_tools::end_all();
+    ended(done)
+}
+
+/// The exit status of what was done, which is told if it failed.
+fn ended(done: Result<Exit, Failure>) -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(Failure::PipeClosed) => Exit::Done.into(),

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes gathered before they are written.
@@ -86,8 +86,26 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
-    let done = fill(&mut out).and_then(|()| out.flush());
+    let mut out = BufWriter::with_capacity(BUFFER, stdout()?.lock());
+    printed(fill(&mut out).and_then(|()| out.flush()))
+}
+
+/// Standard output.
+///
+/// # Errors
+/// When it was closed when the program was started, since what is written there is lost.
+pub fn stdout() -> Result<Stdout, Failure> {
+    match codelet_stdio::stdout_was_closed() {
+        true => Err(Failure::at("standard output", "it is closed")),
+        false => Ok(io::stdout()),
+    }
+}
+
+/// How printing on standard output ended.
+///
+/// # Errors
+/// When it takes no more.
+pub fn printed(done: io::Result<()>) -> Result<(), Failure> {
     done.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::PipeClosed,
         _ => Failure::at("standard output", crate::exit::words(&error)),

@@ -33,11 +33,8 @@ impl Place {
         }
         // Found out here, or it would be told of the first file that is looked for in it.
         std::fs::metadata(directory.join(".")).map_err(|error| Failure::io(folder, &error))?;
-        let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
-        let config = variable("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .filter(|folder| folder.is_absolute())
-            .or_else(|| home.as_ref().map(|home| home.join(".config")));
+        let home = absolute(variable("HOME")).or_else(|| absolute(variable("USERPROFILE")));
+        let config = absolute(variable("XDG_CONFIG_HOME")).or_else(|| home.as_ref().map(|home| home.join(".config")));
         let repository = codelet_tools::surroundings::root(&directory);
         // Whoever keeps the home itself in git works on a part of it all the same.
         let repository = repository.filter(|root| !holds(root, home.as_deref()));
@@ -64,6 +61,12 @@ impl Place {
 fn holds(folder: &Path, home: Option<&Path>) -> bool {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     home.is_some_and(|home| whole(home).starts_with(whole(folder)))
+}
+
+/// A folder that a variable names. A relative one would be part of whatever project the session works in, and so would the
+/// user's own settings.
+fn absolute(named: Option<String>) -> Option<PathBuf> {
+    named.map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
 /// An environment variable that says something.

@@ -4,6 +4,7 @@ use crate::exit::words;
 use crate::paint::clean;
 use crate::settings::{Key, LONGEST_WAIT};
 use codelet_mcp::{Reach, Server};
+use codelet_providers::address;
 use codelet_tools::secrets::{is_secret, is_secret_name, password};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -117,7 +118,7 @@ impl ServerFile {
                 words.join(" ")
             }
             // Behind the path may stand a key.
-            (None, Some(url)) => shown(url.reveal()),
+            (None, Some(url)) => address::shown(url.reveal()),
             (None, None) => String::new(),
         };
         let names: Vec<&str> = self.env.keys().chain(self.headers.keys()).map(String::as_str).collect();
@@ -202,17 +203,11 @@ fn certificates(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Scheme, host and path of an address; anything else as it is.
-fn shown(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let rest = rest.split(['?', '#']).next().unwrap_or(rest);
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            // Before the host may stand a password.
-            let host = host.rsplit('@').next().unwrap_or(host);
-            format!("{scheme}://{host}{path}")
-        }
-        None => url.to_owned(),
+/// An argument as it may be shown; where it is an address, without what lets somebody in.
+fn shown(argument: &str) -> String {
+    match argument.contains("://") {
+        true => address::shown(argument),
+        false => argument.to_owned(),
     }
 }
 
@@ -244,7 +239,10 @@ pub fn named(
     };
     for (name, file) in files.iter().filter(|(_, file)| file.enabled != Some(false)) {
         match file.server(name, directory, environment, look_up) {
-            Ok(server) => named.servers.push(server),
+            Ok(server) => {
+                named.notices.extend(in_the_clear(name, &server));
+                named.servers.push(server);
+            }
             Err(why) => named
                 .notices
                 .push(format!("MCP server {name}: {why}, so it is not used")),
@@ -260,6 +258,19 @@ pub fn named(
         }
     }
     named
+}
+
+/// What is said of a server that gets its headers, which hold keys, in the clear.
+fn in_the_clear(name: &str, server: &Server) -> Option<String> {
+    let Reach::Http { url, headers, .. } = &server.reach else {
+        return None;
+    };
+    (!headers.is_empty() && address::is_in_the_clear(url)).then(|| {
+        format!(
+            "MCP server {name}: its headers go unencrypted to {}; anybody on the way can read them: use https://",
+            address::shown(url)
+        )
+    })
 }
 
 fn is_variable(name: &str) -> bool {

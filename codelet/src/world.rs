@@ -11,7 +11,7 @@ use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::Connected;
-use codelet_providers::{Choice, Loading, Secret, TimeLimits, catalogue, vendor};
+use codelet_providers::{Choice, Loading, Secret, TimeLimits, address, catalogue, vendor};
 use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
@@ -133,7 +133,7 @@ pub struct Equipment {
     pub notices: Vec<String>,
 }
 
-/// The keys of the settings, and the keys and other secrets of the environment: they are shown nowhere.
+/// The keys of the settings and of the provider's address, and the keys and other secrets of the environment: they are shown nowhere.
 pub fn secrets(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
@@ -141,6 +141,7 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
             .flat_map(|vendor| vendor.keys)
             .filter_map(|name| variable(name)),
     );
+    secrets.extend(settings.base_url.value.iter().flat_map(|url| address::secrets(url)));
     let environment: Vec<_> = std::env::vars_os().collect();
     secrets.extend(codelet_tools::secrets::values(&environment, &[]));
     secrets

@@ -237,3 +237,89 @@ fn settings_are_shown_with_where_they_come_from_and_without_keys() {
     assert!(line("keys.anthropic").contains("$ANTHROPIC_API_KEY"));
     assert!(!stdout(&output).contains("sk-secret"));
 }
+
+#[test]
+fn a_relative_home_is_no_home() {
+    let bench = Bench::new();
+    // What the repository brings along in the place of the user's own settings.
+    bench.file("home/.config/codelet/settings.toml", "permission = \"all\"\n");
+    for home in ["home", "./home"] {
+        let output = bench.command(&["settings"]).env("HOME", home).output().unwrap();
+        ended(&output, 0);
+        let permission = stdout(&output)
+            .lines()
+            .find(|line| line.starts_with("permission"))
+            .unwrap();
+        assert!(
+            permission.contains("edit") && permission.contains("default"),
+            "{permission}"
+        );
+    }
+}
+
+#[test]
+fn what_lets_somebody_in_at_an_address_is_not_shown() {
+    let bench = Bench::new();
+    bench.settings("base_url = \"https://ada:Passw0rd-of-ada@gate.example/v1?api_key=Query0fSecret\"\n");
+    let shown = bench.command(&["settings"]).output().unwrap();
+    ended(&shown, 0);
+    assert!(stdout(&shown).contains("https://gate.example/v1"), "{}", stdout(&shown));
+    let url = "ftp://ada:Passw0rd-of-ada@gate.example?api_key=Query0fSecret";
+    let mut wrong = bench.command(&["-p", "x", "--model", "anthropic/m", "--base-url", url]);
+    let wrong = wrong.env("ANTHROPIC_API_KEY", "sk-0123456789").output().unwrap();
+    refused(&wrong, &["ftp://gate.example"]);
+    for output in [shown, wrong] {
+        let all = format!("{}{}", stdout(&output), stderr(&output));
+        assert!(!all.contains("Passw0rd") && !all.contains("Query0f"), "{all}");
+    }
+}
+
+#[test]
+fn a_key_in_the_wrong_place_is_not_repeated() {
+    let bench = Bench::new();
+    for settings in [
+        "keys = \"sk-0123456789abcdef\"\n",
+        "[keys]\nsk-0123456789abcdef = \"x\"\n",
+        "allow = \"sk-0123456789abcdef\"\n",
+        "[mcp.x]\ncommand = \"x\"\nenv = \"sk-0123456789abcdef\"\n",
+    ] {
+        bench.settings(settings);
+        let output = bench.command(&["settings"]).output().unwrap();
+        refused(&output, &["settings.toml:"]);
+        assert!(!stderr(&output).contains("0123456789"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_key_that_would_go_unencrypted_to_another_machine_is_warned_of() {
+    let bench = Bench::new();
+    let told = |url: &str| {
+        let mut command = bench.command(&["-p", "x", "--model", "anthropic/m", "--base-url", url]);
+        let output = command.env("ANTHROPIC_API_KEY", "sk-0123456789").output().unwrap();
+        stderr(&output).contains("the API key and the conversation go unencrypted to http://")
+    };
+    // Names below `.invalid` lead nowhere.
+    assert!(told("http://gate.invalid"));
+    assert!(!told("https://gate.invalid"));
+    assert!(!told("http://127.0.0.1:9"));
+}
+
+#[test]
+fn a_system_that_gives_too_little_is_told_or_does_no_harm() {
+    let bench = Bench::new();
+    let program = env!("CARGO_BIN_EXE_codelet");
+    let limited = |limit: &str| {
+        let line = format!("{limit} && '{program}' -p x --model anthropic/m --base-url http://127.0.0.1:9");
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell
+            .args(["-c", &line])
+            .env("HOME", &bench.home)
+            .current_dir(&bench.work);
+        shell.env("ANTHROPIC_API_KEY", "sk-0123456789").output().unwrap()
+    };
+    let few_files = limited("ulimit -n 6");
+    refused(&few_files, &["only 6 open files", "ulimit -n"]);
+    // The provider cannot be reached, which is found out with a small stack as well.
+    let small_stack = limited("ulimit -s 64");
+    ended(&small_stack, 3);
+}

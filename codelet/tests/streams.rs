@@ -72,6 +72,27 @@ fn closed_standard_streams_do_no_harm() {
 }
 
 #[test]
+fn a_result_that_nobody_can_get_is_a_failure() {
+    let folder = folder("lost_result");
+    let input = file(&folder, "request.json", request_text(3));
+    let result = folder.join("result.json").to_str().unwrap().to_owned();
+    let program = env!("CARGO_BIN_EXE_codelet");
+    for (args, status) in [
+        (format!("compact '{input}'"), 2),
+        (format!("inspect '{input}'"), 2),
+        ("--help".to_owned(), 2),
+        // What goes elsewhere is not lost.
+        (format!("compact '{input}' -o '{result}'"), 0),
+    ] {
+        let line = format!("'{program}' {args} >&-");
+        let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{args}: {}", stderr(&output));
+        let is_said = stderr(&output).contains("standard output: it is closed");
+        assert_eq!(is_said, status == 2, "{args}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_full_disk_is_told_and_is_no_crash() {
     if !Path::new("/dev/full").exists() {
         println!("there is no /dev/full here");
@@ -85,6 +106,8 @@ fn a_full_disk_is_told_and_is_no_crash() {
         &["inspect", &input],
         &["inspect", "--json", &input],
         &["formats"],
+        &["--help"],
+        &["--version"],
     ] {
         let output = codelet(args).stdout(full()).output().unwrap();
         refused(&output, &["standard output", "no space left"]);

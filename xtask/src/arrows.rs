@@ -96,6 +96,11 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow {
         from: "codelet",
+        to: "codelet-stdio",
+        why: "the binary says when its output is lost",
+    },
+    Arrow {
+        from: "codelet",
         to: "codelet-mcp",
         why: "the binary introduces the tools of servers to the loop",
     },

@@ -40,8 +40,6 @@ const NAMED: usize = 3;
 /// What a shell reports of a process that ended by these signals.
 const HUNG_UP: u8 = 129;
 const TERMINATED: u8 = 143;
-/// What a process ends with that broke down.
-const BROKEN: u8 = 101;
 
 /// Lives in a session until its user leaves.
 ///
@@ -58,7 +56,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         return Ok(Exit::Usage.into());
     }
     let lived = guarded(world::secrets(&settings), || live(chat, &settings, &place));
-    lived.unwrap_or_else(|| Ok(BROKEN.into()))
+    lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
 
 /// Does something that may break down. If it does, that is told on standard error once the terminal is as it was,
@@ -74,6 +72,7 @@ fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
 
 fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
+    super::warn(&crate::paint::Look::stderr(), once::in_the_clear(settings).as_slice());
     let ready = unless_signalled(&runtime, async {
         let mut told = loading::Told::default();
         world::model(settings, &mut |loading| told.on(&loading)).await
@@ -112,6 +111,9 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
             (connected.tools, connected.notices),
         )
     };
+    if !on_terminal {
+        crate::output::stdout()?;
+    }
     let lived = if on_terminal {
         let outfit = outfit(settings, place);
         runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))

@@ -16,6 +16,8 @@ use codelet_agent::permission::Rules;
 use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
+use codelet_providers::{address, vendor};
+use rustix::process::{Resource, getrlimit};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,6 +38,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
     let mut front = front(chat.output, &interrupt)?;
+    if let Some(warning) = in_the_clear(&settings) {
+        front.on(Event::Notice(warning));
+    }
     let model = runtime.block_on(async {
         let mut told = loading::Told::default();
         let mut waits = |loading| match chat.output {
@@ -90,8 +95,19 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     done
 }
 
+/// Open files that a session may need at once: pipes of commands, connections, files under work.
+const OPEN_FILES: u64 = 64;
+
 /// What waits for everything: one thread, as nothing here computes for long.
+///
+/// # Errors
+/// When the system gives too little for it.
 pub fn runtime() -> Result<Runtime, Failure> {
+    if let Some(most) = getrlimit(Resource::Nofile).current.filter(|most| *most < OPEN_FILES) {
+        return Err(Failure::Told(format!(
+            "the system lets a program have only {most} open files, and a session needs {OPEN_FILES}: raise it with `ulimit -n {OPEN_FILES}`"
+        )));
+    }
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let built = built.map_err(|error| not_run(&error))?;
     #[cfg(unix)]
@@ -313,7 +329,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String
 /// # Errors
 /// When nothing can be run beside.
 pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> {
-    let out = std::io::stdout();
+    let out = crate::output::stdout()?;
     Ok(match form {
         OutputForm::Text => {
             let is_terminal = out.is_terminal();
@@ -348,6 +364,20 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
         ));
     }
     notices
+}
+
+/// The warning about an address to which an API key would go unencrypted. It is due before anything is asked there.
+pub fn in_the_clear(settings: &Settings) -> Option<String> {
+    let url = settings.base_url.value.as_deref()?;
+    let (vendor, _) = settings.model.value.split_once('/')?;
+    let vendor = vendor::find(vendor)?;
+    world::key(settings, vendor.name, vendor.keys)?;
+    address::is_in_the_clear(url).then(|| {
+        format!(
+            "the API key and the conversation go unencrypted to {}; anybody on the way can read them: use https:// if the server has it",
+            address::shown(url)
+        )
+    })
 }
 
 /// How a run's ending is told to whoever started the process.

@@ -7,6 +7,7 @@ use crate::paint::{Ink, Look, clean, width};
 use crate::place::Place;
 use crate::settings::{Set, Settings};
 use codelet_agent::session::SummaryBy;
+use codelet_providers::address;
 use codelet_terminal::render::Background;
 
 /// Prints the settings as they hold in a folder. Keys are named, never shown.
@@ -42,7 +43,9 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     }
     let mut rows = vec![
         row("model", &settings.model, String::clone),
-        row("base_url", &settings.base_url, or("the vendor's")),
+        row("base_url", &settings.base_url, |url| {
+            url.as_deref().map_or("the vendor's".to_owned(), address::shown)
+        }),
         row("permission", &settings.permission, ToString::to_string),
         row("allow", &settings.allow, |allow| match allow.as_slice() {
             [] => "no commands".to_owned(),

@@ -190,7 +190,8 @@ fn plain(message: &str) -> String {
         known.map_or(words.to_owned(), |(_, plain)| (*plain).to_owned())
     };
     let what = match what.split_once(' ') {
-        Some(("string", text)) => format!("the text {text}"),
+        // It may be a key that was put in the wrong place.
+        Some(("string", _)) => "a text".to_owned(),
         Some(("integer" | "float" | "floating", number)) => {
             let number = number
                 .trim_start_matches("point ")
@@ -365,7 +366,8 @@ impl<'de> Deserialize<'de> for VendorName {
             .map(|vendor| VendorName(vendor.name))
             .ok_or_else(|| {
                 let known: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
-                D::Error::custom(format!("{name:?} is no vendor, expected one of {}", known.join(", ")))
+                // The name is not repeated: a key may stand where it belongs.
+                D::Error::custom(format!("unknown vendor, expected one of {}", known.join(", ")))
             })
     }
 }

@@ -3,8 +3,8 @@
 use crate::exit::Failure;
 use crate::settings::{From, Settings};
 use crate::{loading, world};
-use codelet_providers::Loading;
 use codelet_providers::vendor::{self, Vendor};
+use codelet_providers::{Loading, address};
 use codelet_terminal::{Connect, Found};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connec
                 Ok(model) => {
                     tools.show_images(model.profile().sees_images);
                     away.borrow_mut().has_left = is_elsewhere;
-                    let address = address(&settings);
+                    let address = asked_at(&settings);
                     Ok(Found::Model { model, address })
                 }
                 Err(Failure::Told(why)) => Err(why),
@@ -73,7 +73,7 @@ fn is_elsewhere(first: &str, name: &str) -> bool {
 /// What is told before an address is left that somebody gave. `None` where none was, or nobody could be asked elsewhere.
 fn held(settings: &Settings, name: &str) -> Option<String> {
     let vendor = vendor_of(name)?;
-    let given = without_secrets(settings.base_url.value.as_deref()?);
+    let given = address::shown(settings.base_url.value.as_deref()?);
     if !vendor.keys.is_empty() && world::key(settings, vendor.name, vendor.keys).is_none() {
         return None;
     }
@@ -89,21 +89,10 @@ fn held(settings: &Settings, name: &str) -> Option<String> {
 }
 
 /// Where the model of these settings is asked.
-fn address(settings: &Settings) -> String {
+fn asked_at(settings: &Settings) -> String {
     let given = settings.base_url.value.as_deref();
     let usual = vendor_of(&settings.model.value).map_or("", |vendor| vendor.base_url);
-    without_secrets(given.unwrap_or(usual))
-}
-
-/// An address without a name and password before the host, and without what stands behind the path.
-fn without_secrets(address: &str) -> String {
-    let address = address.trim();
-    let address = address.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit('@').next().unwrap_or_default();
-    let mark = if scheme.is_empty() { "" } else { "://" };
-    format!("{scheme}{mark}{host}{path}")
+    address::shown(given.unwrap_or(usual))
 }
 
 #[cfg(test)]
@@ -121,21 +110,6 @@ mod tests {
             ("openai/one", "a-model", true),
         ] {
             assert_eq!(is_elsewhere(first, name), is, "{first} {name}");
-        }
-    }
-
-    #[test]
-    fn an_address_is_shown_without_what_lets_somebody_in() {
-        for (given, shown) in [
-            ("http://127.0.0.1:7911", "http://127.0.0.1:7911"),
-            (
-                "https://me:secret@gate.example/v1?key=secret",
-                "https://gate.example/v1",
-            ),
-            ("https://me:sec@ret@gate.example/a@b#x", "https://gate.example/a@b"),
-            ("gate.example", "gate.example"),
-        ] {
-            assert_eq!(without_secrets(given), shown);
         }
     }
 }
