@@ -34,6 +34,7 @@ mod files;
 mod git;
 mod glob;
 mod grep;
+mod ignored;
 #[cfg(target_os = "linux")]
 mod listed;
 mod ls;
