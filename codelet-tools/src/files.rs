@@ -121,7 +121,10 @@ pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Opens a resolved path, in which there are no links: where one was put since, it fails.
-fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+///
+/// # Errors
+/// When the system refuses.
+pub fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     #[cfg(target_os = "linux")]
     {

@@ -180,6 +180,8 @@ pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
     (tools, Reach(desk))
 }
 
+pub use files::open_plainly;
+
 /// The files below a folder by their paths from there, at most so many, past what ignore files name.
 pub fn files(root: &Path, most: usize) -> Vec<String> {
     let mut found = Vec::new();
