@@ -3,6 +3,7 @@
 mod builtin;
 mod line;
 
+use crate::orders;
 use crate::tool::{Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use line::{Word, split};
@@ -109,24 +110,14 @@ impl Rules {
                     owner: Some(owner),
                     ..
                 },
-            ) => {
-                let whose = match owner {
-                    Owner::Git => "is git's own, which starts what stands there",
-                    Owner::Codelet => "is Codelet's own, which says what a session may do",
-                    Owner::Home => "is the user's own, which shells and other programs obey",
-                };
-                Some(format!(
-                    "{} {whose}; changing it needs the permission `all`",
-                    path.display()
-                ))
-            }
+            ) => Some(kept(path.display(), *owner)),
             (Permission::Edit, Need::Change { .. }) => None,
             (Permission::Read, Need::Run { .. }) => {
                 Some("this session only looks (permission `read`): no command may be run".to_owned())
             }
             (Permission::Edit, Need::Run { command }) => {
                 if self.allow.iter().any(|pattern| pattern == "*") || allows(&self.allow, command) {
-                    None
+                    orders::changed_by(command).map(|(file, owner)| kept(file, owner))
                 } else {
                     Some(self.command_objection())
                 }
@@ -160,6 +151,10 @@ impl Rules {
             ),
         }
     }
+}
+
+fn kept(file: impl fmt::Display, owner: Owner) -> String {
+    format!("{file} {}; changing it needs the permission `all`", owner.reason())
 }
 
 impl Gate for Rules {
